@@ -1,5 +1,8 @@
-from fencepost.fault_injection.engine.engine import (
-    FaultEngine as FaultEngine,
+from fencepost.fault_injection.engine.driver import (
+    FaultDriver as FaultDriver,
+)
+from fencepost.fault_injection.engine.process_world import (
+    ProcessWorld as ProcessWorld,
 )
 from fencepost.fault_injection.faults.admin_faults import (
     AddPartitions as AddPartitions,

@@ -9,7 +9,7 @@ from fencepost.conformance.adapters.cluster import ClusterUnderTest
 from fencepost.conformance.adapters.errors import ClusterError
 from fencepost.conformance.clients.client import RoutedClient
 from fencepost.conformance.clients.workload import Session, Workload
-from fencepost.fault_injection.engine.engine import FaultEngine
+from fencepost.fault_injection.engine.driver import FaultDriver
 from fencepost.spec.trace import TraceEvent, read_trace
 from fencepost.spec.znodes import TopicPartition
 
@@ -34,7 +34,7 @@ class RunningCluster:
     """
 
     cluster: ClusterUnderTest
-    engine: FaultEngine
+    engine: FaultDriver
     session: Session
     workload: Workload | None = None
     """Clients that are at work meanwhile."""

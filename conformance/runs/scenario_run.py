@@ -41,7 +41,8 @@ from fencepost.conformance.runs.run_folder import read_folder
 from fencepost.conformance.runs.running_cluster import TOPIC, RunningCluster, assignment_among
 from fencepost.conformance.runs.scenario import Problem, RunRecord, Scenario, ScenarioResult
 from fencepost.conformance.verdict import Verdict
-from fencepost.fault_injection.engine.engine import FaultEngine
+from fencepost.fault_injection.engine.driver import FaultDriver
+from fencepost.fault_injection.engine.process_world import ProcessWorld
 from fencepost.fault_injection.engine.progress import PhaseChange
 from fencepost.fault_injection.injectors.injector import InjectionError
 from fencepost.fault_injection.network.namespaces.links import NamespaceLinks
@@ -240,14 +241,18 @@ class ScenarioRun:
             clock=harness.clock,
         )
         self._first_controller = cluster.controller() or 1
-        engine = FaultEngine(
+        world = ProcessWorld(
             target=cluster,
             ledger=Ledger(Folders(root=self.folder).processes / LEDGER_FILE),
-            record=lambda change: self._note_phase(stage, harness, change),
+            on_phase=lambda change: self._note_phase(stage, harness, change),
             traces=TraceTail(self.folder),
         )
         stage = RunningCluster(
-            cluster=cluster, engine=engine, session=session, partitions=[], seed=self.seed
+            cluster=cluster,
+            engine=FaultDriver(world),
+            session=session,
+            partitions=[],
+            seed=self.seed,
         )
         try:
             with self._at_work(stage):

@@ -94,7 +94,7 @@ class Faults:
         self._require_supported(faults)
         self.stage.engine.run(self._again(named))
 
-    def _inject(self, fault: Fault) -> RunningFault:
+    def _inject(self, fault: Fault) -> RunningFault[str]:
         require_fault_there(fault, self._world())
         require_possible(self.network, [fault])
         self._require_supported([fault])

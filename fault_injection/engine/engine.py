@@ -1,424 +1,303 @@
-"""Executes schedules: injects each fault at its time, proves that it took effect, and heals it.
+"""Takes faults through their phases in any world, and never waits.
 
-One thread looks at all faults in turn; processes are only ever started from it, because a child
-dies with the thread that started it. Undo is in the ledger before do. Whatever ends a run, an
-exception or Ctrl-C included, what is active is healed in reverse order.
+    planned -> injecting -> active -> healing -> healed | ineffective | failed
+
+A driver asks for what is due: by a thread that waits (`driver.py`), or by a virtual scheduler.
 """
 
-import json
-import time
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
-from types import TracebackType
-from typing import Any, Protocol, Self
+from typing import Generic
 
-from fencepost.fault_injection.engine.progress import (
-    EVIDENCE_MS,
-    HEAL_MS,
-    FaultReport,
-    PhaseChange,
-    RunningFault,
-)
+from fencepost.fault_injection.engine.progress import EVIDENCE_MS, HEAL_MS, RunningFault
+from fencepost.fault_injection.engine.world import Evidence, FaultWorld
 from fencepost.fault_injection.faults.catalogue import require_backend
-from fencepost.fault_injection.faults.fault import Fault
-from fencepost.fault_injection.faults.fault_json import as_json
-from fencepost.fault_injection.faults.fault_kind import Backend
 from fencepost.fault_injection.faults.targets import ANY_BROKER, Target
-from fencepost.fault_injection.injectors.ahead import IsReady, make_ready, needs_successor
-from fencepost.fault_injection.injectors.dispatch import injector_for
-from fencepost.fault_injection.injectors.injection import FaultTarget, ResolvedFault
-from fencepost.fault_injection.injectors.injector import InjectionError, Injector
-from fencepost.fault_injection.processes.managed_process import ProcessError
-from fencepost.fault_injection.processes.trace_tail import NoTraces, Traces
-from fencepost.fault_injection.stories.story import (
-    At,
-    Story,
-    StoryAction,
-)
+from fencepost.fault_injection.stories.story import Story, StoryAction
 from fencepost.fault_injection.stories.triggers import Watch
 from fencepost.spec.trace import Phase
-from fencepost.spec.zookeeper import ZooKeeperError
 
-TROUBLE = (InjectionError, ProcessError, ZooKeeperError)
-"""What the world may do to an injection; everything else is a defect and ends the run."""
-
-POLL_S = 0.03
-WATCHING_POLL_S = 0.005
-"""While an action waits for a line of a trace."""
 RESOLVE_MS = 8_000
 """How long a role may stay vacant or its broker away; then the fault counts as without effect."""
-SOON_MS = 2_000
-"""An action so early leaves no time to make a process ready that starts anew."""
-READY_MS = 5_000
-"""How long such a story waits for that; a second is usual."""
-
-
-class UndoLedger(Protocol):
-    """As `fencepost.fault_injection.processes.ledger.Ledger`."""
-
-    def open(self, kind: str, **fields: str | int | bool) -> int:
-        """Announce what is about to be done; its entry number."""
-
-    def close(self, entry: int) -> None:
-        """Record that it is undone."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EngineClock:
-    """Time as the engine sees it; tests bring their own."""
-
-    now_ns: Callable[[], int] = time.monotonic_ns
-    wait: Callable[[float], None] = time.sleep
-
-
-MakeInjector = Callable[[ResolvedFault[Any]], Injector[str]]
 
 
 @dataclass(slots=True, kw_only=True)
-class FaultEngine:
-    """Use as a context manager: at its end nothing is left unhealed."""
+class FaultEngine(Generic[Evidence]):
+    """All faults of a run, each in its phase."""
 
-    target: FaultTarget
-    ledger: UndoLedger
-    record: Callable[[PhaseChange], None]
-    clock: EngineClock = field(default_factory=EngineClock)
-    make_injection: MakeInjector = injector_for
-    traces: Traces = field(default_factory=NoTraces)
-    _started_ns: int = field(init=False)
-    _faults: list[RunningFault] = field(init=False, default_factory=list)
-    _planned: list[RunningFault] = field(init=False, default_factory=list)
-    _offset_ms: int = field(init=False, default=0)
-    """When the story that is executed began."""
-    _first_ms: int | None = field(init=False, default=None)
+    world: FaultWorld[Evidence]
+    planned: list[RunningFault[Evidence]] = field(init=False, default_factory=list)
+    """All faults, in the order in which they were planned."""
+    begun: list[RunningFault[Evidence]] = field(init=False, default_factory=list)
+    """Those whose time has come, or never will, in that order."""
+    armed: list[RunningFault[Evidence]] = field(init=False, default_factory=list)
+    """Those that have begun and are not over."""
+    waiting: list[RunningFault[Evidence]] = field(init=False, default_factory=list)
+    """Those of the story that is followed, until their time has come."""
+    start_ms: int = field(init=False, default=0)
+    """When the story that is followed began."""
+    _story: Story = field(init=False, default_factory=lambda: Story(story_id=""))
     _watch: Watch = field(init=False)
+    _news: list[tuple[str, Phase]] = field(init=False, default_factory=list)
+    """Phases that triggers are told at the next tick: what waits for one begins after it."""
+    _started_ns: int = field(init=False)
 
     def __post_init__(self) -> None:
-        self._started_ns = self.clock.now_ns()
         self._watch = Watch(resolve=self._resolved)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._heal_now()
-
-    def run(self, story: Story) -> None:
-        """Every fault has been injected and healed, or reported as without effect.
-
-        A kill without a restart stays until `heal_all`. Raises `FaultError`, before anything is
-        done, for a fault that only the simulator can do.
-        """
-        for action in story.actions:
-            require_backend(action.action_id, action.fault.kind, Backend.REAL)
-        self._await_successors(story)
-        self._start(story)
-        pending = [self._register(action) for action in story.actions]
-        while pending or self._is_busy():
-            self._look_at_events()
-            pending = [running for running in pending if not self._begins(running, story)]
-            self._look_ahead(pending)
-            self.tick()
-            self.clock.wait(WATCHING_POLL_S if self._watch.needs_events else POLL_S)
-
-    def inject(self, fault_id: str, fault: Fault, *, is_held: bool = False) -> RunningFault:
-        """The fault is injected now; held, it lasts until `heal`, whatever its own time.
-
-        Raises `InjectionError` when it could not be injected.
-        """
-        require_backend(fault_id, fault.kind, Backend.REAL)
-        when = At(at_ms=self._now_ms() - self._offset_ms)
-        running = self._register(StoryAction(action_id=fault_id, fault=fault, when=when))
-        running.is_held = is_held
-        self._arm(running)
-        self._tick_until(lambda: running.phase is not Phase.PLANNED)
-        if running.is_over:
-            raise InjectionError(f"{fault_id} ({fault.kind}) could not be injected")
-        return running
-
-    def await_active(self, running: RunningFault) -> None:
-        """The fault is proved to have taken effect; raises `InjectionError` when it has none."""
-        self._tick_until(lambda: running.phase is not Phase.INJECTING)
-        if running.evidence is None:
-            raise InjectionError(f"{running.action.action_id} had no effect")
-
-    def heal(self, running: RunningFault) -> None:
-        """The fault is undone and the target well again; raises `InjectionError` otherwise."""
-        if not running.is_over and running.phase is not Phase.HEALING:
-            self._start_healing(running)
-        self._tick_until(lambda: running.is_over)
-        if running.phase is Phase.FAILED:
-            raise InjectionError(f"{running.action.action_id} could not be healed")
-
-    def heal_all(self) -> None:
-        """Everything still active is healed, the last one first."""
-        for running in reversed(self._armed()):
-            self._start_healing(running)
-        while self._armed():
-            self.tick()
-            self.clock.wait(POLL_S)
-
-    def reports(self) -> list[FaultReport]:
-        """How each fault went, in order of injection."""
-        return [running.report() for running in self._faults]
+        self._started_ns = self.world.now_ns()
 
     @property
-    def offset_ms(self) -> int:
-        """When the first story began, from the start of the engine."""
-        return self._first_ms or 0
+    def now_ms(self) -> int:
+        """Since the start of the engine."""
+        return (self.world.now_ns() - self._started_ns) // 1_000_000
 
-    def executed(self, seed: int) -> Story:
-        """The schedule as it was executed: real times, and the brokers that targets resolved to."""
-        done = [running for running in self._faults if running.injected_ms is not None]
-        pinned = sorted((running.pinned() for running in done), key=lambda timed: timed.at_ms)
-        return Story(seed=seed, actions=tuple(pinned))
+    @property
+    def needs_events(self) -> bool:
+        """True while an action waits for a line of a trace."""
+        return self._watch.needs_events
 
-    def running(self) -> list[RunningFault]:
-        """All faults so far, in the order in which they were planned."""
-        return list(self._planned)
+    @property
+    def is_done(self) -> bool:
+        """True when no action waits, and no fault is active but those that stay for good."""
+        return not self.waiting and not any(
+            running.phase is not Phase.ACTIVE or self._ends_ms(running) is not None
+            for running in self.armed
+        )
 
-    def tick(self) -> None:
-        """Each fault has taken the step that is due."""
-        for running in self._armed():
-            self._step(running)
-
-    def _start(self, story: Story) -> None:
-        """Times count from now on, and so do events."""
-        self._offset_ms = self._now_ms()
-        self._first_ms = self._offset_ms if self._first_ms is None else self._first_ms
-        self.traces.skip()
+    def follow(self, story: Story) -> None:
+        """Begin each action of the story at its time, counted from now."""
+        self._story, self.start_ms = story, self.now_ms
+        self.world.traces.skip()
         self._watch.follow(story.actions)
+        self.waiting = [self.plan(action) for action in story.actions]
 
-    def _register(self, action: StoryAction) -> RunningFault:
-        running = RunningFault(action=action, since_ms=self._now_ms())
-        self._planned.append(running)
-        self._note(running, "")
+    def plan(self, action: StoryAction, *, is_held: bool = False) -> RunningFault[Evidence]:
+        """Record a fault that will begin; held, it lasts until `heal`, whatever its own time.
+
+        Raises `FaultError` for one that this world cannot do.
+        """
+        require_backend(action.action_id, action.fault.kind, self.world.backend)
+        running: RunningFault[Evidence] = RunningFault(action=action, is_held=is_held)
+        self.planned.append(running)
+        self._move(running, Phase.PLANNED)
         return running
 
-    def _look_at_events(self) -> None:
-        if self._watch.needs_events:
-            for event in self.traces.events():
-                self._watch.observe(event, self._story_ms())
+    def tick(self) -> None:
+        """Begin the actions of the story whose time has come, and take all steps that are due."""
+        for action_id, phase in self._news:
+            self._watch.note(action_id, phase, self._story_ms)
+        self._news.clear()
+        if self.needs_events:
+            for event in self.world.traces.events():
+                self._watch.observe(event, self._story_ms)
+        self.waiting = [running for running in self.waiting if not self._begins(running)]
+        self.step_all()
 
-    def _look_ahead(self, pending: Sequence[RunningFault]) -> None:
-        """Prepare the next process of the broker that will start anew next."""
-        ending = (running for running in pending if needs_successor(running.action.fault))
-        running = next(ending, None)
-        if running is not None and not running.is_foreseen:
-            with suppress(*TROUBLE):
-                running.is_foreseen = make_ready(running.action.fault, self.target) is not None
+    def step_all(self) -> None:
+        """Take all steps that are due."""
+        for running in self.armed:
+            self.step(running)
 
-    def _await_successors(self, story: Story) -> None:
-        """Prepare the next processes of brokers that start anew soon, before time counts."""
-        ready: list[IsReady] = []
-        for action in story.actions:
-            is_soon = isinstance(action.when, At) and action.when.at_ms < SOON_MS
-            if is_soon and needs_successor(action.fault):
-                with suppress(*TROUBLE):
-                    ready += filter(None, [make_ready(action.fault, self.target)])
-        deadline_ms = self._now_ms() + READY_MS
-        self._tick_until(
-            lambda: all(is_ready() for is_ready in ready) or self._now_ms() > deadline_ms
-        )
+    def begin(self, running: RunningFault[Evidence]) -> None:
+        """The time of the fault has come."""
+        self.begun.append(running)
+        self.armed.append(running)
+        running.since_ms = self.now_ms
+        self.step(running)
 
-    def _begins(self, running: RunningFault, story: Story) -> bool:
-        """Its time has come, or never will: either way it waits no more."""
-        if self._watch.has_come(running.action.when, self._story_ms()):
-            if story.is_quiet(self._story_ms()):
-                return False
-            self._arm(running)
-            return True
-        if why := self._watch.why_never(running.action, self._story_ms()):
-            self._give_up(running, why)
-        return running.is_over
+    def due_ms(self, running: RunningFault[Evidence]) -> int | None:
+        """When the next step is due; None: not before `heal`, or what the fault lasts until."""
+        if running.phase is Phase.ACTIVE:
+            return self._ends_ms(running)
+        return None if running.is_over else running.next_look_ms
 
-    def _give_up(self, running: RunningFault, why: str) -> None:
-        self._faults.append(running)
-        self._move(running, Phase.INEFFECTIVE, why)
-
-    def _arm(self, running: RunningFault) -> None:
-        running.since_ms = self._now_ms()
-        self._faults.append(running)
-
-    def _armed(self) -> list[RunningFault]:
-        return [running for running in self._faults if not running.is_over]
-
-    def _is_busy(self) -> bool:
-        """True while a fault is on its way; one that stays for good is not."""
-        return any(
-            running.phase is not Phase.ACTIVE
-            or running.lasts_ms is not None
-            or running.action.until is not None
-            for running in self._armed()
-        )
-
-    def _step(self, running: RunningFault) -> None:
+    def step(self, running: RunningFault[Evidence]) -> None:
+        """Take the step that is due, if one is."""
+        due_ms, is_ended = self.due_ms(running), self._is_ended(running)
+        if not is_ended and (due_ms is None or self.now_ms < due_ms):
+            return
         match running.phase:
             case Phase.PLANNED:
                 self._resolve(running)
             case Phase.INJECTING:
                 self._look_for_evidence(running)
             case Phase.ACTIVE:
-                if self._is_due(running):
-                    self._start_healing(running)
+                running.is_overdue = running.action.until is not None and not is_ended
+                self.heal(running)
             case _:
                 self._look_for_health(running)
 
-    def _resolve(self, running: RunningFault) -> None:
-        """Inject as soon as a registered broker has the role: the dead cannot be hurt."""
-        view, fault = self.target.view(), running.action.fault
-        victim = fault.victim
-        if victim == ANY_BROKER:
-            self._inject(running)
+    def heal(self, running: RunningFault[Evidence]) -> None:
+        """Begin to heal the fault, if it is not over or healing."""
+        if running.is_over or running.phase is Phase.HEALING:
             return
-        broker_id = victim.resolve(view)
-        if broker_id is not None and self.target.registration(broker_id) is not None:
-            running.broker_id = broker_id
-            running.receiver_id = fault.towards.resolve(view)
-            self._inject(running)
-        elif self._now_ms() - running.since_ms > RESOLVE_MS:
-            self._move(running, Phase.INEFFECTIVE, f"{victim} is no registered broker")
+        if running.injection is None:
+            self._give_up(running, "the run ended before its time")
+        elif running.evidence is None:
+            self._give_up(running, "it was to end before anything was seen of it")
+        else:
+            self._start_healing(running)
 
-    def _inject(self, running: RunningFault) -> None:
-        timed = running.action
-        victim_id = {} if running.broker_id is None else {"broker_id": running.broker_id}
-        running.entry = self.ledger.open(
-            "fault", fault_id=timed.action_id, fault=timed.fault.kind, **victim_id
-        )
-        running.injection = self.make_injection(running.resolved(self.target))
-        running.injected_ms, running.injected_ns = self._now_ms(), self.clock.now_ns()
+    def heal_all(self, keep: Collection[str] = ()) -> None:
+        """Begin to heal all faults but those of `keep`, the last one first."""
+        for running in reversed(self.armed):
+            if running.action.action_id not in keep:
+                self.heal(running)
+
+    def undo_all(self) -> None:
+        """Undo what is left unhealed, without waiting for the target to be well."""
+        for running in reversed(self.armed):
+            if running.injection is None:
+                self.heal(running)
+                continue
+            if running.phase is not Phase.HEALING:
+                self._move(running, Phase.HEALING, why=running.error)
+            if not running.is_undone:
+                self._undo(running)
+            if running.is_undone:
+                self._end(running, None, "undone at the end of the run")
+
+    def _begins(self, running: RunningFault[Evidence]) -> bool:
+        """Its time has come, or never will: either way it waits no more."""
+        if self._watch.has_come(running.action.when, self._story_ms):
+            if self._story.is_quiet(self._story_ms):
+                return False
+            self.begin(running)
+            return True
+        if why := self._watch.why_never(running.action, self._story_ms):
+            running.error = why
+            self.begun.append(running)
+            self._give_up(running, "what it waits for did not come")
+        return running.is_over
+
+    def _resolve(self, running: RunningFault[Evidence]) -> None:
+        """Inject as soon as a broker that is there has the role."""
+        view, fault = self.world.view(), running.action.fault
+        broker_id = fault.victim.resolve(view)
+        if fault.victim == ANY_BROKER or self.world.is_there(broker_id):
+            running.broker_id, running.receiver_id = broker_id, fault.towards.resolve(view)
+            self._inject(running)
+        elif self.now_ms - running.since_ms > RESOLVE_MS:
+            self._give_up(running, f"{fault.victim} is no registered broker")
+
+    def _inject(self, running: RunningFault[Evidence]) -> None:
+        running.injected_ms, running.injected_ns = self.now_ms, self.world.now_ns()
         self._move(running, Phase.INJECTING)
         try:
+            running.injection = self.world.injector(running)
             running.injection.inject()
-        except TROUBLE as error:
+        except self.world.trouble as error:
             running.error = str(error)
-            self._start_healing(running)
+            self._give_up(running, running.error)
             return
         self._look_for_evidence(running)
 
-    def _look_for_evidence(self, running: RunningFault) -> None:
+    def _look_for_evidence(self, running: RunningFault[Evidence]) -> None:
         assert running.injection is not None
-        running.evidence = _looked(running.injection.evidence)
+        running.next_look_ms = self.now_ms + self.world.look_ms
+        running.evidence = self._looked(running.injection.evidence)
         if running.evidence is not None:
             self._move(running, Phase.ACTIVE, running.evidence)
-        elif self._has_no_effect(running) or self._is_ended(running):
-            self._start_healing(running)
+        elif self._is_ended(running):
+            self.heal(running)
+        elif self._has_no_effect(running):
+            self._give_up(running, f"nothing was seen of it in {EVIDENCE_MS} ms")
 
-    def _has_no_effect(self, running: RunningFault) -> bool:
-        lasted_ms = self._now_ms() - (running.injected_ms or 0)
+    def _has_no_effect(self, running: RunningFault[Evidence]) -> bool:
+        lasted_ms = self.now_ms - (running.injected_ms or 0)
         own_ms = running.action.fault.active_ms or 0
-        margin_ms = EVIDENCE_MS if running.action.must_take_effect else 0
-        return lasted_ms >= own_ms + margin_ms
+        return lasted_ms >= own_ms + self.world.margin_ms(running.action)
 
-    def _is_due(self, running: RunningFault) -> bool:
-        if self._is_ended(running):
-            return True
-        lasted_ms = self._now_ms() - (running.injected_ms or 0)
-        if running.action.until is not None:
-            running.is_overdue = lasted_ms >= running.action.deadline_ms
-            return running.is_overdue
-        lasts_ms = running.lasts_ms
-        return lasts_ms is not None and lasted_ms >= lasts_ms
+    def _ends_ms(self, running: RunningFault[Evidence]) -> int | None:
+        """When an active fault is healed by itself; None: it is not."""
+        fault, until = running.action.fault, running.action.until
+        begun_ms = running.since_ms if self.world.is_seen_at_once else running.injected_ms or 0
+        if until is not None:
+            return begun_ms + running.action.deadline_ms
+        if running.is_held or fault.active_ms is None:
+            return None
+        if fault.is_over_when_seen and not self.world.is_seen_at_once:
+            return begun_ms
+        return begun_ms + fault.active_ms
 
-    def _is_ended(self, running: RunningFault) -> bool:
+    def _is_ended(self, running: RunningFault[Evidence]) -> bool:
         """True when what it lasts until has come."""
         until = running.action.until
-        return until is not None and self._watch.has_come(until, self._story_ms())
+        return (
+            until is not None
+            and running.phase in (Phase.INJECTING, Phase.ACTIVE)
+            and self._watch.has_come(until, self._story_ms)
+        )
 
-    def _start_healing(self, running: RunningFault) -> None:
+    def _give_up(self, running: RunningFault[Evidence], why: str) -> None:
+        """End a fault that nothing was seen of."""
         if running.injection is None:
-            self._move(running, Phase.INEFFECTIVE, "the run ended before its time")
-        elif running.phase is not Phase.HEALING:
-            running.healing_ms = self._now_ms()
-            for one in self._planned:
-                one.is_foreseen = False  # another broker may have its role by now
-            self._move(running, Phase.HEALING, running.error)
-            self._undo(running)
+            self._move(running, Phase.INEFFECTIVE, why=why)
+        elif not self.world.is_undone_at_once:
+            self._start_healing(running, why)
+        else:
+            if not running.error:
+                self._undo(running)
+            self._move(running, Phase.INEFFECTIVE, why=why)
 
-    def _undo(self, running: RunningFault) -> None:
-        """Tried again at every tick until it succeeds: a paused broker takes no command."""
+    def _start_healing(self, running: RunningFault[Evidence], why: str = "") -> None:
+        self._move(running, Phase.HEALING, why=why)
+        self._look_for_health(running)
+
+    def _undo(self, running: RunningFault[Evidence]) -> None:
+        """Tried again at every look until it succeeds: a paused broker takes no command."""
         assert running.injection is not None
         try:
             running.injection.heal()
-        except TROUBLE as error:
+        except self.world.trouble as error:
             running.error = str(error)
             return
         running.is_undone = True
 
-    def _look_for_health(self, running: RunningFault) -> None:
+    def _look_for_health(self, running: RunningFault[Evidence]) -> None:
         assert running.injection is not None
+        running.next_look_ms = self.now_ms + self.world.look_ms
         if not running.is_undone:
             self._undo(running)
-        proof = _looked(running.injection.healed) if running.is_undone else None
+        proof = self._looked(running.injection.healed) if running.is_undone else None
         if proof is not None:
             self._end(running, proof)
-        elif self._now_ms() - running.since_ms > HEAL_MS:
-            self._move(running, Phase.FAILED, running.error or f"not well after {HEAL_MS} ms")
+        elif self.now_ms - running.since_ms > HEAL_MS:
+            why = running.error or f"not well after {HEAL_MS} ms"
+            self._move(running, Phase.FAILED, why=why)
 
-    def _end(self, running: RunningFault, proof: str) -> None:
-        running.healed_ns = self.clock.now_ns()
-        if running.entry is not None:
-            self.ledger.close(running.entry)
-        is_credited = running.evidence is not None and not running.is_overdue
-        if running.is_overdue:
-            waited_ms = running.action.deadline_ms
-            proof = f"what it lasts until did not come in {waited_ms} ms; {proof}"
-        self._move(running, Phase.HEALED if is_credited else Phase.INEFFECTIVE, proof)
+    def _end(self, running: RunningFault[Evidence], proof: Evidence | None, why: str = "") -> None:
+        running.healed_ns = self.world.now_ns()
+        self.world.close(running)
+        is_credited = self.world.is_credited(running, proof)
+        self._move(running, Phase.HEALED if is_credited else Phase.INEFFECTIVE, proof, why)
 
-    def _heal_now(self) -> None:
-        """What is left unhealed is undone, without waiting for the target to be well."""
-        for running in reversed(self._armed()):
-            self._start_healing(running)
-            if not running.is_over and not running.is_undone:
-                self._undo(running)
-            if running.is_undone:
-                self._end(running, "undone at the end of the run")
+    def _looked(self, look: Callable[[], Evidence | None]) -> Evidence | None:
+        """What there is to see; nothing when the target cannot be asked now."""
+        try:
+            return look()
+        except self.world.trouble:
+            return None
 
-    def _tick_until(self, condition: Callable[[], bool]) -> None:
-        """Ends: every phase has its deadline."""
-        self.tick()
-        while not condition():
-            self.clock.wait(POLL_S)
-            self.tick()
-
-    def _now_ms(self) -> int:
-        return (self.clock.now_ns() - self._started_ns) // 1_000_000
-
+    @property
     def _story_ms(self) -> int:
-        """The time of the story that is executed."""
-        return self._now_ms() - self._offset_ms
+        """The time of the story that is followed."""
+        return self.now_ms - self.start_ms
 
     def _resolved(self, target: Target) -> int | None:
-        return target.resolve(self.target.view())
+        return target.resolve(self.world.view())
 
-    def _move(self, running: RunningFault, phase: Phase, detail: str = "") -> None:
-        running.phase, running.since_ms = phase, self._now_ms()
-        self._watch.note(running.action.action_id, phase, self._story_ms())
-        self._note(running, detail)
-
-    def _note(self, running: RunningFault, detail: str) -> None:
-        fault = running.action.fault
-        explained = {"parameters": as_json(fault), "says": detail} if detail else as_json(fault)
-        self.record(
-            PhaseChange(
-                fault_id=running.action.action_id,
-                fault=fault.kind,
-                phase=running.phase,
-                target=str(fault.victim),
-                broker_id=running.broker_id,
-                detail=json.dumps(explained),
-            )
-        )
-
-
-def _looked(look: Callable[[], str | None]) -> str | None:
-    """What there is to see; nothing when the target cannot be asked now."""
-    try:
-        return look()
-    except TROUBLE:
-        return None
+    def _move(
+        self,
+        running: RunningFault[Evidence],
+        phase: Phase,
+        proof: Evidence | None = None,
+        why: str = "",
+    ) -> None:
+        running.phase, running.since_ms = phase, self.now_ms
+        if phase is Phase.HEALING:
+            running.healing_ms = self.now_ms
+        if running.is_over:
+            self.armed = [one for one in self.armed if one is not running]
+        self._news.append((running.action.action_id, phase))
+        self.world.record(running, proof, why)

@@ -1,12 +1,14 @@
 """How far a fault has come: its phases as they happen, and its report afterwards."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Generic, TypeVar
 
-from fencepost.fault_injection.injectors.injection import FaultTarget, ResolvedFault
 from fencepost.fault_injection.injectors.injector import Injector
 from fencepost.fault_injection.stories.story import StoryAction
+from fencepost.fault_injection.stories.triggers import OVER
 from fencepost.spec.trace import Phase
+
+Proof = TypeVar("Proof")
 
 EVIDENCE_MS = 10_000
 """The hard deadline of a fault: its own length, and this much longer for evidence."""
@@ -52,25 +54,23 @@ class FaultReport:
         return round((self.healed_ns - self.injected_ns) / 1e9, 3)
 
 
-@dataclass(slots=True, kw_only=True)
-class RunningFault:
-    """A fault between its time and its end."""
+@dataclass(slots=True, kw_only=True, eq=False)
+class RunningFault(Generic[Proof]):
+    """A fault between its plan and its end."""
 
     action: StoryAction
-    since_ms: int
+    since_ms: int = 0
     """When the current phase began."""
+    next_look_ms: int = 0
     phase: Phase = Phase.PLANNED
     broker_id: int | None = None
     receiver_id: int | None = None
-    injection: Injector[str] | None = None
-    entry: int | None = None
-    evidence: str | None = None
+    injection: Injector[Proof] | None = None
+    evidence: Proof | None = None
     error: str = ""
     is_undone: bool = False
     is_held: bool = False
     """True for a fault that lasts until it is healed, whatever its own time."""
-    is_foreseen: bool = False
-    """True when the successor of its victim was made ready before it began."""
     is_overdue: bool = False
     """What was to end it never came: it earns no credit."""
     injected_ms: int | None = None
@@ -81,27 +81,7 @@ class RunningFault:
     @property
     def is_over(self) -> bool:
         """True when nothing more happens to it."""
-        return self.phase in (Phase.HEALED, Phase.INEFFECTIVE, Phase.FAILED)
-
-    @property
-    def lasts_ms(self) -> int | None:
-        """When it is healed by itself, from its injection on; None: it is not."""
-        if self.is_held:
-            return None
-        fault = self.action.fault
-        return 0 if fault.is_over_when_seen else fault.active_ms
-
-    def report(self) -> FaultReport:
-        """How it stands."""
-        return FaultReport(
-            action=self.action,
-            phase=self.phase,
-            broker_id=self.broker_id,
-            evidence=self.evidence,
-            injected_ns=self.injected_ns,
-            healed_ns=self.healed_ns,
-            error=self.error,
-        )
+        return self.phase in OVER
 
     def pinned(self) -> StoryAction:
         """The fault as it was executed: when it was injected, and at which brokers."""
@@ -114,12 +94,15 @@ class RunningFault:
             must_take_effect=self.action.must_take_effect,
         )
 
-    def resolved(self, target: FaultTarget) -> ResolvedFault[Any]:
-        """What its injection must know."""
-        return ResolvedFault(
-            fault_id=self.action.action_id,
-            fault=self.action.fault,
-            target=target,
-            victim_id=self.broker_id,
-            receiver_id=self.receiver_id,
-        )
+
+def report_of(running: RunningFault[str]) -> FaultReport:
+    """How the fault stands."""
+    return FaultReport(
+        action=running.action,
+        phase=running.phase,
+        broker_id=running.broker_id,
+        evidence=running.evidence,
+        injected_ns=running.injected_ns,
+        healed_ns=running.healed_ns,
+        error=running.error,
+    )

@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from fencepost.fault_injection.engine.progress import RunningFault
+from fencepost.fault_injection.engine.progress import RunningFault, report_of
 from fencepost.fault_injection.faults.process_faults import KillBroker
 from fencepost.fault_injection.stories.story import At, Story, StoryAction
 from fencepost.fault_injection.stories.story_file import (
@@ -33,7 +33,7 @@ def write_source(folder: Path, story: Story) -> None:
     (folder / SOURCE).write_text(to_yaml(story), encoding="utf-8")
 
 
-def write_expanded(folder: Path, story: Story, faults: Sequence[RunningFault]) -> None:
+def write_expanded(folder: Path, story: Story, faults: Sequence[RunningFault[str]]) -> None:
     """What is resolved so far is in the run's folder."""
     known = {running.action.action_id: _pinned(running) for running in faults}
     actions = [known.get(action.action_id, action) for action in story.actions]
@@ -41,7 +41,7 @@ def write_expanded(folder: Path, story: Story, faults: Sequence[RunningFault]) -
 
 
 def write_executed(
-    folder: Path, story: Story, faults: Iterable[RunningFault], *, offset_ms: int
+    folder: Path, story: Story, faults: Iterable[RunningFault[str]], *, offset_ms: int
 ) -> None:
     """What was done is in the run's folder, and can be replayed; `story` is where it comes from."""
     document = as_document(story)
@@ -57,12 +57,12 @@ def read_executed(folder: Path) -> Story:
     return read_story(folder / EXECUTED)
 
 
-def _pinned(running: RunningFault) -> StoryAction:
+def _pinned(running: RunningFault[str]) -> StoryAction:
     fault = running.action.fault.pinned(running.broker_id, running.receiver_id)
     return replace(running.action, fault=fault)
 
 
-def _done(running: RunningFault, offset_ms: int) -> StoryAction:
+def _done(running: RunningFault[str], offset_ms: int) -> StoryAction:
     """At its real time and of its real length, where these were times and no events."""
     action = _pinned(running)
     if running.injected_ms is None:
@@ -79,7 +79,7 @@ def _done(running: RunningFault, offset_ms: int) -> StoryAction:
     return replace(action, fault=msgspec.structs.replace(fault, **{length: max(1, lasted_ms)}))
 
 
-def _record(running: RunningFault, offset_ms: int) -> dict[str, Any]:
+def _record(running: RunningFault[str], offset_ms: int) -> dict[str, Any]:
     times = {"injected_ms": running.injected_ms, "healing_ms": running.healing_ms}
     return {
         "phase": str(running.phase),
@@ -87,7 +87,7 @@ def _record(running: RunningFault, offset_ms: int) -> dict[str, Any]:
         "receiver_id": running.receiver_id,
         **{name: None if ms is None else ms - offset_ms for name, ms in times.items()},
         "evidence": running.evidence,
-        "seconds": running.report().seconds,
+        "seconds": report_of(running).seconds,
     }
 
 

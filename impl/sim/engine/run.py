@@ -12,7 +12,7 @@ from typing import Generic, Protocol, TypeVar
 from fencepost.impl.sim.engine.liveness_state import is_converged, unhealed
 from fencepost.impl.sim.engine.move_recorder import MoveRecorder
 from fencepost.impl.sim.engine.options import TOPIC, RunOptions
-from fencepost.impl.sim.injectors.engine import SimulatedFaultEngine
+from fencepost.impl.sim.injectors.driver import SimulatedFaultDriver
 from fencepost.impl.sim.world.clients import FinalReader, SimulatedClient
 from fencepost.impl.sim.world.cluster import VirtualCluster
 from fencepost.impl.sim.world.workload import break_connections, create_topic, start_clients
@@ -41,7 +41,7 @@ class SimulatedRun:
         cluster.tell_run("RunStarted", begins)
         self.clients: list[SimulatedClient] = []
         """At work until they are stopped; faults may add to them."""
-        self.injector = SimulatedFaultEngine(cluster, cluster.harness, self.clients)
+        self.injector = SimulatedFaultDriver(cluster, cluster.harness, self.clients)
 
     def pass_time(self, for_ms: int, is_done: Callable[[], bool] | None = None) -> bool:
         """Let virtual time pass, at most until `is_done`; returns whether it is done."""

@@ -3,24 +3,20 @@
 For directed use: a schedule file, or one that is made small. Random runs have schedules of times.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
 
-from fencepost.fault_injection.faults.targets import Target
-from fencepost.fault_injection.stories.story import ClientLoad, Story, StoryAction
-from fencepost.fault_injection.stories.triggers import Watch
+from fencepost.fault_injection.stories.story import ClientLoad, Story
 from fencepost.impl.core.types.topic_messages import ReplicaList
 from fencepost.impl.mutants.mutant import MutantName
 from fencepost.impl.sim.engine.liveness_state import is_converged
 from fencepost.impl.sim.engine.options import RunOptions
 from fencepost.impl.sim.engine.run import RunDescription, SimulatedRun, drawn_details
-from fencepost.impl.sim.injectors.engine import SimulatedFaultEngine
 from fencepost.impl.sim.world.clients import TopicCreator
 from fencepost.impl.sim.world.cluster import VirtualCluster
 from fencepost.impl.sim.world.network import Weather
 from fencepost.impl.sim.world.workload import START_MS, start_clients
-from fencepost.spec.trace import Kind
 from fencepost.spec.vocabulary import BrokerId, Liveness, ProtocolLevel
 from fencepost.spec.znodes import TopicPartition, broker_path
 
@@ -29,8 +25,6 @@ ASSIGNMENT = tuple(tuple(map(BrokerId, one)) for one in ((1, 2, 3), (2, 3, 1), (
 """Of the topic's partitions, as on real processes."""
 THINK_MS = (10, 20)
 """Between two operations of a client: about as often as clients of real processes work."""
-LOOK_MS = 1
-"""How often the story looks at what has happened."""
 WARM_UP_MS = 500
 COOL_DOWN_MS = 1_500
 LONGEST_MS = 300_000
@@ -60,86 +54,6 @@ HOST_SPEEDS = {
 """An idle machine, and one that several runs share."""
 
 
-@dataclass(slots=True, kw_only=True)
-class StoryFollower:
-    """Begins and ends the actions of a story when what they wait for has come."""
-
-    story: Story
-    cluster: VirtualCluster
-    injector: SimulatedFaultEngine
-    _watch: Watch = field(init=False)
-    _waiting: list[StoryAction] = field(init=False)
-    _lasting: dict[str, StoryAction] = field(init=False, default_factory=dict)
-    _start_ms: int = field(init=False, default=0)
-    _seen: int = field(init=False, default=0)
-
-    def __post_init__(self) -> None:
-        self._watch = Watch(resolve=self._resolved)
-        self._waiting = list(self.story.actions)
-
-    def start(self) -> None:
-        """Times count from now on, and so do events."""
-        self._start_ms = self.cluster.scheduler.now_ms
-        self._seen = len(self.cluster.recorder.events)
-        self._watch.follow(self.story.actions)
-        for action in self.story.actions:
-            self.injector.announce(action)
-        self._look()
-
-    def is_done(self) -> bool:
-        """True when no action waits, and none that ends by itself is under way."""
-        lasting = (
-            action.fault.active_ms is not None
-            for action in self.story.actions
-            if action.action_id in self.injector.active
-        )
-        return not self._waiting and not any(lasting)
-
-    def _look(self) -> None:
-        self._read_events()
-        now_ms = self.cluster.scheduler.now_ms - self._start_ms
-        for action in list(self._waiting):
-            self._consider(action, now_ms)
-        for action_id, action in list(self._lasting.items()):
-            self._consider_end(action_id, action, now_ms)
-        self.cluster.scheduler.after_ms(LOOK_MS, self._look)
-
-    def _read_events(self) -> None:
-        events = self.cluster.recorder.events
-        while self._seen < len(events):
-            event = events[self._seen]
-            now_ms = self.cluster.scheduler.now_ms - self._start_ms
-            if event.kind is Kind.FAULT and event.fault_id and event.phase:
-                self._watch.note(event.fault_id, event.phase, now_ms)
-            else:
-                self._watch.observe(event, now_ms)
-            self._seen += 1
-
-    def _consider(self, action: StoryAction, now_ms: int) -> None:
-        if self._watch.has_come(action.when, now_ms):
-            if self.story.is_quiet(now_ms):
-                return
-            self._waiting.remove(action)
-            self.injector.inject(action)
-            if action.until is not None:
-                self._lasting[action.action_id] = action
-            return
-        if self._watch.why_never(action, now_ms):
-            self._waiting.remove(action)
-            self.injector.give_up(action, "what it waits for did not come")
-
-    def _consider_end(self, action_id: str, action: StoryAction, now_ms: int) -> None:
-        assert action.until is not None
-        if action_id not in self.injector.active:
-            del self._lasting[action_id]
-        elif self._watch.has_come(action.until, now_ms):
-            del self._lasting[action_id]
-            self.injector.heal(action_id)
-
-    def _resolved(self, target: Target) -> int | None:
-        return target.resolve(self.cluster.view())
-
-
 @dataclass(frozen=True, slots=True)
 class StoryPart:
     """The actions of a story, with clients at work before, during and after them."""
@@ -149,10 +63,9 @@ class StoryPart:
     def work(self, run: SimulatedRun, _: int) -> None:
         """Start the clients, and follow the story to its end."""
         run.clients += start_clients(run.cluster, _create_topic(run))
-        follower = StoryFollower(story=self.story, cluster=run.cluster, injector=run.injector)
         run.pass_time(WARM_UP_MS)
-        follower.start()
-        run.pass_time(LONGEST_MS, follower.is_done)
+        run.injector.follow(self.story)
+        run.pass_time(LONGEST_MS, lambda: run.injector.is_done)
         run.pass_time(COOL_DOWN_MS)
 
     def heal(self, run: SimulatedRun) -> set[Liveness]:

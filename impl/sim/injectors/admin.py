@@ -173,6 +173,9 @@ class SimulatedTopicRecreation(SimulatedChange[RecreateTopic]):
     def heal(self) -> None:
         """Ask for its creation, as soon as it is gone."""
         self.asker.is_stopped = True
+        self._create()
+
+    def _create(self) -> None:
         now = self._czxid()
         if self.creation is not None and (now or self.creation.is_granted):
             self.creation.is_stopped = True
@@ -183,7 +186,8 @@ class SimulatedTopicRecreation(SimulatedChange[RecreateTopic]):
             self.creation = AdminRequest(self.world, again)
 
     def healed(self) -> Line | None:
-        """Another topic of that name is led and in sync."""
+        """Another topic of that name is led and in sync; each look takes the step that is due."""
+        self._create()
         if self._czxid() in (None, self.czxid):
             return None
         return _led_by_all(self.cluster, self.assigned)

@@ -11,7 +11,7 @@ from fencepost.impl.core.types.effects import ActionTaken, Effect, ReadZnodes, S
 from fencepost.impl.sim.engine.move_recorder import MoveRecorder
 from fencepost.impl.sim.engine.options import RunOptions
 from fencepost.impl.sim.engine.run import SimulatedRun, run_details
-from fencepost.impl.sim.injectors.engine import SimulatedFaultEngine
+from fencepost.impl.sim.injectors.driver import SimulatedFaultDriver
 from fencepost.impl.sim.script.client import ScriptClient
 from fencepost.impl.sim.script.language import Command
 from fencepost.impl.sim.world.cluster import VirtualCluster
@@ -88,7 +88,7 @@ class Stage:
         return self.simulated.cluster
 
     @property
-    def injector(self) -> SimulatedFaultEngine:
+    def injector(self) -> SimulatedFaultDriver:
         """Of the faults of this run."""
         return self.simulated.injector
 

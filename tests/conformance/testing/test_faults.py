@@ -30,18 +30,18 @@ class ListeningEngine:
     has_effect: bool = True
     stories: list[Story] = field(default_factory=list)
 
-    def inject(self, fault_id: str, fault: Fault, *, is_held: bool) -> RunningFault:
+    def inject(self, fault_id: str, fault: Fault, *, is_held: bool) -> RunningFault[str]:
         assert is_held
         self.said.append(f"inject {fault_id} {fault.victim}")
         action = StoryAction(action_id=fault_id, fault=fault, when=At(at_ms=0))
         return RunningFault(action=action, since_ms=0, broker_id=3)
 
-    def await_active(self, running: RunningFault) -> None:
+    def await_active(self, running: RunningFault[str]) -> None:
         if not self.has_effect:
             raise InjectionError(f"{running.action.action_id} had no effect")
         running.evidence = "seen"
 
-    def heal(self, running: RunningFault) -> None:
+    def heal(self, running: RunningFault[str]) -> None:
         self.said.append(f"heal {running.action.action_id}")
 
     def run(self, story: Story) -> None:

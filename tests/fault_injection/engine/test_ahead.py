@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 from msgspec.structs import replace
 
-from fencepost.fault_injection.engine.engine import READY_MS, SOON_MS
+from fencepost.fault_injection.engine.driver import READY_MS, SOON_MS
 from fencepost.fault_injection.faults.process_faults import KillBroker
 from fencepost.fault_injection.faults.targets import CONTROLLER, broker
 from fencepost.fault_injection.faults.zookeeper_faults import FailOverZooKeeper, HurtServer

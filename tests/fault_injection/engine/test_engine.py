@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from fencepost.fault_injection.engine.engine import EngineClock, FaultEngine
+from fencepost.fault_injection.engine.driver import FaultDriver
+from fencepost.fault_injection.engine.process_world import ProcessWorld
 from fencepost.fault_injection.engine.progress import EVIDENCE_MS, PhaseChange
 from fencepost.fault_injection.faults.fault import Fault
 from fencepost.fault_injection.faults.process_faults import KillBroker, PauseBroker
@@ -21,6 +22,7 @@ from fencepost.fault_injection.faults.zookeeper_faults import ExpireSession
 from fencepost.fault_injection.injectors.dispatch import injector_for
 from fencepost.fault_injection.injectors.injection import ResolvedFault
 from fencepost.fault_injection.injectors.injector import InjectionError, Injector
+from fencepost.fault_injection.processes.trace_tail import NoTraces, Traces
 from fencepost.fault_injection.stories.story import Story, StoryAction
 from fencepost.spec.trace import Phase
 from fencepost.spec.wire import fault_control_pb2
@@ -93,14 +95,16 @@ class Bench:
     log: list[str] = field(default_factory=list)
     plans: dict[str, FakeInjection] = field(default_factory=dict)
 
-    def engine(self) -> FaultEngine:
-        return FaultEngine(
+    def engine(self, traces: Traces | None = None) -> FaultDriver:
+        world = ProcessWorld(
             target=self.target,
             ledger=self.ledger,
-            record=self.changes.append,
-            clock=EngineClock(now_ns=self.time.now_ns, wait=self.time.wait),
-            make_injection=self.make,
+            on_phase=self.changes.append,
+            now_ns=self.time.now_ns,
+            make_injector=self.make,
+            traces=traces or NoTraces(),
         )
+        return FaultDriver(world, self.time.wait)
 
     def plan(self, name: str) -> FakeInjection:
         return self.plans.setdefault(name, FakeInjection(name, self.log))
@@ -121,7 +125,7 @@ def pause(fault_id: str, at_ms: int, for_ms: int = 500) -> StoryAction:
     return StoryAction.at(action_id=fault_id, at_ms=at_ms, fault=fault)
 
 
-def run(bench: Bench, *faults: StoryAction) -> FaultEngine:
+def run(bench: Bench, *faults: StoryAction) -> FaultDriver:
     with bench.engine() as engine:
         engine.run(Story(seed=1, actions=faults))
     return engine

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from fencepost.fault_injection.engine.engine import FaultEngine
+from fencepost.fault_injection.engine.driver import FaultDriver
+from fencepost.fault_injection.engine.process_world import ProcessWorld
 from fencepost.fault_injection.engine.progress import FaultReport
 from fencepost.fault_injection.faults.fault import Fault
 from fencepost.fault_injection.faults.network_faults import (
@@ -118,10 +119,10 @@ def ledger(tmp_path: Path) -> Ledger:
 
 def run(target: WiredTarget, ledger: Ledger, fault: Fault) -> FaultReport:
     timed = StoryAction.at(action_id="fault", at_ms=0, fault=fault)
-    engine = FaultEngine(target=target, ledger=ledger, record=lambda _change: None)
-    with engine:
-        engine.run(Story(seed=1, actions=(timed,)))
-    (report,) = engine.reports()
+    world = ProcessWorld(target=target, ledger=ledger, on_phase=lambda _change: None)
+    with FaultDriver(world) as driver:
+        driver.run(Story(seed=1, actions=(timed,)))
+    (report,) = driver.reports()
     return report
 
 

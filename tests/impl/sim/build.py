@@ -9,7 +9,7 @@ from fencepost.fault_injection.stories.story import Story, StoryAction
 from fencepost.impl.sim.adapter import simulate
 from fencepost.impl.sim.engine.liveness_state import is_converged
 from fencepost.impl.sim.engine.options import RunOptions
-from fencepost.impl.sim.injectors.engine import SimulatedFaultEngine
+from fencepost.impl.sim.injectors.driver import SimulatedFaultDriver
 from fencepost.impl.sim.world.clients import TopicCreator
 from fencepost.impl.sim.world.cluster import VirtualCluster
 from fencepost.spec.trace import Kind, Phase, TraceEvent, encode_all
@@ -44,9 +44,9 @@ def settled(cluster: VirtualCluster) -> bool:
     return cluster.scheduler.run_until(limit_ms, partial(is_converged, cluster))
 
 
-def inject(cluster: VirtualCluster) -> SimulatedFaultEngine:
+def inject(cluster: VirtualCluster) -> SimulatedFaultDriver:
     """The faults of the cluster's options are planned from now on."""
-    injector = SimulatedFaultEngine(cluster, cluster.recorder.node("harness"))
+    injector = SimulatedFaultDriver(cluster, cluster.recorder.node("harness"))
     injector.plan(cluster.scheduler.now_ms)
     return injector
 
