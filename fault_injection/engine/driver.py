@@ -8,7 +8,7 @@ exception or Ctrl-C included, what is active is healed in reverse order.
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import TracebackType
 from typing import Self
 
@@ -41,7 +41,7 @@ class FaultDriver:
     _engine: FaultEngine[str] = field(init=False)
     _first_ms: int | None = field(init=False, default=None)
     _foreseen: tuple[str, int] | None = field(init=False, default=None)
-    """The fault whose victim has a successor ready, and how many faults had ended before."""
+    """The fault with a successor ready, and how many faults had begun to heal before."""
 
     def __post_init__(self) -> None:
         self._engine = FaultEngine(world=self.world)
@@ -117,9 +117,12 @@ class FaultDriver:
 
     def executed(self, seed: int) -> Story:
         """The schedule as it was executed: real times, and the brokers that targets resolved to."""
-        done = [running for running in self._engine.begun if running.injected_ms is not None]
-        pinned = sorted((running.pinned() for running in done), key=lambda timed: timed.at_ms)
-        return Story(seed=seed, actions=tuple(pinned))
+        done = [
+            replace(running.pinned(), when=At(at_ms=running.injected_ms), until=None)
+            for running in self._engine.begun
+            if running.injected_ms is not None
+        ]
+        return Story(seed=seed, actions=tuple(sorted(done, key=lambda action: action.at_ms)))
 
     def running(self) -> list[RunningFault[str]]:
         """All faults so far, in the order in which they were planned."""

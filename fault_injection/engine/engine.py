@@ -29,11 +29,11 @@ class FaultEngine(Generic[Evidence]):
     planned: list[RunningFault[Evidence]] = field(init=False, default_factory=list)
     """All faults, in the order in which they were planned."""
     begun: list[RunningFault[Evidence]] = field(init=False, default_factory=list)
-    """Those whose time has come, or never will, in that order."""
+    """The faults that were injected or given up, in that order."""
     armed: list[RunningFault[Evidence]] = field(init=False, default_factory=list)
-    """Those that have begun and are not over."""
+    """The faults that have begun and are not over."""
     waiting: list[RunningFault[Evidence]] = field(init=False, default_factory=list)
-    """Those of the story that is followed, until their time has come."""
+    """The faults of the story that have not begun."""
     start_ms: int = field(init=False, default=0)
     """When the story that is followed began."""
     _story: Story = field(init=False, default_factory=lambda: Story(story_id=""))
@@ -83,7 +83,7 @@ class FaultEngine(Generic[Evidence]):
         return running
 
     def tick(self) -> None:
-        """Begin the actions of the story whose time has come, and take all steps that are due."""
+        """Begin what is due of the story, and take all steps that are due."""
         for action_id, phase in self._news:
             self._watch.note(action_id, phase, self._story_ms)
         self._news.clear()

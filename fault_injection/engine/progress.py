@@ -1,6 +1,6 @@
 """How far a fault has come: its phases as they happen, and its report afterwards."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
 from fencepost.fault_injection.injectors.injector import Injector
@@ -84,15 +84,9 @@ class RunningFault(Generic[Proof]):
         return self.phase in OVER
 
     def pinned(self) -> StoryAction:
-        """The fault as it was executed: when it was injected, and at which brokers."""
-        assert self.injected_ms is not None
+        """The action, at the brokers that its roles resolved to."""
         fault = self.action.fault.pinned(self.broker_id, self.receiver_id)
-        return StoryAction.at(
-            action_id=self.action.action_id,
-            at_ms=self.injected_ms,
-            fault=fault,
-            must_take_effect=self.action.must_take_effect,
-        )
+        return replace(self.action, fault=fault)
 
 
 def report_of(running: RunningFault[str]) -> FaultReport:

@@ -35,7 +35,7 @@ def write_source(folder: Path, story: Story) -> None:
 
 def write_expanded(folder: Path, story: Story, faults: Sequence[RunningFault[str]]) -> None:
     """What is resolved so far is in the run's folder."""
-    known = {running.action.action_id: _pinned(running) for running in faults}
+    known = {running.action.action_id: running.pinned() for running in faults}
     actions = [known.get(action.action_id, action) for action in story.actions]
     _write(folder / EXPANDED, as_document(replace(story, actions=tuple(actions))))
 
@@ -57,14 +57,9 @@ def read_executed(folder: Path) -> Story:
     return read_story(folder / EXECUTED)
 
 
-def _pinned(running: RunningFault[str]) -> StoryAction:
-    fault = running.action.fault.pinned(running.broker_id, running.receiver_id)
-    return replace(running.action, fault=fault)
-
-
 def _done(running: RunningFault[str], offset_ms: int) -> StoryAction:
     """At its real time and of its real length, where these were times and no events."""
-    action = _pinned(running)
+    action = running.pinned()
     if running.injected_ms is None:
         return action
     if isinstance(action.when, At):
