@@ -153,7 +153,7 @@ def _without_effect(stage: RunningCluster) -> None:
 def test_fault_without_effect_makes_the_scenario_vacuous(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("fencepost.fault_injection.engine.engine.EVIDENCE_MS", 500)
+    monkeypatch.setattr("fencepost.fault_injection.engine.process_world.EVIDENCE_MS", 500)
     scenario = Scenario(story=Story(story_id="idle"), play=_without_effect)
 
     result = ScenarioRun(

@@ -156,7 +156,7 @@ def test_fault_on_a_way_is_proved_and_healed(
 def test_bytes_that_pass_all_the_same_are_no_evidence(
     target: WiredTarget, ledger: Ledger, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("fencepost.fault_injection.engine.engine.EVIDENCE_MS", 500)
+    monkeypatch.setattr("fencepost.fault_injection.engine.process_world.EVIDENCE_MS", 500)
     monkeypatch.setattr(LinkRule, "to_json", lambda self: {**_said(self), "stalls": False})
 
     report = run(target, ledger, IsolateBroker(target=ONE, for_ms=50))
