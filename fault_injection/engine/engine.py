@@ -139,8 +139,12 @@ class FaultEngine(Generic[Evidence]):
             self._start_healing(running)
 
     def heal_all(self, keep: Collection[str] = ()) -> None:
-        """Begin to heal all faults but those of `keep`, the last one first."""
-        for running in reversed(self.armed):
+        """Begin to heal all faults but those of `keep`, the last one first.
+
+        Before that, brokers and clients are asked for no more changes.
+        """
+        in_order = sorted(self.armed, key=lambda running: running.action.fault.is_awaited)
+        for running in reversed(in_order):
             if running.action.action_id not in keep:
                 self.heal(running)
 

@@ -1,6 +1,6 @@
 """What administrators do, in the middle of everything else: done in time, seen, and ended."""
 
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from msgspec import Meta
 
@@ -31,6 +31,7 @@ class KickController(Fault, frozen=True, kw_only=True, tag="admin.controller_kic
 class ReassignPartition(Fault, frozen=True, kw_only=True, tag="admin.reassign"):
     """A partition is moved to other brokers."""
 
+    is_awaited: ClassVar[bool] = True
     topic: TopicName
     partition: PartitionNumber = 0
     replicas: Annotated[
@@ -47,6 +48,7 @@ class ReassignPartition(Fault, frozen=True, kw_only=True, tag="admin.reassign"):
 class AddPartitions(Fault, frozen=True, kw_only=True, tag="admin.add_partitions"):
     """A topic gets more partitions."""
 
+    is_awaited: ClassVar[bool] = True
     topic: TopicName
     count: Annotated[int, number("how many more", ge=1)] = 1
 
@@ -60,6 +62,7 @@ class AddPartitions(Fault, frozen=True, kw_only=True, tag="admin.add_partitions"
 class RecreateTopic(Fault, frozen=True, kw_only=True, tag="admin.delete_recreate_topic"):
     """A topic is deleted with all its records, and created again under the same name."""
 
+    is_awaited: ClassVar[bool] = True
     topic: TopicName
     for_ms: ForMs
 
@@ -73,5 +76,6 @@ class RecreateTopic(Fault, frozen=True, kw_only=True, tag="admin.delete_recreate
 class ElectPreferred(Fault, frozen=True, kw_only=True, tag="admin.preferred_leader"):
     """The first of the assigned replicas is to lead its partition again."""
 
+    is_awaited: ClassVar[bool] = True
     topic: TopicName
     partition: PartitionNumber = 0

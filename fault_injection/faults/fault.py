@@ -42,6 +42,8 @@ class Fault(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_f
     kind: ClassVar[FaultTag] = FaultTag()
     starts_anew: ClassVar[bool] = False
     """True when a process ends or may end, and another one takes its place, which takes a while."""
+    is_awaited: ClassVar[bool] = False
+    """True when brokers or clients carry it out, which takes a while."""
     left_out: ClassVar[tuple[str, ...]] = ()
     """Parameters that older recorded faults lack: left out of the JSON form at their defaults."""
 

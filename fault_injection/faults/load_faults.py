@@ -1,6 +1,6 @@
 """What clients do to a cluster: more at once than it is used to, and ends in the middle."""
 
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from fencepost.fault_injection.faults.fault import Fault, ForMs
 from fencepost.fault_injection.faults.fault_kind import fault_kind
@@ -28,3 +28,5 @@ class BurstLoad(Fault, frozen=True, kw_only=True, tag="load.burst"):
 )
 class CrashClient(Fault, frozen=True, kw_only=True, tag="client.crash"):
     """A producer ends between a request and its answer: the outcome stays unknown."""
+
+    is_awaited: ClassVar[bool] = True

@@ -5,7 +5,6 @@ controller carries it out.
 """
 
 from collections.abc import Iterable
-from typing import ClassVar
 
 from fencepost.fault_injection.faults.admin_faults import (
     AddPartitions,
@@ -85,7 +84,6 @@ def _grants(response: Response | None) -> bool:
 class SimulatedChange(SimulatedInjector[AnyFault]):
     """A change that the controller carries out, which ends by itself."""
 
-    is_awaited: ClassVar[bool] = True
     asker: AdminRequest
 
     def heal(self) -> None:

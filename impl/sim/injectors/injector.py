@@ -6,7 +6,7 @@ They follow the `Injector` of `fault_injection`; their evidence is the fields of
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
-from typing import ClassVar, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from fencepost.fault_injection.faults.fault import Fault
 from fencepost.fault_injection.injectors.injector import InjectionError
@@ -41,9 +41,6 @@ class FaultedWorld:
 
 class SimulatedInjector(ABC, Generic[AnyFault]):
     """One fault on its way from injection to healing."""
-
-    is_awaited: ClassVar[bool] = False
-    """True when brokers or clients carry it out, which takes a while."""
 
     def __init__(self, fault: AnyFault, world: FaultedWorld, process: Process | None) -> None:
         """`process` is that of the one broker that the fault acts on."""

@@ -1,7 +1,5 @@
 """Clients of the simulated world: more than usual, and one that ends before its answer."""
 
-from typing import ClassVar
-
 from fencepost.fault_injection.faults.load_faults import BurstLoad, CrashClient
 from fencepost.impl.sim.injectors.injector import (
     InstantInjector,
@@ -45,7 +43,6 @@ class SimulatedBurst(InstantInjector[BurstLoad]):
 class SimulatedClientCrash(SimulatedInjector[CrashClient]):
     """`client.crash`: a producer ends at its next answer, and another one takes its place."""
 
-    is_awaited: ClassVar[bool] = True
     _producer: SimulatedProducer
     _heir = ""
 
