@@ -5,6 +5,10 @@ import re
 import subprocess
 import sys
 
+import pytest
+
+from fencepost.impl.core.types.actions import action
+from fencepost.spec.vocabulary import Action, snake_case
 from tests.test_tidy import PACKAGE, ROOT, arrows, core_modules, name_of, tree_of
 
 FOREIGN_WORDS = re.compile(r"mutant|ProtocolLevel", re.IGNORECASE)
@@ -37,15 +41,35 @@ def test_the_core_is_complete_without_mutants() -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_the_lines_of_a_brokers_actions_are_made_in_one_module() -> None:
-    makers = [
+def test_lines_of_the_trace_are_made_in_one_place() -> None:
+    makers = {
         name_of(path)
         for path in core_modules()
-        if path.parent.name in {"broker", "core"}
-        and re.search(r"\bActionTaken\(", path.read_text())
+        for node in ast.walk(tree_of(path))
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "ActionTaken"
+    }
+
+    assert makers == {"impl/core/types/actions.py"}
+
+
+def test_every_action_is_declared_by_its_function() -> None:
+    declared = [
+        node.name
+        for path in core_modules()
+        for node in ast.walk(tree_of(path))
+        if isinstance(node, ast.FunctionDef)
+        for decorator in node.decorator_list
+        if ast.unparse(decorator) == "action"
     ]
 
-    assert makers == ["impl/core/broker/action_lines.py"]
+    assert sorted(declared) == sorted(snake_case(action) for action in Action)
+
+
+def test_a_function_of_no_action_is_none() -> None:
+    def seize_power() -> None: ...
+
+    with pytest.raises(KeyError, match="seize_power"):
+        action(seize_power)
 
 
 def test_znodes_are_written_in_one_way() -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from fencepost.spec.vocabulary import Action, Invariant, snake_case
+from fencepost.spec.vocabulary import Invariant
 
 ROOT = Path(__file__).resolve().parent.parent
 ROOMS = ("spec", "impl", "conformance", "fault_injection", "reports", "ci", "tests")
@@ -425,33 +425,6 @@ def test_committed_files_name_no_place_of_one_machine(pattern: re.Pattern[str]) 
 )
 def test_a_place_of_one_machine_is_seen(pattern: re.Pattern[str], line: str) -> None:
     assert pattern.search(line)
-
-
-def core_functions() -> tuple[list[str], list[str]]:
-    """Names of the core's free functions, and of its methods, with repetitions."""
-    free = [
-        node.name
-        for path in core_modules()
-        for node in tree_of(path).body
-        if isinstance(node, ast.FunctionDef)
-    ]
-    methods = [
-        node.name
-        for path in core_modules()
-        for owner in ast.walk(tree_of(path))
-        if isinstance(owner, ast.ClassDef)
-        for node in owner.body
-        if isinstance(node, ast.FunctionDef)
-    ]
-    return free, methods
-
-
-@pytest.mark.parametrize("action", list(Action))
-def test_every_action_is_one_function_of_the_core(action: Action) -> None:
-    """A free function, which a method of its name may wrap; or else one method alone."""
-    free, methods = (names.count(snake_case(action)) for names in core_functions())
-
-    assert free == 1 or (free, methods) == (0, 1)
 
 
 def tla_operators() -> set[str]:

@@ -7,7 +7,7 @@ from msgspec import structs
 
 from fencepost.impl.core.rules.commands import are_different, trust_any_controller
 from fencepost.impl.core.rules.controller.leadership import FIRST_LEADER_EPOCH
-from fencepost.impl.core.rules.replica import Replica
+from fencepost.impl.core.rules.replica import Acted, Replica
 from fencepost.impl.core.rules.rules import ReplicaJudgement, Rules
 from fencepost.impl.core.rules.tables import CommandKind, Role
 from fencepost.impl.core.types.effects import DiskEffect
@@ -15,7 +15,6 @@ from fencepost.impl.core.types.messages import LeaderAndIsrRequest, PartitionSta
 from fencepost.impl.core.types.zookeeper import Znode
 from fencepost.impl.mutants.mutant import mutant
 from fencepost.spec.vocabulary import (
-    ControllerEpoch,
     ErrorCode,
     Invariant,
     Liveness,
@@ -100,16 +99,16 @@ def remember_end_offsets(rules: Rules) -> Rules:
     """A new leader believes what followers had under an earlier epoch."""
 
     def become_leader(
-        replica: Replica, command: PartitionState, controller_epoch: ControllerEpoch, now_ms: int
-    ) -> Replica:
-        after = rules.become_leader(replica, command, controller_epoch, now_ms)
-        return structs.replace(after, followers=replica.followers)
+        replica: Replica, command: PartitionState, request: LeaderAndIsrRequest, now_ms: int
+    ) -> Acted:
+        after, line = rules.become_leader(replica, command, request, now_ms)
+        return structs.replace(after, followers=replica.followers), line
 
     def become_follower(
-        replica: Replica, command: PartitionState, controller_epoch: ControllerEpoch
-    ) -> Replica:
-        after = rules.become_follower(replica, command, controller_epoch)
-        return structs.replace(after, followers=replica.followers)
+        replica: Replica, command: PartitionState, request: LeaderAndIsrRequest
+    ) -> Acted:
+        after, line = rules.become_follower(replica, command, request)
+        return structs.replace(after, followers=replica.followers), line
 
     return replace(rules, become_leader=become_leader, become_follower=become_follower)
 
@@ -135,11 +134,11 @@ def leader_ignores_new_replicas(rules: Rules) -> Rules:
     """A leader admits only the replicas that it was first told to be assigned."""
 
     def become_leader(
-        replica: Replica, command: PartitionState, controller_epoch: ControllerEpoch, now_ms: int
-    ) -> Replica:
-        after = rules.become_leader(replica, command, controller_epoch, now_ms)
+        replica: Replica, command: PartitionState, request: LeaderAndIsrRequest, now_ms: int
+    ) -> Acted:
+        after, line = rules.become_leader(replica, command, request, now_ms)
         known = replica.assigned_replicas or after.assigned_replicas
-        return structs.replace(after, assigned_replicas=known)
+        return structs.replace(after, assigned_replicas=known), line
 
     return replace(rules, become_leader=become_leader)
 

@@ -6,8 +6,8 @@ from dataclasses import replace
 from msgspec import structs
 
 from fencepost.impl.core.rules.controller.leadership import Decided, PartitionFacts
-from fencepost.impl.core.rules.isr import admit, adopt_isr, drop_lagging, first_lags_at_ms
-from fencepost.impl.core.rules.replica import Replica
+from fencepost.impl.core.rules.isr import admit, adopt_isr, asked, drop_lagging, first_lags_at_ms
+from fencepost.impl.core.rules.replica import Acted, Replica
 from fencepost.impl.core.rules.rules import Rules
 from fencepost.impl.core.rules.tables import WriteKind, Writer, ZnodeKind
 from fencepost.impl.core.types.zookeeper import SetData, WriteOp
@@ -21,7 +21,7 @@ from fencepost.spec.vocabulary import (
 )
 from fencepost.spec.znodes import topic_id_path
 
-Wish = Callable[[Replica, int, int], Replica]
+Wish = Callable[[Replica, int, int], Acted]
 
 
 @mutant(
@@ -60,7 +60,7 @@ def no_znode_version_check(rules: Rules) -> Rules:
 def no_step_down(rules: Rules) -> Rules:
     """A leader leads on with the ISR it wanted when its write met another version."""
 
-    def fence_leader(replica: Replica) -> Replica:
+    def fence_leader(replica: Replica) -> Acted:
         assert replica.wanted_isr is not None
         return adopt_isr(replica, replica.wanted_isr, replica.znode_version)
 
@@ -75,8 +75,9 @@ def no_step_down(rules: Rules) -> Rules:
 def leader_may_leave_isr(rules: Rules) -> Rules:
     """A leader that finds itself lagging leaves the ISR."""
 
-    def shrink_isr(replica: Replica, now_ms: int, replica_lag_time_ms: int) -> Replica:
-        return drop_lagging(replica, replica.isr, now_ms - replica_lag_time_ms)
+    def shrink_isr(replica: Replica, now_ms: int, replica_lag_time_ms: int) -> Acted:
+        wanting = drop_lagging(replica, replica.isr, now_ms - replica_lag_time_ms)
+        return asked(shrink_isr, replica, wanting)
 
     def lags_at_ms(replica: Replica, replica_lag_time_ms: int) -> int | None:
         return first_lags_at_ms(replica, replica.isr, replica_lag_time_ms)
@@ -97,11 +98,12 @@ def leader_may_leave_isr(rules: Rules) -> Rules:
 def expand_laggards(rules: Rules) -> Rules:
     """A replica joins the ISR when it is behind all members, as V3's test says."""
 
-    def expand_isr(replica: Replica, _now_ms: int, _replica_lag_time_ms: int) -> Replica:
+    def expand_isr(replica: Replica, _now_ms: int, _replica_lag_time_ms: int) -> Acted:
         members = replica.isr & replica.followers.keys() - {replica.broker_id}
         ends = [replica.followers[member].log_end_offset for member in members]
         smallest = min([replica.log_end_offset, *ends])
-        return admit(replica, lambda one: one.log_end_offset <= smallest)
+        wanting = admit(replica, lambda one: one.log_end_offset <= smallest)
+        return asked(expand_isr, replica, wanting)
 
     return replace(rules, expand_isr=expand_isr)
 
@@ -115,11 +117,12 @@ def expand_laggards(rules: Rules) -> Rules:
 def expand_below_epoch_start(rules: Rules) -> Rules:
     """A replica joins the ISR at the high watermark, though the epoch began above."""
 
-    def expand_isr(replica: Replica, now_ms: int, replica_lag_time_ms: int) -> Replica:
+    def expand_isr(replica: Replica, now_ms: int, replica_lag_time_ms: int) -> Acted:
         oldest_ms, needed = now_ms - replica_lag_time_ms, replica.high_watermark
-        return admit(
+        wanting = admit(
             replica, lambda one: one.log_end_offset >= needed and one.caught_up_ms >= oldest_ms
         )
+        return asked(expand_isr, replica, wanting)
 
     return replace(rules, expand_isr=expand_isr)
 
@@ -133,10 +136,10 @@ def expand_overwrites_shrink(rules: Rules) -> Rules:
     """A change of the ISR does not wait for the one in flight; the last one is remembered."""
 
     def forgetful(wish: Wish) -> Wish:
-        def changed(replica: Replica, now_ms: int, replica_lag_time_ms: int) -> Replica:
+        def changed(replica: Replica, now_ms: int, replica_lag_time_ms: int) -> Acted:
             before = structs.replace(replica, wanted_isr=None)
-            after = wish(before, now_ms, replica_lag_time_ms)
-            return replica if after is before else after
+            after, line = wish(before, now_ms, replica_lag_time_ms)
+            return (after, line) if line is not None else (replica, None)
 
         return changed
 
@@ -175,7 +178,7 @@ def trust_version_across_incarnations(rules: Rules) -> Rules:
 )
 def shrink_nobody(rules: Rules) -> Rules:
     """A leader never drops a member that lags."""
-    return replace(rules, shrink_isr=lambda replica, _now_ms, _replica_lag_time_ms: replica)
+    return replace(rules, shrink_isr=lambda replica, _now_ms, _lag_ms: (replica, None))
 
 
 @mutant(
@@ -187,12 +190,12 @@ def shrink_nobody(rules: Rules) -> Rules:
 def shrink_on_fetch_only(rules: Rules) -> Rules:
     """A leader looks for lagging members only while a follower fetches."""
 
-    def expand_isr(replica: Replica, now_ms: int, replica_lag_time_ms: int) -> Replica:
-        expanded = rules.expand_isr(replica, now_ms, replica_lag_time_ms)
-        if expanded is not replica:
-            return expanded
+    def expand_isr(replica: Replica, now_ms: int, replica_lag_time_ms: int) -> Acted:
+        after, line = rules.expand_isr(replica, now_ms, replica_lag_time_ms)
+        if line is not None:
+            return after, line
         return rules.shrink_isr(replica, now_ms, replica_lag_time_ms)
 
     return replace(
-        rules, shrink_isr=lambda replica, _now_ms, _lag_ms: replica, expand_isr=expand_isr
+        rules, shrink_isr=lambda replica, _now_ms, _lag_ms: (replica, None), expand_isr=expand_isr
     )

@@ -1,25 +1,40 @@
 """Wrong rules of logs, fetches and high watermarks (REPL, CMD-005)."""
 
+from collections.abc import Callable
 from dataclasses import replace
 
 from msgspec import structs
 
 from fencepost.impl.core.rules.fetches import fetch_error, is_from_leader
-from fencepost.impl.core.rules.replica import Replica
+from fencepost.impl.core.rules.replica import Acted, Replica
 from fencepost.impl.core.rules.replication import commit_with
 from fencepost.impl.core.rules.rules import Rules
 from fencepost.impl.core.rules.tables import Role
-from fencepost.impl.core.types.messages import PartitionState, Record
+from fencepost.impl.core.types.actions import taken
+from fencepost.impl.core.types.messages import LeaderAndIsrRequest, PartitionState, Record
 from fencepost.impl.mutants.mutant import mutant
 from fencepost.spec.vocabulary import (
     BrokerId,
-    ControllerEpoch,
     Invariant,
     LeaderEpoch,
     Liveness,
     Offset,
 )
 from fencepost.spec.znodes import TopicPartition
+
+
+def _believing(rules: Rules, believed: Callable[[Replica, Offset], Offset]) -> Rules:
+    """A follower takes this for committed: of what it was, and of what its leader says."""
+
+    def follower_append(
+        replica: Replica, records: tuple[Record, ...], high_watermark: Offset
+    ) -> Acted:
+        after, line = rules.follower_append(replica, records, high_watermark)
+        assert line is not None
+        end = believed(replica, high_watermark)
+        return structs.replace(after, high_watermark=end), structs.replace(line, high_watermark=end)
+
+    return replace(rules, follower_append=follower_append)
 
 
 @mutant(
@@ -49,13 +64,13 @@ def high_watermark_on_fetch_only(rules: Rules) -> Rules:
 
     def serve_fetch(
         replica: Replica, follower: BrokerId, fetch_offset: Offset, now_ms: int
-    ) -> Replica:
+    ) -> Acted:
         fetched.add(replica.topic_partition)
         return rules.serve_fetch(replica, follower, fetch_offset, now_ms)
 
-    def advance_high_watermark(replica: Replica) -> Replica:
+    def advance_high_watermark(replica: Replica) -> Acted:
         if replica.topic_partition not in fetched:
-            return replica
+            return replica, None
         fetched.remove(replica.topic_partition)
         return rules.advance_high_watermark(replica)
 
@@ -110,14 +125,8 @@ def fetch_without_epoch(rules: Rules) -> Rules:
 )
 def unbounded_high_watermark(rules: Rules) -> Rules:
     """A follower takes its leader's high watermark although its log is shorter."""
-
-    def follower_append(
-        replica: Replica, records: tuple[Record, ...], high_watermark: Offset
-    ) -> Replica:
-        after = rules.follower_append(replica, records, high_watermark)
-        return structs.replace(after, high_watermark=high_watermark)
-
-    return replace(rules, follower_append=follower_append, is_sound=lambda _replica: True)
+    trusting = replace(rules, is_sound=lambda _replica: True)
+    return _believing(trusting, lambda _replica, told: told)
 
 
 @mutant(
@@ -129,16 +138,17 @@ def unbounded_high_watermark(rules: Rules) -> Rules:
 def recompute_high_watermark(rules: Rules) -> Rules:
     """A leader counts followers that it has not heard of as empty."""
 
-    def advance_high_watermark(replica: Replica) -> Replica:
+    def advance_high_watermark(replica: Replica) -> Acted:
         if not replica.is_leader or replica.is_fenced:
-            return replica
+            return replica, None
         members = replica.maximal_isr - {replica.broker_id}
         known = [one.log_end_offset for id_, one in replica.followers.items() if id_ in members]
         unknown = [Offset(0)] if members - replica.followers.keys() else []
         committed = min([replica.log_end_offset, *known, *unknown])
         if committed == replica.high_watermark:
-            return replica
-        return structs.replace(replica, high_watermark=committed)
+            return replica, None
+        after = structs.replace(replica, high_watermark=committed)
+        return after, taken(advance_high_watermark, after)
 
     return replace(rules, advance_high_watermark=advance_high_watermark)
 
@@ -153,12 +163,12 @@ def truncate_on_new_leader_only(rules: Rules) -> Rules:
     """A follower compares logs when its leader changes, not when the epoch does."""
 
     def become_follower(
-        replica: Replica, command: PartitionState, controller_epoch: ControllerEpoch
-    ) -> Replica:
-        after = rules.become_follower(replica, command, controller_epoch)
+        replica: Replica, command: PartitionState, request: LeaderAndIsrRequest
+    ) -> Acted:
+        after, line = rules.become_follower(replica, command, request)
         if replica.role is Role.FOLLOWER and replica.leader == after.leader:
-            return structs.replace(after, needs_truncation=replica.needs_truncation)
-        return after
+            after = structs.replace(after, needs_truncation=replica.needs_truncation)
+        return after, line
 
     return replace(rules, become_follower=become_follower)
 
@@ -202,11 +212,4 @@ def truncate_once(rules: Rules) -> Rules:
 )
 def follower_ignores_high_watermark(rules: Rules) -> Rules:
     """A follower does not take the high watermark of its leader."""
-
-    def follower_append(
-        replica: Replica, records: tuple[Record, ...], high_watermark: Offset
-    ) -> Replica:
-        after = rules.follower_append(replica, records, high_watermark)
-        return structs.replace(after, high_watermark=replica.high_watermark)
-
-    return replace(rules, follower_append=follower_append)
+    return _believing(rules, lambda replica, _told: replica.high_watermark)

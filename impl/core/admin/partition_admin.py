@@ -6,11 +6,6 @@ Requests stand in ZooKeeper until the controller has done what they ask: no cras
 
 from collections.abc import Generator, Iterable
 
-from fencepost.impl.core.admin.admin_actions import (
-    cancel_reassignment,
-    request_partitions,
-    start_reassignment,
-)
 from fencepost.impl.core.config import Config
 from fencepost.impl.core.rules.controller.partition_change_step import assignment_in
 from fencepost.impl.core.rules.controller.partition_requests import read_requests
@@ -24,6 +19,7 @@ from fencepost.impl.core.rules.controller.partition_rules import (
 )
 from fencepost.impl.core.rules.tables import Writer
 from fencepost.impl.core.rules.znode_writes import write
+from fencepost.impl.core.types.actions import action, taken
 from fencepost.impl.core.types.effects import Reply
 from fencepost.impl.core.types.messages import (
     AdminRequest,
@@ -131,20 +127,26 @@ class PartitionAdmin:
         for one in request.reassignments:
             refusal = refuse_reassignment(view, one.key, one.replicas) if view else NO_CONNECTION
             if refusal is None and one.replicas:
-                refusal = yield from self._start(one)
+                refusal = yield from self.start_reassignment(one)
             elif refusal is None:
-                refusal = yield from self._cancel(one.key)
+                refusal = yield from self.cancel_reassignment(one.key)
             results.append(_result(one.key, refusal))
         self._reply(token, AlterPartitionReassignmentsResponse(partitions=tuple(results)))
 
-    def _start(self, wanted: Reassignment) -> Asked:
+    @action
+    def start_reassignment(self, wanted: Reassignment) -> Asked:
+        """The target is asked for, or another one instead of that which was (REAS-001)."""
         data = document_bytes(ReplicasDocument(replicas=list(wanted.replicas)))
         refusal = yield from self._ask(PARTITIONS_REASSIGNED, wanted.key, data)
         if refusal is None:
-            self._outbox.took(start_reassignment(wanted.key, wanted.replicas))
+            key, target = wanted.key, wanted.replicas
+            line = taken(self.start_reassignment, topic_partition=key, assigned_replicas=target)
+            self._outbox.took(line)
         return refusal
 
-    def _cancel(self, key: TopicPartition) -> Asked:
+    @action
+    def cancel_reassignment(self, key: TopicPartition) -> Asked:
+        """The request is taken back: what is assigned without it stands (REAS-004)."""
         end = Delete(path=request_path(PARTITIONS_REASSIGNED, key), expected_version=ANY_VERSION)
         result: WriteResult = Unknown()
         for _ in range(CANCELS_MAX):
@@ -158,7 +160,7 @@ class PartitionAdmin:
             return Refusal(ErrorCode.NO_REASSIGNMENT_IN_PROGRESS, f"{key} does not move")
         refusal = _refusal(result)
         if refusal is None:
-            self._outbox.took(cancel_reassignment(key))
+            self._outbox.took(taken(self.cancel_reassignment, topic_partition=key))
         return refusal
 
     def _list(self, token: int) -> Script:
@@ -201,10 +203,7 @@ class PartitionAdmin:
         refusal = refuse_creation(view, request) if view else NO_CONNECTION
         wanted = new_partitions(view, request) if view and refusal is None else {}
         for key, replicas in wanted.items():
-            data = document_bytes(ReplicasDocument(replicas=list(replicas)))
-            refusal = refusal or (yield from self._ask(PARTITIONS_ADD, key, data))
-            if refusal is None:
-                self._outbox.took(request_partitions(key, replicas))
+            refusal = refusal or (yield from self.request_partitions(key, replicas))
         refusal = refusal or Refusal(ErrorCode.NONE, "")
         response = CreatePartitionsResponse(error_code=refusal.error_code, message=refusal.message)
         self._reply(token, response)
@@ -214,12 +213,25 @@ class PartitionAdmin:
         view = yield from _read_view([TopicPartition(request.topic, 0), *keys])
         refusal = refuse_removal(view, request) if view else NO_CONNECTION
         for key in keys:
-            refusal = refusal or (yield from self._ask(PARTITIONS_REMOVE, key, b"{}"))
-            if refusal is None:
-                self._outbox.took(request_partitions(key))
+            refusal = refusal or (yield from self.request_partitions(key))
         refusal = refusal or Refusal(ErrorCode.NONE, "")
         response = RemovePartitionsResponse(error_code=refusal.error_code, message=refusal.message)
         self._reply(token, response)
+
+    @action
+    def request_partitions(
+        self, key: TopicPartition, replicas: tuple[BrokerId, ...] | None = None
+    ) -> Asked:
+        """The partition is to be added, with replicas, or to be removed, without (V3 H)."""
+        if replicas is None:
+            refusal = yield from self._ask(PARTITIONS_REMOVE, key, b"{}")
+        else:
+            data = document_bytes(ReplicasDocument(replicas=list(replicas)))
+            refusal = yield from self._ask(PARTITIONS_ADD, key, data)
+        if refusal is None:
+            line = taken(self.request_partitions, topic_partition=key, assigned_replicas=replicas)
+            self._outbox.took(line)
+        return refusal
 
     # Writing
 

@@ -7,10 +7,8 @@ deleted as it was read is deleted alone.
 
 from dataclasses import dataclass, field
 
-from fencepost.impl.core.admin.admin_actions import create_topic, delete_topic
 from fencepost.impl.core.admin.topic_creation import (
     TopicCreation,
-    creation_error,
     live_brokers,
 )
 from fencepost.impl.core.admin.topic_deletion import TopicDeletion, no_topic
@@ -131,11 +129,7 @@ class TopicBatches:
 
     def _created(self, asked: Asked, ended: Ended[TopicWrite]) -> None:
         for one, result in ended:
-            topic = asked.names[one.place]
-            error = creation_error(topic, result)
-            if error[0] is ErrorCode.NONE:
-                self._outbox.took(create_topic(topic))
-            asked.end(one.place, error)
+            asked.end(one.place, self._creation.create_topic(asked.names[one.place], result))
         if ended:
             self._reply_created(asked)
 
@@ -196,7 +190,7 @@ class TopicBatches:
         for one, result in ended:
             match result:
                 case Written(zxid=zxid):
-                    self._outbox.took(delete_topic(asked.names[one.place], zxid))
+                    self._deletion.delete_topic(asked.names[one.place], zxid)
                     asked.end(one.place, (ErrorCode.NONE, ""))
                 case Rejected(errors=(ZkError.SESSION_EXPIRED, *_)):
                     asked.end(one.place, (ErrorCode.BROKER_NOT_AVAILABLE, str(result.error)))

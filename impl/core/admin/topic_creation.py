@@ -3,10 +3,10 @@
 Below level 5 every broker writes topics itself (V3 Paths 3); the controller learns by its watch.
 """
 
-from fencepost.impl.core.admin.admin_actions import create_topic
 from fencepost.impl.core.config import Config
 from fencepost.impl.core.rules.tables import Writer
 from fencepost.impl.core.rules.znode_writes import write
+from fencepost.impl.core.types.actions import action, taken
 from fencepost.impl.core.types.effects import Reply
 from fencepost.impl.core.types.messages import BrokerEndpoint, MetadataResponse, PartitionState
 from fencepost.impl.core.types.node_session import NodeSession
@@ -78,10 +78,7 @@ class TopicCreation:
             return
         may_write = self._config.rules.may_write[Writer.ADMINISTRATOR]
         result = yield from write(may_write, *self.creation(request, live))
-        error, reason = creation_error(request.topic, result)
-        if error is ErrorCode.NONE:
-            self._outbox.took(create_topic(request.topic))
-        self._answer(token, error, reason)
+        self._answer(token, *self.create_topic(request.topic, result))
 
     def creation(self, request: CreateTopicRequest, live: list[BrokerId]) -> tuple[Create, ...]:
         """What creates an incarnation of the topic, which only its id tells from another one."""
@@ -92,6 +89,20 @@ class TopicCreation:
             Create(path=topic_ids_path(request.topic), data=b""),
             Create(path=topic_id_path(request.topic, topic_id), data=b""),
         )
+
+    @action
+    def create_topic(self, topic: str, result: WriteResult) -> tuple[ErrorCode, str]:
+        """The topic exists; otherwise what the end of `creation` means to the client, and why."""
+        match result:
+            case Written():
+                self._outbox.took(taken(self.create_topic, topic=topic))
+                return ErrorCode.NONE, ""
+            case Rejected(errors=(ZkError.NODE_EXISTS, *_)):
+                return ErrorCode.TOPIC_ALREADY_EXISTS, f"topic {topic} exists"
+            case Rejected():
+                return ErrorCode.BROKER_NOT_AVAILABLE, str(result.error)
+            case _:
+                return REPLY_LOST
 
     def _answer(self, token: int, error_code: ErrorCode, message: str) -> None:
         response = CreateTopicResponse(error_code=error_code, message=message)
@@ -143,19 +154,6 @@ class TopicCreation:
 def live_brokers(listed: Children) -> list[BrokerId]:
     """The brokers that are registered, ascending."""
     return sorted(BrokerId(int(name)) for name in listed.names or () if name.isdecimal())
-
-
-def creation_error(topic: str, result: WriteResult) -> tuple[ErrorCode, str]:
-    """What the end of `TopicCreation.creation` means to the client, and why."""
-    match result:
-        case Written():
-            return ErrorCode.NONE, ""
-        case Rejected(errors=(ZkError.NODE_EXISTS, *_)):
-            return ErrorCode.TOPIC_ALREADY_EXISTS, f"topic {topic} exists"
-        case Rejected():
-            return ErrorCode.BROKER_NOT_AVAILABLE, str(result.error)
-        case _:
-            return REPLY_LOST
 
 
 def _assign(request: CreateTopicRequest, live: list[BrokerId]) -> dict[str, list[int]]:

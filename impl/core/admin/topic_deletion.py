@@ -5,11 +5,11 @@
 
 from collections.abc import Generator
 
-from fencepost.impl.core.admin.admin_actions import delete_topic
 from fencepost.impl.core.config import Config
 from fencepost.impl.core.rules.controller.topic_tree import deletion, read_tree
 from fencepost.impl.core.rules.tables import Writer
 from fencepost.impl.core.rules.znode_writes import write
+from fencepost.impl.core.types.actions import action, taken
 from fencepost.impl.core.types.effects import Reply
 from fencepost.impl.core.types.refusals import NO_CONNECTION, REPLY_LOST
 from fencepost.impl.core.types.scripts import Answer, Ask, Outbox, Script, read
@@ -32,6 +32,11 @@ class TopicDeletion:
     def on_delete_topic(self, token: int, request: DeleteTopicRequest) -> None:
         """The topic is deleted, or the request refused with a reason."""
         self._outbox.run(self._delete_topic(token, request.topic))
+
+    @action
+    def delete_topic(self, topic: str, zxid: int) -> None:
+        """The topic is gone; the controller has its replicas stopped."""
+        self._outbox.took(taken(self.delete_topic, topic=topic, zxid=zxid))
 
     def _delete_topic(self, token: int, topic: str) -> Script:
         error, message = yield from self.delete(topic)
@@ -59,7 +64,7 @@ class TopicDeletion:
             may_write = self._config.rules.may_write[Writer.ADMINISTRATOR]
             result = yield from write(may_write, *deletion(topic, znodes[0], tree))
             if isinstance(result, Written):
-                self._outbox.took(delete_topic(topic, result.zxid))
+                self.delete_topic(topic, result.zxid)
                 return ErrorCode.NONE, ""
             if not isinstance(result, Rejected):
                 return REPLY_LOST

@@ -1,6 +1,5 @@
 """The leader's answer to a fetch: records now, or later when there are some (REPL, CLI)."""
 
-from fencepost.impl.core.broker.action_lines import fetch_served
 from fencepost.impl.core.broker.isr_update import IsrUpdates
 from fencepost.impl.core.broker.produce import Produces
 from fencepost.impl.core.broker.purgatory import DelayedFetch
@@ -65,13 +64,8 @@ class Fetches:
 
     def _serve_follower(self, key: TopicPartition, request: FetchRequest) -> None:
         follower, fetch_offset = request.replica_id, request.fetch_offset
-        before = self._replicas[key]
-        known = before.followers.get(follower)
-        serve_fetch = self._config.rules.serve_fetch
-        after = serve_fetch(before, follower, fetch_offset, self._outbox.now_ms)
-        self._replicas.put(after)
-        if known is None or known.log_end_offset != fetch_offset:
-            self._outbox.took(fetch_served(after, follower, fetch_offset))
+        serve_fetch, replica = self._config.rules.serve_fetch, self._replicas[key]
+        self._replicas.take(*serve_fetch(replica, follower, fetch_offset, self._outbox.now_ms))
         self._isr_updates.expand(key)
         self.advance(key)
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 from msgspec.structs import replace
 
-from fencepost.impl.core.broker.action_lines import log_truncated, records_appended
 from fencepost.impl.core.broker.replicas import Replicas
 from fencepost.impl.core.config import Config
 from fencepost.impl.core.rules.producers import whole_batches
@@ -67,13 +66,12 @@ class Fetcher:
 
     def truncate(self, key: TopicPartition, offset: Offset) -> None:
         """The log ends at `offset` at the latest, on disk too."""
-        before = self._replicas[key]
-        after = truncate_log(before, offset)
-        if after is before:
+        after, taken = truncate_log(self._replicas[key], offset)
+        if taken is None:
             return
         self._outbox.emit(TruncateRecords(topic_partition=key, offset=offset))
         self._replicas.producers(key).truncate(offset)
-        self._replicas.take(after, log_truncated(after, offset))
+        self._replicas.take(after, taken)
 
     def on_failure(self, request_id: int, key: TopicPartition) -> None:
         """No answer came."""
@@ -134,14 +132,15 @@ class Fetcher:
 
     def _append(self, replica: Replica, response: FetchResponse) -> None:
         records = whole_batches(response.records)
-        after = self._config.rules.follower_append(replica, records, response.high_watermark)
+        append = self._config.rules.follower_append
+        after, taken = append(replica, records, response.high_watermark)
         if after == replica:
             return
         key, base = replica.topic_partition, replica.log_end_offset
         if records:
             self._outbox.emit(AppendRecords(topic_partition=key, base_offset=base, records=records))
         self._replicas.producers(key).append(base, records)
-        self._replicas.take(after, records_appended(after, base, records))
+        self._replicas.take(after, taken)
 
     def _pause(self, request_id: int, key: TopicPartition) -> None:
         fetcher = self._fetches.get(key)

@@ -2,13 +2,12 @@
 
 from collections.abc import Callable, Generator
 
-from fencepost.impl.core.broker.action_lines import isr_settled, isr_wanted
 from fencepost.impl.core.broker.replicas import Replicas
 from fencepost.impl.core.config import Config
 from fencepost.impl.core.rules.commands import are_different
 from fencepost.impl.core.rules.controller.controller_election import FIRST_VERSION
 from fencepost.impl.core.rules.isr import adopt_isr
-from fencepost.impl.core.rules.replica import Replica
+from fencepost.impl.core.rules.replica import Acted, Replica
 from fencepost.impl.core.rules.tables import Writer
 from fencepost.impl.core.rules.znode_writes import write
 from fencepost.impl.core.types.scripts import Answer, Ask, Outbox, Script, read
@@ -63,10 +62,10 @@ class IsrUpdates:
         """Followers that caught up are asked in."""
         self._change(self._replicas[key], self._config.rules.expand_isr)
 
-    def _change(self, before: Replica, wish: Callable[[Replica, int, int], Replica]) -> None:
-        after = wish(before, self._outbox.now_ms, self._config.replica_lag_time_ms)
-        if after is not before:
-            self._replicas.take(after, isr_wanted(before, after))
+    def _change(self, before: Replica, wish: Callable[[Replica, int, int], Acted]) -> None:
+        after, taken = wish(before, self._outbox.now_ms, self._config.replica_lag_time_ms)
+        if taken is not None:
+            self._replicas.take(after, taken)
             self._outbox.run(self._write(after.topic_partition, after.leader_epoch))
 
     def _write(self, key: TopicPartition, leader_epoch: LeaderEpoch) -> Script:
@@ -81,8 +80,8 @@ class IsrUpdates:
             if not self._is_waiting(key, leader_epoch):
                 return
             if isinstance(result, Written):
-                adopted = adopt_isr(self._replicas[key], wanted, result.versions[-1])
-                self._replicas.take(adopted, isr_settled(adopted))
+                version = result.versions[-1]
+                self._replicas.take(*adopt_isr(self._replicas[key], wanted, version))
                 return
             is_undecided = yield from self._settle(key, leader_epoch)
 
@@ -126,13 +125,11 @@ class IsrUpdates:
             self._removals[key] = (incarnation, folder.stat.version)
         if znode.stat.version == replica.znode_version:
             return True
-        adopted = adopt_isr(replica, found.isr, znode.stat.version)
-        self._replicas.take(adopted, isr_settled(adopted))
+        self._replicas.take(*adopt_isr(replica, found.isr, znode.stat.version))
         return False
 
     def _fence(self, replica: Replica) -> None:
-        after = self._config.rules.fence_leader(replica)
-        self._replicas.take(after, isr_settled(after))
+        self._replicas.take(*self._config.rules.fence_leader(replica))
 
     def _parse(self, path: str, data: bytes) -> LeaderAndIsr | None:
         try:

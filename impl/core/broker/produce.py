@@ -1,6 +1,5 @@
 """The leader's answer to a produce: append it, find it already there, or refuse it."""
 
-from fencepost.impl.core.broker.action_lines import records_appended
 from fencepost.impl.core.broker.purgatory import DelayedProduce
 from fencepost.impl.core.broker.replicas import Replicas
 from fencepost.impl.core.config import Config
@@ -123,7 +122,7 @@ class Produces:
 
     def _append(self, replica: Replica, request: ProduceRequest) -> Replica:
         records = batch_records(request, replica.leader_epoch)
-        after = leader_append(replica, len(records))
+        after, taken = leader_append(replica, records)
         self._outbox.emit(
             AppendRecords(
                 topic_partition=replica.topic_partition,
@@ -133,7 +132,7 @@ class Produces:
         )
         base = replica.log_end_offset
         self._replicas.producers(replica.topic_partition).append(base, records)
-        self._replicas.take(after, records_appended(after, base, records))
+        self._replicas.take(after, taken)
         return after
 
     def _promise(

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Mapping
 
-from fencepost.impl.core.broker.action_lines import high_watermark_advanced
 from fencepost.impl.core.broker.purgatory import Purgatory
 from fencepost.impl.core.config import Config
 from fencepost.impl.core.rules.producers import ProducerTable
@@ -83,10 +82,11 @@ class Replicas:
         self._replicas[key] = replica
         self._unsaved.add(key)
 
-    def take(self, after: Replica, line: ActionTaken) -> None:
+    def take(self, after: Replica, taken: ActionTaken | None) -> None:
         """An action was taken: the replica is what it is now, and the trace says so."""
         self.put(after)
-        self._outbox.took(line)
+        if taken is not None:
+            self._outbox.took(taken)
 
     def remove(self, key: TopicPartition) -> None:
         """This broker has no replica of the partition, and nothing waits on it."""
@@ -115,12 +115,10 @@ class Replicas:
 
     def advance(self, key: TopicPartition) -> bool:
         """The high watermark is as high as it may be; true when it moved."""
-        before = self._replicas[key]
-        after = self._config.rules.advance_high_watermark(before)
-        if after is before:
-            return False
-        self.take(after, high_watermark_advanced(after))
-        return True
+        after, taken = self._config.rules.advance_high_watermark(self._replicas[key])
+        if taken is not None:
+            self.take(after, taken)
+        return taken is not None
 
     def take_checkpoints(self) -> list[tuple[TopicPartition, Offset]]:
         """The high watermarks that moved since the last call, by partition."""

@@ -1,6 +1,5 @@
 """How a replica obeys a LeaderAndIsr command: becomes leader or follower, or refuses (V3 C)."""
 
-from fencepost.impl.core.broker.action_lines import role_taken
 from fencepost.impl.core.broker.delayed_requests import DelayedRequests
 from fencepost.impl.core.broker.fetcher import Fetcher
 from fencepost.impl.core.broker.replicas import Replicas
@@ -74,16 +73,15 @@ class RoleChanges:
         self, replica: Replica, command: PartitionState, request: LeaderAndIsrRequest
     ) -> None:
         rules, key = self._config.rules, command.key
-        after = rules.become_leader(replica, command, request.controller_epoch, self._outbox.now_ms)
-        self._replicas.take(after, role_taken(Action.BECOME_LEADER, after, request))
+        self._replicas.take(*rules.become_leader(replica, command, request, self._outbox.now_ms))
         self._delayed.start_leading(key, may_have_lost=rules.skips_epochs(replica, command))
 
     def _become_follower(
         self, replica: Replica, command: PartitionState, request: LeaderAndIsrRequest
     ) -> None:
         rules, key = self._config.rules, command.key
-        after = rules.become_follower(replica, command, request.controller_epoch)
-        self._replicas.take(after, role_taken(Action.BECOME_FOLLOWER, after, request))
+        after, taken = rules.become_follower(replica, command, request)
+        self._replicas.take(after, taken)
         self._delayed.stop_leading(key)
         offset = rules.truncate_follower(rules.committed_end(after))
         if offset is not None:

@@ -7,11 +7,11 @@ server answers from before that, and what changes afterwards is told to it by th
 from collections.abc import Generator, Mapping
 from dataclasses import dataclass
 
-from fencepost.impl.core.broker.action_lines import assignment_read, replica_deleted
 from fencepost.impl.core.broker.broker import Broker
 from fencepost.impl.core.config import Config
 from fencepost.impl.core.rules.replica import Replica
 from fencepost.impl.core.rules.tables import Role
+from fencepost.impl.core.types.actions import action, taken
 from fencepost.impl.core.types.effects import ReportMalformed
 from fencepost.impl.core.types.scripts import Answer, Ask, Outbox, list_children, read
 from fencepost.impl.core.types.zookeeper import Znode
@@ -62,6 +62,7 @@ class Startup:
         self.recover_replicas(assignment, dict(zip(keys, znodes, strict=True)))
         return True
 
+    @action
     def read_assignment(self) -> Generator[Ask, Answer, BrokerAssignment | None]:
         """What is assigned to this broker is known, as of its registration or later."""
         listed = yield from list_children(TOPICS)
@@ -83,7 +84,7 @@ class Startup:
             except MalformedZnodeError as error:
                 self._outbox.emit(ReportMalformed(path=znode.path, reason=str(error)))
                 unreadable.add(topic)
-        self._outbox.took(assignment_read())
+        self._outbox.took(taken(self.read_assignment))
         return BrokerAssignment(own=frozenset(own), topics=czxids, unreadable=frozenset(unreadable))
 
     def _own(self, topic: str, znode: Znode) -> set[TopicPartition]:
@@ -93,6 +94,7 @@ class Startup:
             if self._config.broker_id in replicas
         }
 
+    @action
     def recover_replicas(
         self, assignment: BrokerAssignment, znodes: Mapping[TopicPartition, Znode]
     ) -> None:
@@ -103,7 +105,7 @@ class Startup:
             replica, is_own = broker.replicas[key], key in assignment.own
             is_kept = self._config.rules.is_kept(replica, znodes[key], states[key], is_own)
             if key.topic not in assignment.unreadable and not is_kept:
-                self._outbox.took(replica_deleted(key, replica))
+                self._outbox.took(taken(self.recover_replicas, replica))
                 broker.stop_replicas.delete(key)
         for key in sorted(assignment.own):
             self._set_floor(key, znodes[key], states[key])

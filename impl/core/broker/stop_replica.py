@@ -8,7 +8,6 @@ from collections.abc import Mapping
 
 from msgspec.structs import replace
 
-from fencepost.impl.core.broker.action_lines import init_obeyed, replica_stopped
 from fencepost.impl.core.broker.delayed_requests import DelayedRequests
 from fencepost.impl.core.broker.fetcher import Fetcher
 from fencepost.impl.core.broker.replicas import Replicas
@@ -16,6 +15,7 @@ from fencepost.impl.core.config import Config
 from fencepost.impl.core.rules.commands import Stopped
 from fencepost.impl.core.rules.replica import Replica
 from fencepost.impl.core.rules.tables import CommandKind, Role
+from fencepost.impl.core.types.actions import action, taken
 from fencepost.impl.core.types.effects import DeleteLog
 from fencepost.impl.core.types.messages import LeaderAndIsrRequest, PartitionState, PartitionStop
 from fencepost.impl.core.types.scripts import Outbox
@@ -61,6 +61,7 @@ class StopReplicas:
         self._started_zxid = zxid
         self._topics = topics
 
+    @action
     def obey_init(self, request: LeaderAndIsrRequest) -> None:
         """What a complete request omits is deleted, if it is older than the request (H19b)."""
         named = {one.key for one in request.partitions} | {one.key for one in request.kept}
@@ -69,13 +70,15 @@ class StopReplicas:
             if self._config.rules.is_omitted(replica, request.zxid):
                 self._delayed.give_up(key)
                 self.delete(key)
-                self._outbox.took(init_obeyed(replica, request))
+                epoch, zxid = request.controller_epoch, request.zxid
+                self._outbox.took(taken(self.obey_init, replica, controller_epoch=epoch, zxid=zxid))
 
     def forget(self, controller_epoch: ControllerEpoch) -> None:
         """A newer controller speaks: it knows nothing of what its predecessors had stopped."""
         kept = {k: s for k, s in self._stopped.items() if s.controller_epoch >= controller_epoch}
         self._stopped = kept
 
+    @action
     def stop_replica(self, stop: PartitionStop, controller_epoch: ControllerEpoch) -> ErrorCode:
         """The replica is given up, unless it is newer than the command (CMD-008)."""
         replica = self._replicas.get(stop.key)
@@ -94,7 +97,14 @@ class StopReplicas:
         else:
             self._fetcher.stop_fetching(stop.key)
             self._replicas.put(_at_rest(replica, stop.leader_epoch))
-        self._outbox.took(replica_stopped(replica, stop, controller_epoch))
+        self._outbox.took(
+            taken(
+                self.stop_replica,
+                replica,
+                leader_epoch=stop.leader_epoch,
+                controller_epoch=controller_epoch,
+            )
+        )
         return ErrorCode.NONE
 
     def make_way(self, old: Replica, incarnation: PartitionIncarnation) -> Replica:

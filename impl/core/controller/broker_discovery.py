@@ -5,8 +5,8 @@
 
 from collections.abc import Generator
 
-from fencepost.impl.core.controller.controller_actions import detect_broker_change
 from fencepost.impl.core.controller.controller_generation import ControllerResources
+from fencepost.impl.core.types.actions import action, taken
 from fencepost.impl.core.types.scripts import Answer, Ask, list_children, read
 from fencepost.spec.vocabulary import BrokerId
 from fencepost.spec.znodes import BROKER_IDS, broker_path
@@ -37,14 +37,15 @@ def apply_broker_change(
     resources: ControllerResources, changed: frozenset[BrokerId], *, is_loaded: bool
 ) -> None:
     """What was queued for a broker that changed is void; one that came is told all it has."""
-    report_live_brokers(resources)
+    detect_broker_change(resources)
     for broker_id in sorted(changed):
         resources.channel.drop(broker_id)
         if is_loaded and broker_id in resources.context.live:
             resources.channel.begin_init(broker_id)
 
 
-def report_live_brokers(resources: ControllerResources) -> None:
-    """The trace has the live brokers as they were read."""
-    live = frozenset(resources.context.live)
-    resources.outbox.took(detect_broker_change(resources.generation.controller_epoch, live))
+@action
+def detect_broker_change(resources: ControllerResources) -> None:
+    """The live brokers stand in the trace as they were read (V3 A.1)."""
+    live, epoch = frozenset(resources.context.live), resources.generation.controller_epoch
+    resources.outbox.took(taken(detect_broker_change, live_brokers=live, controller_epoch=epoch))

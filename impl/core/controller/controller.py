@@ -10,8 +10,8 @@ is over. Every generation begins with new parts: nothing of an earlier one is kn
 from fencepost.impl.core.config import Config
 from fencepost.impl.core.controller.broker_discovery import (
     apply_broker_change,
+    detect_broker_change,
     read_live_brokers,
-    report_live_brokers,
 )
 from fencepost.impl.core.controller.controller_context import ControllerContext
 from fencepost.impl.core.controller.controller_generation import (
@@ -80,7 +80,7 @@ class Controller:
 
     def resign(self) -> None:
         """Nothing of this generation has effect any more: no script, no command (CTL-008)."""
-        self.generation.resign()
+        self.generation.resign_controller()
 
     def _fail_over(self) -> Script:
         """V3 D: read all state, send it on, then treat broker changes and new partitions."""
@@ -92,7 +92,7 @@ class Controller:
         if changed is None:
             self._miss_brokers()
             return
-        report_live_brokers(self._resources)
+        detect_broker_change(self._resources)
         added = yield from self._topics.read()
         if generation.is_over():
             return

@@ -8,12 +8,8 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 from fencepost.impl.core.config import Config
-from fencepost.impl.core.controller.controller_actions import (
-    send_init,
-    send_leader_and_isr,
-    send_stop_replica,
-)
 from fencepost.impl.core.controller.controller_context import ControllerContext, FullBrokerState
+from fencepost.impl.core.types.actions import action, taken
 from fencepost.impl.core.types.effects import Send
 from fencepost.impl.core.types.failed_log_messages import PartitionId
 from fencepost.impl.core.types.messages import (
@@ -149,13 +145,14 @@ class ControllerChannel:
             is_told = queue.queued or queue.stops or queue.init_ms <= now_ms
             full = context.full_state_of(broker_id) if queue.is_init_due and is_told else None
             if full is not None:
-                self._send_init(broker_id, queue, controller_epoch, full)
+                self.send_init(broker_id, queue, controller_epoch, full)
             elif queue.stops:
-                self._send_stops(broker_id, queue, controller_epoch)
+                self.send_stop_replica(broker_id, queue, controller_epoch)
             elif queue.queued:
                 self._send_oldest(broker_id, queue, controller_epoch)
 
-    def _send_init(
+    @action
+    def send_init(
         self,
         broker_id: BrokerId,
         queue: BrokerQueue,
@@ -163,7 +160,8 @@ class ControllerChannel:
         full: FullBrokerState,
     ) -> None:
         """All partitions of the broker are named; it keeps those that it is not told now."""
-        self._outbox.took(send_init(broker_id, epoch, full.zxid))
+        line = taken(self.send_init, peer=broker_id, controller_epoch=epoch, zxid=full.zxid)
+        self._outbox.took(line)
         kept = tuple(
             PartitionId(topic=key.topic, partition=key.partition)
             for key in full.keys
@@ -172,41 +170,57 @@ class ControllerChannel:
         request = LeaderAndIsrRequest(
             controller_id=self._config.broker_id,
             controller_epoch=epoch,
-            partitions=self._take_queued(broker_id, queue, list(queue.queued), epoch),
+            partitions=tuple(queue.queued[key] for key in sorted(queue.queued)),
             is_init=True,
             broker_epoch=full.broker_epoch,
             zxid=full.zxid,
             kept=kept,
         )
-        self._send(broker_id, queue, request)
+        self.send_leader_and_isr(broker_id, queue, request)
 
     def _send_oldest(self, broker_id: BrokerId, queue: BrokerQueue, epoch: ControllerEpoch) -> None:
         """What is queued is on its way in one request, the oldest if it is much."""
-        oldest = list(islice(queue.queued, COMMANDS_MAX))
+        oldest = sorted(islice(queue.queued, COMMANDS_MAX))
         request = LeaderAndIsrRequest(
             controller_id=self._config.broker_id,
             controller_epoch=epoch,
-            partitions=self._take_queued(broker_id, queue, oldest, epoch),
+            partitions=tuple(queue.queued[key] for key in oldest),
         )
+        self.send_leader_and_isr(broker_id, queue, request)
+
+    @action
+    def send_leader_and_isr(
+        self, broker_id: BrokerId, queue: BrokerQueue, request: LeaderAndIsrRequest
+    ) -> None:
+        """The broker is being told of leader and ISR of each of these partitions."""
+        queue.sent = request.partitions
+        for command in queue.sent:
+            line = taken(
+                self.send_leader_and_isr,
+                command,
+                topic_partition=command.key,
+                peer=broker_id,
+                isr=frozenset(command.isr),
+                controller_epoch=request.controller_epoch,
+            )
+            self._outbox.took(line)
         self._send(broker_id, queue, request)
 
-    def _take_queued(
-        self,
-        broker_id: BrokerId,
-        queue: BrokerQueue,
-        keys: list[TopicPartition],
-        epoch: ControllerEpoch,
-    ) -> tuple[PartitionState, ...]:
-        queue.sent = tuple(queue.queued[key] for key in sorted(keys))
-        for command in queue.sent:
-            self._outbox.took(send_leader_and_isr(broker_id, epoch, command))
-        return queue.sent
-
-    def _send_stops(self, broker_id: BrokerId, queue: BrokerQueue, epoch: ControllerEpoch) -> None:
+    @action
+    def send_stop_replica(
+        self, broker_id: BrokerId, queue: BrokerQueue, epoch: ControllerEpoch
+    ) -> None:
         """All that the broker is to give up is on its way in one request (TOP-002)."""
         queue.sent_stops = tuple(queue.stops[key] for key in sorted(queue.stops))
         for stop in queue.sent_stops:
-            self._outbox.took(send_stop_replica(broker_id, epoch, stop))
+            line = taken(
+                self.send_stop_replica,
+                stop,
+                topic_partition=stop.key,
+                peer=broker_id,
+                controller_epoch=epoch,
+            )
+            self._outbox.took(line)
         request = StopReplicaRequest(
             controller_id=self._config.broker_id,
             controller_epoch=epoch,

@@ -6,7 +6,6 @@ A broker that lost learns the winner by the watch that its reading has set (CTL-
 from fencepost.impl.core.broker.broker import Broker
 from fencepost.impl.core.config import Config
 from fencepost.impl.core.controller.controller import Controller
-from fencepost.impl.core.controller.controller_actions import elect_controller, learn_controller
 from fencepost.impl.core.rules.controller.controller_election import (
     FIRST_VERSION,
     Candidacy,
@@ -16,6 +15,7 @@ from fencepost.impl.core.rules.controller.controller_election import (
     WatchedReading,
 )
 from fencepost.impl.core.rules.tables import Writer
+from fencepost.impl.core.types.actions import action, taken
 from fencepost.impl.core.types.effects import ReportMalformed
 from fencepost.impl.core.types.node_session import NodeSession
 from fencepost.impl.core.types.scripts import Outbox, Script, read
@@ -100,7 +100,7 @@ class ControllerElection:
             return
         self.resign()
         controller_epoch = self._parse_epoch(epoch)
-        self._learn(brokerid, controller_epoch)
+        self.learn_controller(brokerid, controller_epoch)
         if step is ElectionStep.STAND:
             znode = rules.candidate_znode(self._config.broker_id, self._outbox.now_ms)
             yield from self._win(
@@ -124,7 +124,7 @@ class ControllerElection:
         controller_epoch = self._parse_epoch(epoch)
         elected = rules.elected_by(holder, epoch, controller_epoch)
         if elected is not None:
-            self._become_controller(elected)
+            self.elect_controller(elected)
             return
         held = Check(path=CONTROLLER, expected_version=FIRST_VERSION)
         yield from self._win(Candidacy(holder=held, epoch=epoch, controller_epoch=controller_epoch))
@@ -142,25 +142,35 @@ class ControllerElection:
         if not rules.accepts_election(self._node()):
             return
         if elected is not None:
-            self._become_controller(elected)
+            self.elect_controller(elected)
         elif must_retry:
             self._retry()
 
-    def _become_controller(self, elected: Elected) -> None:
+    @action
+    def elect_controller(self, elected: Elected) -> None:
         """This node is the controller of the epoch."""
-        broker_id, session_id = self._config.broker_id, self._session.session_id
-        self._outbox.took(elect_controller(broker_id, elected.controller_epoch, session_id))
-        self._learn(broker_id, elected.controller_epoch)
+        broker_id = self._config.broker_id
+        line = taken(
+            self.elect_controller,
+            controller_id=broker_id,
+            controller_epoch=elected.controller_epoch,
+            session_id=self._session.session_id,
+        )
+        self._outbox.took(line)
+        self.learn_controller(broker_id, elected.controller_epoch)
         self._controller.begin_generation(elected)
 
-    def _learn(self, controller_id: BrokerId, controller_epoch: ControllerEpoch) -> None:
+    @action
+    def learn_controller(self, controller_id: BrokerId, controller_epoch: ControllerEpoch) -> None:
         """The active controller is known, and older epochs are refused from now on (CTL-004)."""
         controller_epoch = self._config.rules.learn_epoch(controller_epoch)
         known = (self.active_controller_id, self._broker.controller_epoch)
         self.active_controller_id = controller_id
         self._broker.follow_controller(controller_epoch)
         if (controller_id, self._broker.controller_epoch) != known:
-            self._outbox.took(learn_controller(controller_id, self._broker.controller_epoch))
+            by, epoch = controller_id, self._broker.controller_epoch
+            line = taken(self.learn_controller, controller_id=by, controller_epoch=epoch)
+            self._outbox.took(line)
 
     def _parse_holder(self, holder: Znode) -> BrokerId:
         """-1 when there is no controller, or its znode is unreadable (CTL-003)."""

@@ -3,12 +3,12 @@
 from dataclasses import dataclass
 
 from fencepost.impl.core.config import Config
-from fencepost.impl.core.controller.controller_actions import resign_controller
 from fencepost.impl.core.controller.controller_channel import ControllerChannel
 from fencepost.impl.core.controller.controller_context import ControllerContext
 from fencepost.impl.core.controller.fenced_writes import FencedWrites
 from fencepost.impl.core.rules.controller.controller_election import FIRST_VERSION
 from fencepost.impl.core.rules.tables import Writer
+from fencepost.impl.core.types.actions import action, taken
 from fencepost.impl.core.types.effects import ReportMalformed
 from fencepost.impl.core.types.scripts import Outbox
 from fencepost.impl.core.types.zookeeper import Check
@@ -53,12 +53,16 @@ class ControllerGeneration:
         """Another generation begins."""
         self.is_active = False
 
-    def resign(self) -> None:
+    @action
+    def resign_controller(self) -> None:
         """The generation is over: no script and no command of it has effect any more (CTL-008)."""
         if self.is_over():
             return
         self.end()
-        self._outbox.took(resign_controller(self._config.broker_id, self.controller_epoch))
+        broker_id, epoch = self._config.broker_id, self.controller_epoch
+        self._outbox.took(
+            taken(self.resign_controller, controller_id=broker_id, controller_epoch=epoch)
+        )
 
     def fence(self) -> tuple[Check, ...]:
         """What makes a deposed controller's write fail."""

@@ -43,7 +43,7 @@ class WriteFence(Protocol):
     def fence(self) -> tuple[Check, ...]:
         """What must hold for a write to take effect."""
 
-    def resign(self) -> None:
+    def resign_controller(self) -> None:
         """The fence failed: nothing more may be written (CTL-008)."""
 
 
@@ -60,7 +60,7 @@ class NoFence:
         """Nothing."""
         return ()
 
-    def resign(self) -> None:
+    def resign_controller(self) -> None:
         """Without checks there is no fence that could fail."""
 
 
@@ -118,7 +118,7 @@ class FencedWrites:
         if self._fence.is_over():
             return None
         if isinstance(result, Rejected) and _is_deposed(result, len(fence)):
-            self._fence.resign()
+            self._fence.resign_controller()
             return None
         if isinstance(result, Written):
             return Written(zxid=result.zxid, versions=result.versions[len(fence) :])

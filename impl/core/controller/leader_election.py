@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from enum import Enum
 
 from fencepost.impl.core.controller.broker_discovery import Changed, read_live_brokers
-from fencepost.impl.core.controller.controller_actions import publish_decision
 from fencepost.impl.core.controller.controller_generation import ControllerResources
 from fencepost.impl.core.controller.fenced_writes import Ended, FencedWrite
 from fencepost.impl.core.rules.controller.leadership import Decided
 from fencepost.impl.core.rules.controller.publication import AfterReading
 from fencepost.impl.core.rules.tables import PartitionEvent, PartitionStage, PartitionStep
+from fencepost.impl.core.types.actions import action, taken
 from fencepost.impl.core.types.scripts import Answer, Ask, Script, read
 from fencepost.impl.core.types.zookeeper import (
     Check,
@@ -167,7 +167,7 @@ class LeaderElections:
             undecided, state = self._context.take_undecided(key), self._context.state(key)
             after = self._config.rules.after_reading(undecided, state)
             if after is AfterReading.PUBLISH:
-                self.publish(key, *self._context.states[key], None)
+                self.publish_decision(key, *self._context.states[key], None)
             self._decide(key)
             if after is not AfterReading.DECIDE_ONLY:
                 self.tell((key,))
@@ -302,7 +302,7 @@ class LeaderElections:
             self._busy.discard(key)
             published = self._config.rules.published_as(decision.ops[-1], result)
             if published is not None:
-                self.publish(key, decision.state, *published)
+                self.publish_decision(key, decision.state, *published)
                 self._decide(key)
                 continue
             match self._outcome(decision, result):
@@ -331,7 +331,8 @@ class LeaderElections:
             return DecisionOutcome.DROP
         return REFUSALS.get(result.error, DecisionOutcome.READ_AGAIN)
 
-    def publish(
+    @action
+    def publish_decision(
         self,
         key: TopicPartition,
         state: LeaderAndIsr,
@@ -340,6 +341,13 @@ class LeaderElections:
     ) -> None:
         """ZooKeeper holds the decision; only now may brokers be told (FAIL-006)."""
         self._context.end_decision(key, state, znode_version, zxid)
-        incarnation = self._context.incarnation(key)
-        self._outbox.took(publish_decision(key, incarnation, state, znode_version, zxid))
+        line = taken(
+            self.publish_decision,
+            state,
+            topic_partition=key,
+            partition_incarnation=self._context.incarnation(key),
+            znode_version=znode_version,
+            zxid=zxid,
+        )
+        self._outbox.took(line)
         self._channel.tell(self._context, key)

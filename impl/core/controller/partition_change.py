@@ -206,5 +206,5 @@ class PartitionChanges:
                     continue
                 if step.seen is not None:
                     context.note_incarnation(step.key, step.seen.incarnation)
-                self._elections.publish(step.key, step.state, version, result.zxid)
+                self._elections.publish_decision(step.key, step.state, version, result.zxid)
         self._elections.decide([step.key for step in steps])

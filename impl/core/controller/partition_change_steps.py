@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from fencepost.impl.core.controller.controller_generation import ControllerResources
 from fencepost.impl.core.controller.partition_change_view import TopicView
-from fencepost.impl.core.rules.controller.leadership import choose_leader, is_unclean
+from fencepost.impl.core.rules.controller.leadership import choose_leader, elect_leader, is_unclean
 from fencepost.impl.core.rules.controller.partition_change_step import (
     ChangeFacts,
     Seen,
@@ -17,17 +17,20 @@ from fencepost.impl.core.rules.controller.partition_change_step import (
 )
 from fencepost.impl.core.rules.controller.partition_requests import PartitionRequest, Requests
 from fencepost.impl.core.rules.controller.partitions import remove_partitions
-from fencepost.impl.core.rules.controller.reassignment import complete_reassignment
+from fencepost.impl.core.rules.controller.reassignment import (
+    advance_reassignment,
+    complete_reassignment,
+)
 from fencepost.impl.core.rules.tables import (
     ElectionCause,
     PartitionEvent,
     PartitionStage,
     PartitionStep,
 )
+from fencepost.impl.core.types.actions import action_of
 from fencepost.impl.core.types.messages import PartitionStop
 from fencepost.spec.vocabulary import (
     NO_BROKER,
-    Action,
     BrokerId,
     ElectionKind,
     PartitionIncarnation,
@@ -136,7 +139,7 @@ class StepDecisions:
         zxid = PartitionIncarnation(self._view.last_zxid)
         stopped = named is None and self._have_stopped(key, facts.leaving, zxid)
         if named is not None and seen is not None:
-            action, assigned = Action.REMOVE_PARTITIONS, frozenset(named.assigned)
+            action, assigned = action_of(remove_partitions), frozenset(named.assigned)
             first = self._config.rules.stopped_before(action, assigned)
             if not self._have_stopped(key, first, seen.incarnation, seen):
                 return None
@@ -158,13 +161,13 @@ class StepDecisions:
         checks = (request.check(),) if request is not None else ()
         advance = self._config.rules.advance_reassignment(named, seen.state, target, facts.live)
         if advance is not None:
-            action, removing = Action.ADVANCE_REASSIGNMENT, advance.assignment.removing
-            first = self._config.rules.stopped_before(action, removing)
+            action = action_of(advance_reassignment)
+            first = self._config.rules.stopped_before(action, advance.assignment.removing)
             if not self._have_stopped(key, first, seen.incarnation, seen):
                 return None
             return Step(
                 key=key,
-                action=Action.ADVANCE_REASSIGNMENT,
+                action=action,
                 requests=checks,
                 assignment=advance.assignment,
                 seen=seen,
@@ -174,7 +177,8 @@ class StepDecisions:
         if done is None or not self._have_stopped(key, named.removing, seen.incarnation, seen):
             return None
         ends = (request.end(),) if request is not None else ()
-        return Step(key=key, action=Action.COMPLETE_REASSIGNMENT, requests=ends, assignment=done)
+        action = action_of(complete_reassignment)
+        return Step(key=key, action=action, requests=ends, assignment=done)
 
     def _elect(self, facts: ChangeFacts, request: PartitionRequest) -> Step:
         """The leader that was asked for; the request also ends when it cannot be elected."""
@@ -192,7 +196,7 @@ class StepDecisions:
             return Step(key=key, action=None, requests=(request.end(),))
         return Step(
             key=key,
-            action=Action.ELECT_LEADER,
+            action=action_of(elect_leader),
             requests=(request.end(),),
             seen=seen,
             state=self._of_this_epoch(elected),

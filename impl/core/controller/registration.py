@@ -9,11 +9,11 @@ from collections.abc import Generator
 from fencepost.impl.core.broker.broker import Broker
 from fencepost.impl.core.broker.startup import Startup
 from fencepost.impl.core.config import Config
-from fencepost.impl.core.controller.controller_actions import register_broker
 from fencepost.impl.core.controller.controller_election import ControllerElection
 from fencepost.impl.core.rules.controller.controller_election import WatchedReading
 from fencepost.impl.core.rules.tables import Writer
 from fencepost.impl.core.rules.znode_writes import write
+from fencepost.impl.core.types.actions import action, taken
 from fencepost.impl.core.types.effects import ReportWaiting
 from fencepost.impl.core.types.node_session import NodeSession
 from fencepost.impl.core.types.scripts import Answer, Ask, Outbox, Script, read
@@ -98,7 +98,7 @@ class BrokerRegistration:
     def _register_and_read(self) -> Script:
         session_id = self._session.session_id
         if not self._session.is_registered:
-            registered = yield from self._register(session_id)
+            registered = yield from self.register_broker(session_id)
             if self._session.session_id != session_id:
                 return
             self._is_joining = registered
@@ -115,7 +115,8 @@ class BrokerRegistration:
         else:
             self._retry()
 
-    def _register(self, session_id: SessionId) -> Generator[Ask, Answer, bool]:
+    @action
+    def register_broker(self, session_id: SessionId) -> Generator[Ask, Answer, bool]:
         """The registration is this session's; an older one is waited out (START-005)."""
         path = broker_path(self._config.broker_id)
         is_watched = WatchedReading.OWN_REGISTRATION in self._config.rules.watched
@@ -143,5 +144,5 @@ class BrokerRegistration:
             zxid = result.zxid
         self._session.is_registered = True
         self._broker.broker_epoch = BrokerEpoch(zxid)
-        self._outbox.took(register_broker(session_id, zxid))
+        self._outbox.took(taken(self.register_broker, session_id=session_id, zxid=zxid))
         return True

@@ -7,8 +7,8 @@ which one to look at.
 
 from collections.abc import Generator
 
-from fencepost.impl.core.controller.controller_actions import detect_topic_change
 from fencepost.impl.core.controller.controller_generation import ControllerResources
+from fencepost.impl.core.types.actions import action, taken
 from fencepost.impl.core.types.messages import PartitionStop
 from fencepost.impl.core.types.scripts import Answer, Ask, Script, list_children, read
 from fencepost.impl.core.types.zookeeper import Znode
@@ -110,13 +110,14 @@ class TopicDiscovery:
         context.unreadable.intersection_update(names)
         added: list[TopicPartition] = []
         for topic in sorted(context.topics.keys() - {*names}):
-            self._detect(topic, Znode(path=topic_path(topic)))
+            self.detect_topic_change(topic, Znode(path=topic_path(topic)))
         rules = self._resources.config.rules
         for znode in rules.topics_to_learn(context.topics.keys(), znodes):
-            added += self._detect(znode.path.rpartition("/")[2], znode)
+            added += self.detect_topic_change(znode.path.rpartition("/")[2], znode)
         return sorted(added)
 
-    def _detect(self, topic: str, znode: Znode) -> list[TopicPartition]:
+    @action
+    def detect_topic_change(self, topic: str, znode: Znode) -> list[TopicPartition]:
         """What is gone is stopped everywhere; the partitions of a new incarnation are returned."""
         context = self._resources.context
         known = context.topics.get(topic)
@@ -131,7 +132,8 @@ class TopicDiscovery:
         self._resources.report(error)
         if self._is_reading and not is_same:
             epoch = self._resources.generation.controller_epoch
-            self._resources.outbox.took(detect_topic_change(epoch, topic, czxid))
+            line = taken(self.detect_topic_change, topic=topic, controller_epoch=epoch, zxid=czxid)
+            self._resources.outbox.took(line)
         return added
 
     def _is_begun(self, znode: Znode) -> bool:

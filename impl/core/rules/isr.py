@@ -8,7 +8,8 @@ from collections.abc import Callable
 
 from msgspec.structs import replace
 
-from fencepost.impl.core.rules.replica import FollowerProgress, Replica
+from fencepost.impl.core.rules.replica import Acted, FollowerProgress, Replica
+from fencepost.impl.core.types.actions import Named, action, taken
 from fencepost.impl.core.types.zookeeper import Check, SetData, WriteOp
 from fencepost.spec.vocabulary import ANY_VERSION, NO_INCARNATION, BrokerId, ZnodeVersion
 from fencepost.spec.znodes import (
@@ -19,14 +20,16 @@ from fencepost.spec.znodes import (
 )
 
 
-def shrink_isr(replica: Replica, now_ms: int, replica_lag_time_ms: int) -> Replica:
+@action
+def shrink_isr(replica: Replica, now_ms: int, replica_lag_time_ms: int) -> Acted:
     """Members that were not caught up for too long are to leave the ISR (ISR-001).
 
     The leader itself never lags (ISR-006, H38); a member that never fetched counts from the moment
     at which this leader took over (ISR-005).
     """
     followers = replica.isr - {replica.broker_id}
-    return drop_lagging(replica, followers, now_ms - replica_lag_time_ms)
+    wanting = drop_lagging(replica, followers, now_ms - replica_lag_time_ms)
+    return asked(shrink_isr, replica, wanting)
 
 
 def drop_lagging(replica: Replica, members: frozenset[BrokerId], oldest_ms: int) -> Replica:
@@ -51,7 +54,8 @@ def first_lags_at_ms(
     return min(caught_up_ms(replica, member) for member in members) + replica_lag_time_ms + 1
 
 
-def expand_isr(replica: Replica, now_ms: int, replica_lag_time_ms: int) -> Replica:
+@action
+def expand_isr(replica: Replica, now_ms: int, replica_lag_time_ms: int) -> Acted:
     """Followers at the high watermark and the epoch's start are to join the ISR (ISR-002).
 
     Not one that would have to leave at once, such as a follower that had all records when it fell
@@ -60,9 +64,10 @@ def expand_isr(replica: Replica, now_ms: int, replica_lag_time_ms: int) -> Repli
     """
     oldest_ms = now_ms - replica_lag_time_ms
     needed = max(replica.high_watermark, replica.epoch_start_offset)
-    return admit(
+    wanting = admit(
         replica, lambda one: one.log_end_offset >= needed and one.caught_up_ms >= oldest_ms
     )
+    return asked(expand_isr, replica, wanting)
 
 
 def admit(replica: Replica, is_ready: Callable[[FollowerProgress], bool]) -> Replica:
@@ -77,14 +82,26 @@ def admit(replica: Replica, is_ready: Callable[[FollowerProgress], bool]) -> Rep
     return replace(replica, wanted_isr=replica.isr | ready) if ready - replica.isr else replica
 
 
-def adopt_isr(replica: Replica, isr: frozenset[BrokerId], znode_version: ZnodeVersion) -> Replica:
+def asked(action: Named, before: Replica, wanting: Replica) -> Acted:
+    """The line of a leader that wants another ISR, if it does."""
+    if wanting is before:
+        return before, None
+    isr, version = wanting.wanted_isr, wanting.znode_version
+    return wanting, taken(action, wanting, isr=isr, expected_version=version)
+
+
+@action
+def adopt_isr(replica: Replica, isr: frozenset[BrokerId], znode_version: ZnodeVersion) -> Acted:
     """ZooKeeper holds this ISR, written by this leader in this epoch."""
-    return replace(replica, isr=isr, znode_version=znode_version, wanted_isr=None)
+    after = replace(replica, isr=isr, znode_version=znode_version, wanted_isr=None)
+    return after, taken(adopt_isr, after)
 
 
-def fence_leader(replica: Replica) -> Replica:
+@action
+def fence_leader(replica: Replica) -> Acted:
     """The znode is not this leader's: no commit until the controller's command (ISR-004)."""
-    return replace(replica, is_fenced=True, wanted_isr=None)
+    after = replace(replica, is_fenced=True, wanted_isr=None)
+    return after, taken(fence_leader, after)
 
 
 def may_change_isr(replica: Replica) -> bool:

@@ -1,8 +1,8 @@
 """One replica of one partition: its state, and how it obeys commands.
 
-Every function is an action of `spec/tla/Replication.tla`: it takes a `Replica` and returns the next
-one; an action whose guard does not hold returns its argument. What a leader and a follower do with
-records is in `replication.py`, what a leader does with the ISR in `isr.py`.
+An action of `spec/tla/Replication.tla` takes a `Replica` and returns the next one, with its line of
+the trace; an action whose guard does not hold returns its argument, and None. What a leader and a
+follower do with records is in `replication.py`, what a leader does with the ISR in `isr.py`.
 The records themselves live with the shell: a step costs the same at 10 and at 10 million of them.
 """
 
@@ -13,7 +13,9 @@ from msgspec.structs import replace
 
 from fencepost.impl.core.rules.producers import ProducerState
 from fencepost.impl.core.rules.tables import Role
-from fencepost.impl.core.types.messages import PartitionState
+from fencepost.impl.core.types.actions import Named, action, taken
+from fencepost.impl.core.types.effects import ActionTaken
+from fencepost.impl.core.types.messages import LeaderAndIsrRequest, PartitionState
 from fencepost.spec.vocabulary import (
     NO_BROKER,
     NO_CONTROLLER_EPOCH,
@@ -30,6 +32,8 @@ from fencepost.spec.vocabulary import (
 )
 from fencepost.spec.znodes import TopicPartition
 
+Acted = tuple["Replica", ActionTaken | None]
+"""The replica after an action, and its line; the replica as it was, and None without one."""
 EpochStarts = tuple[tuple[LeaderEpoch, Offset], ...]
 """The epoch cache: (leader_epoch, offset of its first record), both ascending."""
 
@@ -110,38 +114,46 @@ class Replica(Struct, frozen=True, kw_only=True):
         return self.epoch_starts[-1][0] if self.epoch_starts else NO_EPOCH
 
 
+@action
 def become_leader(
-    replica: Replica, command: PartitionState, controller_epoch: ControllerEpoch, now_ms: int
-) -> Replica:
+    replica: Replica, command: PartitionState, request: LeaderAndIsrRequest, now_ms: int
+) -> Acted:
     """Lead from the log end on; what followers have is unknown until they fetch (V3 C, H18)."""
-    obeyed = _obey(replica, command, controller_epoch)
-    return replace(
-        obeyed,
+    after = replace(
+        _obey(replica, command, request),
         role=Role.LEADER,
         epoch_start_offset=replica.log_end_offset,
         leading_since_ms=now_ms,
     )
+    return after, _role_taken(become_leader, after, request)
 
 
+@action
 def become_follower(
-    replica: Replica, command: PartitionState, controller_epoch: ControllerEpoch
-) -> Replica:
+    replica: Replica, command: PartitionState, request: LeaderAndIsrRequest
+) -> Acted:
     """Follow, and fetch from the log end on."""
-    return replace(_obey(replica, command, controller_epoch), role=Role.FOLLOWER)
+    after = replace(_obey(replica, command, request), role=Role.FOLLOWER)
+    return after, _role_taken(become_follower, after, request)
 
 
 def become_comparing_follower(
-    replica: Replica, command: PartitionState, controller_epoch: ControllerEpoch
-) -> Replica:
+    replica: Replica, command: PartitionState, request: LeaderAndIsrRequest
+) -> Acted:
     """Follow, and fetch nothing before the logs are compared (KIP-101).
 
     Also on a new epoch of the same leader: the log may have parted in between (H16).
     """
-    after = become_follower(replica, command, controller_epoch)
-    return replace(after, needs_truncation=replica.log_end_offset > 0)
+    after, line = become_follower(replica, command, request)
+    return replace(after, needs_truncation=replica.log_end_offset > 0), line
 
 
-def _obey(replica: Replica, command: PartitionState, controller_epoch: ControllerEpoch) -> Replica:
+def _role_taken(action: Named, after: Replica, request: LeaderAndIsrRequest) -> ActionTaken:
+    by, epoch = request.controller_id, request.controller_epoch
+    return taken(action, after, controller_id=by, controller_epoch=epoch)
+
+
+def _obey(replica: Replica, command: PartitionState, request: LeaderAndIsrRequest) -> Replica:
     return replace(
         replica,
         topic_id=command.topic_id,
@@ -149,7 +161,7 @@ def _obey(replica: Replica, command: PartitionState, controller_epoch: Controlle
         assigned_replicas=command.assigned_replicas,
         leader=command.leader,
         leader_epoch=command.leader_epoch,
-        controller_epoch=controller_epoch,
+        controller_epoch=request.controller_epoch,
         isr=frozenset(command.isr),
         znode_version=command.znode_version,
         needs_truncation=False,
@@ -173,17 +185,19 @@ def go_offline(replica: Replica) -> Replica:
     )
 
 
-def truncate_log(replica: Replica, offset: Offset) -> Replica:
+@action
+def truncate_log(replica: Replica, offset: Offset) -> Acted:
     """The log ends at `offset` at the latest; the high watermark never stays above it."""
     if offset >= replica.log_end_offset:
-        return replica
+        return replica, None
     kept = tuple(entry for entry in replica.epoch_starts if entry[1] < offset)
-    return replace(
+    after = replace(
         replica,
         log_end_offset=offset,
         high_watermark=min(replica.high_watermark, offset),
         epoch_starts=kept,
     )
+    return after, taken(truncate_log, after, offset=offset)
 
 
 def end_offset_for_epoch(replica: Replica, leader_epoch: LeaderEpoch) -> tuple[LeaderEpoch, Offset]:

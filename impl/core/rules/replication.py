@@ -6,27 +6,32 @@ Actions of `spec/tla/Replication.tla`, as in `replica.py`: values in, values out
 
 from msgspec.structs import replace
 
-from fencepost.impl.core.rules.replica import FollowerProgress, Replica
+from fencepost.impl.core.rules.replica import Acted, FollowerProgress, Replica
 from fencepost.impl.core.rules.tables import Role
+from fencepost.impl.core.types.actions import action, taken
 from fencepost.impl.core.types.messages import Record
 from fencepost.spec.vocabulary import BrokerId, Offset
 
 
-def leader_append(replica: Replica, count: int) -> Replica:
-    """The log has `count` more records, of the leader's epoch."""
+@action
+def leader_append(replica: Replica, records: tuple[Record, ...]) -> Acted:
+    """The log has these records too, of the leader's epoch."""
     assert replica.is_leader, f"{replica.topic_partition}: only a leader appends on its own"
     starts = replica.epoch_starts
     if replica.last_epoch != replica.leader_epoch:
         starts = (*starts, (replica.leader_epoch, replica.log_end_offset))
-    end = Offset(replica.log_end_offset + count)
-    return replace(replica, log_end_offset=end, epoch_starts=starts)
+    base = replica.log_end_offset
+    after = replace(replica, log_end_offset=Offset(base + len(records)), epoch_starts=starts)
+    return after, taken(leader_append, after, offset=base, records=records)
 
 
-def serve_fetch(replica: Replica, follower: BrokerId, fetch_offset: Offset, now_ms: int) -> Replica:
+@action
+def serve_fetch(replica: Replica, follower: BrokerId, fetch_offset: Offset, now_ms: int) -> Acted:
     """The leader knows that `follower` has everything below `fetch_offset`.
 
     A follower counts as caught up at the time of a fetch that asks for the log end, and at the time
-    of its previous fetch when it now asks for what was the log end then (ISR-001).
+    of its previous fetch when it now asks for what was the log end then (ISR-001). A fetch from the
+    same offset as before is no line.
     """
     known = replica.followers.get(follower)
     caught_up_ms = known.caught_up_ms if known else replica.leading_since_ms
@@ -41,7 +46,10 @@ def serve_fetch(replica: Replica, follower: BrokerId, fetch_offset: Offset, now_
         leader_end_at_fetch=replica.log_end_offset,
         high_watermark_sent=known.high_watermark_sent if known else Offset(-1),
     )
-    return replace(replica, followers={**replica.followers, follower: progress})
+    after = replace(replica, followers={**replica.followers, follower: progress})
+    if known and known.log_end_offset == fetch_offset:
+        return after, None
+    return after, taken(serve_fetch, after, peer=follower, offset=fetch_offset)
 
 
 def note_high_watermark_sent(replica: Replica, follower: BrokerId) -> Replica:
@@ -56,9 +64,8 @@ def note_high_watermark_sent(replica: Replica, follower: BrokerId) -> Replica:
     return replace(replica, followers={**replica.followers, follower: progress})
 
 
-def follower_append(
-    replica: Replica, records: tuple[Record, ...], high_watermark: Offset
-) -> Replica:
+@action
+def follower_append(replica: Replica, records: tuple[Record, ...], high_watermark: Offset) -> Acted:
     """The follower has the records; its high watermark is the leader's, capped by its own log end.
 
     It takes the leader's word also when that is lower: a new leader's high watermark may lag
@@ -70,31 +77,35 @@ def follower_append(
         if not starts or record.leader_epoch > starts[-1][0]:
             starts = (*starts, (record.leader_epoch, end))
         end = Offset(end + 1)
-    return replace(
+    after = replace(
         replica,
         log_end_offset=end,
         epoch_starts=starts,
         high_watermark=min(high_watermark, end),
     )
+    line = taken(follower_append, after, offset=replica.log_end_offset, records=records or None)
+    return after, line
 
 
-def advance_high_watermark(replica: Replica) -> Replica:
+@action
+def advance_high_watermark(replica: Replica) -> Acted:
     """What every member of the maximal ISR is known to hold is committed (REPL-002, ISR-003)."""
     return commit_with(replica, replica.maximal_isr)
 
 
-def commit_with(replica: Replica, isr: frozenset[BrokerId]) -> Replica:
+def commit_with(replica: Replica, isr: frozenset[BrokerId]) -> Acted:
     """What the leader and every follower of `isr` are known to hold is committed."""
     if not replica.is_leader or replica.is_fenced:
-        return replica
+        return replica, None
     followers = isr - {replica.broker_id}
     if (
         replica.high_watermark == replica.log_end_offset
         or not followers <= replica.followers.keys()
     ):
-        return replica
+        return replica, None
     ends = [replica.followers[follower].log_end_offset for follower in followers]
     committed = min([replica.log_end_offset, *ends])
     if committed <= replica.high_watermark:
-        return replica
-    return replace(replica, high_watermark=committed)
+        return replica, None
+    after = replace(replica, high_watermark=committed)
+    return after, taken(advance_high_watermark, after)

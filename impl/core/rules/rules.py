@@ -29,7 +29,7 @@ from fencepost.impl.core.rules.controller.publication import (
 from fencepost.impl.core.rules.controller.reassignment import Advance, Assignment, Replicas
 from fencepost.impl.core.rules.producers import ProducerState, ProducerTable
 from fencepost.impl.core.rules.produces import ProduceEnd
-from fencepost.impl.core.rules.replica import RecoveredLog, Replica
+from fencepost.impl.core.rules.replica import Acted, RecoveredLog, Replica
 from fencepost.impl.core.rules.tables import CommandTable, PartitionTable, Permissions, Writer
 from fencepost.impl.core.types.effects import DiskEffect
 from fencepost.impl.core.types.messages import (
@@ -86,8 +86,8 @@ class Rules:
     adopt_controller_epoch: Callable[[ControllerEpoch, ControllerEpoch], ControllerEpoch]
     is_newer: ReplicaJudgement
     skips_epochs: ReplicaJudgement
-    become_leader: Callable[[Replica, PartitionState, ControllerEpoch, int], Replica]
-    become_follower: Callable[[Replica, PartitionState, ControllerEpoch], Replica]
+    become_leader: Callable[[Replica, PartitionState, LeaderAndIsrRequest, int], Acted]
+    become_follower: Callable[[Replica, PartitionState, LeaderAndIsrRequest], Acted]
     is_first_init: Callable[[InitId, InitId], bool]
     is_omitted: Callable[[Replica, int], bool]
 
@@ -115,27 +115,27 @@ class Rules:
     is_current_fetch: Callable[[Replica, FetchResponse], bool]
     obey_shorter_leader: Callable[[Replica, FetchResponse], Replica]
     compare_logs: Callable[[Replica, LeaderEpoch, Offset], tuple[Offset, bool]]
-    follower_append: Callable[[Replica, tuple[Record, ...], Offset], Replica]
+    follower_append: Callable[[Replica, tuple[Record, ...], Offset], Acted]
 
     # Leaders (REPL, CLI): `fetches.py`, `replication.py`, `produces.py`
     fetch_error: Callable[[Replica | None, FetchRequest], ErrorCode]
-    serve_fetch: Callable[[Replica, BrokerId, Offset, int], Replica]
+    serve_fetch: Callable[[Replica, BrokerId, Offset, int], Acted]
     committed_end: Callable[[Replica], Offset]
-    advance_high_watermark: Callable[[Replica], Replica]
+    advance_high_watermark: Callable[[Replica], Acted]
     answers_at_once: Callable[[ProduceRequest], bool]
     known_of_producer: Callable[[Replica, ProducerTable, ProducerId], ProducerState]
     sequence_error: Callable[[ProducerState, ProduceRequest], ErrorCode]
     produce_ends: Mapping[ProduceEnd, ErrorCode]
 
     # The ISR (ISR, ZK-003): `isr.py`
-    shrink_isr: Callable[[Replica, int, int], Replica]
+    shrink_isr: Callable[[Replica, int, int], Acted]
     """Of the replica, now and the lag time in ms; asked at every tick."""
-    expand_isr: Callable[[Replica, int, int], Replica]
+    expand_isr: Callable[[Replica, int, int], Acted]
     """Of the same; asked at every fetch of a follower."""
     lags_at_ms: Callable[[Replica, int], int | None]
     isr_operations: Callable[[Replica, ZnodeVersion], tuple[WriteOp, ...]]
     """Of the replica, and of the version of the partition's folder."""
-    fence_leader: Callable[[Replica], Replica]
+    fence_leader: Callable[[Replica], Acted]
 
     # Controller election (EL, CTL, ZK-005): `controller/controller_election.py`
     watched: AbstractSet[WatchedReading]

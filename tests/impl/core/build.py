@@ -1,8 +1,10 @@
 """Short spellings of the core's values for its tests."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from typing import ParamSpec
 
-from fencepost.impl.core.rules.replica import Replica
+from fencepost.impl.core.rules.replica import Acted, Replica
+from fencepost.impl.core.rules.replication import leader_append
 from fencepost.impl.core.rules.tables import Role
 from fencepost.impl.core.types.messages import LeaderAndIsrRequest, PartitionState, Record
 from fencepost.spec.vocabulary import (
@@ -16,6 +18,7 @@ from fencepost.spec.vocabulary import (
 from fencepost.spec.znodes import LeaderAndIsr, TopicPartition
 from tests.impl.core.driver import broker_ids
 
+P = ParamSpec("P")
 T0 = TopicPartition("t", 0)
 T1 = TopicPartition("t", 1)
 ME = BrokerId(1)
@@ -87,3 +90,17 @@ def replica(
 def records(*epochs: int) -> tuple[Record, ...]:
     """One record per epoch, of that epoch."""
     return tuple(Record(LeaderEpoch(epoch), f"v{i}") for i, epoch in enumerate(epochs))
+
+
+def state_after(action: Callable[P, Acted]) -> Callable[P, Replica]:
+    """The action, without its line of the trace."""
+
+    def acted(*args: P.args, **kwargs: P.kwargs) -> Replica:
+        return action(*args, **kwargs)[0]
+
+    return acted
+
+
+def appended(leader: Replica, count: int) -> Replica:
+    """The leader has appended so many records."""
+    return leader_append(leader, records(*count * [leader.leader_epoch]))[0]

@@ -11,12 +11,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fencepost.impl.core.rules.tables import CHOICES, Choice, ElectionCause, IsrCondition
+from fencepost.impl.core.types.actions import Named, action, taken
 from fencepost.impl.core.types.effects import ActionTaken
 from fencepost.spec.vocabulary import (
     ANY_VERSION,
     NO_BROKER,
     NO_INCARNATION,
-    Action,
     BrokerId,
     ControllerEpoch,
     LeaderEpoch,
@@ -53,15 +53,17 @@ Decided = tuple[LeaderAndIsr, ActionTaken]
 """The next state of a partition, and what the trace says of the decision."""
 
 
+@action
 def init_leader(facts: PartitionFacts, controller_epoch: ControllerEpoch) -> Decided | None:
     """The first leader of a partition without a LeaderAndISR; None while no replica is live."""
     state = first_leader(facts.assigned_replicas, facts.live, controller_epoch)
     if state is None:
         return None
     state = replace(state, topic_id=facts.topic_id)
-    return state, _decided(Action.INIT_LEADER, facts, state, ANY_VERSION)
+    return state, _decided(init_leader, facts, state, ANY_VERSION)
 
 
+@action
 def elect_leader(facts: PartitionFacts, controller_epoch: ControllerEpoch) -> Decided | None:
     """A leader and an ISR that are alive, under the next leader epoch; None when all can stay."""
     assert facts.state is not None
@@ -71,8 +73,8 @@ def elect_leader(facts: PartitionFacts, controller_epoch: ControllerEpoch) -> De
     if chosen is None:
         return None
     state = replace(chosen, controller_epoch=controller_epoch)
-    taken = _decided(Action.ELECT_LEADER, facts, state, facts.znode_version)
-    return state, replace(taken, is_unclean=is_unclean(facts.state, state) or None)
+    line = _decided(elect_leader, facts, state, facts.znode_version)
+    return state, replace(line, is_unclean=is_unclean(facts.state, state) or None)
 
 
 def is_uninitialised(state: LeaderAndIsr | None, _controller_epoch: ControllerEpoch) -> bool:
@@ -86,16 +88,13 @@ def needs_newer_brokers(facts: PartitionFacts, decided: Decided) -> bool:
 
 
 def _decided(
-    action: Action, facts: PartitionFacts, state: LeaderAndIsr, expected_version: ZnodeVersion
+    action: Named, facts: PartitionFacts, state: LeaderAndIsr, expected_version: ZnodeVersion
 ) -> ActionTaken:
-    return ActionTaken(
-        action=action,
+    return taken(
+        action,
+        state,
         topic_partition=facts.key,
         partition_incarnation=facts.incarnation,
-        leader=state.leader,
-        leader_epoch=state.leader_epoch,
-        isr=state.isr,
-        controller_epoch=state.controller_epoch,
         assigned_replicas=facts.assigned_replicas,
         expected_version=expected_version,
     )

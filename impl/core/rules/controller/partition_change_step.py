@@ -6,6 +6,7 @@ import msgspec
 from msgspec import Struct
 
 from fencepost.impl.core.rules.controller.reassignment import Assignment
+from fencepost.impl.core.types.actions import taken
 from fencepost.impl.core.types.effects import ActionTaken
 from fencepost.impl.core.types.zookeeper import Delete, SetData, WriteOp
 from fencepost.spec.vocabulary import (
@@ -68,13 +69,10 @@ class Step(Struct, frozen=True, kw_only=True):
         """What the trace says of the step; None of requests that end without an action."""
         if self.action is None:
             return None
-        state = self.state
-        return ActionTaken(
-            action=self.action,
+        return taken(
+            self.action,
+            self.state,
             topic_partition=self.key,
-            leader=state.leader if state is not None else None,
-            leader_epoch=state.leader_epoch if state is not None else None,
-            isr=state.isr if state is not None else None,
             controller_epoch=controller_epoch,
             assigned_replicas=self.assignment.assigned if self.assignment is not None else None,
             expected_version=self.seen.version if self.seen is not None else None,

@@ -7,23 +7,25 @@ last, and each step between follows from the two: a new controller goes on from 
 from fencepost.impl.core.rules.controller.partition_change_step import ChangeFacts, Step
 from fencepost.impl.core.rules.controller.partition_requests import PartitionRequest
 from fencepost.impl.core.rules.controller.reassignment import Assignment
-from fencepost.spec.vocabulary import Action
+from fencepost.impl.core.types.actions import action, action_of
 
 
+@action
 def add_partitions(facts: ChangeFacts, request: PartitionRequest) -> Step | None:
     """The topic names the partition, it gets a leader, and the request goes (PART-001).
 
     None while it waits for its leader, which `InitLeader` creates.
     """
-    key, action = facts.key, Action.ADD_PARTITIONS
+    key, performed = facts.key, action_of(add_partitions)
     if facts.named is None:
         assignment = Assignment(assigned=request.replicas)
-        return Step(key=key, action=action, requests=(request.check(),), assignment=assignment)
+        return Step(key=key, action=performed, requests=(request.check(),), assignment=assignment)
     if facts.seen is None:
         return None
-    return Step(key=key, action=action, requests=(request.end(),))
+    return Step(key=key, action=performed, requests=(request.end(),))
 
 
+@action
 def remove_partitions(
     facts: ChangeFacts, request: PartitionRequest | None, *, is_stopped: bool
 ) -> Step | None:
@@ -31,11 +33,11 @@ def remove_partitions(
 
     None while brokers are still to be stopped.
     """
-    key, action, named = facts.key, Action.REMOVE_PARTITIONS, facts.named
+    key, performed, named = facts.key, action_of(remove_partitions), facts.named
     if named is not None and request is not None:
         return Step(
             key=key,
-            action=action,
+            action=performed,
             requests=(request.check(),),
             assignment=Assignment(assigned=(), removing=named.removing | set(named.assigned)),
             is_removal=True,
@@ -45,7 +47,7 @@ def remove_partitions(
         return None
     return Step(
         key=key,
-        action=action,
+        action=performed,
         requests=(request.end(),) if request is not None else (),
         assignment=Assignment(assigned=()) if facts.leaving else None,
     )

@@ -10,6 +10,7 @@ from collections.abc import Set as AbstractSet
 from msgspec import Struct
 from msgspec.structs import replace
 
+from fencepost.impl.core.types.actions import action
 from fencepost.spec.vocabulary import BrokerId, LeaderEpoch
 from fencepost.spec.znodes import LeaderAndIsr
 
@@ -49,6 +50,7 @@ class Advance(Struct, frozen=True, kw_only=True):
     state: LeaderAndIsr
 
 
+@action
 def advance_reassignment(
     assignment: Assignment,
     state: LeaderAndIsr,
@@ -96,6 +98,7 @@ def _step(
     )
 
 
+@action
 def complete_reassignment(
     assignment: Assignment, target: Replicas | None, *, is_stopped: bool
 ) -> Assignment | None:

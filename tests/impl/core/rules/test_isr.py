@@ -5,15 +5,19 @@ from collections.abc import Callable
 import pytest
 from msgspec.structs import replace
 
-from fencepost.impl.core.rules.isr import adopt_isr, expand_isr, fence_leader, shrink_isr
+from fencepost.impl.core.rules import isr, replication
 from fencepost.impl.core.rules.replica import Replica
-from fencepost.impl.core.rules.replication import leader_append, serve_fetch
 from fencepost.impl.core.rules.tables import Role
 from fencepost.spec.vocabulary import BrokerId, Offset, ZnodeVersion
-from tests.impl.core.build import replica
+from tests.impl.core.build import appended, replica, state_after
 from tests.impl.core.driver import broker_ids
 
 LAG_MS = 1000
+shrink_isr = state_after(isr.shrink_isr)
+expand_isr = state_after(isr.expand_isr)
+adopt_isr = state_after(isr.adopt_isr)
+fence_leader = state_after(isr.fence_leader)
+serve_fetch = state_after(replication.serve_fetch)
 
 
 def leader(isr: frozenset[BrokerId] = broker_ids(1, 2, 3), end: int = 5, high: int = 0) -> Replica:
@@ -48,7 +52,7 @@ def test_an_idle_caught_up_member_does_not_lag() -> None:
 def test_a_member_that_fetches_but_never_catches_up_lags() -> None:
     behind = leader(isr=broker_ids(1, 2))
     for step in range(12):
-        behind = leader_append(fetch(behind, 2, step, 200 + step * 100), 10)
+        behind = appended(fetch(behind, 2, step, 200 + step * 100), 10)
 
     assert shrink_isr(behind, 1300, LAG_MS).wanted_isr == broker_ids(1)
 

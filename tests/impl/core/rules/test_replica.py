@@ -5,23 +5,24 @@ from hypothesis import given, settings, strategies as st
 from msgspec.structs import replace
 
 from fencepost.impl.core.levels import LEVELS
+from fencepost.impl.core.rules import replica as replica_rules, replication
 from fencepost.impl.core.rules.commands import is_newer
 from fencepost.impl.core.rules.replica import (
     EpochStarts,
     FollowerProgress,
     Replica,
-    become_leader,
     compare_logs,
     end_offset_for_epoch,
-    truncate_log,
 )
-from fencepost.impl.core.rules.replication import serve_fetch
 from fencepost.impl.core.rules.tables import Role
-from fencepost.spec.vocabulary import BrokerId, ControllerEpoch, LeaderEpoch, Offset, ZnodeVersion
-from tests.impl.core.build import ME, T0, command, replica
+from fencepost.spec.vocabulary import BrokerId, LeaderEpoch, Offset, ZnodeVersion
+from tests.impl.core.build import ME, T0, command, order, replica, state_after
 from tests.impl.core.driver import broker_ids
 
-EPOCH_1 = ControllerEpoch(1)
+REQUEST = order()
+become_leader = state_after(replica_rules.become_leader)
+truncate_log = state_after(replica_rules.truncate_log)
+serve_fetch = state_after(replication.serve_fetch)
 
 
 def starts(*pairs: tuple[int, int]) -> EpochStarts:
@@ -90,7 +91,7 @@ def test_a_new_leader_knows_nothing_of_its_followers_and_forgets_what_it_wanted(
         is_fenced=True,
     )
 
-    after = become_leader(before, command(1, 2, isr=(1, 2), version=8), EPOCH_1, 700)
+    after = become_leader(before, command(1, 2, isr=(1, 2), version=8), REQUEST, 700)
 
     assert after.is_leader
     assert (after.leader_epoch, after.znode_version, after.controller_epoch) == (2, 8, 1)
@@ -110,7 +111,7 @@ def test_a_follower_with_records_compares_logs_first_from_level_2_on(
 ) -> None:
     before = replica(Role.LEADER, epoch=1, end=end)
 
-    after = LEVELS[level].become_follower(before, command(2, 2), EPOCH_1)
+    after = state_after(LEVELS[level].become_follower)(before, command(2, 2), REQUEST)
 
     assert after.role is Role.FOLLOWER
     assert after.leader == 2
@@ -120,7 +121,7 @@ def test_a_follower_with_records_compares_logs_first_from_level_2_on(
 def test_a_new_epoch_of_the_same_leader_is_compared_again() -> None:
     before = replica(Role.FOLLOWER, epoch=1, end=3)
 
-    after = LEVELS[2].become_follower(before, command(2, 2), EPOCH_1)
+    after = state_after(LEVELS[2].become_follower)(before, command(2, 2), REQUEST)
 
     assert after.needs_truncation
 
@@ -128,7 +129,7 @@ def test_a_new_epoch_of_the_same_leader_is_compared_again() -> None:
 def test_a_leader_needs_no_truncation_even_if_it_did_as_follower() -> None:
     before = replace(replica(Role.FOLLOWER, epoch=1, end=3), needs_truncation=True)
 
-    assert not become_leader(before, command(1, 2), EPOCH_1, 0).needs_truncation
+    assert not become_leader(before, command(1, 2), REQUEST, 0).needs_truncation
 
 
 def test_the_maximal_isr_joins_old_and_wanted() -> None:
@@ -309,7 +310,7 @@ def test_progress_of_followers_never_leaks_into_the_next_epoch() -> None:
     )
     before = replace(replica(Role.LEADER, epoch=1), followers={BrokerId(2): progress})
 
-    after = LEVELS[2].become_follower(before, command(2, 2), EPOCH_1)
+    after = state_after(LEVELS[2].become_follower)(before, command(2, 2), REQUEST)
 
     assert dict(after.followers) == {}
     assert (after.broker_id, after.topic_partition) == (ME, T0)

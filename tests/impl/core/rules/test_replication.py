@@ -3,18 +3,17 @@
 import pytest
 from msgspec.structs import replace
 
+from fencepost.impl.core.rules import replication
 from fencepost.impl.core.rules.replica import Replica
-from fencepost.impl.core.rules.replication import (
-    advance_high_watermark,
-    follower_append,
-    leader_append,
-    note_high_watermark_sent,
-    serve_fetch,
-)
+from fencepost.impl.core.rules.replication import note_high_watermark_sent
 from fencepost.impl.core.rules.tables import Role
 from fencepost.spec.vocabulary import BrokerId, Offset
-from tests.impl.core.build import records, replica
+from tests.impl.core.build import appended, records, replica, state_after
 from tests.impl.core.driver import broker_ids
+
+advance_high_watermark = state_after(replication.advance_high_watermark)
+follower_append = state_after(replication.follower_append)
+serve_fetch = state_after(replication.serve_fetch)
 
 
 def leader(end: int = 5, high: int = 0, since_ms: int = 100) -> Replica:
@@ -32,8 +31,8 @@ def fetched(start: Replica, **ends: int) -> Replica:
 
 
 def test_a_leaders_first_record_begins_its_epoch() -> None:
-    once = leader_append(leader(), 2)
-    twice = leader_append(once, 1)
+    once = appended(leader(), 2)
+    twice = appended(once, 1)
 
     assert once.epoch_starts == twice.epoch_starts == ((0, 0), (3, 5))
     assert (once.log_end_offset, twice.log_end_offset) == (7, 8)
@@ -43,7 +42,7 @@ def test_a_leaders_first_record_begins_its_epoch() -> None:
 @pytest.mark.parametrize("role", [Role.FOLLOWER, Role.WAITING])
 def test_only_a_leader_appends_on_its_own(role: Role) -> None:
     with pytest.raises(AssertionError, match="only a leader"):
-        leader_append(replica(role), 1)
+        appended(replica(role), 1)
 
 
 @pytest.mark.parametrize("role", [Role.LEADER, Role.WAITING])
@@ -85,7 +84,7 @@ def test_a_first_fetch_below_the_log_end_counts_from_the_take_over() -> None:
 
 
 def test_reaching_the_earlier_log_end_is_caught_up_at_the_earlier_fetch() -> None:
-    once = leader_append(serve_fetch(leader(), BrokerId(2), Offset(2), 200), 3)
+    once = appended(serve_fetch(leader(), BrokerId(2), Offset(2), 200), 3)
 
     behind = serve_fetch(once, BrokerId(2), Offset(4), 300).followers[BrokerId(2)]
     reached = serve_fetch(once, BrokerId(2), Offset(5), 300).followers[BrokerId(2)]
@@ -97,7 +96,7 @@ def test_reaching_the_earlier_log_end_is_caught_up_at_the_earlier_fetch() -> Non
 def test_a_steady_follower_of_a_busy_leader_stays_caught_up() -> None:
     busy, end = leader(), 5
     for now_ms in range(200, 1000, 100):
-        busy = leader_append(serve_fetch(busy, BrokerId(2), Offset(end), now_ms), 2)
+        busy = appended(serve_fetch(busy, BrokerId(2), Offset(end), now_ms), 2)
         end += 1 if now_ms == 200 else 2
 
     assert busy.followers[BrokerId(2)].caught_up_ms >= 800
