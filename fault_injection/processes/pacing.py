@@ -24,6 +24,7 @@ MOVE_S = 15.0
 REQUEST_S = 120.0
 
 _OPTIONS = (("grpc.enable_http_proxy", 0), ("grpc.use_local_subchannel_pool", 1))
+_MOVE_FIELDS = sorted({*Move.__struct_fields__} & {*pacer_pb2.PacedMove.DESCRIPTOR.fields_by_name})
 _STUB = cast(Callable[[grpc.Channel], Any], pacer_pb2_grpc.PacerStub)
 """Generated code has no annotations."""
 _FAULTS = cast(Callable[[grpc.Channel], Any], fault_control_pb2_grpc.FaultControlStub)
@@ -48,21 +49,9 @@ class PacedBroker:
 
     def take(self, move: Move, *, address: str = "") -> tuple[str, ...]:
         """The broker has made the move; what its protocol reported. Raises `PacingError`."""
-        said = pacer_pb2.PacedMove(
-            verb=move.verb,
-            number=move.number,
-            path=move.path,
-            children=move.children,
-            at_ms=move.at_ms,
-            idle_ms=move.idle_ms,
-            may=move.may,
-            topic=move.topic,
-            partition=move.partition,
-            to=move.to,
-            address=address,
-            mutant=move.mutant,
-            deadline_ms=int(MOVE_S * 1000),
-        )
+        parts = {name: getattr(move, name) for name in _MOVE_FIELDS}
+        deadline_ms = int(MOVE_S * 1000)
+        said = pacer_pb2.PacedMove(**parts, address=address, deadline_ms=deadline_ms)
         try:
             taken = self._stub.Take(said, timeout=MOVE_S + CONNECT_S, wait_for_ready=True)
         except grpc.RpcError as error:

@@ -3,9 +3,9 @@
 import argparse
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from fencepost.impl.core.config import Config
 from fencepost.impl.mutants.mutant import MutantName
@@ -192,37 +192,16 @@ def _add_protocol(parser: Parser) -> None:
 
 def node_options(arguments: argparse.Namespace) -> NodeOptions:
     """The parsed arguments as values."""
+    given = {**vars(arguments), "replica_lag_time_ms": arguments.replica_lag_ms}
+
+    def of(kind: type[Config] | type[NodeOptions]) -> dict[str, Any]:
+        return {field.name: given[field.name] for field in fields(kind) if field.name in given}
+
+    flush = FlushPolicy(records=arguments.flush_records, ms=arguments.flush_ms)
     return NodeOptions(
-        config=Config(
-            broker_id=BrokerId(arguments.broker_id),
-            host=arguments.host,
-            port=arguments.port,
-            replica_lag_time_ms=arguments.replica_lag_ms,
-            fetch_wait_ms=arguments.fetch_wait_ms,
-            fetch_records_max=arguments.fetch_records_max,
-            request_timeout_ms=arguments.request_timeout_ms,
-            retry_ms=arguments.retry_ms,
-            checkpoint_ms=arguments.checkpoint_ms,
-            min_insync_replicas=arguments.min_insync_replicas,
-            unclean_leader_election=arguments.unclean_leader_election,
-            rules=rules_of(arguments.level, arguments.mutant),
-        ),
-        zookeeper=arguments.zookeeper,
-        data=arguments.data,
-        trace=arguments.trace,
-        run_id=arguments.run_id,
-        session_timeout_ms=arguments.session_timeout_ms,
-        start_timeout_ms=arguments.start_timeout_ms,
-        log=LogOptions(
-            segment_bytes=arguments.segment_bytes,
-            flush=FlushPolicy(records=arguments.flush_records, ms=arguments.flush_ms),
-        ),
-        fault_control=arguments.fault_control,
-        mutant=arguments.mutant,
-        advertised=arguments.advertised,
-        paced=arguments.paced,
-        own_pace=arguments.own_pace,
-        recover_from=arguments.recover_from,
+        **of(NodeOptions),
+        config=Config(**of(Config), rules=rules_of(arguments.level, arguments.mutant)),
+        log=LogOptions(segment_bytes=arguments.segment_bytes, flush=flush),
     )
 
 

@@ -1,6 +1,8 @@
 """gRPC service Pacer: takes moves, also before the broker has a ZooKeeper session."""
 
 import grpc
+import msgspec
+from google.protobuf.json_format import MessageToDict
 from grpc import aio
 
 from fencepost.impl.shell.fault_control import FaultControl
@@ -49,16 +51,7 @@ class PacerServer:
 def _move(said: PacedMove) -> Move:
     if said.verb not in {*Verb}:
         raise CannotMoveError(f"{said.verb!r} is no move")
-    return Move(
-        verb=Verb(said.verb),
-        number=said.number,
-        path=said.path,
-        children=said.children,
-        at_ms=said.at_ms,
-        idle_ms=list(said.idle_ms),
-        may=list(said.may),
-        topic=said.topic,
-        partition=said.partition,
-        to=said.to,
-        mutant=said.mutant,
+    # Not strict: in the dictionary, as in JSON, a number of 64 bits is text.
+    return msgspec.convert(
+        MessageToDict(said, preserving_proto_field_name=True), Move, strict=False
     )
