@@ -227,7 +227,8 @@ class MoveRecorder:
         sender = origin.process
         if sender is None:
             method = type(event.request).__name__.removesuffix("Request")
-            body = to_builtins(event.request)
+            fields = to_builtins(event.request).items()
+            body = {name: [*v] if isinstance(v, tuple) else v for name, v in fields}  # as in a file
             given = {"number": origin.number, "client": origin.client, "method": method}
             return self.note(Verb.REQUEST, body=body, **given, **own)
         if not sender.is_alive:
