@@ -69,22 +69,25 @@ def of_models(models: Sequence[Model], results: Sequence[ModelResult]) -> StageO
     )
 
 
+def _told(source: object, *names: str) -> dict[str, Any]:
+    """The named attributes, by their names; tuples as lists, as JSON has them."""
+    values = {name: getattr(source, name) for name in names}
+    return {name: list(one) if isinstance(one, tuple) else one for name, one in values.items()}
+
+
+MODEL = ("name", "module", "shows")
+MODEL_FOUND = (
+    *("verdict", "violated", "states_in_counterexample", "distinct", "generated"),
+    *("cached", "agrees", "why"),
+)
+MUTANT = ("mutant", "rule", "requirement", "caught_by", "seed", "message")
+SCENARIO = ("name", "verdict", "expected", "seed", "acknowledged", "reproduce")
+REPLAY = ("run", "partition", "verdict", "events", "violated", "why")
+
+
 def _model_row(model: Model, result: ModelResult) -> dict[str, Any]:
-    return {
-        "name": model.name,
-        "module": model.module,
-        "expected": _expectation(model),
-        "verdict": str(result.verdict),
-        "violated": result.violated,
-        "distinct": result.distinct,
-        "generated": result.generated,
-        "seconds": round(result.seconds, 1),
-        "states_in_counterexample": result.states_in_counterexample,
-        "cached": result.cached,
-        "agrees": result.agrees,
-        "why": result.why,
-        "shows": model.shows,
-    }
+    told = _told(model, *MODEL) | _told(result, *MODEL_FOUND)
+    return told | {"expected": _expectation(model), "seconds": round(result.seconds, 1)}
 
 
 def _expectation(model: Model) -> str:
@@ -155,21 +158,12 @@ def of_replay(replay: ReplayReport) -> StageOutcome:
 
 
 def _replay_row(result: ReplayResult) -> dict[str, Any]:
-    event = result.explanation.event.line if result.explanation else None
-    return {
-        "run": result.run,
-        "partition": result.partition,
-        "verdict": str(result.verdict),
-        "events": result.events,
-        "violated": list(result.violated),
-        "file": event.file if event else None,
-        "line": event.number if event else None,
-        "state": result.explanation.state if result.explanation else None,
-        "enabled": [list(pair) for pair in result.explanation.enabled]
-        if result.explanation
-        else [],
-        "why": result.why,
-    }
+    row = _told(result, *REPLAY) | {"file": None, "line": None, "state": None, "enabled": []}
+    if stopped := result.explanation:
+        line = stopped.event.line
+        enabled = [list(pair) for pair in stopped.enabled]
+        row |= {"file": line.file, "line": line.number, "state": stopped.state, "enabled": enabled}
+    return row
 
 
 def _replay_verdict(result: ReplayResult) -> Verdict:
@@ -182,7 +176,11 @@ def of_seeds(result: SimulationResult) -> StageOutcome:
     """What the simulated schedules showed; a check that never had anything to decide is vacuous."""
     rows = _violations(result)
     violating = {row["seed"] for row in rows}
-    errors = [_error_row(failing) for failing in result.failing if failing.error]
+    errors = [
+        _told(failing, "seed", "reproduce") | {"message": failing.error}
+        for failing in result.failing
+        if failing.error
+    ]
     idle = ", ".join(result.idle)
     parts = (
         f"{count(result.seeds, 'seed')} at level {result.level}",
@@ -226,20 +224,9 @@ def _distinct(failing: SeedResult) -> list[dict[str, Any]]:
     )
 
 
-def _error_row(failing: SeedResult) -> dict[str, Any]:
-    return {"seed": failing.seed, "message": failing.error, "reproduce": failing.reproduce}
-
-
 def _violation_rows(failing: SeedResult) -> list[dict[str, Any]]:
-    return [
-        {
-            "seed": failing.seed,
-            "invariant": str(failure.invariant),
-            "message": failure.message,
-            "reproduce": failing.reproduce,
-        }
-        for failure in failing.failures
-    ]
+    rows = [_told(failure, "invariant", "message") for failure in failing.failures]
+    return [row | _told(failing, "seed", "reproduce") for row in rows]
 
 
 def of_hunt(results: Sequence[MutantResult], *, level: int) -> StageOutcome:
@@ -258,17 +245,8 @@ def of_hunt(results: Sequence[MutantResult], *, level: int) -> StageOutcome:
 def _mutant_row(result: MutantResult, level: int) -> dict[str, Any]:
     """No seed at all was tried of a mutant that a replayed counterexample shows."""
     tried = f"fencepost simulate --seeds {result.seeds} --level {level:d} --mutant {result.mutant}"
-    return {
-        "mutant": result.mutant,
-        "rule": result.rule,
-        "requirement": result.requirement,
-        "caught": result.is_caught,
-        "caught_by": list(result.caught_by),
-        "seed": result.seed,
-        "seeds_tried": result.seeds,
-        "message": result.message,
-        "reproduce": result.reproduce or tried,
-    }
+    seen = {"caught": result.is_caught, "seeds_tried": result.seeds}
+    return _told(result, *MUTANT) | seen | {"reproduce": result.reproduce or tried}
 
 
 def of_scenarios(results: Sequence[ScenarioResult]) -> StageOutcome:
@@ -313,18 +291,12 @@ def of_canary(canary: Canary) -> StageOutcome:
 
 def _scenario_row(result: ScenarioResult) -> dict[str, Any]:
     return {
-        "name": result.name,
-        "verdict": str(result.verdict),
-        "expected": str(result.expected),
-        "seed": result.seed,
+        **_told(result, *SCENARIO),
+        **_told(result.indefinite_outcomes, "indefinite", "unsettled"),
         "faults": len(result.faults),
-        "acknowledged": result.acknowledged,
         "floors": " / ".join(str(min(counts)) for counts in _counts(result)),
-        "indefinite": result.indefinite_outcomes.indefinite,
-        "unsettled": result.indefinite_outcomes.unsettled,
         "noise": "; ".join(result.interference),
         "seconds": round(result.seconds, 1),
-        "reproduce": result.reproduce,
         "message": result.why,
     }
 

@@ -1,9 +1,12 @@
 """The latency budgets of `ci/budgets.toml`."""
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
+
+import msgspec
 
 from fencepost.reports.tables.errors import ReportError
 
@@ -39,29 +42,19 @@ def load_budgets(path: Path = BUDGETS) -> Budgets:
     """Read the budgets; raises `ReportError` naming what is missing or unknown."""
     try:
         table = tomllib.loads(path.read_text(encoding="utf-8"))["failover"]
-        of = {kind: _limits(limits) for kind, limits in table.get("of", {}).items()}
-        limits = _limits({name: value for name, value in table.items() if name != "of"})
-    except (OSError, tomllib.TOMLDecodeError, KeyError, TypeError, AttributeError) as error:
-        raise _unusable(path.name, f"it cannot be read ({error})") from error
-    except ValueError as error:
-        raise _unusable(path.name, str(error)) from error
-    missing = [phase for phase in PHASES if phase not in limits]
-    if missing:
-        raise _unusable(path.name, f"[failover] lacks {missing[0]}_ms")
+        of = {kind: _limits(limits) for kind, limits in table.pop("of", {}).items()}
+        limits = _limits(table, needed=PHASES)
+    except (OSError, KeyError, ValueError, AttributeError, msgspec.ValidationError) as error:
+        hint = f"give each of {', '.join(PHASES)} a limit in ms"
+        raise ReportError(f"{path.name} cannot be read: {error}", hint) from error
     return Budgets(limits_ms=limits, of=of)
 
 
-def _limits(table: Mapping[str, object]) -> dict[str, float]:
-    limits = {}
-    for name, value in table.items():
-        phase = name.removesuffix("_ms")
-        if phase not in PHASES:
-            raise ValueError(f"[failover] has {name}, which is no phase")
-        if not isinstance(value, int | float) or value <= 0:
-            raise ValueError(f"{name} must be a number of milliseconds above 0")
-        limits[phase] = float(value)
-    return limits
-
-
-def _unusable(name: str, reason: str) -> ReportError:
-    return ReportError(f"{name}: {reason}", f"give each of {', '.join(PHASES)} a limit in ms")
+def _limits(table: object, needed: Sequence[str] = ()) -> dict[str, float]:
+    """Phase -> limit; raises `ValueError`."""
+    limits = msgspec.convert(table, dict[str, Annotated[float, msgspec.Meta(gt=0)]])
+    if unknown := sorted(limits.keys() - {f"{phase}_ms" for phase in PHASES}):
+        raise ValueError(f"[failover] has {unknown[0]}, which is no phase")
+    if missing := [phase for phase in needed if f"{phase}_ms" not in limits]:
+        raise ValueError(f"[failover] lacks {missing[0]}_ms")
+    return {name.removesuffix("_ms"): limit for name, limit in limits.items()}

@@ -7,7 +7,8 @@ elections, faults and pixels, never by the number of records.
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from operator import attrgetter
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
@@ -17,6 +18,7 @@ from fencepost.conformance.runs.host_interference import HostInterference
 from fencepost.spec.trace import Kind, TraceEvent
 from fencepost.spec.vocabulary import Action, Outcome
 
+T = TypeVar("T")
 BINS = 240
 """Columns of a timeline picture, in which acknowledged writes are counted."""
 
@@ -117,35 +119,25 @@ class Leadership:
 def together(parts: Iterable[Leadership]) -> Leadership:
     """The rows of all tasks in one, in an order that depends on the rows alone."""
     found = tuple(parts)
+    place = ("folder", "topic", "partition")
+    turn = ("folder", "mono_ns", "broker_id", "topic", "partition", "action")
+    tenure = (*place, "partition_incarnation", "leader_epoch")
     return Leadership(
-        tenures=tuple(sorted((t for part in found for t in part.tenures), key=_tenure_order)),
+        tenures=_sorted((t for part in found for t in part.tenures), *tenure),
         shared=tuple(sorted((row for part in found for row in part.shared), key=_shared_order)),
-        writes=tuple(sorted((w for part in found for w in part.writes), key=_write_order)),
-        unserved=tuple(sorted((t for part in found for t in part.unserved), key=_unserved_order)),
-        turns=tuple(sorted((t for part in found for t in part.turns), key=_turn_order)),
+        writes=_sorted((w for part in found for w in part.writes), *place, "column"),
+        unserved=_sorted((t for part in found for t in part.unserved), *place),
+        turns=_sorted((t for part in found for t in part.turns), *turn),
         noise={folder: noise for part in found for folder, noise in sorted(part.noise.items())},
     )
 
 
-def _tenure_order(tenure: Tenure) -> tuple[int, str, int, int, int]:
-    place = (tenure.folder, tenure.topic, tenure.partition)
-    return (*place, tenure.partition_incarnation, tenure.leader_epoch)
+def _sorted(rows: Iterable[T], *names: str) -> tuple[T, ...]:
+    return tuple(sorted(rows, key=attrgetter(*names)))
 
 
 def _shared_order(row: SharedRow) -> tuple[int, int, str, str, str, str]:
     return (row.folder, row.mono_ns, row.node, row.action, row.fault_id or "", row.phase or "")
-
-
-def _write_order(row: WriteBin) -> tuple[int, str, int, int]:
-    return row.folder, row.topic, row.partition, row.column
-
-
-def _unserved_order(row: Unserved) -> tuple[int, str, int]:
-    return row.folder, row.topic, row.partition
-
-
-def _turn_order(turn: Turn) -> tuple[int, int, int, str, int, str]:
-    return turn.folder, turn.mono_ns, turn.broker_id, turn.topic, turn.partition, turn.action
 
 
 _DECIDES = (Action.INIT_LEADER, Action.ELECT_LEADER)

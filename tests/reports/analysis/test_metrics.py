@@ -277,7 +277,7 @@ def test_our_own_budgets_are_complete_and_detection_by_expiry_is_tighter() -> No
         ("", "failover"),
         ("[failover]\ntotal_ms = 1", "lacks detected_ms"),
         ("[failover]\nlunch_ms = 1", "no phase"),
-        ("[failover]\ntotal_ms = -1", "above 0"),
+        ("[failover]\ntotal_ms = -1", "> 0"),
         ("[failover", "cannot be read"),
     ],
 )
