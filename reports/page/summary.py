@@ -251,7 +251,7 @@ def _budget_note(failover: FailoverReport) -> str:
 
 def _more(failover: FailoverReport) -> list[str]:
     rest = failover.observed - failover.complete - 1
-    return [f"So it was with {count(rest, 'other partition')}."] if rest > 0 else []
+    return [f"The same holds for {count(rest, 'other partition')}."] if rest > 0 else []
 
 
 def _left_out(analysis: Analysis, stages: tuple[StageEntry, ...]) -> list[str]:

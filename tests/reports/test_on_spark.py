@@ -21,7 +21,6 @@ from fencepost.conformance.whitebox.simulate import (
     run_seeds,
     write_trace,
 )
-from fencepost.reports.__main__ import main
 from fencepost.reports.analysis.aggregates import AGGREGATES, Analysis
 from fencepost.reports.analysis.analyse import analyse, load_analysis
 from fencepost.reports.analysis.tenures import tenures_of
@@ -231,29 +230,22 @@ def test_the_command_says_verdict_and_place(
 ) -> None:
     truncation_story("r").save(tmp_path)
 
-    code = main(["build", str(tmp_path)])
+    code = run_command(["report", str(tmp_path)])
 
     assert code == 1
-    assert capsys.readouterr().out == f"FAIL: {tmp_path / 'report.html'}\n"
-
-
-def test_a_folder_that_is_none_is_one_sentence_on_stderr(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    code = main(["build", str(tmp_path / "nowhere")])
-
-    assert code == 3
-    assert capsys.readouterr().err.count("\n") == 1
+    out = capsys.readouterr().out.splitlines()
+    assert out[0].startswith("FAIL: ")
+    assert out[-1] == f"report {tmp_path / 'report.html'}"
 
 
 OF_OTHER_SPARKS = frozenset({"JAVA_HOME", "SPARK_HOME"})
 
 
 def build(run: Path, *options: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    """`python -m fencepost.reports build RUN` in a process of its own, with a Spark of its own."""
+    """`fencepost report RUN` in a process of its own, with a Spark of its own."""
     kept = {name: value for name, value in os.environ.items() if name not in OF_OTHER_SPARKS}
     return subprocess.run(
-        [sys.executable, "-m", "fencepost.reports", "build", str(run), *options],
+        [sys.executable, "-m", "fencepost.ci", "report", str(run), *options],
         cwd=Path(__file__).parents[2],
         env={**kept, **environment},
         capture_output=True,
@@ -266,11 +258,12 @@ def build(run: Path, *options: str, **environment: str) -> subprocess.CompletedP
 def test_a_master_that_does_not_exist_is_one_sentence(tmp_path: Path) -> None:
     failover_story("r").save(tmp_path)
 
-    done = build(tmp_path, "--spark-master", "nonsense")
+    done = build(tmp_path, "--spark-master", "local[nonsense]")
 
     assert done.returncode == 3
-    assert done.stderr.startswith("reports: Spark did not start on nonsense")
-    assert done.stderr.count("\n") == 1
+    progress, complaint = done.stderr.splitlines()
+    assert progress.startswith("report: ")
+    assert complaint.startswith("fencepost: Spark did not start on local[nonsense]")
 
 
 def test_spark_is_quiet_on_the_java_of_pypi_when_no_other_is_installed(
@@ -281,8 +274,9 @@ def test_spark_is_quiet_on_the_java_of_pypi_when_no_other_is_installed(
 
     done = build(run, PATH=str(path_without_java))
 
-    assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout == f"PASS: {run / 'report.html'}\n"
+    assert done.returncode == 0
+    assert all(line.startswith("report: ") for line in done.stderr.splitlines())
+    assert done.stdout.splitlines()[-1] == f"report {run / 'report.html'}"
 
 
 @pytest.fixture
@@ -295,9 +289,6 @@ def path_without_java(tmp_path: Path) -> Path:
             if program.name != "java" and not (folder / program.name).is_symlink():
                 (folder / program.name).symlink_to(program)
     return folder
-
-
-# The command
 
 
 @pytest.mark.usefixtures("spark")

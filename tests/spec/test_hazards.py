@@ -1,11 +1,20 @@
 """The list of hazards: what it says of itself, and that models.toml says the same."""
 
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
 
-from fencepost.spec.hazards import HazardError, broken_links, load_hazards, select_hazards
-from fencepost.spec.tlc.models import load_models
+from fencepost.spec.hazards import (
+    Hazard,
+    HazardError,
+    HazardFinding,
+    load_hazards,
+    select_hazards,
+)
+from fencepost.spec.tlc.config import tla_value
+from fencepost.spec.tlc.models import Model, ModelVerdict, load_models
 
 HAZARD = """
 [[hazard]]
@@ -21,6 +30,62 @@ story = ["One.", "Two.", "Three."]
 rows = ["no_step_down"]
 turns_red = ["isr_changes"]
 """
+
+
+REQUIREMENT = re.compile(r"[A-Z]+-\d+")
+"""An id of the catalogue; `H17` and `KIP-599.1` are none."""
+
+
+def broken_links(hazards: Iterable[Hazard], models: Iterable[Model]) -> Iterator[str]:
+    """What does not fit between the hazards and the rows of models.toml, one sentence each."""
+    rows = {model.name: model for model in models}
+    listed = tuple(hazards)
+    for hazard in listed:
+        shown = (
+            ModelVerdict.VIOLATES if hazard.finding is HazardFinding.SHOWN else ModelVerdict.HOLDS
+        )
+        wanted = [(name, shown) for name in hazard.rows]
+        wanted += [(name, ModelVerdict.HOLDS) for name in hazard.turns_red]
+        wanted += [(name, ModelVerdict.VIOLATES) for name in hazard.claims]
+        for name, verdict in wanted:
+            if name not in rows:
+                yield f"{hazard.id} names row {name}, which models.toml does not have"
+            elif rows[name].expected is not verdict:
+                yield f"{hazard.id} needs that row {name} {verdict}, but it does not"
+        for name in hazard.rows:
+            if name in rows and not _is_on(hazard, rows[name]):
+                yield f"row {name} shows {hazard.id} without its switch"
+    for row in rows.values():
+        if row.expected is ModelVerdict.VIOLATES and not REQUIREMENT.fullmatch(row.hazard):
+            yield from _owner(row, listed, rows)
+
+
+def _owner(row: Model, hazards: tuple[Hazard, ...], rows: Mapping[str, Model]) -> Iterator[str]:
+    """A row that violates shows the hazard that it says it does.
+
+    One on a root module of its own, or with a switch that the entry does not have, needs no entry.
+    """
+    names = {hazard.id for hazard in hazards if row.name in hazard.evidence}
+    if names and row.hazard not in names and row.hazard not in {_number(name) for name in names}:
+        yield f"row {row.name} is of {row.hazard}, but shown for {', '.join(sorted(names))}"
+    for hazard in hazards:
+        roots = {rows[name].module for name in hazard.rows if name in rows}
+        if hazard.id == row.hazard and not names and row.module in roots and _is_on(hazard, row):
+            yield f"row {row.name} shows {row.hazard}, which does not name it"
+
+
+def _number(hazard_id: str) -> str:
+    return hazard_id.rstrip("abcdefghijklmnopqrstuvwxyz")
+
+
+def _is_on(hazard: Hazard, row: Model) -> bool:
+    given = row.effective_constants
+    return all(
+        f'"{value}"' in given.get(name, "")
+        if isinstance(value, str)
+        else given.get(name) == f"= {tla_value(value)}"
+        for name, value in hazard.switch.items()
+    )
 
 
 def load(tmp_path: Path, text: str) -> list[str]:
