@@ -10,7 +10,6 @@ from fencepost.impl.core.rules.tables import Role
 from fencepost.impl.sim.world.cluster import VirtualCluster
 from fencepost.spec.vocabulary import BrokerId, Liveness
 from fencepost.spec.znodes import (
-    CONTROLLER,
     LEADER_ELECTION,
     PARTITIONS_ADD,
     PARTITIONS_REASSIGNED,
@@ -37,7 +36,7 @@ def unhealed(cluster: VirtualCluster) -> Iterator[Liveness]:
     present = cluster.disks.keys() - cluster.absent
     if any(cluster.zookeeper.peek(broker_path(b)).stat is None for b in present):
         yield Liveness.BROKER_EVENTUALLY_LEARNS_ROLE
-    if not _has_controller(cluster):
+    if cluster.controller() is None:
         yield Liveness.CONTROLLER_EVENTUALLY_EXISTS
     assigned = cluster.assignments()
     yield from _of_deletions(cluster, assigned)
@@ -82,17 +81,6 @@ def _of_deletions(
         kept = process.node.broker.replicas.partitions()
         if any(broker_id not in assigned.get(key, ()) for key in kept):
             yield Liveness.DELETION_COMPLETES
-
-
-def _has_controller(cluster: VirtualCluster) -> bool:
-    """True when the owner of `/controller` is alive and acts as controller."""
-    stat = cluster.zookeeper.peek(CONTROLLER).stat
-    holders = [
-        process
-        for process in cluster.processes.values()
-        if stat is not None and process.zookeeper.session_id == stat.ephemeral_owner
-    ]
-    return any(process.is_alive and process.node.controller.is_active for process in holders)
 
 
 def _replica(cluster: VirtualCluster, broker_id: BrokerId, key: TopicPartition) -> Replica | None:

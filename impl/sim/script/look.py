@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from fencepost.impl.core.rules.replica import Replica
 from fencepost.impl.sim.engine.liveness_state import is_converged
 from fencepost.impl.sim.script.language import Command
-from fencepost.impl.sim.script.stage import Stage, holder, key_of
+from fencepost.impl.sim.script.stage import Stage, key_of
 from fencepost.impl.sim.world.process import Process
 from fencepost.spec.vocabulary import BrokerId, ControllerEpoch, Offset
 from fencepost.spec.znodes import (
@@ -65,7 +65,7 @@ def numbers(brokers: frozenset[BrokerId]) -> str:
 
 
 def _controller(stage: Stage) -> str:
-    process = holder(stage.cluster)
+    process = stage.cluster.controller()
     return str(process.broker_id) if process else NOTHING
 
 

@@ -19,7 +19,7 @@ from fencepost.impl.sim.world.network import RequestRule, method_of
 from fencepost.impl.sim.world.process import Process
 from fencepost.spec.trace import TraceEvent
 from fencepost.spec.vocabulary import Action, BrokerId
-from fencepost.spec.znodes import CONTROLLER, TOPIC_NAME, TopicPartition
+from fencepost.spec.znodes import TOPIC_NAME, TopicPartition
 
 Judge = Callable[[Sequence[TraceEvent]], Sequence[str]]
 """The lines that `check` prints about a trace; the checks are not this room's."""
@@ -209,16 +209,3 @@ def writes(ask: WriteZnodes, path: str) -> bool:
 def reads(ask: ReadZnodes, path: str) -> bool:
     """True when one of the znodes that are read has `path` in its own."""
     return any(path in asked for asked in ask.paths)
-
-
-def holder(cluster: VirtualCluster) -> Process | None:
-    """The process that holds `/controller` and knows it."""
-    stat = cluster.zookeeper.peek(CONTROLLER).stat
-    if stat is None:
-        return None
-    holders = (
-        process
-        for process in cluster.processes.values()
-        if process.is_alive and process.zookeeper.session_id == stat.ephemeral_owner
-    )
-    return next((p for p in holders if p.node.controller.is_active), None)

@@ -23,7 +23,7 @@ from fencepost.impl.sim.script.look import (
     show_state,
 )
 from fencepost.impl.sim.script.settings import SETTINGS, read_options
-from fencepost.impl.sim.script.stage import Stage, holder, key_of, number
+from fencepost.impl.sim.script.stage import Stage, key_of, number
 from fencepost.impl.sim.stepped.replay import replay
 from fencepost.impl.sim.stepped.schedule import SCHEDULES, read_schedule
 from fencepost.impl.sim.world.clients import FinalReader
@@ -107,7 +107,7 @@ def elect_controller(stage: Stage, command: Command) -> None:
     others = [process for broker_id, process in processes.items() if broker_id != wanted]
     for process in others:
         process.pause()
-    stage.run(UNTIL_MS, lambda: holder(stage.cluster) is processes[BrokerId(wanted)])
+    stage.run(UNTIL_MS, lambda: stage.cluster.controller() is processes[BrokerId(wanted)])
     for process in others:
         process.resume()
 

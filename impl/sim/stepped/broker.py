@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 from fencepost.impl.core.config import Config
 from fencepost.impl.core.node import Node
@@ -28,12 +28,9 @@ from fencepost.impl.mutants.mutant import MutantName
 from fencepost.impl.mutants.mutants import with_mutant
 from fencepost.impl.paced import PacedPermissions, expand_now, paced, truncate_now
 from fencepost.impl.sim.engine.move_recorder import MoveRecorder, RequestOrigin
-from fencepost.impl.sim.engine.recorder import TraceBuffer
-from fencepost.impl.sim.engine.scheduler import Scheduler
-from fencepost.impl.sim.stepped.schedule import SteppedSetting
 from fencepost.impl.sim.world.disk import SimulatedDisk
 from fencepost.impl.sim.world.simulated_broker import Answer as OnAnswer, SimulatedBroker
-from fencepost.impl.sim.world.zookeeper import SimulatedZooKeeper
+from fencepost.impl.sim.world.virtual_world import VirtualWorld
 from fencepost.spec.pacing import Verb
 from fencepost.spec.vocabulary import Offset, SessionId
 from fencepost.spec.znodes import CONTROLLER, TopicPartition
@@ -66,32 +63,27 @@ class HeldRequest:
     is_delivered: bool = False
 
 
-class SteppedBrokerHost(Protocol):
-    """What a broker needs of the stepped cluster that it runs in."""
-
-    key: TopicPartition
-    """The one partition of the specs."""
-    recorder: TraceBuffer
-    scheduler: Scheduler
-    setting: SteppedSetting
-    move_recorder: MoveRecorder
-
-    @property
-    def zookeeper(self) -> SimulatedZooKeeper:
-        """The server that answers what is released."""
-
-    def hold_command(self, broker: "SteppedBroker", send: Send) -> None:
-        """Keep a LeaderAndIsr request until a step of the schedule sends it."""
-
-
 class SteppedBroker(SimulatedBroker):
     """A node while it runs, its disk, and the messages that are held to and from it."""
 
     move_recorder: MoveRecorder
 
-    def __init__(self, cluster: SteppedBrokerHost, config: Config) -> None:
-        super().__init__(config, SimulatedDisk(), cluster.scheduler, cluster.move_recorder)
-        self.cluster = cluster
+    def __init__(
+        self,
+        world: VirtualWorld,
+        config: Config,
+        *,
+        key: TopicPartition,
+        hold_command: "Callable[[SteppedBroker, Send], None] | None",
+    ) -> None:
+        """`hold_command` keeps a LeaderAndIsr request until a step sends it.
+
+        None for a broker that hosts replicas of `key`: the specs keep controllers apart.
+        """
+        super().__init__(world, config, SimulatedDisk())
+        self.world = world
+        self.key = key
+        self._hold_command = hold_command
         self.is_alive = False
         self.number = int(config.broker_id)
         self.node: Node | None = None
@@ -124,14 +116,14 @@ class SteppedBroker(SimulatedBroker):
         self.move_recorder.started(self.number, self._checkpoint)
         self._starts += 1
         self.is_alive = True
-        trace = self.cluster.recorder.node(f"broker-{self.number}", self._starts)
+        trace = self.world.recorder.node(f"broker-{self.number}", self._starts)
         self.node = self._boot(trace)
         self.pace: PacedPermissions = paced(self.node, self.config)
 
     def checkpoint(self, offset: int) -> None:
         """Set the high watermark on the disk of the broker, which is down."""
         self._checkpoint = offset
-        self.disk.checkpoint(self.cluster.key, Offset(offset))
+        self.disk.checkpoint(self.key, Offset(offset))
 
     def crash(self) -> None:
         """End the process, and drop all messages to it."""
@@ -151,8 +143,8 @@ class SteppedBroker(SimulatedBroker):
             self.watches.clear()
             self.move_recorder.session_ended(self.session_id)
             self.step(SessionLost())
-            self.cluster.zookeeper.end_session(self.session_id)
-        self.session_id = self.cluster.zookeeper.open_session(SESSION_TIMEOUT_MS)
+            self.world.zookeeper.end_session(self.session_id)
+        self.session_id = self.world.zookeeper.open_session(SESSION_TIMEOUT_MS)
         self.step(SessionEstablished(session_id=self.session_id))
 
     @property
@@ -163,7 +155,7 @@ class SteppedBroker(SimulatedBroker):
 
     def replica(self) -> Replica | None:
         """The replica of the one partition."""
-        return self.running.broker.replicas.get(self.cluster.key)
+        return self.running.broker.replicas.get(self.key)
 
     # Steps
 
@@ -186,18 +178,18 @@ class SteppedBroker(SimulatedBroker):
 
     def expand_now(self) -> None:
         """Let the leader ask ready followers into the ISR."""
-        expand_now(self.running, self.pace, self.cluster.key)
+        expand_now(self.running, self.pace, self.key)
         self._urged(Verb.EXPAND)
 
     def truncate_now(self) -> None:
         """Do the truncation that was held (below level 2)."""
-        truncate_now(self.running, self.cluster.key)
+        truncate_now(self.running, self.key)
         self._urged(Verb.TRUNCATE)
 
     def _urged(self, verb: Verb) -> None:
         """Perform what the core has asked for between two events."""
         event = SessionReconnected(session_id=self.session_id)
-        self.step(event, verb=verb, topic=self.cluster.key.topic)
+        self.step(event, verb=verb, topic=self.key.topic)
 
     def _make_durable(self) -> None:
         """No broker of the specs loses power."""
@@ -208,7 +200,8 @@ class SteppedBroker(SimulatedBroker):
 
     def _send(self, effect: Send) -> None:
         if isinstance(effect.request, LeaderAndIsrRequest):
-            self.cluster.hold_command(self, effect)
+            assert self._hold_command is not None, f"broker {self.number} hosts replicas"
+            self._hold_command(self, effect)
         else:
             self.question = HeldRequest(effect)
 
@@ -220,8 +213,8 @@ class SteppedBroker(SimulatedBroker):
         raise AssertionError(f"{effect.path}: {effect.reason}")
 
     def _lose_elections(self) -> None:
-        """Fail controller elections of brokers that host replicas: the specs keep the two apart."""
-        if self.number in self.cluster.setting.controllers:
+        """Fail controller elections of brokers that host replicas."""
+        if self._hold_command is not None:
             return
         for held in [h for h in self.asks if _is_election(h.ask)]:
             self.lose(held)
@@ -232,7 +225,7 @@ class SteppedBroker(SimulatedBroker):
     def serve(self, held: HeldAsk) -> None:
         """Let ZooKeeper do what was asked, and hold the answer."""
         self.move_recorder.asked(self, held.ask)
-        held.answer = self.cluster.zookeeper.answer(self.session_id, held.ask)
+        held.answer = self.world.zookeeper.answer(self.session_id, held.ask)
 
     def lose(self, held: HeldAsk) -> None:
         """Lose the answer: the outcome will be unknown, whatever ZooKeeper did."""

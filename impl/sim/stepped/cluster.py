@@ -143,8 +143,11 @@ class SteppedWorld(VirtualWorld):
         """True when the partition's state was last written by a leader."""
         self.operator = self.zookeeper.open_session(SESSION_TIMEOUT_MS)
         self._write(Create(path=CONTROLLER_EPOCH, data=b"0"))
+        holds = dict.fromkeys(setting.controllers, self._hold_command)
         self.nodes = {
-            number: SteppedBroker(self, self._config(number))
+            number: SteppedBroker(
+                self, self._config(number), key=KEY, hold_command=holds.get(number)
+            )
             for number in (*setting.controllers, *setting.brokers)
         }
 
@@ -285,7 +288,7 @@ class SteppedWorld(VirtualWorld):
 
     # Commands
 
-    def hold_command(self, broker: SteppedBroker, send: Send) -> None:
+    def _hold_command(self, broker: SteppedBroker, send: Send) -> None:
         """Hold a command until a step sends it."""
         self.outstanding[broker.number][int(send.to)] = send
         self.commands.append(HeldCommand(broker.number, send, broker.trace.clock.now))

@@ -1,7 +1,7 @@
 """A whole cluster in one thread: brokers, ZooKeeper, network and disks under one seed."""
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from random import Random
 
@@ -14,18 +14,17 @@ from fencepost.impl.sim.engine.move_recorder import MoveRecorder, RequestOrigin
 from fencepost.impl.sim.engine.options import RunOptions
 from fencepost.impl.sim.world.disk import SimulatedDisk
 from fencepost.impl.sim.world.network import RequestRule, SimulatedNetwork
-from fencepost.impl.sim.world.process import OnAnswer, Process
-from fencepost.impl.sim.world.virtual_world import VirtualWorld
-from fencepost.impl.sim.world.zookeeper_link import HurtLink
+from fencepost.impl.sim.world.process import OnAnswer, Process, ProcessHost
 from fencepost.impl.trace_lines import node_name
 from fencepost.spec.vocabulary import BrokerId, SessionId
+from fencepost.spec.znodes import CONTROLLER
 
 ZOOKEEPER_TICK_MS = 100
 CLIENT = -2
 """The sender of requests that are no broker's."""
 
 
-class VirtualCluster(VirtualWorld):
+class VirtualCluster(ProcessHost):
     """Brokers that run by themselves, and the network, the disks and the faults between them."""
 
     def __init__(
@@ -43,7 +42,7 @@ class VirtualCluster(VirtualWorld):
         """
         super().__init__(run_id, move_recorder)
         self.options = options
-        self.malformed: list[str] = []
+        self.malformed = []
         self.network = SimulatedNetwork(
             self.random("network"), options.weather, self.random("network of clients")
         )
@@ -54,8 +53,7 @@ class VirtualCluster(VirtualWorld):
         """Brokers that are dead for now, of which no liveness property is expected."""
         self.cut_from_zookeeper: Counter[BrokerId] = Counter()
         """How many faults keep each broker from ZooKeeper."""
-        self.hurt_links: dict[BrokerId, list[HurtLink]] = {b: [] for b in self.disks}
-        """The faults on each broker's way to ZooKeeper."""
+        self.hurt_links = {b: [] for b in self.disks}
         self._starts = dict.fromkeys(self.disks, 0)
         self._boot_ms = boot_ms
         for broker_id in sorted(self.disks) if first is None else [first]:
@@ -117,6 +115,14 @@ class VirtualCluster(VirtualWorld):
 
     # ZooKeeper
 
+    def controller(self) -> Process | None:
+        """The process that holds `/controller`, alive, and acts as controller."""
+        stat = self.zookeeper.peek(CONTROLLER).stat
+        if stat is None:
+            return None
+        acting = (p for p in self._owners(stat.ephemeral_owner) if p.node.controller.is_active)
+        return next((process for process in acting if process.is_alive), None)
+
     def reaches_zookeeper(self, broker_id: BrokerId) -> bool:
         """True when a broker that connects now would be served."""
         return self.zookeeper.is_serving and not self.cut_from_zookeeper[broker_id]
@@ -134,19 +140,18 @@ class VirtualCluster(VirtualWorld):
         self.zookeeper.end_silent_sessions()
         self.scheduler.after_ms(ZOOKEEPER_TICK_MS, self._tick_zookeeper)
 
-    def _owner(self, session_id: SessionId) -> Process | None:
-        owners = (p for p in self.processes.values() if p.zookeeper.session_id == session_id)
-        return next(owners, None)
+    def _owners(self, session_id: SessionId) -> Iterator[Process]:
+        return (p for p in self.processes.values() if p.zookeeper.session_id == session_id)
 
     def _on_watch(self, session_id: SessionId, event: WatchFired) -> None:
-        owner = self._owner(session_id)
+        owner = next(self._owners(session_id), None)
         if owner is not None:
             owner.zookeeper.on_watch(event)
 
     def _on_session_end(self, session_id: SessionId) -> None:
         if self.move_recorder is not None:
             self.move_recorder.session_ended(session_id)
-        owner = self._owner(session_id)
+        owner = next(self._owners(session_id), None)
         if owner is not None:
             owner.zookeeper.on_session_end()
 

@@ -4,10 +4,10 @@ A process can be paused (events wait), killed (also between two effects of one s
 again on its disk.
 """
 
+from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from functools import partial
 from random import Random
-from typing import Protocol
 
 from fencepost.impl.core.config import Config
 from fencepost.impl.core.types.effects import (
@@ -24,14 +24,13 @@ from fencepost.impl.core.types.messages import Request, Response
 from fencepost.impl.core.types.scripts import Ask
 from fencepost.impl.crash_points import CrashPlan
 from fencepost.impl.failed_steps import refusal, without_claims, without_failed
-from fencepost.impl.sim.engine.move_recorder import MoveRecorder, RequestOrigin
+from fencepost.impl.sim.engine.move_recorder import RequestOrigin
 from fencepost.impl.sim.engine.options import RunOptions
 from fencepost.impl.sim.engine.recorder import NodeTrace
-from fencepost.impl.sim.engine.scheduler import Scheduler
 from fencepost.impl.sim.world.disk import SimulatedDisk
 from fencepost.impl.sim.world.network import SimulatedNetwork
 from fencepost.impl.sim.world.simulated_broker import Answer, SimulatedBroker
-from fencepost.impl.sim.world.zookeeper import SimulatedZooKeeper
+from fencepost.impl.sim.world.virtual_world import VirtualWorld
 from fencepost.impl.sim.world.zookeeper_client import SimulatedZooKeeperClient
 from fencepost.impl.sim.world.zookeeper_link import HurtLink
 from fencepost.impl.trace_lines import log_failed
@@ -46,30 +45,21 @@ OnAnswer = Callable[[Response | None, int], None]
 """Takes the response, None if the connection was refused, and its sender's Lamport clock."""
 
 
-class ProcessHost(Protocol):
-    """What a broker process needs of the simulated cluster that it runs in."""
+class ProcessHost(VirtualWorld):
+    """A world in which broker processes run by themselves."""
 
     options: RunOptions
-    move_recorder: MoveRecorder | None
     malformed: list[str]
     """Znodes that a broker could not read, with the reason."""
     hurt_links: dict[BrokerId, list[HurtLink]]
+    """The faults on each broker's way to ZooKeeper."""
+    network: SimulatedNetwork
 
-    @property
-    def scheduler(self) -> Scheduler:
-        """Runs the callbacks of the cluster in virtual time."""
-
-    @property
-    def zookeeper(self) -> SimulatedZooKeeper:
-        """The server that the process connects to."""
-
-    @property
-    def network(self) -> SimulatedNetwork:
-        """Draws which answers of ZooKeeper are lost."""
-
+    @abstractmethod
     def reaches_zookeeper(self, broker_id: BrokerId) -> bool:
         """True when a broker that connects now would be served."""
 
+    @abstractmethod
     def send_request(
         self,
         *,
@@ -94,7 +84,7 @@ class Process(SimulatedBroker):
         trace: NodeTrace,
         random: Random,
     ) -> None:
-        super().__init__(config, disk, cluster.scheduler, cluster.move_recorder)
+        super().__init__(cluster, config, disk)
         self.cluster = cluster
         self.is_alive = True
         self._pauses = 0

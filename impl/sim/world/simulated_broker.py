@@ -33,10 +33,10 @@ from fencepost.impl.core.types.events import (
 from fencepost.impl.core.types.messages import Request, Response
 from fencepost.impl.core.types.scripts import Ask
 from fencepost.impl.sim.engine.clock import VirtualClock
-from fencepost.impl.sim.engine.move_recorder import MoveRecorder, RequestOrigin
+from fencepost.impl.sim.engine.move_recorder import RequestOrigin
 from fencepost.impl.sim.engine.recorder import NodeTrace
-from fencepost.impl.sim.engine.scheduler import Scheduler
 from fencepost.impl.sim.world.disk import SimulatedDisk
+from fencepost.impl.sim.world.virtual_world import VirtualWorld
 from fencepost.impl.trace_lines import ZnodeTrace, action_taken, log_recovered, node_started
 from fencepost.spec.vocabulary import Action, SessionId
 
@@ -53,15 +53,9 @@ class SimulatedBroker(ABC):
     is_alive: bool
     """True while a process of the broker runs."""
 
-    def __init__(
-        self,
-        config: Config,
-        disk: SimulatedDisk,
-        scheduler: Scheduler,
-        move_recorder: MoveRecorder | None,
-    ) -> None:
-        self.move_recorder = move_recorder
-        self.clock = VirtualClock(scheduler)
+    def __init__(self, world: VirtualWorld, config: Config, disk: SimulatedDisk) -> None:
+        self.move_recorder = world.move_recorder
+        self.clock = VirtualClock(world.scheduler)
         self.config = config
         self.broker_id = config.broker_id
         self.disk = disk

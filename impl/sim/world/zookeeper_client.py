@@ -144,14 +144,8 @@ class SimulatedZooKeeperClient:
         self._gate(self._forget)
 
     def _forget(self) -> None:
-        if not self._is_connected:
-            return
-        self._is_connected = False
-        self._connection += 1
-        asked, self._in_flight = list(self._in_flight.values()), {}
-        for ask in asked:
-            self._deliver(unknown(ask))
-        self._lose()
+        if self._drop_connection():
+            self._lose()
 
     def _arrive(self, ask: Ask, path: str, found: list[Znode | Children], link: _Link) -> None:
         """One request of a pipeline reaches the server; other writes may come between two."""
@@ -235,14 +229,20 @@ class SimulatedZooKeeperClient:
     def _waits(self, arrive: Callable[[], None], *, to_server: bool) -> bool:
         return any(hurt.keeps(arrive, to_server=to_server) for hurt in self.hurts)
 
-    def _disconnect(self) -> None:
+    def _drop_connection(self) -> bool:
+        """Answer what was asked as unknown; false when there was no connection."""
         if not self._is_connected:
-            return
+            return False
         self._is_connected = False
         self._connection += 1
         asked, self._in_flight = list(self._in_flight.values()), {}
         for ask in asked:
             self._deliver(unknown(ask))
+        return True
+
+    def _disconnect(self) -> None:
+        if not self._drop_connection():
+            return
         self._deliver(SessionSuspended())
         delay_us = self._draw(RECONNECT_US)
         if self._random.random() < LONG_ABSENCE:

@@ -1,19 +1,19 @@
-"""Crashes between two writes of a sequence: whoever comes next must complete or undo it."""
+"""Crashes between two writes of a sequence: the next controller must complete or undo it."""
 
-from collections.abc import Callable
-
+from fencepost.impl.core.types.effects import WriteZnodes
 from fencepost.impl.core.types.messages import Request, Response
+from fencepost.impl.core.types.scripts import Ask
 from fencepost.impl.core.types.topic_messages import (
     CreateTopicRequest,
     CreateTopicResponse,
     DeleteTopicRequest,
     DeleteTopicResponse,
 )
-from fencepost.impl.core.types.zookeeper import Rejected, WriteOp, Written
 from fencepost.impl.sim.world.clients import SimulatedClient
 from fencepost.impl.sim.world.cluster import VirtualCluster
-from fencepost.spec.vocabulary import BrokerId, ErrorCode, SessionId
-from fencepost.spec.znodes import TOPICS, parse_controller
+from fencepost.impl.sim.world.process import Process
+from fencepost.spec.vocabulary import ErrorCode
+from fencepost.spec.znodes import TOPICS
 
 AGAIN_MS = 100
 TopicResponse = CreateTopicResponse | DeleteTopicResponse
@@ -22,33 +22,23 @@ TopicResponse = CreateTopicResponse | DeleteTopicResponse
 class CrashAfterWrite:
     """The broker dies as soon as ZooKeeper has done its `number`-th write from now on.
 
-    It hears of no answer, and its session ends by silence. `is_counted` picks the writes.
+    It gets no answer, and its session ends by silence.
     """
 
-    def __init__(
-        self,
-        cluster: VirtualCluster,
-        broker_id: BrokerId,
-        number: int,
-        is_counted: Callable[[tuple[WriteOp, ...]], bool] = lambda _: True,
-    ) -> None:
-        self.has_happened = False
-        self._process = cluster.processes[broker_id]
-        self._cluster = cluster
+    def __init__(self, process: Process, number: int) -> None:
+        self._process = process
         self._left = number
-        self._is_counted = is_counted
-        self._write = cluster.zookeeper.write
-        cluster.zookeeper.write = self._count  # type: ignore[method-assign]  # the one way in
+        process.zookeeper.on_done = self._count
 
-    def _count(self, session_id: SessionId, ops: tuple[WriteOp, ...]) -> Written | Rejected:
-        result = self._write(session_id, ops)
-        is_its_own = session_id == self._process.zookeeper.session_id
-        if is_its_own and isinstance(result, Written) and self._is_counted(ops):
+    @property
+    def has_happened(self) -> bool:
+        return self._left == 0
+
+    def _count(self, ask: Ask) -> None:
+        if isinstance(ask, WriteZnodes):
             self._left -= 1
-            if self._left == 0:
-                self.has_happened = True
+            if self.has_happened:
                 self._process.die()
-        return result
 
 
 class Administrator(SimulatedClient):
@@ -83,16 +73,6 @@ class Administrator(SimulatedClient):
 
         living = [b for b, process in self.cluster.processes.items() if process.is_alive]
         self.ask(self.random.choice(sorted(living)), request, then)
-
-
-def controller_of(cluster: VirtualCluster) -> BrokerId | None:
-    """Who holds the office, alive and knowing it."""
-    for broker_id, process in cluster.processes.items():
-        if process.is_alive and process.node.controller.is_active:
-            znode = cluster.zookeeper.peek("/controller")
-            if znode.stat and parse_controller(znode.path, znode.data).brokerid == broker_id:
-                return broker_id
-    return None
 
 
 def restart_the_dead(cluster: VirtualCluster) -> None:

@@ -1,4 +1,4 @@
-"""Whoever creates or deletes topics may die after any of its writes: the next one ends the work."""
+"""A controller may die after any write of a creation or deletion: the next one completes it."""
 
 from functools import partial
 from itertools import count
@@ -7,12 +7,12 @@ import pytest
 
 from fencepost.impl.sim.engine.liveness_state import is_converged
 from fencepost.impl.sim.world.cluster import VirtualCluster
+from fencepost.impl.sim.world.process import Process
 from fencepost.spec.vocabulary import BrokerId
 from tests.impl.sim.build import calm
 from tests.impl.sim.crashes import (
     Administrator,
     CrashAfterWrite,
-    controller_of,
     leftovers,
     restart_the_dead,
 )
@@ -21,17 +21,17 @@ PARTITIONS = 4
 LIMIT_MS = 15_000
 
 
-def ready(seed: int) -> tuple[VirtualCluster, Administrator, BrokerId]:
-    """Three brokers, one of them controller, and somebody who administers."""
+def ready(seed: int) -> tuple[VirtualCluster, Administrator, Process]:
+    """Three brokers, one of them controller, and an administrator."""
     cluster = VirtualCluster(calm(seed=seed), "crashes")
-    cluster.scheduler.run_until(LIMIT_MS, lambda: controller_of(cluster) is not None)
-    controller = controller_of(cluster)
+    cluster.scheduler.run_until(LIMIT_MS, lambda: cluster.controller() is not None)
+    controller = cluster.controller()
     assert controller is not None
     return cluster, Administrator(cluster), controller
 
 
 def goes_on(cluster: VirtualCluster) -> bool:
-    """Whoever died comes back, and the cluster comes to rest with all partitions led."""
+    """The dead broker comes back, and the cluster comes to rest with all partitions led."""
     limit_ms = cluster.scheduler.now_ms + LIMIT_MS
     return cluster.scheduler.run_until(limit_ms, partial(is_converged, cluster))
 
@@ -49,7 +49,7 @@ def wait_for(cluster: VirtualCluster, crash: CrashAfterWrite, administrator: Adm
     cluster.scheduler.run_until(limit_ms, lambda: crash.has_happened)
     if crash.has_happened:
         limit_ms = cluster.scheduler.now_ms + LIMIT_MS
-        cluster.scheduler.run_until(limit_ms, lambda: controller_of(cluster) is not None)
+        cluster.scheduler.run_until(limit_ms, lambda: cluster.controller() is not None)
     restart_the_dead(cluster)
     limit_ms = cluster.scheduler.now_ms + LIMIT_MS
     assert cluster.scheduler.run_until(limit_ms, lambda: administrator.is_done)
@@ -63,7 +63,7 @@ def is_gone(cluster: VirtualCluster) -> bool:
 def test_a_controller_that_dies_while_it_creates_is_followed_by_one_that_ends_it() -> None:
     for number in count(1):
         cluster, administrator, controller = ready(number)
-        crash = CrashAfterWrite(cluster, controller, number)
+        crash = CrashAfterWrite(controller, number)
         administrator.create("t", PARTITIONS)
         wait_for(cluster, crash, administrator)
         assert goes_on(cluster), number
@@ -83,7 +83,7 @@ def test_a_broker_that_dies_while_it_deletes_leaves_no_half_topic(
         happened = 0
         for broker_id in (BrokerId(1), BrokerId(2), BrokerId(3)):
             cluster, administrator = created(number)
-            crash = CrashAfterWrite(cluster, broker_id, number)
+            crash = CrashAfterWrite(cluster.processes[broker_id], number)
             administrator.delete("t")
             wait_for(cluster, crash, administrator)
             assert is_gone(cluster), (number, broker_id, leftovers(cluster))
@@ -96,7 +96,7 @@ def test_a_broker_that_dies_while_it_deletes_leaves_no_half_topic(
 
 def test_a_broker_that_was_away_while_a_topic_went_drops_it_at_its_return() -> None:
     cluster, administrator = created(1)
-    away = next(b for b in cluster.disks if b != controller_of(cluster))
+    away = next(b for b, p in cluster.processes.items() if p is not cluster.controller())
     cluster.processes[away].die()
     administrator.delete("t")
     limit_ms = cluster.scheduler.now_ms + LIMIT_MS
@@ -109,9 +109,9 @@ def test_a_broker_that_was_away_while_a_topic_went_drops_it_at_its_return() -> N
 
 
 def test_a_broker_whose_session_was_over_while_a_topic_went_drops_it_too() -> None:
-    """It lives on, and nobody told it: the INIT of its next registration does."""
+    """It lives on and was sent no command: the INIT of its next registration tells it."""
     cluster, administrator = created(2)
-    away = next(b for b in cluster.disks if b != controller_of(cluster))
+    away = next(b for b, p in cluster.processes.items() if p is not cluster.controller())
     cluster.processes[away].pause()
     run_ms = cluster.scheduler.now_ms + 3 * cluster.options.session_timeout_ms
     cluster.scheduler.run_until(run_ms)

@@ -8,8 +8,8 @@ from msgspec.structs import replace
 from fencepost.impl.core.rules.tables import Role
 from fencepost.impl.sim.engine.liveness_state import unhealed
 from fencepost.impl.sim.world.cluster import VirtualCluster
+from fencepost.impl.sim.world.process import Process
 from fencepost.spec.vocabulary import BrokerId, Liveness
-from fencepost.spec.znodes import CONTROLLER, parse_controller
 from tests.impl.sim.build import T0, calm, run_for, settled, topic
 
 
@@ -21,8 +21,10 @@ def healed() -> VirtualCluster:
     return cluster
 
 
-def controller_of(cluster: VirtualCluster) -> BrokerId:
-    return BrokerId(parse_controller(CONTROLLER, cluster.zookeeper.peek(CONTROLLER).data).brokerid)
+def controller_of(cluster: VirtualCluster) -> Process:
+    controller = cluster.controller()
+    assert controller is not None
+    return controller
 
 
 def leader_of(cluster: VirtualCluster) -> BrokerId:
@@ -45,7 +47,7 @@ def test_a_cluster_that_begins_owes_everything_that_comes_first() -> None:
     }
 
 
-def test_nobody_need_lead_while_the_whole_isr_stays_dead() -> None:
+def test_no_leader_is_owed_while_the_whole_isr_stays_dead() -> None:
     cluster = healed()
     last = leader_of(cluster)
     others = sorted(cluster.processes.keys() - {last})
@@ -91,8 +93,7 @@ def test_nothing_is_expected_of_who_is_absent() -> None:
 
 def test_a_dead_controller_is_owed_a_successor() -> None:
     cluster = healed()
-    gone = controller_of(cluster)
-    cluster.processes[gone].die()
+    controller_of(cluster).die()
     assert Liveness.CONTROLLER_EVENTUALLY_EXISTS in set(unhealed(cluster))
 
     run_for(cluster, 5_000)
@@ -100,10 +101,10 @@ def test_a_dead_controller_is_owed_a_successor() -> None:
     assert Liveness.CONTROLLER_EVENTUALLY_EXISTS not in set(unhealed(cluster))
 
 
-def test_who_holds_the_office_and_does_not_know_it_is_no_controller() -> None:
+def test_a_resigned_holder_of_the_controller_znode_is_no_controller() -> None:
     cluster = healed()
 
-    cluster.processes[controller_of(cluster)].node.controller.resign()
+    controller_of(cluster).node.controller.resign()
 
     assert set(unhealed(cluster)) == {Liveness.CONTROLLER_EVENTUALLY_EXISTS}
 
