@@ -4,7 +4,7 @@ Read them first. Rows name their requirements; whatever is not in a table does n
 """
 
 from collections.abc import Mapping, Set as AbstractSet
-from enum import Enum, StrEnum, auto
+from enum import Enum, IntEnum, StrEnum, auto
 
 from fencepost.spec.vocabulary import Action, ErrorCode
 
@@ -231,7 +231,7 @@ class Writer(Enum):
     ADMINISTRATOR = "for one, as any broker may"
 
 
-class ZnodeKind(Enum):
+class ZnodeKind(IntEnum):
     """By its path; `spec/znodes.py` has what they hold."""
 
     CONTROLLER = auto()
@@ -247,7 +247,7 @@ class ZnodeKind(Enum):
     REQUEST = auto()
 
 
-class WriteKind(Enum):
+class WriteKind(IntEnum):
     """What a write does; checks change nothing, and need no permission."""
 
     CREATE = auto()

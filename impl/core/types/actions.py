@@ -6,9 +6,7 @@ is in the table `TOLD`.
 """
 
 from collections.abc import Mapping
-from typing import Protocol, TypeVar
-
-from msgspec.structs import replace
+from typing import Protocol, TypeVar, cast
 
 from fencepost.impl.core.types.effects import ActionTaken
 from fencepost.spec.vocabulary import Action, snake_case
@@ -18,6 +16,13 @@ class Named(Protocol):
     """A function, or a method."""
 
     __name__: str
+
+
+class Line(Protocol):
+    """How `ActionTaken` is made of details that only tests can check."""
+
+    def __call__(self, **fields: object) -> ActionTaken:
+        """The line with these fields."""
 
 
 Function = TypeVar("Function", bound=Named)
@@ -57,6 +62,7 @@ TOLD: Mapping[Action, tuple[str, ...]] = {
     Action.SEND_LEADER_AND_ISR: (*_INCARNATION[1:], "leader", "znode_version"),
     Action.SEND_STOP_REPLICA: _INCARNATION[1:],
 }
+_LINE = cast(Line, ActionTaken)
 
 
 def action(function: Function) -> Function:
@@ -73,8 +79,7 @@ def action_of(function: Named) -> Action:
 def taken(function: Named | Action, state: object = None, **details: object) -> ActionTaken:
     """The line of an action: what it tells of the state that it made, and `details`."""
     performed = function if isinstance(function, Action) else action_of(function)
-    if state is not None:
-        for name in TOLD[performed]:
-            if name not in details:
-                details[name] = getattr(state, name)
-    return replace(ActionTaken(action=performed), **details)
+    for name in TOLD[performed] if state is not None else ():
+        if name not in details:
+            details[name] = getattr(state, name)
+    return _LINE(action=performed, **details)
