@@ -14,22 +14,13 @@ from fencepost.impl.mutants.mutant import mutant
 from fencepost.spec.vocabulary import NO_BROKER, ErrorCode, Invariant, ProducerId
 
 
-@mutant(
-    3,
-    requirement="REPL-008",
-    caught_by={Invariant.ACKNOWLEDGED_DURABLE, Invariant.LINEARIZABLE_LOG},
-)
+@mutant(3, "REPL-008", {Invariant.ACKNOWLEDGED_DURABLE, Invariant.LINEARIZABLE_LOG})
 def acknowledge_before_replication(rules: Rules) -> Rules:
     """A produce with acks=all is answered when the leader alone has it."""
     return replace(rules, answers_at_once=lambda _request: True)
 
 
-@mutant(
-    41,
-    requirement="CLI-005",
-    caught_by={Invariant.LINEARIZABLE_LOG},
-    shows="LinearizableLog",
-)
+@mutant(41, "CLI-005", {Invariant.LINEARIZABLE_LOG}, shows="LinearizableLog")
 def forget_producers_on_leader_change(rules: Rules) -> Rules:
     """A new leader forgets what its log holds of producers, and appends retries again."""
 
@@ -48,12 +39,7 @@ def forget_producers_on_leader_change(rules: Rules) -> Rules:
     return replace(rules, known_of_producer=known_of_producer, sequence_error=sequence_error)
 
 
-@mutant(
-    44,
-    requirement="CLI-002",
-    caught_by={Invariant.LINEARIZABLE_LOG},
-    seed=279,
-)
+@mutant(44, "CLI-002", {Invariant.LINEARIZABLE_LOG}, seed=279)
 def refuse_above_high_watermark(rules: Rules) -> Rules:
     """A leader with a high watermark that lags refuses offsets that a reader has reached."""
 
@@ -67,12 +53,7 @@ def refuse_above_high_watermark(rules: Rules) -> Rules:
     return replace(rules, fetch_error=fetch_error)
 
 
-@mutant(
-    61,
-    requirement="CLI-003",
-    caught_by={Invariant.LINEARIZABLE_LOG},
-    shows="LinearizableLog",
-)
+@mutant(61, "CLI-003", {Invariant.LINEARIZABLE_LOG}, shows="LinearizableLog")
 def followers_serve_consumers(rules: Rules) -> Rules:
     """A broker that does not lead answers consumers from what it knows."""
 
@@ -84,12 +65,7 @@ def followers_serve_consumers(rules: Rules) -> Rules:
     return replace(rules, fetch_error=fetch_error)
 
 
-@mutant(
-    78,
-    requirement="CMD-004",
-    caught_by={Invariant.ACKNOWLEDGED_DURABLE},
-    shows="AcknowledgedDurable",
-)
+@mutant(78, "CMD-004", {Invariant.ACKNOWLEDGED_DURABLE}, shows="AcknowledgedDurable")
 def acknowledge_on_step_down(rules: Rules) -> Rules:
     """A leader that steps down answers delayed produces as if they were committed."""
     ends = {**rules.produce_ends, ProduceEnd.NO_LEADER: ErrorCode.NONE}

@@ -5,11 +5,9 @@ from dataclasses import replace
 
 from fencepost.impl.core.rules.controller.controller_election import WatchedReading
 from fencepost.impl.core.rules.rules import Rules
-from fencepost.impl.core.types.refusals import Refusal
-from fencepost.impl.core.types.topic_messages import CreateTopicRequest
 from fencepost.impl.core.types.zookeeper import Znode
 from fencepost.impl.mutants.mutant import mutant
-from fencepost.spec.vocabulary import BrokerId, Liveness
+from fencepost.spec.vocabulary import Liveness
 from fencepost.spec.znodes import MalformedZnodeError, parse_topic_document
 
 
@@ -25,12 +23,7 @@ def _is_malformed(znode: Znode) -> bool:
     return False
 
 
-@mutant(
-    14,
-    requirement="ZK-004",
-    caught_by={Liveness.EVENTUALLY_LEADER},
-    seed=1658,
-)
+@mutant(14, "ZK-004", {Liveness.EVENTUALLY_LEADER}, seed=1658)
 def retry_keeps_live_brokers(rules: Rules) -> Rules:
     """A retry keeps the live brokers that it has; a watch that fires then is used up."""
     return replace(rules, reads_broker_change=lambda undecided: not undecided)
@@ -38,8 +31,8 @@ def retry_keeps_live_brokers(rules: Rules) -> Rules:
 
 @mutant(
     42,
-    requirement="BEP-006",
-    caught_by={Liveness.BROKER_EVENTUALLY_LEARNS_ROLE, Liveness.EVENTUALLY_LEADER},
+    "BEP-006",
+    {Liveness.BROKER_EVENTUALLY_LEARNS_ROLE, Liveness.EVENTUALLY_LEADER},
     shows="EventuallyLeader",
 )
 def compare_broker_ids_only(rules: Rules) -> Rules:
@@ -47,12 +40,7 @@ def compare_broker_ids_only(rules: Rules) -> Rules:
     return replace(rules, changed_brokers=lambda before, after: frozenset(before ^ after.keys()))
 
 
-@mutant(
-    58,
-    requirement="TOP-003",
-    caught_by={Liveness.EVENTUALLY_LEADER},
-    shows="EventuallyLeader",
-)
+@mutant(58, "TOP-003", {Liveness.EVENTUALLY_LEADER}, shows="EventuallyLeader")
 def compare_topic_names_only(rules: Rules) -> Rules:
     """The controller knows a topic by its name: one that was created again is the old one."""
 
@@ -63,49 +51,30 @@ def compare_topic_names_only(rules: Rules) -> Rules:
     return replace(rules, topics_to_learn=topics_to_learn)
 
 
-@mutant(
-    60,
-    requirement="TOP-004",
-    caught_by={Liveness.EVENTUALLY_LEADER},
-    shows="EventuallyLeader",
-)
+@mutant(60, "TOP-004", {Liveness.EVENTUALLY_LEADER}, shows="EventuallyLeader")
 def assign_to_any_broker(rules: Rules) -> Rules:
     """A topic is created as asked for, whichever brokers are to have its replicas."""
+    return replace(
+        rules,
+        refuse_topic=lambda request, live: (
+            None if request.assignment else rules.refuse_topic(request, live)
+        ),
+    )
 
-    def refuse_topic(request: CreateTopicRequest, live: Sequence[BrokerId]) -> Refusal | None:
-        return None if request.assignment else rules.refuse_topic(request, live)
 
-    return replace(rules, refuse_topic=refuse_topic)
-
-
-@mutant(
-    72,
-    requirement="CTL-010",
-    caught_by={Liveness.EVENTUALLY_LEADER},
-    shows="EventuallyLeader",
-)
+@mutant(72, "CTL-010", {Liveness.EVENTUALLY_LEADER}, shows="EventuallyLeader")
 def fail_over_without_watches(rules: Rules) -> Rules:
     """A new controller reads the live brokers and sets no watch."""
     return replace(rules, watched=rules.watched - {WatchedReading.LIVE_BROKERS_AT_FAIL_OVER})
 
 
-@mutant(
-    73,
-    requirement="CTL-012",
-    caught_by={Liveness.EVENTUALLY_LEADER},
-    shows="EventuallyLeader",
-)
+@mutant(73, "CTL-012", {Liveness.EVENTUALLY_LEADER}, shows="EventuallyLeader")
 def successor_tells_nothing(rules: Rules) -> Rules:
     """A new controller tells what it decides, not what it finds decided."""
     return replace(rules, told_at_fail_over=lambda _keys: ())
 
 
-@mutant(
-    75,
-    requirement="ZK-002",
-    caught_by={Liveness.EVENTUALLY_LEADER},
-    shows="EventuallyLeader",
-)
+@mutant(75, "ZK-002", {Liveness.EVENTUALLY_LEADER}, shows="EventuallyLeader")
 def malformed_topic_ends_reading(rules: Rules) -> Rules:
     """A topic that cannot be read ends the reading of all."""
 

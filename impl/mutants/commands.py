@@ -42,43 +42,26 @@ def obeying_also(rules: Rules, is_obeyed: ReplicaJudgement) -> Rules:
     )
 
 
-@mutant(
-    4,
-    requirement="CTL-006",
-    caught_by={Invariant.STALE_CONTROLLER_HARMLESS},
-)
+@mutant(4, "CTL-006", {Invariant.STALE_CONTROLLER_HARMLESS})
 def accept_older_controller_epoch(rules: Rules) -> Rules:
     """A command with a smaller controller epoch than already seen is obeyed."""
     return replace(rules, is_stale_controller=trust_any_controller)
 
 
-@mutant(
-    10,
-    requirement="CMD-002",
-    caught_by={Invariant.STALE_CONTROLLER_HARMLESS},
-)
+@mutant(10, "CMD-002", {Invariant.STALE_CONTROLLER_HARMLESS})
 def accept_older_leader_epoch(rules: Rules) -> Rules:
     """A command is obeyed whatever its leader epoch is."""
     return obeying_also(rules, lambda _replica, _command: True)
 
 
-@mutant(
-    11,
-    requirement="CMD-003",
-    caught_by={Liveness.EVENTUALLY_LEADER},
-)
+@mutant(11, "CMD-003", {Liveness.EVENTUALLY_LEADER})
 def leader_ignores_command(rules: Rules) -> Rules:
     """A leader ignores a command that says again that it leads."""
     ignoring = {**rules.commands, (Role.LEADER, CommandKind.LEAD): ErrorCode.NONE}
     return replace(rules, commands=ignoring)
 
 
-@mutant(
-    19,
-    requirement="CMD-002",
-    caught_by={Invariant.STALE_CONTROLLER_HARMLESS},
-    shows="QuorumSuperset",
-)
+@mutant(19, "CMD-002", {Invariant.STALE_CONTROLLER_HARMLESS}, shows="QuorumSuperset")
 def refresh_without_version(rules: Rules) -> Rules:
     """A leader takes the ISR of any command that names it leader, however old."""
 
@@ -89,12 +72,7 @@ def refresh_without_version(rules: Rules) -> Rules:
     return obeying_also(rules, is_other_version)
 
 
-@mutant(
-    28,
-    requirement="CMD-003",
-    caught_by={Invariant.LEADER_COMPLETE},
-    shows="CommittedDurable",
-)
+@mutant(28, "CMD-003", {Invariant.LEADER_COMPLETE}, shows="CommittedDurable")
 def remember_end_offsets(rules: Rules) -> Rules:
     """A new leader believes what followers had under an earlier epoch."""
 
@@ -113,11 +91,7 @@ def remember_end_offsets(rules: Rules) -> Rules:
     return replace(rules, become_leader=become_leader, become_follower=become_follower)
 
 
-@mutant(
-    34,
-    requirement="CMD-002",
-    caught_by={Invariant.STALE_CONTROLLER_HARMLESS},
-)
+@mutant(34, "CMD-002", {Invariant.STALE_CONTROLLER_HARMLESS})
 def commands_without_epochs(rules: Rules) -> Rules:
     """A command is obeyed whatever its controller epoch and its leader epoch are."""
     trusting = replace(rules, is_stale_controller=trust_any_controller)
@@ -126,8 +100,8 @@ def commands_without_epochs(rules: Rules) -> Rules:
 
 @mutant(
     39,
-    requirement="REAS-001",
-    caught_by={Liveness.EVENTUALLY_ISR_FULL, Liveness.REASSIGNMENT_COMPLETES},
+    "REAS-001",
+    {Liveness.EVENTUALLY_ISR_FULL, Liveness.REASSIGNMENT_COMPLETES},
     shows="ReassignmentCompletes",
 )
 def leader_ignores_new_replicas(rules: Rules) -> Rules:
@@ -143,27 +117,16 @@ def leader_ignores_new_replicas(rules: Rules) -> Rules:
     return replace(rules, become_leader=become_leader)
 
 
-@mutant(
-    52,
-    requirement="CMD-008",
-    caught_by={Invariant.DELETE_ONLY_IF_UNASSIGNED},
-    shows="DeleteOnlyIfUnassigned",
-)
+@mutant(52, "CMD-008", {Invariant.DELETE_ONLY_IF_UNASSIGNED}, shows="DeleteOnlyIfUnassigned")
 def stop_replica_without_epoch(rules: Rules) -> Rules:
     """A stop is obeyed although the replica has obeyed a later decision."""
+    return replace(
+        rules,
+        is_newer_than_stop=lambda one, stop: one.partition_incarnation > stop.partition_incarnation,
+    )
 
-    def is_newer_than_stop(replica: Replica, stop: PartitionStop) -> bool:
-        return replica.partition_incarnation > stop.partition_incarnation
 
-    return replace(rules, is_newer_than_stop=is_newer_than_stop)
-
-
-@mutant(
-    55,
-    requirement="CMD-008",
-    caught_by={Invariant.DELETE_ONLY_IF_UNASSIGNED},
-    shows="DeleteOnlyIfUnassigned",
-)
+@mutant(55, "CMD-008", {Invariant.DELETE_ONLY_IF_UNASSIGNED}, shows="DeleteOnlyIfUnassigned")
 def stop_replica_without_incarnation(rules: Rules) -> Rules:
     """A stop is obeyed by a replica of a newer incarnation."""
 
@@ -174,12 +137,7 @@ def stop_replica_without_incarnation(rules: Rules) -> Rules:
     return replace(rules, is_newer_than_stop=is_newer_than_stop)
 
 
-@mutant(
-    56,
-    requirement="TOP-003",
-    caught_by={Invariant.LINEARIZABLE_LOG},
-    shows="LinearizableLog",
-)
+@mutant(56, "TOP-003", {Invariant.LINEARIZABLE_LOG}, shows="LinearizableLog")
 def directory_without_incarnation(rules: Rules) -> Rules:
     """A replica starts with the log of another topic of that name."""
 
@@ -193,23 +151,13 @@ def directory_without_incarnation(rules: Rules) -> Rules:
     return replace(rules, begin_incarnation=begin_incarnation)
 
 
-@mutant(
-    57,
-    requirement="TOP-002",
-    caught_by={Liveness.DELETION_COMPLETES},
-    shows="DeletionCompletes",
-)
+@mutant(57, "TOP-002", {Liveness.DELETION_COMPLETES}, shows="DeletionCompletes")
 def forget_stopped_incarnation(rules: Rules) -> Rules:
     """A broker forgets what it stopped, and starts it again on an older command."""
     return replace(rules, is_overtaken=lambda _command, _stopped, _oldest: False)
 
 
-@mutant(
-    62,
-    requirement="CMD-007",
-    caught_by={Liveness.EVENTUALLY_LEADER},
-    shows="EventuallyLeader",
-)
+@mutant(62, "CMD-007", {Liveness.EVENTUALLY_LEADER}, shows="EventuallyLeader")
 def init_deletes_by_omission(rules: Rules) -> Rules:
     """Every INIT deletes what it does not name, however late it is."""
     return replace(
@@ -219,23 +167,13 @@ def init_deletes_by_omission(rules: Rules) -> Rules:
     )
 
 
-@mutant(
-    63,
-    requirement="CMD-007",
-    caught_by={Liveness.EVENTUALLY_LEADER},
-    shows="EventuallyLeader",
-)
+@mutant(63, "CMD-007", {Liveness.EVENTUALLY_LEADER}, shows="EventuallyLeader")
 def init_omits_newer_topics(rules: Rules) -> Rules:
     """An INIT deletes also what is newer than the reading that it rests on."""
     return replace(rules, is_omitted=lambda _replica, _zxid: True)
 
 
-@mutant(
-    66,
-    requirement="START-004",
-    caught_by={Invariant.LINEARIZABLE_LOG},
-    shows="LinearizableLog",
-)
+@mutant(66, "START-004", {Invariant.LINEARIZABLE_LOG}, shows="LinearizableLog")
 def keep_log_of_old_incarnation(rules: Rules) -> Rules:
     """A log of a topic that is gone serves the next topic of that name."""
 
@@ -253,38 +191,24 @@ def keep_log_of_old_incarnation(rules: Rules) -> Rules:
     return obeying_also(keeping, rules.is_of_other_incarnation)
 
 
-@mutant(
-    71,
-    requirement="CTL-007",
-    caught_by={Invariant.STALE_CONTROLLER_HARMLESS},
-    shows="StaleControllerHarmless",
-)
+@mutant(71, "CTL-007", {Invariant.STALE_CONTROLLER_HARMLESS}, shows="StaleControllerHarmless")
 def adopt_epoch_from_zookeeper_only(rules: Rules) -> Rules:
     """A broker does not remember the controller epoch of a command that it obeys."""
     return replace(rules, adopt_controller_epoch=lambda known, _command: known)
 
 
-@mutant(
-    79,
-    requirement="CMD-006",
-    caught_by={Liveness.EVENTUALLY_LEADER},
-    shows="EventuallyLeader",
-)
+@mutant(79, "CMD-006", {Liveness.EVENTUALLY_LEADER}, shows="EventuallyLeader")
 def refuse_unknown_partition(rules: Rules) -> Rules:
     """A broker obeys no command about a partition that it does not have."""
+    return replace(
+        rules,
+        is_over=lambda command, request, replicas: (
+            command.key not in replicas or rules.is_over(command, request, replicas)
+        ),
+    )
 
-    def is_over(command: PartitionState, request: LeaderAndIsrRequest, replicas: Replicas) -> bool:
-        return command.key not in replicas or rules.is_over(command, request, replicas)
 
-    return replace(rules, is_over=is_over)
-
-
-@mutant(
-    80,
-    requirement="CMD-009",
-    caught_by={Liveness.EVENTUALLY_LEADER},
-    shows="EventuallyLeader",
-)
+@mutant(80, "CMD-009", {Liveness.EVENTUALLY_LEADER}, shows="EventuallyLeader")
 def refuse_together(rules: Rules) -> Rules:
     """One partition of a request that is refused makes all be refused."""
 

@@ -11,7 +11,6 @@ from fencepost.impl.core.rules.controller.controller_election import (
     Elected,
     Election,
     ElectionStep,
-    NodeView,
     Operations,
     Result,
     WatchedReading,
@@ -24,7 +23,6 @@ from fencepost.impl.core.rules.znode_writes import write
 from fencepost.impl.core.types.scripts import read
 from fencepost.impl.core.types.zookeeper import (
     Check,
-    Create,
     Rejected,
     SetData,
     WriteResult,
@@ -36,7 +34,6 @@ from fencepost.spec.vocabulary import (
     ANY_VERSION,
     NO_BROKER,
     NO_CONTROLLER_EPOCH,
-    BrokerId,
     ControllerEpoch,
     Invariant,
     Liveness,
@@ -68,22 +65,13 @@ def _epoch_in(epoch: Znode, otherwise: ControllerEpoch) -> ControllerEpoch:
         return otherwise
 
 
-@mutant(
-    7,
-    requirement="ZK-005",
-    caught_by={Invariant.STALE_CONTROLLER_HARMLESS},
-    shows="StaleControllerHarmless",
-)
+@mutant(7, "ZK-005", {Invariant.STALE_CONTROLLER_HARMLESS}, shows="StaleControllerHarmless")
 def no_controller_epoch_check(rules: Rules) -> Rules:
     """A controller's writes are not fenced by the controller epoch."""
     return replace(rules, controller_fence=_without(rules, CONTROLLER_EPOCH))
 
 
-@mutant(
-    8,
-    requirement="CTL-005",
-    caught_by={Invariant.ONE_CONTROLLER_PER_EPOCH, Invariant.STALE_CONTROLLER_HARMLESS},
-)
+@mutant(8, "CTL-005", {Invariant.ONE_CONTROLLER_PER_EPOCH, Invariant.STALE_CONTROLLER_HARMLESS})
 def two_step_controller_election(rules: Rules) -> Rules:
     """A controller creates `/controller` first and raises the epoch later."""
 
@@ -105,11 +93,7 @@ def two_step_controller_election(rules: Rules) -> Rules:
     return replace(raising, win_controller=win_controller, accepts_election=lambda _node: True)
 
 
-@mutant(
-    9,
-    requirement="CTL-005",
-    caught_by={Invariant.ONE_CONTROLLER_PER_EPOCH},
-)
+@mutant(9, "CTL-005", {Invariant.ONE_CONTROLLER_PER_EPOCH})
 def controller_epoch_not_raised(rules: Rules) -> Rules:
     """An elected controller goes on under its predecessor's epoch."""
 
@@ -124,68 +108,47 @@ def controller_epoch_not_raised(rules: Rules) -> Rules:
     )
 
 
-@mutant(
-    17,
-    requirement="ZK-006",
-    caught_by={Liveness.CONTROLLER_EVENTUALLY_EXISTS},
-    seed=17,
-)
+@mutant(17, "ZK-006", {Liveness.CONTROLLER_EVENTUALLY_EXISTS}, seed=17)
 def forget_own_controller_znode(rules: Rules) -> Rules:
     """A broker that won without hearing of it takes its own `/controller` for another's."""
+    return replace(
+        rules,
+        holds_controller=lambda node, holder: (
+            node.is_active and rules.holds_controller(node, holder)
+        ),
+    )
 
-    def holds_controller(node: NodeView, holder: Znode) -> bool:
-        return node.is_active and rules.holds_controller(node, holder)
 
-    return replace(rules, holds_controller=holds_controller)
-
-
-@mutant(
-    30,
-    requirement="ZK-005",
-    shows="UncleanOnlyIfIsrDead",
-)
+@mutant(30, "ZK-005", shows="UncleanOnlyIfIsrDead")
 def no_controller_znode_check(rules: Rules) -> Rules:
     """A deposed controller writes until its successor has raised the epoch."""
     return replace(rules, controller_fence=_without(rules, CONTROLLER))
 
 
-@mutant(
-    43,
-    requirement="CTL-008",
-    caught_by={Liveness.CONTROLLER_EVENTUALLY_EXISTS},
-    shows="ControllerEventuallyExists",
-)
+@mutant(43, "CTL-008", {Liveness.CONTROLLER_EVENTUALLY_EXISTS}, shows="ControllerEventuallyExists")
 def resign_on_expiry_only(rules: Rules) -> Rules:
     """A controller stays one as long as its session, even when `/controller` is deleted."""
+    return replace(
+        rules,
+        election_step=lambda node, holder: (
+            ElectionStep.LEAD_ON if node.is_active else rules.election_step(node, holder)
+        ),
+    )
 
-    def election_step(node: NodeView, holder: BrokerId) -> ElectionStep:
-        return ElectionStep.LEAD_ON if node.is_active else rules.election_step(node, holder)
 
-    return replace(rules, election_step=election_step)
-
-
-@mutant(
-    67,
-    requirement="CTL-001",
-    caught_by={Liveness.CONTROLLER_EVENTUALLY_EXISTS},
-    shows="ControllerEventuallyExists",
-)
+@mutant(67, "CTL-001", {Liveness.CONTROLLER_EVENTUALLY_EXISTS}, shows="ControllerEventuallyExists")
 def persistent_controller_znode(rules: Rules) -> Rules:
     """`/controller` is created as a persistent znode."""
-
-    def candidate_znode(broker_id: BrokerId, now_ms: int) -> Create:
-        return structs.replace(rules.candidate_znode(broker_id, now_ms), ephemeral=False)
-
     keeping = allowing(rules, Writer.CANDIDATE, ZnodeKind.CONTROLLER, WriteKind.CREATE)
-    return replace(keeping, candidate_znode=candidate_znode)
+    return replace(
+        keeping,
+        candidate_znode=lambda broker_id, now_ms: structs.replace(
+            rules.candidate_znode(broker_id, now_ms), ephemeral=False
+        ),
+    )
 
 
-@mutant(
-    68,
-    requirement="CTL-002",
-    caught_by={Invariant.ONE_CONTROLLER_PER_EPOCH},
-    shows="OneControllerPerEpoch",
-)
+@mutant(68, "CTL-002", {Invariant.ONE_CONTROLLER_PER_EPOCH}, shows="OneControllerPerEpoch")
 def loser_takes_office(rules: Rules) -> Rules:
     """A broker that fails to create `/controller` acts as controller all the same."""
 
@@ -198,38 +161,27 @@ def loser_takes_office(rules: Rules) -> Rules:
     return replace(rules, elected_of=elected_of)
 
 
-@mutant(
-    69,
-    requirement="CTL-003",
-    caught_by={Liveness.CONTROLLER_EVENTUALLY_EXISTS},
-    shows="ControllerEventuallyExists",
-)
+@mutant(69, "CTL-003", {Liveness.CONTROLLER_EVENTUALLY_EXISTS}, shows="ControllerEventuallyExists")
 def stand_after_another_only(rules: Rules) -> Rules:
     """A starting broker that finds no `/controller` does not stand."""
+    return replace(
+        rules,
+        election_step=lambda node, holder: (
+            ElectionStep.FOLLOW
+            if node.controller_id == NO_BROKER
+            else rules.election_step(node, holder)
+        ),
+    )
 
-    def election_step(node: NodeView, holder: BrokerId) -> ElectionStep:
-        is_new_here = node.controller_id == NO_BROKER
-        return ElectionStep.FOLLOW if is_new_here else rules.election_step(node, holder)
 
-    return replace(rules, election_step=election_step)
-
-
-@mutant(
-    70,
-    requirement="CTL-004",
-    caught_by={Liveness.CONTROLLER_EVENTUALLY_EXISTS},
-    shows="ControllerEventuallyExists",
-)
+@mutant(70, "CTL-004", {Liveness.CONTROLLER_EVENTUALLY_EXISTS}, shows="ControllerEventuallyExists")
 def controller_not_watched(rules: Rules) -> Rules:
     """A broker reads `/controller` once and sets no watch."""
     return replace(rules, watched=rules.watched - {WatchedReading.CONTROLLER})
 
 
 @mutant(
-    76,
-    requirement="START-005",
-    caught_by={Liveness.BROKER_EVENTUALLY_LEARNS_ROLE},
-    shows="BrokerEventuallyLearnsRole",
+    76, "START-005", {Liveness.BROKER_EVENTUALLY_LEARNS_ROLE}, shows="BrokerEventuallyLearnsRole"
 )
 def registration_not_watched(rules: Rules) -> Rules:
     """A broker that finds the registration of its former process gives up."""

@@ -24,11 +24,7 @@ from fencepost.spec.znodes import topic_id_path
 Wish = Callable[[Replica, int, int], Acted]
 
 
-@mutant(
-    1,
-    requirement="ZK-003",
-    caught_by={Invariant.LINEARIZABLE_ZNODE, Invariant.ONLY_AUTHORISED_WRITES},
-)
+@mutant(1, "ZK-003", {Invariant.LINEARIZABLE_ZNODE, Invariant.ONLY_AUTHORISED_WRITES})
 def no_znode_version_check(rules: Rules) -> Rules:
     """Writes of LeaderAndISR are unconditional instead of tied to the version read."""
 
@@ -48,8 +44,8 @@ def no_znode_version_check(rules: Rules) -> Rules:
 
 @mutant(
     2,
-    requirement="ISR-004",
-    caught_by={
+    "ISR-004",
+    {
         Invariant.ACKNOWLEDGED_DURABLE,
         Invariant.LEADER_COMPLETE,
         Invariant.LINEARIZABLE_LOG,
@@ -67,11 +63,7 @@ def no_step_down(rules: Rules) -> Rules:
     return replace(rules, fence_leader=fence_leader)
 
 
-@mutant(
-    20,
-    requirement="ISR-006",
-    caught_by={Invariant.LEADER_IN_ISR},
-)
+@mutant(20, "ISR-006", {Invariant.LEADER_IN_ISR})
 def leader_may_leave_isr(rules: Rules) -> Rules:
     """A leader that finds itself lagging leaves the ISR."""
 
@@ -87,12 +79,8 @@ def leader_may_leave_isr(rules: Rules) -> Rules:
 
 @mutant(
     22,
-    requirement="ISR-002",
-    caught_by={
-        Invariant.ACKNOWLEDGED_DURABLE,
-        Invariant.LEADER_COMPLETE,
-        Invariant.LINEARIZABLE_LOG,
-    },
+    "ISR-002",
+    {Invariant.ACKNOWLEDGED_DURABLE, Invariant.LEADER_COMPLETE, Invariant.LINEARIZABLE_LOG},
     shows="CommittedDurable",
 )
 def expand_laggards(rules: Rules) -> Rules:
@@ -108,12 +96,7 @@ def expand_laggards(rules: Rules) -> Rules:
     return replace(rules, expand_isr=expand_isr)
 
 
-@mutant(
-    23,
-    requirement="ISR-002",
-    caught_by={Invariant.LEADER_COMPLETE},
-    shows="CommittedDurable",
-)
+@mutant(23, "ISR-002", {Invariant.LEADER_COMPLETE}, shows="CommittedDurable")
 def expand_below_epoch_start(rules: Rules) -> Rules:
     """A replica joins the ISR at the high watermark, though the epoch began above."""
 
@@ -127,11 +110,7 @@ def expand_below_epoch_start(rules: Rules) -> Rules:
     return replace(rules, expand_isr=expand_isr)
 
 
-@mutant(
-    31,
-    requirement="ISR-003",
-    shows="QuorumSuperset",
-)
+@mutant(31, "ISR-003", shows="QuorumSuperset")
 def expand_overwrites_shrink(rules: Rules) -> Rules:
     """A change of the ISR does not wait for the one in flight; the last one is remembered."""
 
@@ -153,12 +132,7 @@ def expand_overwrites_shrink(rules: Rules) -> Rules:
     )
 
 
-@mutant(
-    59,
-    requirement="ZK-003",
-    caught_by={Invariant.ONLY_AUTHORISED_WRITES},
-    shows="OnlyAuthorisedWrites",
-)
+@mutant(59, "ZK-003", {Invariant.ONLY_AUTHORISED_WRITES}, shows="OnlyAuthorisedWrites")
 def trust_version_across_incarnations(rules: Rules) -> Rules:
     """A leader's write does not check that the topic is the one that it leads."""
 
@@ -170,23 +144,13 @@ def trust_version_across_incarnations(rules: Rules) -> Rules:
     return replace(rules, isr_operations=isr_operations)
 
 
-@mutant(
-    83,
-    requirement="ISR-001",
-    caught_by={Liveness.EVENTUALLY_ISR_FULL},
-    shows="EventuallyIsrFull",
-)
+@mutant(83, "ISR-001", {Liveness.EVENTUALLY_ISR_FULL}, shows="EventuallyIsrFull")
 def shrink_nobody(rules: Rules) -> Rules:
     """A leader never drops a member that lags."""
     return replace(rules, shrink_isr=lambda replica, _now_ms, _lag_ms: (replica, None))
 
 
-@mutant(
-    84,
-    requirement="ISR-005",
-    caught_by={Liveness.EVENTUALLY_ACKED_OR_FAILED},
-    shows="EventuallyAckedOrFailed",
-)
+@mutant(84, "ISR-005", {Liveness.EVENTUALLY_ACKED_OR_FAILED}, shows="EventuallyAckedOrFailed")
 def shrink_on_fetch_only(rules: Rules) -> Rules:
     """A leader looks for lagging members only while a follower fetches."""
 

@@ -1,6 +1,6 @@
 """Wrong rules of the controller's decisions and of their writes (FAIL, ZK-006 to 008, CTL-011)."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from sys import maxsize
 
@@ -13,9 +13,7 @@ from fencepost.impl.core.rules.controller.publication import (
     EndedPlaces,
     MultiLimits,
 )
-from fencepost.impl.core.rules.replica import Replica
 from fencepost.impl.core.rules.rules import Rules
-from fencepost.impl.core.types.messages import PartitionState
 from fencepost.impl.core.types.zookeeper import (
     Rejected,
     SetData,
@@ -41,55 +39,47 @@ def _changed(decided: Decided, state: LeaderAndIsr) -> Decided:
     return state, taken
 
 
+def _electing(
+    rules: Rules, change: Callable[[LeaderAndIsr, Decided, PartitionFacts], Decided | None]
+) -> Rules:
+    """Elections end otherwise: of the state before, the right decision, and what it was made on."""
+
+    def elect_leader(facts: PartitionFacts, controller_epoch: ControllerEpoch) -> Decided | None:
+        decided = rules.elect_leader(facts, controller_epoch)
+        assert facts.state is not None
+        return change(facts.state, decided, facts) if decided is not None else None
+
+    return replace(rules, elect_leader=elect_leader)
+
+
 def _as_if_written(ops: tuple[WriteOp, ...]) -> Written:
     """A refused multi read wrongly: what has no error of its own was done (H7d)."""
     sets = [op for op in ops if isinstance(op, SetData)]
     return Written(zxid=0, versions=tuple(ZnodeVersion(op.expected_version + 1) for op in sets))
 
 
-@mutant(
-    6,
-    requirement="FAIL-004",
-    caught_by={Invariant.ONE_LEADER_PER_EPOCH, Invariant.ONLY_AUTHORISED_WRITES},
-)
+@mutant(6, "FAIL-004", {Invariant.ONE_LEADER_PER_EPOCH, Invariant.ONLY_AUTHORISED_WRITES})
 def leader_epoch_not_raised(rules: Rules) -> Rules:
     """The controller publishes a new leader under the old leader epoch."""
 
-    def elect_leader(facts: PartitionFacts, controller_epoch: ControllerEpoch) -> Decided | None:
-        decided = rules.elect_leader(facts, controller_epoch)
-        if decided is None or facts.state is None:
-            return decided
-        return _changed(decided, structs.replace(decided[0], leader_epoch=facts.state.leader_epoch))
+    def keep_epoch(before: LeaderAndIsr, decided: Decided, _facts: PartitionFacts) -> Decided:
+        return _changed(decided, structs.replace(decided[0], leader_epoch=before.leader_epoch))
 
-    def is_later_version(replica: Replica, command: PartitionState) -> bool:
-        return command.znode_version > replica.znode_version
-
-    return obeying_also(replace(rules, elect_leader=elect_leader), is_later_version)
+    return obeying_also(
+        _electing(rules, keep_epoch),
+        lambda replica, command: command.znode_version > replica.znode_version,
+    )
 
 
-@mutant(
-    12,
-    requirement="FAIL-008",
-    caught_by={Liveness.EVENTUALLY_LEADER},
-    seed=36,
-)
+@mutant(12, "FAIL-008", {Liveness.EVENTUALLY_LEADER}, seed=36)
 def no_election_on_arrival(rules: Rules) -> Rules:
     """A member of the ISR comes back to a partition without leader, and is not elected."""
-
-    def elect_leader(facts: PartitionFacts, controller_epoch: ControllerEpoch) -> Decided | None:
-        if facts.state is not None and facts.state.leader == NO_BROKER:
-            return None
-        return rules.elect_leader(facts, controller_epoch)
-
-    return replace(rules, elect_leader=elect_leader)
+    return _electing(
+        rules, lambda before, decided, _facts: decided if before.leader != NO_BROKER else None
+    )
 
 
-@mutant(
-    13,
-    requirement="ZK-006",
-    caught_by={Liveness.EVENTUALLY_LEADER},
-    seed=19,
-)
+@mutant(13, "ZK-006", {Liveness.EVENTUALLY_LEADER}, seed=19)
 def forget_unsettled_decision(rules: Rules) -> Rules:
     """A decision that was written, with a lost reply, is taken for another's."""
 
@@ -100,30 +90,17 @@ def forget_unsettled_decision(rules: Rules) -> Rules:
     return replace(rules, after_reading=after_reading)
 
 
-@mutant(
-    21,
-    requirement="FAIL-003",
-    caught_by={Invariant.LEADER_IN_ISR},
-    shows="LeaderInIsr",
-)
+@mutant(21, "FAIL-003", {Invariant.LEADER_IN_ISR}, shows="LeaderInIsr")
 def shrink_on_election_empties_isr(rules: Rules) -> Rules:
     """A partition without a live ISR member gets an empty ISR."""
 
-    def elect_leader(facts: PartitionFacts, controller_epoch: ControllerEpoch) -> Decided | None:
-        decided = rules.elect_leader(facts, controller_epoch)
-        if decided is None:
-            return None
+    def shrink(_before: LeaderAndIsr, decided: Decided, facts: PartitionFacts) -> Decided:
         return _changed(decided, structs.replace(decided[0], isr=decided[0].isr & facts.live))
 
-    return replace(rules, elect_leader=elect_leader)
+    return _electing(rules, shrink)
 
 
-@mutant(
-    33,
-    requirement="FAIL-006",
-    caught_by={Invariant.LINEARIZABLE_ZNODE},
-    shows="CommandReflectsZk",
-)
+@mutant(33, "FAIL-006", {Invariant.LINEARIZABLE_ZNODE}, shows="CommandReflectsZk")
 def send_unwritten_decisions(rules: Rules) -> Rules:
     """A decision that ZooKeeper refused is sent all the same."""
 
@@ -136,11 +113,7 @@ def send_unwritten_decisions(rules: Rules) -> Rules:
     return replace(rules, published_as=published_as)
 
 
-@mutant(
-    35,
-    requirement="CTL-011",
-    caught_by={Invariant.ONE_LEADER_PER_EPOCH, Invariant.ONLY_AUTHORISED_WRITES},
-)
+@mutant(35, "CTL-011", {Invariant.ONE_LEADER_PER_EPOCH, Invariant.ONLY_AUTHORISED_WRITES})
 def init_is_unconditional(rules: Rules) -> Rules:
     """A new controller initialises anew what its predecessors had decided."""
 
@@ -160,33 +133,19 @@ def init_is_unconditional(rules: Rules) -> Rules:
     )
 
 
-@mutant(
-    37,
-    requirement="FAIL-002",
-    shows="UncleanOnlyIfIsrDead",
-)
+@mutant(37, "FAIL-002", shows="UncleanOnlyIfIsrDead")
 def unclean_on_old_live_list(rules: Rules) -> Rules:
     """A leader outside the ISR is chosen on live brokers that were read before the state."""
     return replace(rules, needs_newer_brokers=lambda _facts, _decided: False)
 
 
-@mutant(
-    64,
-    requirement="ZK-007",
-    caught_by={Liveness.EVENTUALLY_LEADER},
-    shows="EventuallyLeader",
-)
+@mutant(64, "ZK-007", {Liveness.EVENTUALLY_LEADER}, shows="EventuallyLeader")
 def unbounded_batch(rules: Rules) -> Rules:
     """All decisions go out in one multi, however many they are."""
     return replace(rules, multi_limits=MultiLimits(ops_max=maxsize, bytes_max=maxsize))
 
 
-@mutant(
-    65,
-    requirement="FAIL-006",
-    caught_by={Invariant.LINEARIZABLE_ZNODE},
-    shows="LinearizableZnode",
-)
+@mutant(65, "FAIL-006", {Invariant.LINEARIZABLE_ZNODE}, shows="LinearizableZnode")
 def tell_partial_batch(rules: Rules) -> Rules:
     """What has no error of its own in a refused multi is taken as written."""
 
@@ -199,30 +158,16 @@ def tell_partial_batch(rules: Rules) -> Rules:
     return replace(rules, sort_out_refusal=sort_out_refusal)
 
 
-@mutant(
-    74,
-    requirement="FAIL-005",
-    caught_by={Invariant.LEADER_COMPLETE},
-    shows="LeaderComplete",
-)
+@mutant(74, "FAIL-005", {Invariant.LEADER_COMPLETE}, shows="LeaderComplete")
 def leave_isr_to_leader(rules: Rules) -> Rules:
     """A dead member of the ISR is left to the leader, if that one lives."""
-
-    def elect_leader(facts: PartitionFacts, controller_epoch: ControllerEpoch) -> Decided | None:
-        decided = rules.elect_leader(facts, controller_epoch)
-        if decided is None or facts.state is None or decided[0].leader == facts.state.leader:
-            return None
-        return decided
-
-    return replace(rules, elect_leader=elect_leader)
+    return _electing(
+        rules,
+        lambda before, decided, _facts: decided if decided[0].leader != before.leader else None,
+    )
 
 
-@mutant(
-    82,
-    requirement="ZK-008",
-    caught_by={Invariant.ONLY_AUTHORISED_WRITES},
-    shows="OnlyAuthorisedWrites",
-)
+@mutant(82, "ZK-008", {Invariant.ONLY_AUTHORISED_WRITES}, shows="OnlyAuthorisedWrites")
 def last_replica_is_preferred(rules: Rules) -> Rules:
     """The last of the assigned replicas leads first."""
 

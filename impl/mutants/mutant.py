@@ -49,9 +49,9 @@ class Mutant:
 
 def mutant(
     number: int,
-    *,
     requirement: str,
     caught_by: AbstractSet[Invariant | Liveness] = frozenset(),
+    *,
     seed: int = 0,
     shows: str = "",
 ) -> Callable[[Callable[[Rules], Rules]], Mutant]:

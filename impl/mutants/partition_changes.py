@@ -39,12 +39,7 @@ def _stopping_before(rules: Rules, wrong: Action) -> Rules:
     )
 
 
-@mutant(
-    38,
-    requirement="REAS-002",
-    caught_by={Invariant.LEADER_IN_ISR},
-    shows="LeaderInIsr",
-)
+@mutant(38, "REAS-002", {Invariant.LEADER_IN_ISR}, shows="LeaderInIsr")
 def leader_stays_outside(rules: Rules) -> Rules:
     """The switch of a reassignment keeps the leader, though it is not in the new ISR."""
 
@@ -59,23 +54,13 @@ def leader_stays_outside(rules: Rules) -> Rules:
     return replace(rules, advance_reassignment=advance_reassignment)
 
 
-@mutant(
-    40,
-    requirement="PART-002",
-    caught_by={Invariant.DELETE_ONLY_IF_UNASSIGNED},
-    shows="DeleteOnlyIfUnassigned",
-)
+@mutant(40, "PART-002", {Invariant.DELETE_ONLY_IF_UNASSIGNED}, shows="DeleteOnlyIfUnassigned")
 def stop_before_unassign(rules: Rules) -> Rules:
     """The brokers of a partition that is removed are stopped before the topic drops it."""
     return _stopping_before(rules, Action.REMOVE_PARTITIONS)
 
 
-@mutant(
-    47,
-    requirement="REAS-005",
-    caught_by={Liveness.REASSIGNMENT_COMPLETES},
-    shows="ReassignmentCompletes",
-)
+@mutant(47, "REAS-005", {Liveness.REASSIGNMENT_COMPLETES}, shows="ReassignmentCompletes")
 def wait_for_whole_isr(rules: Rules) -> Rules:
     """The switch of a reassignment waits until the old replicas are in the ISR too."""
 
@@ -89,63 +74,37 @@ def wait_for_whole_isr(rules: Rules) -> Rules:
     return replace(rules, advance_reassignment=advance_reassignment)
 
 
-@mutant(
-    48,
-    requirement="REAS-005",
-    caught_by={Invariant.DELETE_ONLY_IF_UNASSIGNED},
-    shows="DeleteOnlyIfUnassigned",
-)
+@mutant(48, "REAS-005", {Invariant.DELETE_ONLY_IF_UNASSIGNED}, shows="DeleteOnlyIfUnassigned")
 def delete_before_assignment(rules: Rules) -> Rules:
     """The old replicas are stopped before the switch of a reassignment is written."""
     return _stopping_before(rules, Action.ADVANCE_REASSIGNMENT)
 
 
-@mutant(
-    49,
-    requirement="REAS-001",
-    caught_by={Liveness.REASSIGNMENT_COMPLETES},
-    shows="ReassignmentCompletes",
-)
+@mutant(49, "REAS-001", {Liveness.REASSIGNMENT_COMPLETES}, shows="ReassignmentCompletes")
 def ignore_changed_target(rules: Rules) -> Rules:
     """The controller keeps the first request for a partition, whatever is asked for later."""
     first: dict[TopicPartition, PartitionRequest] = {}
     return replace(rules, followed_request=first.setdefault)
 
 
-@mutant(
-    50,
-    requirement="REAS-003",
-    caught_by={Liveness.REASSIGNMENT_COMPLETES},
-    shows="ReassignmentCompletes",
-)
+@mutant(50, "REAS-003", {Liveness.REASSIGNMENT_COMPLETES}, shows="ReassignmentCompletes")
 def move_by_request_only(rules: Rules) -> Rules:
     """The controller looks at moves that are asked for, not at those that were begun."""
+    return replace(
+        rules,
+        changing_topics=lambda requested, unsure, _begun: rules.changing_topics(
+            requested, unsure, frozenset()
+        ),
+    )
 
-    def changing_topics(
-        requested: AbstractSet[str], unsure: AbstractSet[str], _begun: AbstractSet[str]
-    ) -> list[str]:
-        return rules.changing_topics(requested, unsure, frozenset())
 
-    return replace(rules, changing_topics=changing_topics)
-
-
-@mutant(
-    51,
-    requirement="REAS-006",
-    caught_by={Liveness.REASSIGNMENT_COMPLETES},
-    shows="ReassignmentCompletes",
-)
+@mutant(51, "REAS-006", {Liveness.REASSIGNMENT_COMPLETES}, shows="ReassignmentCompletes")
 def agent_without_timer(rules: Rules) -> Rules:
     """The controller looks at reassignments only when it is told to."""
     return replace(rules, is_look_due=lambda _next_ms, _now_ms: False)
 
 
-@mutant(
-    53,
-    requirement="PART-001",
-    caught_by={Invariant.ONLY_AUTHORISED_WRITES},
-    shows="OnlyAuthorisedWrites",
-)
+@mutant(53, "PART-001", {Invariant.ONLY_AUTHORISED_WRITES}, shows="OnlyAuthorisedWrites")
 def replay_trigger(rules: Rules) -> Rules:
     """A new controller initialises an added partition that its predecessor initialised."""
 
@@ -162,12 +121,7 @@ def replay_trigger(rules: Rules) -> Rules:
     return replace(rules, add_partitions=add_partitions)
 
 
-@mutant(
-    54,
-    requirement="TOP-003",
-    caught_by={Liveness.EVENTUALLY_LEADER},
-    shows="EventuallyLeader",
-)
+@mutant(54, "TOP-003", {Liveness.EVENTUALLY_LEADER}, shows="EventuallyLeader")
 def write_assignment_creates(rules: Rules) -> Rules:
     """An assignment is written although the topic is gone: it is there again."""
 

@@ -16,7 +16,6 @@ from fencepost.impl.mutants.mutant import mutant
 from fencepost.spec.vocabulary import (
     BrokerId,
     Invariant,
-    LeaderEpoch,
     Liveness,
     Offset,
 )
@@ -39,8 +38,8 @@ def _believing(rules: Rules, believed: Callable[[Replica, Offset], Offset]) -> R
 
 @mutant(
     5,
-    requirement="REPL-002",
-    caught_by={
+    "REPL-002",
+    {
         Invariant.ACKNOWLEDGED_DURABLE,
         Invariant.LEADER_COMPLETE,
         Invariant.LINEARIZABLE_LOG,
@@ -52,12 +51,7 @@ def high_watermark_from_leader_alone(rules: Rules) -> Rules:
     return replace(rules, advance_high_watermark=lambda leader: commit_with(leader, frozenset()))
 
 
-@mutant(
-    15,
-    requirement="REPL-009",
-    caught_by={Liveness.EVENTUALLY_ACKED_OR_FAILED},
-    seed=31,
-)
+@mutant(15, "REPL-009", {Liveness.EVENTUALLY_ACKED_OR_FAILED}, seed=31)
 def high_watermark_on_fetch_only(rules: Rules) -> Rules:
     """The high watermark moves only while a follower's fetch is answered."""
     fetched: set[TopicPartition] = set()
@@ -77,64 +71,35 @@ def high_watermark_on_fetch_only(rules: Rules) -> Rules:
     return replace(rules, serve_fetch=serve_fetch, advance_high_watermark=advance_high_watermark)
 
 
-@mutant(
-    16,
-    requirement="CMD-005",
-    caught_by={Liveness.EVENTUALLY_TRUNCATED},
-    seed=168,
-)
+@mutant(16, "CMD-005", {Liveness.EVENTUALLY_TRUNCATED}, seed=168)
 def end_offset_alone(rules: Rules) -> Rules:
     """A follower truncates to the leader's offset, and does not look at the epoch."""
-
-    def compare_logs(
-        replica: Replica, leader_epoch: LeaderEpoch, end_offset: Offset
-    ) -> tuple[Offset, bool]:
-        _, agree = rules.compare_logs(replica, leader_epoch, end_offset)
-        return end_offset, agree
-
-    return replace(rules, compare_logs=compare_logs)
+    return replace(
+        rules,
+        compare_logs=lambda replica, epoch, end: (end, rules.compare_logs(replica, epoch, end)[1]),
+    )
 
 
-@mutant(
-    24,
-    requirement="ISR-003",
-    caught_by={Invariant.LEADER_COMPLETE},
-    shows="CommittedDurable",
-)
+@mutant(24, "ISR-003", {Invariant.LEADER_COMPLETE}, shows="CommittedDurable")
 def commit_with_old_isr(rules: Rules) -> Rules:
     """A commit does not wait for a member with an undecided ISR change."""
     return replace(rules, advance_high_watermark=lambda leader: commit_with(leader, leader.isr))
 
 
-@mutant(
-    25,
-    requirement="REPL-006",
-    caught_by={Invariant.LEADER_COMPLETE},
-    shows="CommittedDurable",
-)
+@mutant(25, "REPL-006", {Invariant.LEADER_COMPLETE}, shows="CommittedDurable")
 def fetch_without_epoch(rules: Rules) -> Rules:
     """A leader serves followers of any leader epoch."""
     return replace(rules, fetch_error=fetch_error, is_current_fetch=is_from_leader)
 
 
-@mutant(
-    26,
-    requirement="REPL-003",
-    caught_by={Invariant.LOG_MATCHING},
-    shows="HighWatermarkInLog",
-)
+@mutant(26, "REPL-003", {Invariant.LOG_MATCHING}, shows="HighWatermarkInLog")
 def unbounded_high_watermark(rules: Rules) -> Rules:
     """A follower takes its leader's high watermark although its log is shorter."""
     trusting = replace(rules, is_sound=lambda _replica: True)
     return _believing(trusting, lambda _replica, told: told)
 
 
-@mutant(
-    27,
-    requirement="REPL-002",
-    caught_by={Invariant.HIGH_WATERMARK_MONOTONIC},
-    shows="HighWatermarkMonotonic",
-)
+@mutant(27, "REPL-002", {Invariant.HIGH_WATERMARK_MONOTONIC}, shows="HighWatermarkMonotonic")
 def recompute_high_watermark(rules: Rules) -> Rules:
     """A leader counts followers that it has not heard of as empty."""
 
@@ -153,12 +118,7 @@ def recompute_high_watermark(rules: Rules) -> Rules:
     return replace(rules, advance_high_watermark=advance_high_watermark)
 
 
-@mutant(
-    29,
-    requirement="CMD-005",
-    caught_by={Invariant.LOG_MATCHING},
-    shows="CommittedDurable",
-)
+@mutant(29, "CMD-005", {Invariant.LOG_MATCHING}, shows="CommittedDurable")
 def truncate_on_new_leader_only(rules: Rules) -> Rules:
     """A follower compares logs when its leader changes, not when the epoch does."""
 
@@ -173,43 +133,25 @@ def truncate_on_new_leader_only(rules: Rules) -> Rules:
     return replace(rules, become_follower=become_follower)
 
 
-@mutant(
-    32,
-    requirement="REPL-002",
-    caught_by={Invariant.ACKNOWLEDGED_DURABLE, Invariant.LINEARIZABLE_LOG},
-)
+@mutant(32, "REPL-002", {Invariant.ACKNOWLEDGED_DURABLE, Invariant.LINEARIZABLE_LOG})
 def inclusive_high_watermark(rules: Rules) -> Rules:
     """The high watermark is read as the offset of the last committed record."""
+    return replace(
+        rules,
+        committed_end=lambda one: Offset(min(one.high_watermark + 1, one.log_end_offset)),
+    )
 
-    def committed_end(replica: Replica) -> Offset:
-        return Offset(min(replica.high_watermark + 1, replica.log_end_offset))
 
-    return replace(rules, committed_end=committed_end)
-
-
-@mutant(
-    36,
-    requirement="CMD-005",
-    shows="FollowersMatchLeader",
-)
+@mutant(36, "CMD-005", shows="FollowersMatchLeader")
 def truncate_once(rules: Rules) -> Rules:
     """A follower truncates after one question about the leader's log, and asks no more."""
-
-    def compare_logs(
-        replica: Replica, leader_epoch: LeaderEpoch, end_offset: Offset
-    ) -> tuple[Offset, bool]:
-        offset, _ = rules.compare_logs(replica, leader_epoch, end_offset)
-        return offset, True
-
-    return replace(rules, compare_logs=compare_logs)
+    return replace(
+        rules,
+        compare_logs=lambda replica, epoch, end: (rules.compare_logs(replica, epoch, end)[0], True),
+    )
 
 
-@mutant(
-    81,
-    requirement="REPL-001",
-    caught_by={Liveness.EVENTUALLY_CONVERGED},
-    shows="EventuallyConverged",
-)
+@mutant(81, "REPL-001", {Liveness.EVENTUALLY_CONVERGED}, shows="EventuallyConverged")
 def follower_ignores_high_watermark(rules: Rules) -> Rules:
     """A follower does not take the high watermark of its leader."""
     return _believing(rules, lambda replica, _told: replica.high_watermark)

@@ -12,12 +12,7 @@ from fencepost.spec.vocabulary import BrokerId, Invariant
 from fencepost.spec.znodes import LeaderAndIsr, assignment_of, parse_topic_document
 
 
-@mutant(
-    18,
-    requirement="START-001",
-    caught_by={Invariant.STALE_CONTROLLER_HARMLESS},
-    shows="QuorumSuperset",
-)
+@mutant(18, "START-001", {Invariant.STALE_CONTROLLER_HARMLESS}, shows="QuorumSuperset")
 def restart_ignores_znode(rules: Rules) -> Rules:
     """A starting broker does not read what ZooKeeper holds about its partitions."""
     return replace(rules, floor_of=lambda _znode, _state: None)
@@ -25,8 +20,8 @@ def restart_ignores_znode(rules: Rules) -> Rules:
 
 @mutant(
     45,
-    requirement="START-006",
-    caught_by={
+    "START-006",
+    {
         Invariant.ACKNOWLEDGED_DURABLE,
         Invariant.LEADER_COMPLETE,
         Invariant.LINEARIZABLE_LOG,
@@ -40,8 +35,8 @@ def go_on_without_log(rules: Rules) -> Rules:
 
 @mutant(
     46,
-    requirement="REAS-002",
-    caught_by={Invariant.ACKNOWLEDGED_DURABLE, Invariant.LEADER_COMPLETE},
+    "REAS-002",
+    {Invariant.ACKNOWLEDGED_DURABLE, Invariant.LEADER_COMPLETE},
     shows="LeaderComplete",
 )
 def delete_what_assignment_omits(rules: Rules) -> Rules:
@@ -58,12 +53,7 @@ def delete_what_assignment_omits(rules: Rules) -> Rules:
     return replace(rules, replicas_in=replicas_in, is_kept=is_kept)
 
 
-@mutant(
-    77,
-    requirement="START-003",
-    caught_by={Invariant.LOG_MATCHING},
-    shows="LogMatching",
-)
+@mutant(77, "START-003", {Invariant.LOG_MATCHING}, shows="LogMatching")
 def recover_above_checkpoint(rules: Rules) -> Rules:
     """A replica that starts takes all that it has for committed."""
     return replace(rules, recovered_high_watermark=lambda log: log.log_end_offset)

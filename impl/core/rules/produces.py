@@ -34,5 +34,5 @@ def answers_at_once(request: ProduceRequest) -> bool:
 def known_of_producer(
     _leader: Replica, producers: ProducerTable, producer_id: ProducerId
 ) -> ProducerState:
-    """A leader knows of a producer all that its log holds, whoever appended it (CLI-005)."""
+    """A leader knows of a producer all that its log holds, of every leader before (CLI-005)."""
     return producers[producer_id]
