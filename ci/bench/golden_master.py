@@ -119,19 +119,23 @@ def _dense(name: str, level: int) -> bytes:
 
 
 def _story_runs() -> Iterator[Run]:
-    found = sorted(path for folder in STORIES for path in folder.glob("*.txt"))
+    found = sorted(path for folder in STORIES for path in folder.glob("*.yaml"))
     return (("story", path.stem, LEVELS[-1]) for path in found)
 
 
 def _story(name: str, _: int) -> bytes:
-    (path,) = (found for folder in STORIES if (found := folder / f"{name}.txt").is_file())
-    played = load().play(path.read_text(encoding="utf-8"), path.name, judge)
-    return json.dumps(played, sort_keys=True).encode()
+    played = load().play(_story_file(name).read_text(encoding="utf-8"), judge)
+    printed = [step["printed"] for step in played["steps"]]
+    return json.dumps(printed).encode() + b"".join(map(_bytes, played["traces"]))
 
 
 def _story_moves(name: str, _: int) -> bytes:
-    (path,) = (found for folder in STORIES if (found := folder / f"{name}.txt").is_file())
-    return msgspec.json.encode(load().moves(str(path), is_repaired=False))
+    return msgspec.json.encode(load().moves(str(_story_file(name)), is_repaired=False))
+
+
+def _story_file(name: str) -> Path:
+    (path,) = (found for folder in STORIES if (found := folder / f"{name}.yaml").is_file())
+    return path
 
 
 def _schedule_runs() -> Iterator[Run]:
@@ -150,9 +154,9 @@ def _variation_runs() -> Iterator[Run]:
 
 
 def _variation(name: str, _: int) -> bytes:
-    texts = {path.name: path.read_text(encoding="utf-8") for path in STORIES[0].glob("*.txt")}
+    texts = {path.stem: path.read_text(encoding="utf-8") for path in STORIES[0].glob("*.yaml")}
     found = load().variations(texts, int(name), mutant=None, skips_own=False)
-    return b"".join(told.encode() + _bytes(events) for told, _, events in found)
+    return b"".join(_bytes(events) for _, _, events in found)
 
 
 def _mutant_runs() -> Iterator[Run]:

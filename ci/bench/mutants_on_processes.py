@@ -189,9 +189,9 @@ def draw(kind: str, mutant: str, number: int, folder: Path) -> Drawn:
 
 @cache
 def scenarios() -> dict[str, str]:
-    """Name -> text of the scenarios that are varied."""
-    paths = sorted(path for folder in VARIED for path in folder.glob("*.txt"))
-    return {path.name: path.read_text() for path in paths}
+    """Name -> text of the stories that are varied."""
+    paths = sorted(path for folder in VARIED for path in folder.glob("*.yaml"))
+    return {path.stem: path.read_text() for path in paths}
 
 
 def page(results: Results) -> str:

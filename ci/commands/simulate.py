@@ -17,7 +17,6 @@ from fencepost.conformance.adapters.errors import ChoiceError
 from fencepost.conformance.checks.registry import judge
 from fencepost.conformance.verdict import Verdict, exit_code
 from fencepost.conformance.whitebox.coverage import CALM
-from fencepost.conformance.whitebox.scripts import play_file
 from fencepost.conformance.whitebox.shrink import ShrunkSeed, shrink_seed
 from fencepost.conformance.whitebox.simulate import (
     REFERENCE_TARGET,
@@ -27,6 +26,7 @@ from fencepost.conformance.whitebox.simulate import (
     load,
     run_seeds,
 )
+from fencepost.conformance.whitebox.story_play import play_file
 from fencepost.fault_injection.faults.catalogue import DRAWN_KINDS
 from fencepost.reports.page.words import count
 from fencepost.reports.tables.seeds import on_spark
@@ -49,7 +49,7 @@ StepsFile = Annotated[
 ]
 ScenarioFile = Annotated[
     Path | None,
-    typer.Option(metavar="FILE", help="Play a scenario file; compare what it prints."),
+    typer.Option(metavar="FILE", help="Play the steps of a story file; compare what they print."),
 ]
 Rewrite = Annotated[bool, typer.Option("--rewrite", help="Write what --scenario prints into it.")]
 TraceFolder = Annotated[
@@ -59,7 +59,7 @@ ShowCoverage = Annotated[
     bool, typer.Option("--coverage", help="Tell which actions and faults the seeds reached.")
 ]
 Shrink = Annotated[
-    bool, typer.Option("--shrink", help="Print the first violating seed as a small scenario.")
+    bool, typer.Option("--shrink", help="Print the first violating seed as a small story.")
 ]
 SparkMaster = Annotated[
     str | None,
@@ -104,7 +104,7 @@ def simulate(
     }
     if scenario is not None:
         refuse_beside("--scenario plays one file", {**chosen, "--steps": steps})
-        return play_scenario(scenario, rewrite=rewrite, as_json=as_json)
+        return play_story(scenario, rewrite=rewrite, as_json=as_json)
     if rewrite:
         refuse_beside("there is no --scenario", {"--rewrite": rewrite})
     if steps is not None:
@@ -162,7 +162,7 @@ def tell_people(result: SimulationResult, wish: SimulationRequest, traces: Path 
     if wish.coverage:
         show_coverage(result)
     if wish.shrink:
-        show_small_scenario(result)
+        show_small_story(result)
     say(f"{outcome.verdict}: {outcome.summary}")
 
 
@@ -176,9 +176,9 @@ def tell_machines(result: SimulationResult, wish: SimulationRequest) -> None:
 def result_fields(result: SimulationResult, wish: SimulationRequest) -> dict[str, object]:
     """What was asked for beside the verdict, for machines."""
     fields: dict[str, object] = {"coverage": result.coverage.as_json()} if wish.coverage else {}
-    shrunk = small_scenario(result) if wish.shrink else None
+    shrunk = small_story(result) if wish.shrink else None
     if shrunk is not None:
-        fields["scenario"] = shrunk.text
+        fields["story"] = shrunk.text
     return fields
 
 
@@ -199,7 +199,7 @@ def show_coverage(result: SimulationResult) -> None:
         say(f"actions that no seed reached: {', '.join(found.unreached)}")
 
 
-def small_scenario(result: SimulationResult) -> ShrunkSeed | None:
+def small_story(result: SimulationResult) -> ShrunkSeed | None:
     """The first failing seed, shrunk; None when there is none."""
     if not result.failing:
         return None
@@ -207,9 +207,9 @@ def small_scenario(result: SimulationResult) -> ShrunkSeed | None:
     return shrink_seed(subject, result.failing[0].seed)
 
 
-def show_small_scenario(result: SimulationResult) -> None:
-    """The small scenario on its own, so that it can be copied into a file."""
-    shrunk = small_scenario(result)
+def show_small_story(result: SimulationResult) -> None:
+    """The small story on its own, so that it can be copied into a file."""
+    shrunk = small_story(result)
     if shrunk is None:
         say("no seed violates anything: there is nothing to shrink")
         return
@@ -226,8 +226,8 @@ def refuse_beside(reason: str, given: Mapping[str, object]) -> None:
         raise UsageError(f"{reason}; leave out {lost[0]}")
 
 
-def play_scenario(path: Path, *, rewrite: bool, as_json: bool) -> int:
-    """Say whether a scenario prints what its file says; with `rewrite` the file says it now."""
+def play_story(path: Path, *, rewrite: bool, as_json: bool) -> int:
+    """Say whether a story prints what its file says; with `rewrite` the file says it now."""
     with as_usage(ChoiceError):
         played = play_file(path)
     if rewrite and not played.holds:
@@ -235,14 +235,14 @@ def play_scenario(path: Path, *, rewrite: bool, as_json: bool) -> int:
     verdict = Verdict.PASS if played.holds or rewrite else Verdict.FAIL
     if as_json:
         difference = list(played.difference)
-        show_json({"verdict": verdict, "blocks": played.blocks, "difference": difference})
+        show_json({"verdict": verdict, "steps": played.steps, "difference": difference})
         return exit_code([verdict])
     for line in played.difference:
         say(line)
     changed = "rewritten" if rewrite else "as the file says" if played.holds else "otherwise"
     if rewrite and played.holds:
         changed = "unchanged"
-    say(f"{verdict}: {count(played.blocks, 'block')} of {path}, {changed}")
+    say(f"{verdict}: {count(played.steps, 'step')} of {path}, {changed}")
     return exit_code([verdict])
 
 

@@ -59,7 +59,7 @@ def survey(root: Path = ROOT) -> Surroundings:
         tags=tuple(tag for name, text in modules.items() for tag in _tags(name, text)),
         mutants=frozenset(_MUTANT.findall(mutants)),
         scenarios={name: frozenset(told.requirements) for name, told in SCENARIOS.items()},
-        stories=frozenset(path.stem for place in STORIES for path in root.glob(f"{place}/*.txt")),
+        stories=frozenset(path.stem for place in STORIES for path in root.glob(f"{place}/*.yaml")),
     )
 
 
@@ -117,7 +117,7 @@ def _orphans(requirements: Sequence[Requirement], found: Surroundings) -> Iterat
             yield f"{id_}: {module} tags {name} with it, and it does not name {module}.{name}."
 
     told_in = {name for requirement in requirements for name in requirement.stories}
-    yield from (f"Scenario {name}.txt plays no requirement." for name in found.stories - told_in)
+    yield from (f"Story {name}.yaml plays no requirement." for name in found.stories - told_in)
     claims = {(name, id_) for name, ids in found.scenarios.items() for id_ in ids}
     told = {(name, r.id) for r in requirements for name in r.scenarios}
     for name, id_ in sorted(claims - told):
@@ -148,7 +148,7 @@ def _link_faults(requirement: Requirement, found: Surroundings) -> Iterator[str]
         if requirement.id not in found.scenarios.get(scenario, frozenset()):
             yield f"there is no scenario {scenario} that names it"
     gone = sorted({*requirement.stories} - found.stories)
-    yield from (f"there is no {story}.txt in {' or '.join(STORIES)}" for story in gone)
+    yield from (f"there is no {story}.yaml in {' or '.join(STORIES)}" for story in gone)
 
 
 def missing(requirement: Requirement) -> tuple[str, ...]:

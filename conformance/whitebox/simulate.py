@@ -85,7 +85,7 @@ class Simulator(Protocol):
     def variations(
         self, texts: Mapping[str, str], number: int, *, mutant: str | None, skips_own: bool
     ) -> Iterator[tuple[str, Callable[[], MoveList], list[TraceEvent]]]:
-        """What is like these scenarios, and what leads paced processes along it."""
+        """What is like these stories, and what leads paced processes along it."""
 
     def play_story(
         self, document: dict[str, Any], *, level: int, mutant: str | None = None, host: str
@@ -93,9 +93,9 @@ class Simulator(Protocol):
         """The trace of a schedule file as plain values; `fencepost.impl.sim.adapter`."""
 
     def play(
-        self, text: str, name: str, judge: Callable[[Sequence[TraceEvent]], Sequence[str]]
+        self, text: str, judge: Callable[[Sequence[TraceEvent]], Sequence[str]]
     ) -> dict[str, Any]:
-        """What the scenario `name` prints; `judge` is its verb `check`; `impl.sim.adapter`."""
+        """What the steps of a story print; `judge` is its step `check`; `impl.sim.adapter`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,11 +1,11 @@
-"""Stories: what a schedule file says. Actions that begin at a time, or after what the trace shows.
+"""Stories: steps that follow each other, and actions beside them that wait for times and events.
 
 What is drawn from a seed is a story of times only. The engine executes stories on real processes,
 the simulator in virtual time. No clock, no I/O; `story_file.py` reads files.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Annotated, Any
 
@@ -14,6 +14,7 @@ from msgspec import Struct
 from fencepost.fault_injection.faults.fault import Fault
 from fencepost.fault_injection.faults.parameters import milliseconds, number
 from fencepost.fault_injection.faults.targets import FaultError, Target
+from fencepost.fault_injection.stories.story_step import StoryStep
 from fencepost.spec.trace import Phase
 
 HEALTHY_WITHIN_MS = 25_000
@@ -167,14 +168,28 @@ class ClientLoad(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class StoryRun:
+    """One cluster of a story, and the steps that it plays."""
+
+    run_id: str = ""
+    says: str = ""
+    cluster: Mapping[str, Any] = field(default_factory=dict)
+    """Settings that differ from those of the story."""
+    steps: tuple[StoryStep, ...] = ()
+    """In place of those of the story; none: the story's."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Story:
-    """Actions in the order of the file, and what they are played on."""
+    """Steps and actions in the order of the file, and what they are played on."""
 
     story_id: str = "schedule"
     says: str = ""
     """The story in one sentence."""
     covers: tuple[str, ...] = ()
     """Ids of requirements, besides those of the actions."""
+    hazards: tuple[str, ...] = ()
+    """Ids of the hazards in `spec/hazards.toml` that it shows."""
     seed: int = 0
     profile: ClientLoad = ClientLoad.STEADY
     script: str = ""
@@ -183,6 +198,9 @@ class Story:
     cluster: Mapping[str, Any] = field(default_factory=dict)
     """Settings of the cluster that differ from the usual ones, by name."""
     floors: Floors = field(default_factory=Floors)
+    steps: tuple[StoryStep, ...] = ()
+    runs: tuple[StoryRun, ...] = ()
+    """The clusters on which it is played, one after the other; none: one, which has no name."""
     actions: tuple[StoryAction, ...] = ()
     quiet: tuple[QuietTime, ...] = ()
     healthy_within_ms: int = HEALTHY_WITHIN_MS
@@ -200,6 +218,20 @@ class Story:
             seen.add(action.action_id)
         for action in self.actions:
             self._check_end(action, seen)
+
+    @property
+    def played(self) -> tuple[StoryRun, ...]:
+        """The runs, each with all of its settings and steps."""
+        whole = StoryRun(cluster=self.cluster, steps=self.steps)
+        return tuple(
+            replace(run, cluster={**self.cluster, **run.cluster}, steps=run.steps or self.steps)
+            for run in self.runs
+        ) or (whole,)
+
+    def place_of_steps(self, number: int) -> tuple[str | int, ...]:
+        """Where the steps of a run stand in the document, by its number among those played."""
+        own = bool(self.runs) and bool(self.runs[number].steps)
+        return ("runs", number, "steps") if own else ("steps",)
 
     @property
     def requirements(self) -> tuple[str, ...]:

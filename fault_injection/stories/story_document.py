@@ -24,6 +24,7 @@ from fencepost.fault_injection.stories.story import (
     Floors,
     QuietTime,
 )
+from fencepost.fault_injection.stories.story_step import VERBS
 from fencepost.spec.trace import NODE_LINES, TraceEvent
 from fencepost.spec.vocabulary import Action, ProtocolLevel
 
@@ -46,8 +47,9 @@ RequirementId = Annotated[
 ]
 Level = Annotated[
     int,
-    number("a protocol level that is known to violate a check", ge=0, le=int(max(ProtocolLevel))),
+    number("a protocol level", ge=0, le=int(max(ProtocolLevel))),
 ]
+Steps = Annotated[list[dict[str, Any] | str], Meta(description="one after the other")]
 Event = Annotated[
     str,
     Meta(
@@ -153,6 +155,25 @@ class ClusterDocument(Document, frozen=True, kw_only=True):
     replica_lag_ms: Annotated[int, milliseconds("", ge=1)] | UnsetType = UNSET
     first_controller: Count | UnsetType = UNSET
     zookeeper: Literal["embedded", "ensemble"] | UnsetType = UNSET
+    level: Level | UnsetType = UNSET
+    mutant: Annotated[str, Meta(description="the rule that is broken")] | UnsetType = UNSET
+    unclean_leader_election: bool | UnsetType = UNSET
+    simulator: (
+        Annotated[
+            dict[str, Any],
+            Meta(description="what only simulated runs have, as RunOptions names it"),
+        ]
+        | UnsetType
+    ) = UNSET
+
+
+class RunDocument(Document, frozen=True, kw_only=True):
+    """One cluster on which the story is played."""
+
+    id: StoryName
+    says: Annotated[str, Meta(description="what is different, in one sentence")] = ""
+    cluster: ClusterDocument = field(default_factory=ClusterDocument)
+    steps: Steps = []
 
 
 class FinalDocument(Document, frozen=True, kw_only=True):
@@ -164,21 +185,24 @@ class FinalDocument(Document, frozen=True, kw_only=True):
 
 
 class StoryDocument(Document, frozen=True, kw_only=True, rename={"schema_version": "schema"}):
-    """A story: actions in the order of the file, and what they are played on."""
+    """A story: steps and actions in the order of the file, and what they are played on."""
 
     schema_version: Literal[1]
     id: StoryName
     says: Annotated[str, Meta(description="the story in one sentence")] = ""
     covers: list[RequirementId] = []
+    hazards: Annotated[list[str], Meta(description="ids of spec/hazards.toml")] = []
     seed: Annotated[int, number("of the clients", ge=0)] = 0
     profile: Annotated[ClientLoad, Meta(description="what clients do")] = ClientLoad.STEADY
     script: Annotated[str, Meta(description="the scenario of which this is the record")] = ""
     cluster: ClusterDocument = field(default_factory=ClusterDocument)
     floors: Floors = field(default_factory=Floors)
+    steps: Steps = []
+    runs: list[RunDocument] = []
     actions: list[ActionDocument] = []
     quiet: list[QuietTime] = []
     final: FinalDocument = field(default_factory=FinalDocument)
-    fails_at: list[Level] = []
+    fails_at: Annotated[list[Level], Meta(description="the levels that violate a check")] = []
     origin: Annotated[
         dict[str, Any],
         Meta(
@@ -195,6 +219,8 @@ class StoryDocument(Document, frozen=True, kw_only=True, rename={"schema_version
 def components() -> dict[str, Json]:
     """The JSON Schema of each object of a story file, by the name of its class."""
     _, found = msgspec.json.schema_components(
-        [StoryDocument], schema_hook=lambda _: ANY_RECEIVER, ref_template="#/$defs/{name}"
+        [StoryDocument, *VERBS.values()],
+        schema_hook=lambda _: ANY_RECEIVER,
+        ref_template="#/$defs/{name}",
     )
     return found

@@ -3,7 +3,9 @@
 Reading is strict. What `as_document` writes is what `story_from_document` reads.
 """
 
+from collections.abc import Sequence
 from pathlib import Path
+from textwrap import indent
 from typing import Any
 
 import msgspec
@@ -14,6 +16,7 @@ from fencepost.fault_injection.faults.catalogue import kind_of
 from fencepost.fault_injection.faults.fault import Fault
 from fencepost.fault_injection.faults.fault_json import as_json, make_fault
 from fencepost.fault_injection.faults.fault_kind import FaultKind
+from fencepost.fault_injection.faults.parameters import Json
 from fencepost.fault_injection.faults.targets import FaultError, Target, parse_target
 from fencepost.fault_injection.stories.story import (
     DEADLINE_MS,
@@ -22,10 +25,29 @@ from fencepost.fault_injection.stories.story import (
     At,
     Story,
     StoryAction,
+    StoryRun,
     Trigger,
 )
-from fencepost.fault_injection.stories.story_document import ActionDocument, StoryDocument
-from fencepost.fault_injection.stories.story_refusal import StoryError, refusal, require_text
+from fencepost.fault_injection.stories.story_document import (
+    ActionDocument,
+    RunDocument,
+    StoryDocument,
+)
+from fencepost.fault_injection.stories.story_refusal import (
+    Place,
+    StoryError,
+    instead,
+    refusal,
+    require_text,
+)
+from fencepost.fault_injection.stories.story_step import (
+    BARE,
+    VERBS,
+    FaultStep,
+    StoryStep,
+    verb_of,
+)
+from fencepost.fault_injection.stories.story_text import document_of, placed, step_text
 from fencepost.fault_injection.stories.trigger_document import read_trigger
 
 SCHEMA_VERSION = 1
@@ -35,27 +57,6 @@ LASTS = ("for_ms", "restart_after_ms")
 """The parameters that are `for_ms` of an action."""
 VICTIM = ("target", "sender")
 """The parameters that are `target` of an action."""
-
-
-class StrictLoader(yaml.SafeLoader):
-    """As YAML's safe loader; a name that is given twice is an error and not a matter of order."""
-
-    def construct_mapping(self, node: Any, deep: bool = False) -> dict[Any, Any]:  # noqa: ANN401, FBT001, FBT002
-        """The mapping of a node."""
-        names = [self.construct_object(key, deep=True) for key, _ in node.value]
-        twice = sorted({str(name) for name in names if names.count(name) > 1})
-        if twice:
-            raise StoryError(
-                f"line {node.start_mark.line + 1}: the name {twice[0]!r} is given twice; keep one"
-            )
-        return super().construct_mapping(node, deep)
-
-
-StrictLoader.yaml_implicit_resolvers = {
-    letter: [(tag, pattern) for tag, pattern in resolvers if letter in "tTfF" or "bool" not in tag]
-    for letter, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
-}
-"""`on` is a name here, and not another word for true."""
 
 
 def read_story(path: Path) -> Story:
@@ -77,19 +78,9 @@ def read_story(path: Path) -> Story:
 def story_from_text(text: str) -> Story:
     """The story in a text; raises `StoryError`."""
     try:
-        document = yaml.load(text, Loader=StrictLoader)  # noqa: S506  a safe loader, see above
-    except yaml.YAMLError as error:
-        line = getattr(getattr(error, "problem_mark", None), "line", -1) + 1
-        problem = getattr(error, "problem", None) or "it has characters that are no text"
-        where = f"line {line}: " if line else ""
-        raise StoryError(f"{where}no valid YAML: {problem}") from error
-    except ValueError as error:
-        raise StoryError(f"no valid YAML: {error}") from error
-    except RecursionError as error:
-        raise StoryError("no valid YAML: too many brackets within brackets") from error
-    if document is None:
-        raise StoryError("it is empty; give at least schema and id")
-    return story_from_document(document)
+        return story_from_document(document_of(text))
+    except StoryError as error:
+        raise placed(text, error) from error
 
 
 def story_from_document(document: object) -> Story:
@@ -106,23 +97,30 @@ def story_from_document(document: object) -> Story:
         for index, action in enumerate(given.actions)
     )
     try:
-        return Story(
+        story = Story(
             story_id=given.id,
             says=given.says,
             covers=tuple(given.covers),
+            hazards=tuple(given.hazards),
             seed=given.seed,
             profile=given.profile,
             script=given.script,
             cluster=_set_fields(given.cluster),
             floors=given.floors,
+            steps=_steps(("steps",), given.steps),
+            runs=tuple(_run(index, run) for index, run in enumerate(given.runs)),
             actions=actions,
             quiet=tuple(given.quiet),
             healthy_within_ms=given.final.healthy_within_ms,
             fails_at=tuple(given.fails_at),
             origin=given.origin,
         )
+    except StoryError:
+        raise
     except FaultError as error:
         raise StoryError(f"the schedule: {error}") from error
+    _require_runs(story)
+    return story
 
 
 def _read_target(_: type, value: object) -> Target:
@@ -133,6 +131,66 @@ def _set_fields(document: Struct) -> dict[str, Any]:
     """The fields that a file gives, by their names in Python."""
     given = {name: getattr(document, name) for name in document.__struct_fields__}
     return {name: value for name, value in given.items() if value is not UNSET}
+
+
+def _run(index: int, given: RunDocument) -> StoryRun:
+    return StoryRun(
+        run_id=given.id,
+        says=given.says,
+        cluster=_set_fields(given.cluster),
+        steps=_steps(("runs", index, "steps"), given.steps),
+    )
+
+
+def _steps(path: Place, given: Sequence[Json | str]) -> tuple[StoryStep, ...]:
+    steps: list[StoryStep] = []
+    for index, one in enumerate(given):
+        try:
+            steps.append(read_step(one))
+        except FaultError as error:
+            raise StoryError(str(error), (*path, index)) from error
+    return tuple(steps)
+
+
+def read_step(given: Json | str) -> StoryStep:
+    """The step that an object says, or a verb alone; raises `FaultError`."""
+    document = {given: None} if isinstance(given, str) else given
+    verb = next((name for name in document if name in VERBS), None)
+    if verb is None:
+        name = next(iter(document), "")
+        known = f"begin with one of {', '.join(VERBS)}"
+        raise StoryError(f"there is no verb {name!r}; {instead(name, VERBS, known)}")
+    if isinstance(given, str) and verb not in BARE:
+        raise StoryError(f"{verb} does not stand alone; write it as in {{{verb}: ...}}")
+    try:
+        step = msgspec.convert(document, VERBS[verb], dec_hook=_read_target)
+    except msgspec.ValidationError as error:
+        raise refusal(document, error, VERBS[verb].__name__) from error
+    if isinstance(step, FaultStep):
+        fault_of(step)
+    return step
+
+
+def fault_of(step: FaultStep) -> Fault:
+    """The fault that a step begins; raises `FaultError`."""
+    kind = kind_of(step.kind)
+    return make_fault(kind.kind, _parameters(kind, step))
+
+
+def _require_runs(story: Story) -> None:
+    """Raise `StoryError` for two runs of one name, or a step that names a run that is not there."""
+    known = [run.run_id for run in story.runs]
+    if twice := [name for name in known if known.count(name) > 1]:
+        raise StoryError(f"the schedule: runs: the id {twice[0]!r} is used twice; rename one")
+    for number, run in enumerate(story.played):
+        for index, step in enumerate(run.steps):
+            for name in step.expected if isinstance(step.expected, dict) else ():
+                if name not in known:
+                    says = instead(name, known, f"there are {', '.join(known) or 'none'}")
+                    path = (*story.place_of_steps(number), index)
+                    raise StoryError(
+                        f"expected names the run {name!r}, which is none; {says}", path
+                    )
 
 
 def _action(where: str, given: ActionDocument) -> StoryAction:
@@ -162,7 +220,7 @@ def _fault(where: str, action: ActionDocument) -> Fault:
         raise StoryError(f"{where}: {error}") from error
 
 
-def _parameters(kind: FaultKind, action: ActionDocument) -> dict[str, Any]:
+def _parameters(kind: FaultKind, action: ActionDocument | FaultStep) -> dict[str, Any]:
     """The parameters of a fault by their own names; raises `FaultError`."""
     given = dict(action.params)
     victim = next((name for name in VICTIM if name in kind.parameters), "")
@@ -175,7 +233,7 @@ def _parameters(kind: FaultKind, action: ActionDocument) -> dict[str, Any]:
             raise FaultError(f"{kind.kind} takes no {name}; leave it out")
         if value is not UNSET:
             given[inside] = value
-    if action.until is not UNSET and lasts:
+    if isinstance(action, ActionDocument) and action.until is not UNSET and lasts:
         if action.for_ms is not UNSET:
             raise FaultError("it has for_ms and until; keep one")
         given[lasts] = action.deadline_ms
@@ -184,30 +242,52 @@ def _parameters(kind: FaultKind, action: ActionDocument) -> dict[str, Any]:
     return given
 
 
-def as_document(story: Story) -> dict[str, Any]:
+def as_document(story: Story) -> Json:
     """The story as plain values; what is usual is left out."""
-    usual = Story(story_id="")
-    floors = story.floors
-    document: dict[str, Any] = {"schema": SCHEMA_VERSION, "id": story.story_id}
-    document |= {"says": story.says} if story.says else {}
-    document |= {"covers": list(story.covers)} if story.covers else {}
-    document |= {"seed": story.seed, "profile": str(story.profile)}
-    document |= {"script": story.script} if story.script else {}
-    document |= {"cluster": dict(story.cluster)} if story.cluster else {}
-    document["floors"] = {
-        "before": floors.before,
-        "during": floors.during,
-        "after": floors.after,
-        **({"each": floors.each} if floors.each else {}),
+    usual = _whole_document(Story(story_id=""))
+    given = _whole_document(story).items()
+    return {"schema": SCHEMA_VERSION} | {n: value for n, value in given if value != usual[n]}
+
+
+def _whole_document(story: Story) -> Json:
+    return {
+        "id": story.story_id,
+        "says": story.says,
+        "covers": list(story.covers),
+        "hazards": list(story.hazards),
+        "seed": story.seed,
+        "profile": str(story.profile),
+        "script": story.script,
+        "cluster": dict(story.cluster),
+        "floors": _plain(story.floors),
+        "steps": [step_document(step) for step in story.steps],
+        "runs": [_run_document(run) for run in story.runs],
+        "actions": [action_document(action) for action in story.actions],
+        "quiet": _plain(story.quiet),
+        "final": {"healthy_within_ms": story.healthy_within_ms},
+        "fails_at": list(story.fails_at),
+        "origin": dict(story.origin),
     }
-    document["actions"] = [action_document(action) for action in story.actions]
-    if story.quiet:
-        document["quiet"] = [{"at_ms": one.at_ms, "for_ms": one.for_ms} for one in story.quiet]
-    if story.healthy_within_ms != usual.healthy_within_ms:
-        document["final"] = {"healthy_within_ms": story.healthy_within_ms}
-    document |= {"fails_at": list(story.fails_at)} if story.fails_at else {}
-    document["origin"] = dict(story.origin)
-    return document
+
+
+def _plain(value: object) -> Any:  # noqa: ANN401
+    return msgspec.json.decode(msgspec.json.encode(value, enc_hook=str))
+
+
+def _run_document(run: StoryRun) -> Json:
+    document: Json = {"id": run.run_id}
+    document |= {"says": run.says} if run.says else {}
+    document |= {"cluster": dict(run.cluster)} if run.cluster else {}
+    steps = [step_document(step) for step in run.steps]
+    return document | ({"steps": steps} if steps else {})
+
+
+def step_document(step: StoryStep) -> Json:
+    """What `read_step` reads: the verb first, and what it prints last."""
+    given: Json = _plain(step)
+    verb, expected = verb_of(step), given.pop("expected", None)
+    document = {verb: given.pop(verb), **given}
+    return document | ({} if expected is None else {"expected": expected})
 
 
 def action_document(action: StoryAction) -> dict[str, Any]:
@@ -261,5 +341,9 @@ def _as_list(value: object) -> object:
 
 def to_yaml(story: Story, comment: str = "") -> str:
     """The story as a file that can be committed."""
-    head = "".join(f"# {line}\n" for line in comment.splitlines())
-    return head + yaml.safe_dump(as_document(story), sort_keys=False, width=100, allow_unicode=True)
+    head = "".join(f"# {line}".rstrip() + "\n" for line in comment.splitlines())
+    document = as_document(story)
+    steps = document.pop("steps", [])
+    text = yaml.safe_dump(document, sort_keys=False, width=100, allow_unicode=True)
+    items = "".join(indent(f"{step_text(step)}\n", "  ") for step in steps)
+    return head + text + (f"steps:\n{items}" if items else "")

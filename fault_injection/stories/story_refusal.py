@@ -4,7 +4,7 @@ msgspec finds the first thing that is wrong; the schema of its place says what m
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any
 
@@ -13,6 +13,7 @@ import msgspec
 from fencepost.fault_injection.faults.parameters import Json
 from fencepost.fault_injection.faults.targets import FaultError
 from fencepost.fault_injection.stories.story_document import FIELDS, components
+from fencepost.fault_injection.stories.story_step import VERBS
 
 _PLACE = re.compile(r"(?P<says>.*?)(?: - at `(?P<inside>key` in `)?\$(?P<path>[^`]*)`)?", re.DOTALL)
 _STEP = re.compile(r"\.(\w+)|\[(\d+)\]")
@@ -24,27 +25,35 @@ _NOUNS = {
     "object": ("an object with named fields", "objects"),
 }
 
-Path = tuple[str | int, ...]
+Place = tuple[str | int, ...]
 
 
 class StoryError(FaultError):
-    """A story file that is not valid; one sentence."""
+    """A story that is not valid, or cannot be played; one sentence."""
+
+    def __init__(self, reason: str, path: Place = ()) -> None:
+        """`path` leads through the document to the step that is wrong."""
+        super().__init__(reason)
+        self.path = path
 
 
-def refusal(document: object, error: msgspec.ValidationError) -> StoryError:
-    """What msgspec says of a document, as one sentence."""
+def refusal(
+    document: object, error: msgspec.ValidationError, root: str = "StoryDocument"
+) -> StoryError:
+    """What msgspec says of a document, as one sentence; `root` is the class that was read."""
     found = _PLACE.fullmatch(str(error))
     assert found is not None
     path = tuple(name or int(index) for name, index in _STEP.findall(found["path"] or ""))
     if field := _FIELD.fullmatch(found["says"]):
         wrong = _missing if field[1] == "missing required" else _unknown
-        return StoryError(f"{_place(document, path)}: {wrong(path, field[2])}")
+        return StoryError(f"{_place(document, path)}: {wrong(_nodes_at(path, root), field[2])}")
     if isinstance(error.__cause__, FaultError):
         return StoryError(f"{_place(document, path)}: {found['says']}")
     if not path:
         says = f"expected an object with named fields, found {document!r}"
         return StoryError(f"{_place(document, path)}: {says}")
-    return StoryError(f"{_place(document, _owner(path))}: {_wrong_value(document, path)}")
+    says = _wrong_value(document, path, _nodes_at(path, root))
+    return StoryError(f"{_place(document, _owner(path))}: {says}")
 
 
 def require_text(document: object) -> None:
@@ -53,7 +62,7 @@ def require_text(document: object) -> None:
         raise StoryError(f"{_place(document, path)}{says}")
 
 
-def _no_texts(value: object, path: Path) -> Iterator[tuple[Path, str]]:
+def _no_texts(value: object, path: Place) -> Iterator[tuple[Place, str]]:
     if isinstance(value, Mapping):
         for key, inner in value.items():
             if not isinstance(key, str):
@@ -76,8 +85,10 @@ def instead(wrong: str, known: Iterable[str], else_say: str) -> str:
     return f"did you mean {' or '.join(near)}?" if near else else_say
 
 
-def _place(document: object, path: Path) -> str:
+def _place(document: object, path: Place) -> str:
     """`actions[0] (first): when: at_ms`; what is not of an action is of the schedule."""
+    if (verb := _verb(document)) is not None:
+        return ": ".join([verb, *map(str, path)])
     if path[:1] != ("actions",) or len(path) < 2:
         return ": ".join(["the schedule", *map(str, path)])
     action = _value_at(document, path[:2])
@@ -86,12 +97,18 @@ def _place(document: object, path: Path) -> str:
     return ": ".join([f"actions[{path[1]}]{named}", *map(str, path[2:])])
 
 
-def _missing(_: Path, name: str) -> str:
+def _verb(document: object) -> str | None:
+    """The verb of a step; None for another document."""
+    found = document if isinstance(document, Mapping) else {}
+    return next((verb for verb in VERBS if verb in found), None)
+
+
+def _missing(_: Sequence[Json], name: str) -> str:
     return f"the field {name} is missing; add it"
 
 
-def _unknown(path: Path, name: str) -> str:
-    known = next(node["properties"] for node in _nodes_at(path) if "properties" in node)
+def _unknown(nodes: Sequence[Json], name: str) -> str:
+    known = next(node["properties"] for node in nodes if "properties" in node)
     if "topic" in known:
         where = instead(name, FIELDS, "spec/trace.schema.json lists them")
         return f"{name!r} is no field of a trace line; {where}"
@@ -100,13 +117,13 @@ def _unknown(path: Path, name: str) -> str:
     return f"there is no field {name!r}; choose among {', '.join(sorted(known))}"
 
 
-def _owner(path: Path) -> Path:
+def _owner(path: Place) -> Place:
     """The object that has the field, or the list, in which the value is."""
     return path[:-2] if isinstance(path[-1], int) else path[:-1]
 
 
-def _wrong_value(document: object, path: Path) -> str:
-    value, rule = _value_at(document, path), next(iter(_nodes_at(path)))
+def _wrong_value(document: object, path: Place, nodes: Sequence[Json]) -> str:
+    value, rule = _value_at(document, path), nodes[0]
     if isinstance(path[-1], int):
         name, is_item = str(path[-2]), True
     else:
@@ -136,9 +153,9 @@ def _noun(rule: Json, form: int) -> str:
     return f"{'lists' if form else 'a list'} of {items}"
 
 
-def _nodes_at(path: Path) -> list[Json]:
+def _nodes_at(path: Place, root: str) -> list[Json]:
     """The schemas of what may stand at a place, the plain value first."""
-    nodes = list(_alternatives({"$ref": "#/$defs/StoryDocument"}))
+    nodes = list(_alternatives({"$ref": f"#/$defs/{root}"}))
     for step in path:
         below = (
             node["items"] if isinstance(step, int) else node["properties"][step]
@@ -159,7 +176,7 @@ def _alternatives(node: Json) -> Iterator[Json]:
         yield node
 
 
-def _value_at(document: Any, path: Path) -> Any:  # noqa: ANN401
+def _value_at(document: Any, path: Place) -> Any:  # noqa: ANN401
     for step in path:
         document = document[step]
     return document

@@ -14,6 +14,7 @@ from fencepost.fault_injection.faults.fault_kind import FaultKind
 from fencepost.fault_injection.faults.parameters import Json
 from fencepost.fault_injection.stories.story_document import components
 from fencepost.fault_injection.stories.story_file import LASTS, VICTIM
+from fencepost.fault_injection.stories.story_step import BARE, VERBS
 from fencepost.fault_injection.stories.trigger_document import OF_EVENTS
 from fencepost.spec.znodes import TOPIC_NAME
 
@@ -45,17 +46,27 @@ def story_schema() -> Json:
     for name in found:
         if name.startswith("compared_") or name == "first_line":
             found[name]["minProperties"] = 1
+    for name in ("StoryDocument", "RunDocument"):
+        found[name]["properties"]["steps"]["items"] = {"$ref": "#/$defs/step"}
+    found["FaultStep"] |= _actions(found["FaultStep"])
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         **found.pop("StoryDocument"),
         "title": "Fencepost: a schedule of faults",
         "$defs": {
             **found,
+            "step": _step(),
             **{kind.kind: _kind(kind) for kind in KINDS.values()},
             "one_broker": _target("a broker id, or a role", ONE_BROKER),
             "receiver": _target("a broker id, a role, or any", f"({ONE_BROKER}|any)"),
         },
     }
+
+
+def _step() -> Json:
+    """A verb alone, or an object that begins with one."""
+    steps = [{"$ref": f"#/$defs/{step.__name__}"} for step in VERBS.values()]
+    return {"anyOf": [{"enum": sorted(BARE)}, *steps]}
 
 
 def _actions(action: Json) -> Json:

@@ -41,7 +41,7 @@ class Mutant:
 
     Set where random schedules seldom or never show the mutant: it is then hunted along that
     counterexample, `impl/sim/schedules/<mutant>.json`, or along a scenario of its own,
-    `impl/sim/schedules/<mutant>.txt`.
+    `impl/sim/schedules/<mutant>.yaml`.
     """
     change: Callable[[Rules], Rules]
     """The rules of a level -> the same with this one wrong, for one node and one start of it."""

@@ -16,8 +16,8 @@ from fencepost.impl.sim.engine.move_lists import moves_of_run, moves_of_variatio
 from fencepost.impl.sim.engine.run import IsEnough, described, run
 from fencepost.impl.sim.engine.shrink import Fails, shrink as shrink_run
 from fencepost.impl.sim.engine.story_run import Host, described_story
-from fencepost.impl.sim.script.play import play as play_script, scenario_text
-from fencepost.impl.sim.script.stage import Judge
+from fencepost.impl.sim.stories.play import play as play_steps, story_text
+from fencepost.impl.sim.stories.stage import Judge
 from fencepost.spec.pacing import MoveList
 from fencepost.spec.trace import TraceEvent
 from fencepost.spec.vocabulary import ProtocolLevel
@@ -98,30 +98,30 @@ def moves_of_number(
 def variations(
     texts: Mapping[str, str], number: int, *, mutant: str | None, skips_own: bool
 ) -> Iterator[tuple[str, Callable[[], MoveList], list[TraceEvent]]]:
-    """The variations of that number, from 1 on, of these scenarios (name -> text) at level 2.
+    """The variations of that number, from 1 on, of these stories (name -> text) at level 2.
 
     Of each: what it is, what makes a list of its moves or raises `ValueError`, and its trace. With
-    `skips_own` the scenarios that were written for the mutant are left out.
+    `skips_own` the stories that were written for the mutant are left out.
     """
     for place, one in enumerate(draw_variations(texts, number, VARIATIONS), start=1):
-        if skips_own and mutant in one.scenario.mutants:
+        if skips_own and mutant in one.story.mutants:
             continue
         name = f"variation-{number}-{place}" + (f"-{mutant}" if mutant else "")
         yield one.told, *moves_of_variation(one, _mutant(mutant), name)
 
 
-def play(text: str, name: str, judge: Judge) -> dict[str, object]:
-    """What a scenario prints; `judge` gives the lines of its verb `check`.
+def play(text: str, judge: Judge) -> dict[str, object]:
+    """What the steps of a story print; `judge` gives the lines of its step `check`.
 
-    Keys: `text` (the scenario with what it prints now), `blocks` (of each its `line`, and the lines
-    `expected` and `found`). Raises `ValueError` with one sentence that begins with file and line.
+    Keys: `text` (the story with what it prints now), `steps` (of each its `run`, and the lines
+    `expected` and `printed`), `traces` (one per run). Raises `ValueError` with one sentence.
     """
-    played = play_script(text, name, judge)
-    blocks = [
-        {"line": block.first, "expected": list(block.expected), "found": list(output)}
-        for block, output in zip(played.blocks, played.outputs, strict=True)
+    played = play_steps(text, judge)
+    steps = [
+        {"run": one.run_id, "expected": list(one.expected), "printed": list(one.printed)}
+        for one in played.steps
     ]
-    return {"text": played.text, "blocks": blocks}
+    return {"text": played.text, "steps": steps, "traces": [list(one) for one in played.traces]}
 
 
 def shrink(
@@ -133,15 +133,15 @@ def shrink(
     judge: Judge,
     comment: str,
 ) -> dict[str, object]:
-    """The smallest run of that seed for which `fails` is true, as the text of a scenario.
+    """The smallest run of that seed for which `fails` is true, as the text of a story.
 
     Keys: `text`, `faults`, `faults_before`, `runs`. Raises `ValueError` as `simulate` does.
     """
     options = swarm(seed, level=_level(level), mutant=_mutant(mutant))
     shrunk = shrink_run(options, fails)
-    text = scenario_text(shrunk.options, comment=comment)
+    text = story_text(shrunk.options, story_id=f"seed-{seed}", comment=comment)
     return {
-        "text": play_script(text, f"seed-{seed}", judge).text,
+        "text": play_steps(text, judge).text,
         "faults": len(shrunk.options.story.actions),
         "faults_before": len(options.story.actions),
         "runs": shrunk.runs,

@@ -1,37 +1,32 @@
-"""Every scenario prints what its file says, and every hazard has one, or a reason why not.
+"""Every story prints what its file says, and every hazard has one, or a reason why not.
 
 `--rewrite-scenarios` lets the files say what they print.
 """
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from fencepost.conformance.whitebox.scripts import play_file
-from fencepost.impl.sim.script.language import Command, parse
+from fencepost.conformance.whitebox.story_play import play_file
+from fencepost.fault_injection.stories.story import StoryRun
+from fencepost.fault_injection.stories.story_file import read_story
+from fencepost.fault_injection.stories.story_step import printed_in
 from fencepost.impl.sim.stepped.schedule import SCHEDULES
 from fencepost.spec.hazards import Hazard, HazardFinding, load_hazards
 from fencepost.spec.vocabulary import ProtocolLevel
 
 HERE = Path(__file__).resolve().parent
-OWN = sorted(SCHEDULES.glob("*.txt"))
+OWN = sorted(SCHEDULES.glob("*.yaml"))
 """They show a mutant that random runs do not, so the simulator carries them."""
-SCENARIOS = [*sorted(HERE.glob("*.txt")), *OWN]
+SCENARIOS = [*sorted(HERE.glob("*.yaml")), *OWN]
 HAZARDS = {hazard.id: hazard for hazard in load_hazards()}
 WRONG = ("violated: ", "unhealed: ")
 NEWEST = max(ProtocolLevel)
 
 
-def hazards_of(path: Path) -> tuple[str, ...]:
-    """The hazards that the first line of a scenario names, as in `# H39, H39b: ...`."""
-    named = re.match(r"# ([\w.-]+(?:, [\w.-]+)*): ", path.read_text())
-    names = tuple(named[1].split(", ")) if named else ()
-    return names if set(names) & set(HAZARDS) else ()
-
-
-SHOWN = {name: path for path in SCENARIOS for name in hazards_of(path)}
+STORIES = {path: read_story(path) for path in SCENARIOS}
+SHOWN = {name: path for path, story in STORIES.items() for name in story.hazards}
 
 
 def reasons() -> dict[str, str]:
@@ -41,26 +36,17 @@ def reasons() -> dict[str, str]:
     return {name: why.strip() for names, why in rows for name in names.strip().split(", ")}
 
 
-def runs_of(path: Path) -> Iterator[tuple[Command, list[str]]]:
-    """Each `cluster` of a scenario, and what is printed until the next."""
-    current: tuple[Command, list[str]] | None = None
-    for block in parse(path.read_text(), path.name):
-        for command in block.commands:
-            if command.verb == "cluster":
-                if current is not None:
-                    yield current
-                current = command, []
-        assert current is not None
-        current[1].extend(block.expected)
-    assert current is not None
-    yield current
-
-
-def follows(command: Command, hazard: Hazard) -> bool:
-    """True of a cluster that has the hazard."""
+def follows(run: StoryRun, hazard: Hazard) -> bool:
+    """True of a run that has the hazard."""
     if "mutants" in hazard.switch:
-        return command.options.get("mutant") == hazard.switch["mutants"]
-    return int(command.options.get("level", NEWEST)) < NEWEST
+        return run.cluster.get("mutant") == hazard.switch["mutants"]
+    return int(run.cluster.get("level", NEWEST)) < NEWEST
+
+
+def goes_wrong(run: StoryRun) -> bool:
+    """True of a run that prints what is violated, or does not heal."""
+    printed = (line for step in run.steps for line in printed_in(step, run.run_id))
+    return any(line.startswith(WRONG) for line in printed)
 
 
 @pytest.mark.parametrize("path", SCENARIOS, ids=lambda path: path.stem)
@@ -84,22 +70,23 @@ def test_every_hazard_has_a_scenario_or_a_reason() -> None:
 
 @pytest.mark.parametrize("name", sorted(SHOWN))
 def test_a_hazard_is_seen_where_it_is_and_not_where_it_is_repaired(name: str) -> None:
-    hazard, path = HAZARDS[name], SHOWN[name]
-    runs = [
-        (follows(command, hazard), any(line.startswith(WRONG) for line in printed))
-        for command, printed in runs_of(path)
-    ]
+    hazard, story = HAZARDS[name], STORIES[SHOWN[name]]
+    runs = [(follows(run, hazard), goes_wrong(run)) for run in story.played]
 
     assert (True, True) in runs or hazard.finding is HazardFinding.REFUTED
     assert (False, False) in runs
     assert (False, True) not in runs
 
 
-def test_the_file_of_a_hazard_begins_with_its_name() -> None:
+def test_a_file_has_the_name_of_its_story_and_of_its_first_hazard() -> None:
     strays = [
         path.name
-        for path in set(SCENARIOS) - set(OWN)
-        if (names := hazards_of(path))
-        and not path.name.startswith(re.sub(r"[.-]", "_", names[0].lower()) + "_")
+        for path, story in STORIES.items()
+        if path.stem != story.story_id
+        or (
+            story.hazards
+            and path not in OWN
+            and not path.stem.startswith(re.sub(r"[.-]", "_", story.hazards[0].lower()) + "_")
+        )
     ]
     assert strays == []

@@ -1,7 +1,7 @@
 """Every way to draw a simulated run: `draw(kind, seed)` gives what `engine/run.py` plays.
 
 The kind and the seed decide the run; the level and the mutant change nothing else of it. Variations
-are drawn from a number and the scenarios that they vary.
+are drawn from a number and the stories that they vary.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -9,7 +9,7 @@ from enum import StrEnum
 
 from fencepost.impl.mutants.mutant import MutantName
 from fencepost.impl.sim.draw.multi_round_draw import multi_round
-from fencepost.impl.sim.draw.story_mutations import Variation, deal, scenario_of
+from fencepost.impl.sim.draw.story_mutations import Variation, deal, story_of
 from fencepost.impl.sim.draw.swarm import swarm
 from fencepost.impl.sim.engine.run import RunDescription, RunPart, described
 from fencepost.spec.vocabulary import ProtocolLevel
@@ -32,8 +32,8 @@ def draw(
 
 
 def draw_variations(texts: Mapping[str, str], number: int, count: int) -> Iterator[Variation]:
-    """The `count` variations of that number, from 1 on, of these scenarios (name -> text)."""
-    found = [scenario_of(text, name) for name, text in sorted(texts.items())]
+    """The `count` variations of that number, from 1 on, of these stories (name -> text)."""
+    found = [story_of(text, name) for name, text in sorted(texts.items())]
     return deal([one for one in found if one is not None], number, count)
 
 

@@ -10,8 +10,8 @@ from fencepost.impl.sim.engine.move_recorder import MoveRecorder
 from fencepost.impl.sim.engine.options import RunOptions
 from fencepost.impl.sim.engine.run import IsEnough, RunDescription, RunPart, run
 from fencepost.impl.sim.engine.variation_run import described_variation
-from fencepost.impl.sim.script.play import play
-from fencepost.impl.sim.script.stage import unjudged
+from fencepost.impl.sim.stories.play import play
+from fencepost.impl.sim.stories.stage import unjudged
 from fencepost.spec.pacing import MoveList, Verb
 from fencepost.spec.trace import TraceEvent
 
@@ -19,17 +19,15 @@ NEVER_MS = 86_400_000
 
 
 def moves_of(path: Path, *, is_repaired: bool) -> MoveList:
-    """The moves of the first cluster of a scenario that has a mutant, or of the first without.
+    """The moves of the first run of a story that has a mutant, or of the first without.
 
-    Raises `ValueError` with one sentence when there is no such cluster, or when no processes can
-    make its moves.
+    Raises `ValueError` with one sentence when there is no such run, or when no processes can make
+    its moves.
     """
-    played = play(path.read_text(encoding="utf-8"), path.name, unjudged, is_noted=True)
+    played = play(path.read_text(encoding="utf-8"), unjudged, is_noted=True)
     found = [one for one in played.noted if is_repaired != bool(one[0].mutant)]
     if not found:
-        raise ValueError(
-            f"{path.name} has no cluster {'without' if is_repaired else 'with'} mutant"
-        )
+        raise ValueError(f"{path.name} has no run {'without' if is_repaired else 'with'} mutant")
     return _listed(path.stem, *found[0])
 
 

@@ -1,7 +1,7 @@
 """One simulated run from start to final read, whatever is played: `run(description, run_id)`.
 
-A description is drawn from a seed (`draw/`) or read from a plan (`plan_run.py`). A scenario drives
-the same `SimulatedRun` verb by verb (`script/stage.py`).
+A description is drawn from a seed (`draw/`) or read from a plan (`plan_run.py`). A story drives
+the same `SimulatedRun` step by step (`stories/stage.py`).
 """
 
 from collections.abc import Callable, Iterable, Sequence

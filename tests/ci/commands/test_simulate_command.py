@@ -61,14 +61,14 @@ def test_coverage_lists_what_was_not_reached(capsys: pytest.CaptureFixture[str])
     assert "actions that no seed reached: " in told
 
 
-def test_a_failing_seed_is_printed_as_a_small_scenario(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_failing_seed_is_printed_as_a_small_story(capsys: pytest.CaptureFixture[str]) -> None:
     command = ["simulate", "--seed", "1", "--mutant", "acknowledge_before_replication"]
 
     assert run([*command, "--shrink", "--json"]) == 1
 
     told = json.loads(capsys.readouterr().out)
-    assert "cluster seed=1 mutant=acknowledge_before_replication" in told["scenario"]
-    assert "violated: " in told["scenario"]
+    assert "mutant: acknowledge_before_replication" in told["story"]
+    assert "violated: " in told["story"]
 
 
 def test_steps_as_json_name_what_was_wanted(capsys: pytest.CaptureFixture[str]) -> None:
@@ -93,45 +93,53 @@ def test_steps_refuse_what_they_would_forget(
     assert f"leave out {option}\n" in capsys.readouterr().err
 
 
-STORY = "cluster brokers=1\ncreate-topic t replicas=1\nproduce t/0 a\ncheck\n----\n"
-TOLD = "produce t/0 a: ok offset=0\nok\n"
+STORY = """\
+schema: 1
+id: short
+cluster: {brokers: 1}
+steps:
+  - {create_topic: t, replicas: [1]}
+  - {produce: t/0, records: [a]}
+  - check
+"""
+TOLD = STORY.replace("[a]}", "[a], expected: ok offset=0}")
 
 
-def test_a_scenario_is_compared_and_rewritten(
+def test_a_story_is_compared_and_rewritten(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    path = tmp_path / "story.txt"
+    path = tmp_path / "story.yaml"
     path.write_text(STORY)
 
     assert run(["simulate", "--scenario", str(path)]) == 1
-    assert "+produce t/0 a: ok offset=0\n" in capsys.readouterr().out
+    assert "+  - {produce: t/0, records: [a], expected: ok offset=0}\n" in capsys.readouterr().out
     assert path.read_text() == STORY
     assert run(["simulate", "--scenario", str(path), "--rewrite"]) == 0
-    assert path.read_text() == STORY + TOLD
+    assert path.read_text() == TOLD
     assert run(["simulate", "--scenario", str(path), "--json"]) == 0
     assert '"difference": []' in capsys.readouterr().out
 
 
-def test_a_scenario_that_cannot_be_played_is_a_wrong_argument(
+def test_a_story_that_cannot_be_played_is_a_wrong_argument(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    path = tmp_path / "story.txt"
-    path.write_text("cluster\ndance\n----\n")
+    path = tmp_path / "story.yaml"
+    path.write_text(STORY.replace("check", "{dance: 1}"))
 
     assert run(["simulate", "--scenario", str(path)]) == 4
-    assert f"{path}:2: unknown verb dance" in capsys.readouterr().err
-    assert run(["simulate", "--scenario", str(tmp_path / "none.txt")]) == 4
-    assert "No such file or directory; name a scenario file" in capsys.readouterr().err
+    assert f"{path}: line 7: there is no verb 'dance'" in capsys.readouterr().err
+    assert run(["simulate", "--scenario", str(tmp_path / "none.yaml")]) == 4
+    assert "No such file or directory; name a story file" in capsys.readouterr().err
     path.write_bytes(b"\xff")
     assert run(["simulate", "--scenario", str(path)]) == 4
-    assert "is no text; name a scenario file" in capsys.readouterr().err
+    assert "is no text; name a story file" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
     ("arguments", "option"),
     [(["--scenario", "f", "--seed", "1"], "--seed"), (["--rewrite"], "--rewrite")],
 )
-def test_a_scenario_refuses_what_it_would_forget(
+def test_a_story_refuses_what_it_would_forget(
     arguments: list[str], option: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(["simulate", *arguments]) == 4

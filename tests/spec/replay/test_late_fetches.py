@@ -6,7 +6,7 @@ from pathlib import Path
 
 import msgspec
 
-from fencepost.impl.sim.script.play import play
+from fencepost.impl.sim.stories.play import play
 from fencepost.spec.replay.ordering import total_order
 from fencepost.spec.replay.projection import Fields, Projection, partitions_of_run, project
 from fencepost.spec.replay.recorded_run import (
@@ -25,53 +25,57 @@ UNSENT = 2
 """An offset of the leader's log at which the follower's never ended."""
 
 BEFORE_A_COMMAND = """
-cluster level={level} brokers=4 controller=4 replica_lag_time_ms=20000
-create-topic t replicas=1,2,3
-run 100ms
-drop method=Fetch from=3
-hold method=Fetch from=2 to=1 count=1
-produce t/0 x wait=no
-until log_end_offset(t/0,2)=1 held=1
-drop method=Fetch from=2
-produce t/0 y wait=no
-until log_end_offset(t/0,1)=2
-hold method=LeaderAndIsr to=1
-kill broker=3
-until replica_epoch(t/0,2)=1
-show log t/0
-deliver method=Fetch from=2 to=1
-run 20ms
-----
+schema: 1
+id: before_a_command
+cluster: {level: LEVEL, brokers: 4, first_controller: 4, replica_lag_ms: 20000}
+steps:
+  - {create_topic: t, replicas: [1, 2, 3]}
+  - {run_ms: 100}
+  - {drop_request: Fetch, sender: 3}
+  - {hold_request: Fetch, sender: 2, receiver: 1, count: 1}
+  - {produce: t/0, records: [x], wait: false}
+  - {until: {held: 1, 'log_end_offset(t/0,2)': 1}}
+  - {drop_request: Fetch, sender: 2}
+  - {produce: t/0, records: [y], wait: false}
+  - {until: {'log_end_offset(t/0,1)': 2}}
+  - {hold_request: LeaderAndIsr, receiver: 1}
+  - {kill: 3}
+  - {until: {'replica_epoch(t/0,2)': 1}}
+  - {show: log(t/0)}
+  - {deliver: Fetch, sender: 2, receiver: 1}
+  - {run_ms: 20}
 """
 """The leader is at epoch 0; its follower, which has x, obeys epoch 1. Then the leader gets a fetch
 from behind x, which the follower sent before."""
 
 BEHIND_A_LATER_ONE = """
-cluster brokers=4 controller=4 replica_lag_time_ms=20000
-create-topic t replicas=1,2,3
-run 100ms
-hold method=Fetch from=2 to=1 count=1
-until held=1
-run 5s
-hold-answer method=Fetch from=2 count=1
-hold method=Fetch from=3 count=1
-produce t/0 x wait=no
-produce t/0 y wait=no
-until held=3
-deliver method=Fetch from=3
-until high_watermark(t/0,1)=1
-deliver method=Fetch from=2 to=1
-run 20ms
-deliver method=Fetch from=2
-run 20ms
-----
+schema: 1
+id: behind_a_later_one
+cluster: {brokers: 4, first_controller: 4, replica_lag_ms: 20000}
+steps:
+  - {create_topic: t, replicas: [1, 2, 3]}
+  - {run_ms: 100}
+  - {hold_request: Fetch, sender: 2, receiver: 1, count: 1}
+  - {until: {held: 1}}
+  - {run_ms: 5000}
+  - {hold_response: Fetch, sender: 2, count: 1}
+  - {hold_request: Fetch, sender: 3, count: 1}
+  - {produce: t/0, records: [x], wait: false}
+  - {produce: t/0, records: [y], wait: false}
+  - {until: {held: 3}}
+  - {deliver: Fetch, sender: 3}
+  - {until: {'high_watermark(t/0,1)': 1}}
+  - {deliver: Fetch, sender: 2, receiver: 1}
+  - {run_ms: 20}
+  - {deliver: Fetch, sender: 2}
+  - {run_ms: 20}
 """
 """The follower gets y in an answer that is older than a high watermark of 1, and that one is older
 than its first fetch when that arrives at last."""
 
 
-def traced(script: str) -> list[TraceEvent]:
-    (trace,) = play(script, "late fetches", lambda _: ()).traces
+def traced(story: str, level: int = ProtocolLevel.LEADER_EPOCH) -> list[TraceEvent]:
+    (trace,) = play(story.replace("LEVEL", str(int(level))), lambda _: ()).traces
     return list(trace)
 
 
@@ -136,7 +140,7 @@ def accepted(*runs: Projection) -> list[str]:
 
 def test_a_fetch_from_before_a_command_may_be_served_before_the_log_is_cut() -> None:
     level = ProtocolLevel.DRAFT_V3
-    events = traced(BEFORE_A_COMMAND.format(level=int(level)))
+    events = traced(BEFORE_A_COMMAND, level)
     run, slow = projected(events, level), projected(with_slow_cut(events), level)
     runs = [
         run,
@@ -152,10 +156,10 @@ def test_a_fetch_from_before_a_command_may_be_served_before_the_log_is_cut() -> 
 
 def test_at_the_newest_level_epochs_tell_late_fetches_from_wrong_ones() -> None:
     level = ProtocolLevel.LEADER_EPOCH
-    late = projected(traced(BEFORE_A_COMMAND.format(level=int(level))), level)
+    late = projected(traced(BEFORE_A_COMMAND, level), level)
     behind = projected(traced(BEHIND_A_LATER_ONE), level)
-    scenario = Path(__file__).parents[2] / "scenarios" / "h41_fetch_without_epoch.txt"
-    mutant, repaired = play(scenario.read_text(), scenario.name, lambda _: ()).traces
+    story = Path(__file__).parents[2] / "scenarios" / "h41_fetch_without_epoch.yaml"
+    mutant, repaired = play(story.read_text(), lambda _: ()).traces
 
     runs = [late, behind, projected(list(repaired), level), projected(list(mutant), level)]
 

@@ -1,4 +1,4 @@
-"""Variations of scenarios: the same for everybody, harmless without a broken rule, telling with."""
+"""Variations of stories: the same for everybody, harmless without a broken rule, telling with."""
 
 from collections.abc import Iterator
 from random import Random
@@ -8,41 +8,40 @@ import pytest
 from fencepost.ci.bench.mutants_on_processes import scenarios
 from fencepost.conformance.runs.run_end import run_end
 from fencepost.conformance.whitebox.mutants_on_processes import is_violated
+from fencepost.fault_injection.stories.story_step import ProduceStep, verb_of
 from fencepost.impl.mutants.mutants import mutant_name
 from fencepost.impl.sim.adapter import VARIATIONS, variations
 from fencepost.impl.sim.draw.story_mutations import (
     BaseStory,
     Variation,
     deal,
-    scenario_of,
+    story_of,
     vary,
 )
 from fencepost.impl.sim.engine.move_lists import moves_of_variation
 from fencepost.spec.trace import TraceEvent, encode
 
-TEXT = """\
-cluster mutant=no_step_down brokers=3 controller=3
-create-topic t replicas=1,2
-----
-ok
-
-cluster brokers=3 controller=3 session_timeout_ms=2000
-create-topic t replicas=1,2
-produce t/0 a
-kill broker=1
-run 200ms
-settle
-read
-check
-----
-ok
+HEAD = "schema: 1\nid: short\n"
+TEXT = f"""\
+{HEAD}cluster: {{brokers: 3, first_controller: 3}}
+runs:
+  - {{id: broken, cluster: {{mutant: no_step_down}}}}
+  - {{id: repaired, cluster: {{session_timeout_ms: 2000}}}}
+steps:
+  - {{create_topic: t, replicas: [1, 2]}}
+  - {{produce: t/0, records: [a]}}
+  - {{kill: 1}}
+  - {{run_ms: 200}}
+  - heal_all
+  - read
+  - check
 """
 WORDS = ("without ", " twice", " before ", "times x", "clients beside", "proc.", "zk.", "rpc.")
 """What each kind of change says of itself."""
 
 
 def corpus() -> list[BaseStory]:
-    found = [scenario_of(text, name) for name, text in sorted(scenarios().items())]
+    found = [story_of(text, name) for name, text in sorted(scenarios().items())]
     return [one for one in found if one is not None]
 
 
@@ -50,26 +49,26 @@ def bad(events: list[TraceEvent]) -> bool:
     return is_violated(events) or bool(run_end(events).unhealed)
 
 
-def test_of_a_file_the_last_cluster_without_a_mutant_is_varied() -> None:
-    one = scenario_of(TEXT, "short.txt")
+def test_of_a_file_the_last_run_without_a_mutant_is_varied() -> None:
+    one = story_of(TEXT, "short")
 
     assert one is not None
     assert (one.name, set(one.mutants)) == ("short", {"no_step_down"})
-    assert [c.verb for c in one.commands][:3] == ["cluster", "create-topic", "produce"]
-    assert one.commands[0].options["session_timeout_ms"] == "2000"
+    assert [*map(verb_of, one.steps)][:2] == ["create_topic", "produce"]
+    assert (one.options.session_timeout_ms, one.first_controller) == (2000, 3)
 
 
 @pytest.mark.parametrize(
-    "text", [TEXT.partition("\n\n")[0] + "\n", "cluster brokers=3\n----\nok\n"]
+    "text", [TEXT.replace("\n  - {id: repaired, cluster: {session_timeout_ms: 2000}}", ""), HEAD]
 )
-def test_a_file_without_a_story_of_the_right_protocol_is_not(text: str) -> None:
-    assert scenario_of(text, "short.txt") is None
+def test_a_file_without_steps_of_the_right_protocol_is_not(text: str) -> None:
+    assert story_of(text, "short") is None
 
 
-def test_no_scenario_comes_again_before_all_came() -> None:
+def test_no_story_comes_again_before_all_came() -> None:
     known = corpus()
     dealt = [one for n in range(1, 60) for one in deal(known, n, 4)][: 2 * len(known)]
-    names = [one.scenario.name for one in dealt]
+    names = [one.story.name for one in dealt]
 
     assert len(known) > 90
     assert sorted(names[: len(known)]) == sorted(names[len(known) :])
@@ -77,13 +76,14 @@ def test_no_scenario_comes_again_before_all_came() -> None:
 
 
 def test_each_record_is_another_but_for_those_of_one_producer() -> None:
-    text = "cluster\nproduce t/0 a b\nproduce t/0 a\nproduce t/0 a producer=7\n----\nok\n"
-    one = scenario_of(text, "short.txt")
+    records = ("[a, b]", "[a]", "[a], producer_id: 7")
+    steps = "".join(f"  - {{produce: t/0, records: {given}}}\n" for given in records)
+    one = story_of(f"{HEAD}steps:\n{steps}", "short")
     assert one is not None
 
     plain = next(v for v in (vary(one, Random(n)) for n in range(99)) if not v.changes)
 
-    values = [c.words[1:] for c in plain.commands[1:]]
+    values = [step.records for step in plain.steps if isinstance(step, ProduceStep)]
     assert len({*values[0], *values[1]}) == 3
     assert values[2] == ("a",)
 
@@ -99,7 +99,7 @@ def test_the_number_alone_decides_and_every_kind_of_change_comes() -> None:
 
 
 def test_where_records_are_acknowledged_before_a_disk_has_them_nothing_else_changes() -> None:
-    known = [one for one in corpus() if "flush_ms" in one.commands[0].options]
+    known = [one for one in corpus() if one.options.flush_ms]
     dealt = [vary(one, Random(n)) for one in known for n in range(20)]
 
     assert known
@@ -131,11 +131,11 @@ def test_a_broken_rule_is_seen_in_what_was_written_for_another() -> None:
 
 def test_what_was_written_for_the_mutant_can_be_left_out() -> None:
     dealt = [*deal(corpus(), 1, VARIATIONS)]
-    mutant = next(mutant for one in dealt for mutant in sorted(one.scenario.mutants))
+    mutant = next(mutant for one in dealt for mutant in sorted(one.story.mutants))
 
     told = [what for what, _ in of_number(1, mutant)]
 
-    assert told == [one.told for one in dealt if mutant not in one.scenario.mutants]
+    assert told == [one.told for one in dealt if mutant not in one.story.mutants]
     assert len(told) < VARIATIONS
 
 

@@ -10,24 +10,25 @@ from fencepost.spec.pacing import Move, Verb
 
 MUTANT = "acknowledge_on_step_down"
 LATE = """\
-cluster mutant=no_step_down brokers=3 controller=3
-create-topic t replicas=1,2
-hold method=LeaderAndIsr from=3 to=1
-kill broker=2
-until isr(t/0)=1
-until held=1
-kill broker=3
-{then}
-deliver
-run 50ms
-----
-ok
+schema: 1
+id: late
+cluster: {mutant: no_step_down, brokers: 3, first_controller: 3}
+steps:
+  - {create_topic: t, replicas: [1, 2]}
+  - {hold_request: LeaderAndIsr, sender: 3, receiver: 1}
+  - {kill: 2}
+  - {until: {isr(t/0): [1]}}
+  - {until: {held: 1}}
+  - {kill: 3}
+THEN
+  - deliver
+  - {run_ms: 50}
 """
 
 
-def written(tmp_path: Path, then: str = "run 10ms") -> Path:
-    path = tmp_path / "late.txt"
-    path.write_text(LATE.format(then=then))
+def written(tmp_path: Path, then: str = "  - {run_ms: 10}") -> Path:
+    path = tmp_path / "late.yaml"
+    path.write_text(LATE.replace("THEN", then))
     return path
 
 
@@ -95,14 +96,14 @@ def test_a_request_of_a_dead_broker_left_before_it_died(tmp_path: Path) -> None:
 
 
 def test_a_request_that_comes_to_a_later_start_of_its_receiver_is_no_move(tmp_path: Path) -> None:
-    path = written(tmp_path, then="kill broker=1\nrestart broker=1\nrun 500ms")
+    path = written(tmp_path, then="  - {kill: 1}\n  - {restart: 1}\n  - {run_ms: 500}")
 
     with pytest.raises(ValueError, match=r"late: a dead broker's request comes to a later"):
         moves_of(path, is_repaired=False)
 
 
-def test_a_scenario_without_such_a_cluster_has_no_moves(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"late\.txt has no cluster without mutant"):
+def test_a_story_without_such_a_run_has_no_moves(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"late\.yaml has no run without mutant"):
         moves_of(written(tmp_path), is_repaired=True)
 
 

@@ -1,4 +1,4 @@
-"""A failing run is made small, stays failing, and is a scenario that can be kept."""
+"""A failing run is made small, stays failing, and is a story that can be kept."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -15,7 +15,7 @@ from fencepost.fault_injection.faults.zookeeper_faults import ExpireSession
 from fencepost.impl.sim.engine.options import CALM
 from fencepost.impl.sim.engine.run import described, run
 from fencepost.impl.sim.engine.shrink import shrink
-from fencepost.impl.sim.script.play import play, scenario_text
+from fencepost.impl.sim.stories.play import play, story_text
 from fencepost.impl.sim.world.network import Weather
 from fencepost.spec.trace import TraceEvent
 from fencepost.spec.vocabulary import Action
@@ -83,13 +83,13 @@ def test_no_more_runs_are_played_than_allowed() -> None:
     assert len(played) == 3
 
 
-def test_a_seed_becomes_a_scenario_that_shows_the_same() -> None:
+def test_a_seed_becomes_a_story_that_shows_the_same() -> None:
     subject = Subject(target=REFERENCE_TARGET, level=2, mutant="acknowledge_before_replication")
 
     shrunk = shrink_seed(subject, 1)
 
     assert shrunk.faults <= shrunk.faults_before
-    assert "mutant=acknowledge_before_replication" in shrunk.text
+    assert "mutant: acknowledge_before_replication" in shrunk.text
     assert any(f"violated: {name}" in shrunk.text for name in shrunk.violated)
     assert shrunk.text.startswith("# fencepost simulate --seed 1 --level 2 --mutant ")
 
@@ -99,13 +99,13 @@ def test_a_seed_that_violates_nothing_cannot_be_shrunk() -> None:
         shrink_seed(Subject(target=REFERENCE_TARGET, level=2), 3)
 
 
-def test_a_fault_of_a_list_of_brokers_can_be_said_in_a_scenario() -> None:
+def test_a_fault_of_a_list_of_brokers_can_be_said_in_a_story() -> None:
     options = replace(
         calm((100, PartitionBrokers(side=(1, 3), for_ms=200))), duration_ms=500, producers=1
     )
-    text = scenario_text(options)
+    text = story_text(options, story_id="s")
 
-    played = play(text, "s", lambda _: ["ok"])
+    played = play(text, lambda _: [])
 
-    assert "at 100ms fault net.partition side=1,3 for_ms=200" in text
+    assert "- {kind: net.partition, after_ms: 100, params: {side: [1, 3]}, for_ms: 200}" in text
     assert any(e.fault == "net.partition" and e.phase == "healed" for e in played.traces[-1])

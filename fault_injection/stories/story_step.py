@@ -1,0 +1,487 @@
+"""The steps of a story: each begins when the one before it is done.
+
+A step is an object, and its first field is the verb: `{produce: t/0, records: [a]}`. What it prints
+stands beside it as `expected`. msgspec reads the structs, and the JSON Schema is made of them.
+"""
+
+import re
+from collections.abc import Iterator
+from types import NoneType
+from typing import Annotated, Any, Literal, NamedTuple, get_args
+
+from msgspec import UNSET, Meta, Struct, UnsetType
+
+from fencepost.fault_injection.faults.catalogue import kind_of
+from fencepost.fault_injection.faults.parameters import milliseconds, number
+from fencepost.fault_injection.faults.targets import FaultError, Target
+from fencepost.spec.vocabulary import NO_PRODUCER, Action, BrokerId, ElectionKind
+from fencepost.spec.znodes import TOPIC_NAME, TopicPartition
+
+UNTIL_MS = 10_000
+"""How long `until` waits without a time of its own."""
+
+_KEY = rf"{TOPIC_NAME.pattern}/[0-9]+"
+Printed = Annotated[
+    str | dict[str, str], Meta(description="what it prints; by run where runs differ")
+]
+Partition = Annotated[
+    str, Meta(description="a partition, as in t/0: <topic>/<number>", pattern=f"^{_KEY}$")
+]
+TopicName = Annotated[str, Meta(description="a name of a topic", pattern=f"^{TOPIC_NAME.pattern}$")]
+Method = Literal[
+    "any", "LeaderAndIsr", "StopReplica", "Fetch", "OffsetForLeaderEpoch", "Produce", "ListOffsets"
+]
+METHODS = get_args(Method)[1:]
+BrokerIds = tuple[Annotated[int, number("a broker id", ge=1)], ...]
+Number = Annotated[int, number("", ge=0)]
+Positive = Annotated[int, number("", ge=1)]
+LastsMs = Annotated[int, milliseconds("how long; 0: until it is ended", ge=0)]
+OneBroker = Annotated[Target | UnsetType, Meta(description="the broker that is asked")]
+Asks = Annotated[bool, Meta(description="false: the next step does not wait for the answer")]
+Observed = int | str | bool | tuple[int | str, ...]
+
+
+class StoryStep(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """One step, and what it prints."""
+
+    expected: Printed = ""
+
+
+class OrderStep(StoryStep, frozen=True, kw_only=True):
+    """A step that can be put off."""
+
+    after_ms: Annotated[int, milliseconds("so much later; the next step begins at once", ge=0)] = 0
+
+
+# Topics and clients
+
+
+class CreateTopicStep(StoryStep, frozen=True, kw_only=True):
+    """Create a topic, and wait until its replicas know their roles."""
+
+    create_topic: TopicName
+    replicas: Annotated[BrokerIds, Meta(description="of each partition; none: any broker")] = ()
+    partitions: Positive | UnsetType = UNSET
+    broker: OneBroker = UNSET
+    wait: Asks = True
+
+
+class ProduceStep(OrderStep, frozen=True, kw_only=True):
+    """Append records in one request to the leader that ZooKeeper names, or to `broker`."""
+
+    produce: Partition
+    records: tuple[str, ...]
+    acks: Literal["all", 1, 0] = "all"
+    broker: OneBroker = UNSET
+    wait: Asks = True
+    producer_id: Annotated[int, number("of an idempotent producer", ge=NO_PRODUCER)] = NO_PRODUCER
+    producer_epoch: Number = 0
+    base_sequence: Number = 0
+
+
+class RetryStep(OrderStep, frozen=True, kw_only=True):
+    """Send the open produce of an idempotent producer again, as it was."""
+
+    retry: Partition
+    broker: OneBroker = UNSET
+    wait: Asks = True
+
+
+class ConsumeStep(OrderStep, frozen=True, kw_only=True):
+    """Fetch committed records."""
+
+    consume: Partition
+    offset: Number = 0
+    broker: OneBroker = UNSET
+    wait: Asks = True
+
+
+class WorkloadStep(OrderStep, frozen=True, kw_only=True):
+    """Start the producers and consumers of a random run."""
+
+    workload: None
+
+
+# Orders of an administrator, to any live broker; an answer that is no success is printed
+
+
+class AdminStep(OrderStep, frozen=True, kw_only=True):
+    """An order of an administrator."""
+
+    broker: OneBroker = UNSET
+    wait: Asks = True
+
+
+class DeleteTopicStep(AdminStep, frozen=True, kw_only=True):
+    """Delete a topic; `until: {topics: []}` waits until it is gone."""
+
+    delete_topic: TopicName
+
+
+class CreatePartitionsStep(AdminStep, frozen=True, kw_only=True):
+    """Add partitions to a topic, up to a number of them."""
+
+    create_partitions: TopicName
+    partition_count: Positive
+
+
+class RemovePartitionsStep(AdminStep, frozen=True, kw_only=True):
+    """Remove partitions of a topic."""
+
+    remove_partitions: TopicName
+    partitions: tuple[Number, ...]
+
+
+class ElectStep(AdminStep, frozen=True, kw_only=True):
+    """Elect the preferred replica; or with `election: unclean` any replica."""
+
+    elect: Partition
+    election: ElectionKind = ElectionKind.PREFERRED
+
+
+class ReassignStep(AdminStep, frozen=True, kw_only=True):
+    """Move a partition to other replicas."""
+
+    reassign: Partition
+    replicas: Annotated[BrokerIds, Meta(description="none: a move is cancelled")] = ()
+
+
+# Waiting
+
+
+class RunMsStep(StoryStep, frozen=True, kw_only=True):
+    """Let time pass."""
+
+    run_ms: Annotated[int, milliseconds("how long", ge=0)]
+
+
+class UntilStep(StoryStep, frozen=True, kw_only=True):
+    """Let time pass until all of it is so; else what is seen is printed."""
+
+    until: Annotated[
+        dict[str, Observed], Meta(description="as leader(t/0): 2, or another observation")
+    ]
+    within_ms: Annotated[int, milliseconds("at most", ge=0)] = UNTIL_MS
+
+    def __post_init__(self) -> None:
+        if not self.until:
+            raise FaultError("until is empty; give an observation, as in {leader(t/0): 2}")
+        for name in self.until:
+            Observation.parsed(name)
+
+
+class Observation(NamedTuple):
+    """What `until` looks at, as `role(t/0,2)`: its name, and of which partition and broker."""
+
+    name: str
+    partition: TopicPartition | None = None
+    broker_id: BrokerId | None = None
+
+    @classmethod
+    def parsed(cls, text: str) -> "Observation":
+        """Raise `FaultError` for what cannot be seen."""
+        name, _, rest = text.partition("(")
+        first, _, second = rest.removesuffix(")").partition(",")
+        key = partition_of(first) if re.fullmatch(_KEY, first) else None
+        number = second if key else first
+        found = cls(name, key, BrokerId(int(number)) if number.isdecimal() else None)
+        if text != str(found) or OBSERVATIONS.get(name) != found._form:
+            known = ", ".join(f"{name}{form}" for name, form in OBSERVATIONS.items())
+            raise FaultError(f"{text} cannot be seen; write one of {known}")
+        return found
+
+    def __str__(self) -> str:
+        given = ",".join(str(one) for one in self[1:] if one is not None)
+        return f"{self.name}({given})" if given else self.name
+
+    @property
+    def _form(self) -> str:
+        given = zip(("<topic>/<p>", "<broker>"), self[1:], strict=True)
+        form = ",".join(form for form, one in given if one is not None)
+        return f"({form})" if form else ""
+
+
+OF_PARTITION, OF_BROKER, OF_REPLICA = "(<topic>/<p>)", "(<broker>)", "(<topic>/<p>,<broker>)"
+OBSERVATIONS: dict[str, str] = {
+    **dict.fromkeys(("controller", "controller_epoch", "converged"), ""),
+    **dict.fromkeys(("held", "pending", "topics"), ""),
+    **dict.fromkeys(("leader", "epoch", "isr", "assigned", "version"), OF_PARTITION),
+    **dict.fromkeys(("life", "registered"), OF_BROKER),
+    **dict.fromkeys(("role", "replica_epoch", "replica_isr"), OF_REPLICA),
+    **dict.fromkeys(("high_watermark", "log_end_offset", "fenced"), OF_REPLICA),
+}
+"""What can be seen, and what it is asked of."""
+
+
+# Processes and ZooKeeper
+
+
+class StopStep(OrderStep, frozen=True, kw_only=True):
+    """A process stops: now, or just before it performs what `at` names."""
+
+    at: Annotated[
+        str,
+        Meta(
+            description="an action of the protocol, send(<method>), write(<part of a path>) or "
+            "read(<part of a path>); empty: at once"
+        ),
+    ] = ""
+    nth: Annotated[int, number("at which time of those", ge=1)] = 1
+
+    def __post_init__(self) -> None:
+        if self.at:
+            Point.parsed(self.at)
+
+
+class Point(NamedTuple):
+    """A point of the protocol at which a process can stop."""
+
+    effect: str
+    """`send`, `write`, `read`, or empty: an action is taken."""
+    about: str
+    """The method, a part of a znode's path, or the name of the action."""
+
+    @classmethod
+    def parsed(cls, text: str) -> "Point":
+        """Raise `FaultError` for what is no point."""
+        effect, bracket, rest = text.partition("(")
+        about = rest.removesuffix(")")
+        if not bracket and text in {*Action}:
+            return cls("", text)
+        if about and (effect in ("write", "read") or (effect == "send" and about in METHODS)):
+            return cls(effect, about)
+        raise FaultError(
+            f"at is {text!r}, which is no point; write an action, send(<method>), "
+            "write(<part of a path>) or read(<part of a path>)"
+        )
+
+
+class KillStep(StopStep, frozen=True, kw_only=True):
+    """A process dies."""
+
+    kill: Target
+
+
+class PauseStep(StopStep, frozen=True, kw_only=True):
+    """A process stands still."""
+
+    pause: Target
+
+
+class ResumeStep(OrderStep, frozen=True, kw_only=True):
+    """A process that stands still goes on."""
+
+    resume: Target
+
+
+class RestartStep(OrderStep, frozen=True, kw_only=True):
+    """A broker starts anew on its disk; it dies first if it lives."""
+
+    restart: Target
+
+
+class ExpireStep(OrderStep, frozen=True, kw_only=True):
+    """ZooKeeper ends the session of a broker."""
+
+    expire: Target
+
+
+class DisconnectStep(OrderStep, frozen=True, kw_only=True):
+    """A broker cannot reach ZooKeeper, for a time or until `connect`."""
+
+    disconnect: Target
+    for_ms: LastsMs = 0
+
+
+class ConnectStep(OrderStep, frozen=True, kw_only=True):
+    """A broker can reach ZooKeeper again."""
+
+    connect: Target
+
+
+class LoseReplyStep(OrderStep, frozen=True, kw_only=True):
+    """The next write of a broker is done, and its reply is lost with the connection."""
+
+    lose_reply: Target
+    path: Annotated[str, Meta(description="a part of the path that is written")] = "/"
+    for_ms: Annotated[int, milliseconds("how long it cannot reach ZooKeeper then", ge=0)] = 0
+
+
+class BreakConnectionsStep(OrderStep, frozen=True, kw_only=True):
+    """Connections to ZooKeeper break at random, as often as the cluster's settings say."""
+
+    break_connections: None
+
+
+class DeleteZnodeStep(OrderStep, frozen=True, kw_only=True):
+    """Delete a znode by hand, in a session that no broker has."""
+
+    delete_znode: str
+
+
+class CreateZnodeStep(OrderStep, frozen=True, kw_only=True):
+    """Create a znode by hand."""
+
+    create_znode: str
+    data: str = ""
+
+
+class SetZnodeStep(OrderStep, frozen=True, kw_only=True):
+    """Overwrite a znode by hand."""
+
+    set_znode: str
+    data: str
+
+
+# Messages
+
+
+class RequestsStep(OrderStep, frozen=True, kw_only=True):
+    """What is said of requests between brokers, and of those of clients."""
+
+    sender: Target | UnsetType = UNSET
+    receiver: Target | UnsetType = UNSET
+    topic: str = ""
+    count: Annotated[int, number("to how many requests it applies; 0: all", ge=0)] = 0
+
+
+class HoldRequestStep(RequestsStep, frozen=True, kw_only=True):
+    """Such requests wait until they are delivered."""
+
+    hold_request: Method
+
+
+class DropRequestStep(RequestsStep, frozen=True, kw_only=True):
+    """Such requests are lost."""
+
+    drop_request: Method
+
+
+class HoldResponseStep(RequestsStep, frozen=True, kw_only=True):
+    """The responses to such requests wait until they are delivered."""
+
+    hold_response: Method
+
+
+class DropResponseStep(RequestsStep, frozen=True, kw_only=True):
+    """The responses to such requests are lost."""
+
+    drop_response: Method
+
+
+class DuplicateRequestStep(RequestsStep, frozen=True, kw_only=True):
+    """Such requests arrive twice."""
+
+    duplicate_request: Method
+
+
+class DeliverStep(RequestsStep, frozen=True, kw_only=True):
+    """What is held arrives, in order."""
+
+    deliver: Method | None
+    keep: Annotated[bool, Meta(description="true: what comes later is held too")] = False
+
+
+class LiftStep(RequestsStep, frozen=True, kw_only=True):
+    """No such requests are held or lost any more; what is held is lost."""
+
+    lift: Method | None
+
+
+# Faults of the catalogue
+
+
+class FaultStep(OrderStep, frozen=True, kw_only=True):
+    """A fault of the catalogue begins, recorded as in any run."""
+
+    kind: str
+    id: Annotated[str, Meta(description="a name, by which it is healed")] = ""
+    target: Annotated[Any, Meta(description="the broker that it hurts")] = UNSET
+    params: dict[str, Any] = {}
+    for_ms: Annotated[Any, Meta(description="how long it lasts")] = UNSET
+
+    def __post_init__(self) -> None:
+        kind_of(self.kind)
+
+
+class HealStep(OrderStep, frozen=True, kw_only=True):
+    """The fault of that id ends."""
+
+    heal: str
+
+
+class HealAllStep(StoryStep, frozen=True, kw_only=True):
+    """End all faults, start all brokers, and wait; prints what does not come to hold."""
+
+    heal_all: None
+    without: Annotated[BrokerIds, Meta(description="brokers that stay dead")] = ()
+
+
+# Looking
+
+
+class ShowStep(StoryStep, frozen=True, kw_only=True):
+    """Print what ZooKeeper and the replicas hold, or the outcome of what was not waited for."""
+
+    show: Annotated[
+        str,
+        Meta(
+            description="state, results or log(<t>/<p>)",
+            pattern=rf"^(state|results|log\({_KEY}\))$",
+        ),
+    ]
+
+
+class ReadStep(StoryStep, frozen=True, kw_only=True):
+    """Read every partition from its start, once; prints it when that fails."""
+
+    read: None
+
+
+class CheckStep(StoryStep, frozen=True, kw_only=True):
+    """Print the invariants that the run violates."""
+
+    check: None
+
+
+class ReplayStep(StoryStep, frozen=True, kw_only=True):
+    """Play a counterexample of the specs, with its mutant if the run has one."""
+
+    replay: str
+
+
+def _leaves(base: type[StoryStep]) -> Iterator[type[StoryStep]]:
+    for one in base.__subclasses__():
+        yield from [*_leaves(one)] or [one]
+
+
+VERBS: dict[str, type[StoryStep]] = {
+    next(iter(one.__annotations__)): one for one in _leaves(StoryStep)
+}
+"""Verb -> the step that it begins: its first field. Of a fault that is `kind`."""
+
+
+BARE = frozenset(
+    verb
+    for verb, step in VERBS.items()
+    if NoneType in get_args(step.__annotations__[verb]) or step.__annotations__[verb] is None
+)
+"""The verbs that can stand alone, as a text in place of an object."""
+
+
+def verb_of(step: StoryStep) -> str:
+    """The verb of a step."""
+    return next(iter(type(step).__annotations__))
+
+
+def partition_of(text: str) -> TopicPartition:
+    """The partition that a step names, as `t/0`."""
+    topic, _, number = text.rpartition("/")
+    return TopicPartition(topic, int(number))
+
+
+def printed_in(step: StoryStep, run_id: str) -> tuple[str, ...]:
+    """The lines that a step is to print in a run."""
+    expected = step.expected
+    text = expected.get(run_id, "") if isinstance(expected, dict) else expected
+    return tuple(text.splitlines())

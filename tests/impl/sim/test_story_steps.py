@@ -1,0 +1,317 @@
+"""The steps of stories on simulated clusters, and the writer of failing runs."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from msgspec import structs
+
+from fencepost.conformance.checks.registry import judge
+from fencepost.fault_injection.stories.story_refusal import StoryError
+from fencepost.fault_injection.stories.story_step import VERBS
+from fencepost.impl.mutants.mutants import mutant_name
+from fencepost.impl.sim.draw.swarm import swarm
+from fencepost.impl.sim.engine.run import described, run
+from fencepost.impl.sim.stories.perform import PERFORM
+from fencepost.impl.sim.stories.play import play, story_text
+from fencepost.impl.sim.stories.settings import read_options, write_options
+from fencepost.spec.trace import Kind, TraceEvent
+from fencepost.spec.vocabulary import ProtocolLevel
+
+README = Path(__file__).resolve().parents[2] / "scenarios" / "README.md"
+ROW = re.compile(r"^\| `\{?(\w+)", re.MULTILINE)
+"""Of the table of steps: the verb."""
+HEAD = "schema: 1\nid: short\n"
+SHORT = f"""# A story.
+{HEAD}cluster: {{brokers: 1}}   # alone
+steps:
+  - {{create_topic: t, replicas: [1]}}
+  # Comments stay.
+  - {{produce: t/0, records: [a], expected: something else}}   # here too
+
+  - show: log(t/0)
+    expected: |
+      something
+      else
+  - run_ms: 5  # in block style
+"""
+
+
+def story(steps: str, cluster: str = "first_controller: 3") -> str:
+    """A story with a step per line."""
+    items = "".join(f"  - {line}\n" for line in steps.strip().splitlines())
+    return f"{HEAD}cluster: {{{cluster}}}\nsteps:\n{items}"
+
+
+def output_of(steps: str, cluster: str = "first_controller: 3") -> list[str]:
+    """What the steps print."""
+    return [line for one in play(story(steps, cluster), judge).steps for line in one.printed]
+
+
+def without_harness(events: Sequence[TraceEvent]) -> list[TraceEvent]:
+    """What happened, without what the harness tells of the run."""
+    told = (event for event in events if event.kind not in (Kind.RUN, Kind.FAULT))
+    return [structs.replace(event, run_id="") for event in told]
+
+
+# Files
+
+
+def test_outputs_are_rewritten_and_all_else_stays() -> None:
+    played = play(SHORT, judge)
+
+    assert played.text == SHORT.replace("something else", "ok offset=0").replace(
+        "- show: log(t/0)\n    expected: |\n      something\n      else",
+        "- {show: log(t/0), expected: 'broker 1: a@0 |'}",
+    )
+    assert play(played.text, judge).text == played.text
+
+
+def test_where_runs_differ_the_output_is_said_by_run() -> None:
+    text = f"""{HEAD}runs:
+  - {{id: one, cluster: {{brokers: 1}}}}
+  - {{id: two, cluster: {{brokers: 2}}}}
+steps:
+  - {{until: {{life(1): alive}}, expected: old}}
+  - {{until: {{registered(1): true}}}}
+  - {{create_topic: t, replicas: [1]}}
+  - {{produce: t/0, records: [a], broker: 1}}
+  - {{until: {{life(1): dead}}, within_ms: 0, expected: {{two: old}}}}
+  - show: state
+"""
+
+    played = play(text, judge)
+
+    assert "  - {until: {life(1): alive}}\n" in played.text
+    assert "records: [a], broker: 1, expected: ok offset=0}\n" in played.text
+    assert "expected: 'not within 0 ms: life(1)=dead; it is alive'}" in played.text
+    assert "  - show: state\n    expected:\n      one: |\n        controller=1 " in played.text
+    assert play(played.text, judge).text == played.text
+
+
+@pytest.mark.parametrize(
+    ("steps", "sentence"),
+    [
+        ("{dance: 1}", "line 5: there is no verb 'dance'; begin with one of produce"),
+        ("{kil: 1}", "line 5: there is no verb 'kil'; did you mean kill"),
+        ("kill", "line 5: kill does not stand alone; write it as in {kill: ...}"),
+        ("7", r"the schedule: steps holds 7; give a list of"),
+        (
+            "{kill: 1, brokr: 2}",
+            "line 5: kill: there is no field 'brokr'; choose among after_ms, at",
+        ),
+        ("{produce: t/0}", "line 5: produce: the field records is missing; add it"),
+        ("{run_ms: soon}", "line 5: run_ms: run_ms is 'soon'; give a whole number"),
+        ("{run_ms: -1}", "line 5: run_ms: run_ms is -1; give 0 or more"),
+        ("{run_ms: 1, after_ms: 5}", "line 5: run_ms: there is no field 'after_ms'"),
+        ("{kill: x}", "line 5: kill: kill: target 'x' is none"),
+        ("{kill: 1, at: noon}", "line 5: kill: at is 'noon', which is no point"),
+        ("{kill: 1, at: send(Sing)}", r"line 5: kill: at is 'send\(Sing\)', which is no point"),
+        (
+            "{produce: t, records: [a]}",
+            "line 5: produce: produce is 't'; give a partition, as in t/0",
+        ),
+        (
+            "{produce: t/0, records: [a], acks: 2}",
+            "line 5: produce: acks is 2; choose one of 0, 1, all",
+        ),
+        (
+            "{create_topic: '!', replicas: [1]}",
+            "line 5: create_topic: create_topic is '!'; give a name",
+        ),
+        (
+            "{create_topic: t, replicas: [a]}",
+            "line 5: create_topic: replicas holds 'a'; give a list",
+        ),
+        ("{until: {}}", "line 5: until: until is empty; give an observation"),
+        ("{until: {mood(1): good}}", r"line 5: until: mood\(1\) cannot be seen; write one of"),
+        (
+            "{hold_request: Sing}",
+            "line 5: hold_request: hold_request is 'Sing'; choose one of Fetch",
+        ),
+        ("{show: off}", "line 5: show: show is 'off'; give state, results or log"),
+        ("{kind: proc.dance}", "line 5: kind: unknown fault 'proc.dance'"),
+        ("{kind: proc.pause}", "line 5: proc.pause needs the field 'target'"),
+        ("{read: , expected: {x: y}}", "line 5: expected names the run 'x', which is none"),
+        ("{kill: 9}", "line 5: no broker is 9 now"),
+        ("{kill: leader(t/0)}", r"line 5: no broker is leader\(t/0\) now"),
+        ("{kill: 1}\n{kill: 1}", "line 6: broker 1 is dead"),
+        ("{produce: t/0, records: [a]}", "line 5: t/0 has no leader; name a broker"),
+        ("{until: {life(7): dead}}", r"line 5: life\(7\): there is no broker 7"),
+        ("read\nread", "line 6: all was read already"),
+        ("{retry: t/0, broker: 1}", "line 5: no produce to t/0 is open"),
+        ("{heal: cut}", "line 5: no fault 'cut' is active"),
+        ("{delete_znode: /nothing}", "line 5: there is no znode /nothing"),
+        ("workload", "line 5: there is no partition to work on; create_topic comes first"),
+    ],
+)
+def test_what_cannot_be_played_gets_one_sentence_with_its_line(steps: str, sentence: str) -> None:
+    with pytest.raises(StoryError, match=sentence):
+        play(story(steps), judge)
+
+
+@pytest.mark.parametrize(
+    ("cluster", "sentence"),
+    [
+        ("level: 9", "the schedule: cluster: level is 9; give 2 or less"),
+        ("mutant: x", "cluster: there is no mutant 'x'"),
+        ("colour: red", "the schedule: cluster: there is no field 'colour'"),
+        ("simulator: {colour: red}", "cluster: Object contains unknown field `colour`"),
+        ("simulator: {think_ms: 5}", "cluster: Expected `array`, got `int` - at `.*think_ms"),
+        ("first_controller: 7", "first_controller is 7; choose one of 1 to 3"),
+    ],
+)
+def test_a_cluster_that_cannot_be_is_refused(cluster: str, sentence: str) -> None:
+    with pytest.raises(StoryError, match=sentence):
+        play(story("{run_ms: 1}", cluster), judge)
+
+
+def test_a_story_without_steps_is_told() -> None:
+    with pytest.raises(StoryError, match="it has no steps"):
+        play(HEAD, judge)
+
+
+def test_every_verb_is_performed_and_named_in_the_readme() -> None:
+    assert {*ROW.findall(README.read_text())} == {*VERBS}
+    assert set(PERFORM) == set(VERBS.values())
+
+
+# The steps
+
+
+def test_what_is_put_off_happens_in_its_time() -> None:
+    steps = """{{kill: 1, after_ms: 300}}
+{{run_ms: {}}}
+{{until: {{life(1): dead}}, within_ms: 0}}"""
+
+    assert output_of(steps.format(299), "") == ["not within 0 ms: life(1)=dead; it is alive"]
+    assert output_of(steps.format(300), "") == []
+
+
+def test_actions_wait_beside_the_steps() -> None:
+    text = story("{create_topic: t, replicas: [1, 2]}\n{until: {role(1): x}}").replace(
+        "{role(1): x}", "{life(1): dead}"
+    )
+    actions = """actions:
+  - {id: kill, kind: proc.kill, target: 1, when: {after: {event: BecomeLeader}}}
+"""
+
+    assert [one.printed for one in play(text + actions, judge).steps] == [(), ()]
+
+
+def test_a_fault_is_healed_by_its_id() -> None:
+    steps = """{id: pause, kind: proc.pause, target: 1, for_ms: 60000}
+{until: {life(1): paused}}
+{heal: pause}
+{until: {life(1): alive}, within_ms: 1000}"""
+
+    assert output_of(steps) == []
+
+
+def test_a_process_stops_at_a_named_point_and_goes_on_there() -> None:
+    create = "{create_topic: t, replicas: [1, 2, 3], wait: false}\n"
+    written = "{until: {leader(t/0): 1, 'role(t/0,1)': none}}"
+
+    assert output_of(f"{create}{{kill: 3, at: PublishDecision}}\n{written}") == []
+    paused = f"{create}{{pause: 3, at: PublishDecision}}\n{{until: {{life(3): paused}}}}\n{written}"
+    assert output_of(f"{paused}\n{{resume: 3}}\n{{until: {{'role(t/0,1)': leader}}}}") == []
+
+
+def test_the_second_time_is_counted() -> None:
+    steps = """{{kill: 1, at: send(Fetch), nth: {}}}
+{{create_topic: t, replicas: [3, 1]}}
+{{until: {{life(1): dead}}, within_ms: {}}}"""
+
+    assert output_of(steps.format(2, 2000)) == []
+    assert output_of(steps.format(9, 100)) == ["not within 100 ms: life(1)=dead; it is alive"]
+
+
+def test_messages_wait_and_are_delivered() -> None:
+    steps = """{create_topic: t, replicas: [1, 2]}
+{hold_request: Fetch, sender: 2}
+{produce: t/0, records: [a], wait: false}
+{run_ms: 200}
+{show: results}
+deliver
+{until: {pending: 0}}
+{show: results}"""
+
+    assert output_of(steps) == ["produce t/0 a: pending", "produce t/0 a: ok offset=0"]
+
+
+def test_what_is_lifted_is_lost() -> None:
+    steps = """{create_topic: t, replicas: [1, 2]}
+{hold_request: Produce}
+{produce: t/0, records: [a]}
+lift
+{produce: t/0, records: [b]}"""
+
+    assert output_of(steps) == ["no answer", "ok offset=0"]
+
+
+def test_answers_wait_too() -> None:
+    steps = """{create_topic: t, replicas: [1, 2]}
+{hold_response: Produce}
+{produce: t/0, records: [a], wait: false}
+{until: {'high_watermark(t/0,1)': 1, pending: 1, held: 1}}
+{deliver: any, keep: true}
+{until: {pending: 0, held: 0}}"""
+
+    assert output_of(steps) == []
+
+
+def test_a_broker_that_is_cut_from_zookeeper_loses_its_session() -> None:
+    steps = """{until: {registered(1): true}}
+{disconnect: 1}
+{until: {registered(1): false}}
+{run_ms: 5000}
+{until: {registered(1): false}, within_ms: 0}
+{connect: 1}
+{until: {registered(1): true}}"""
+
+    assert output_of(steps) == []
+
+
+def test_what_was_killed_lives_in_the_end_whatever_fault_it_had_besides() -> None:
+    steps = """{create_topic: t, replicas: [1, 2]}
+{kind: zk.watch_delay, target: 1, for_ms: 60000, params: {delay_ms: 10}}
+{run_ms: 100}
+{kill: 1}
+heal_all"""
+
+    assert output_of(steps) == []
+
+
+def test_what_was_paused_twice_goes_on_in_the_end() -> None:
+    steps = "{create_topic: t, replicas: [1, 2]}\n{pause: 1}\n{pause: 1}\nheal_all"
+
+    assert output_of(steps, "brokers: 2") == []
+
+
+def test_a_znode_is_deleted_by_hand() -> None:
+    assert output_of("{delete_znode: /controller}\n{until: {controller_epoch: 2}}") == []
+
+
+# The writer of failing runs
+
+
+@pytest.mark.parametrize("seed", [3, 36, 99])
+def test_a_run_that_is_written_down_plays_again_event_for_event(seed: int) -> None:
+    options = swarm(seed, level=ProtocolLevel.LEADER_EPOCH, mutant=mutant_name("no_step_down"))
+    text = story_text(options, story_id="s", comment=f"Seed {seed}.\n\nAs it was.")
+
+    played = play(text, judge)
+
+    assert text.startswith(f"# Seed {seed}.\n#\n# As it was.\nschema: 1\nid: s\nseed: {seed}\n")
+    assert without_harness(played.traces[0]) == without_harness(run(described(options), "r"))
+
+
+def test_every_option_is_written_and_read_again() -> None:
+    for seed in range(30):
+        options = swarm(seed, level=ProtocolLevel.DRAFT_V3)
+
+        again = read_options(options.seed, write_options(options))
+
+        assert replace(again, story=options.story) == options
