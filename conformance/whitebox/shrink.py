@@ -32,7 +32,7 @@ class ShrunkSeed:
     violated: tuple[str, ...]
     """What the seed violated, and the small run violates at least one of."""
     text: str
-    """The scenario."""
+    """The story."""
     faults: int
     faults_before: int
     runs: int

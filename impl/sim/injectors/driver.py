@@ -154,6 +154,15 @@ class SimulatedFaultDriver:
         found = (running.broker_id for running in self._engine.armed)
         return frozenset(BrokerId(broker_id) for broker_id in found if broker_id is not None)
 
+    def heal(self, fault_id: str) -> bool:
+        """Begin to heal the fault of that id; false when none is under way."""
+        armed = (one for one in self._engine.armed if one.action.action_id == fault_id)
+        running = next(armed, None)
+        if running is not None:
+            self._engine.heal(running)
+            self._wake()
+        return running is not None
+
     def heal_all(self, keep: Collection[str] = ()) -> None:
         """Begin to heal all faults but those of `keep`, the last one first."""
         self._engine.heal_all(keep)

@@ -100,9 +100,8 @@ def begin_fault(stage: Stage, step: FaultStep) -> Lines:
 
 def heal(stage: Stage, step: HealStep) -> Lines:
     """End the fault of that id."""
-    if step.heal not in stage.injector.active:
+    if not stage.injector.heal(step.heal):
         raise StoryError(f"no fault {step.heal!r} is active")
-    stage.injector.heal(step.heal)
     return []
 
 

@@ -29,7 +29,6 @@ from fencepost.fault_injection.stories.story_step import (
 from fencepost.fault_injection.stories.story_text import placed, rewritten
 from fencepost.impl.sim.engine.move_recorder import MoveRecorder
 from fencepost.impl.sim.engine.options import TOPIC, RunOptions
-from fencepost.impl.sim.engine.story_run import StoryFollower
 from fencepost.impl.sim.stories.perform import elect_controller, perform
 from fencepost.impl.sim.stories.settings import read_options, write_options
 from fencepost.impl.sim.stories.stage import Judge, Stage
@@ -102,7 +101,7 @@ def _begin(stage: Stage, story: Story, run: StoryRun) -> None:
     if first := run.cluster.get("first_controller"):
         elect_controller(stage, first)
     if story.actions:
-        StoryFollower(story=story, cluster=stage.cluster, injector=stage.injector).start()
+        stage.injector.follow(story)
 
 
 def _differences(steps: Sequence[PlayedStep]) -> dict[Place, Mapping[str, str] | str]:
