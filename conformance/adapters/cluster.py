@@ -14,7 +14,7 @@ from time import monotonic
 from fencepost.conformance.adapters.errors import ClusterError
 from fencepost.conformance.adapters.implementation import PublishedState, Site, StartedBroker
 from fencepost.conformance.adapters.settings import ClusterSettings
-from fencepost.conformance.adapters.znode_dialect import ZooKeeperState
+from fencepost.conformance.adapters.znode_dialect import ZnodeDialect, ZooKeeperState
 from fencepost.conformance.adapters.zookeepers import ZooKeeperInUse
 from fencepost.conformance.clients.administrator import AdminClient
 from fencepost.conformance.clients.foreign_writes import rewrite_state
@@ -107,6 +107,11 @@ class ClusterUnderTest:
     def znodes(self) -> ZooKeeperClient:
         """Its state in ZooKeeper, in a session of the harness; raises `InjectionError`."""
         return self._zookeeper_state.client
+
+    @property
+    def paths(self) -> ZnodeDialect:
+        """Where that is in ZooKeeper; raises `InjectionError`."""
+        return self._zookeeper_state.dialect
 
     @property
     def _zookeeper_state(self) -> ZooKeeperState:
@@ -214,7 +219,7 @@ class ClusterUnderTest:
 
     def expire_session(self, session_id: int, password: bytes, broker_id: int) -> None:
         """The broker's session has ended at ZooKeeper, and its registration with it."""
-        path = self._zookeeper_state.dialect.broker_path(broker_id)
+        path = self.paths.broker_path(broker_id)
         expire_session(self.zookeeper.address, session_id, password, watch_path=path)
 
     def end_session(self, session_id: int) -> None:
@@ -231,7 +236,7 @@ class ClusterUnderTest:
 
         Each write is in the trace. Raises `InjectionError` when others are always faster.
         """
-        path = self._zookeeper_state.dialect.state_path(partition)
+        path = self.paths.state_path(partition)
         return rewrite_state(self.znodes, self.recorder, partition, path)
 
     def live_brokers(self) -> list[int]:

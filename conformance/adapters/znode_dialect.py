@@ -37,6 +37,7 @@ class ZnodeDialect:
     controller: str
     parse_controller: Parse[int]
     """The broker id of the controller."""
+    controller_epoch: str
     topics: str
     """The parent of topics, each named by its topic."""
     topic_path: Callable[[str], str]
@@ -68,6 +69,7 @@ SPEC_DIALECT = ZnodeDialect(
     parse_address=_address,
     controller=znodes.CONTROLLER,
     parse_controller=lambda path, data: int(znodes.parse_controller(path, data).brokerid),
+    controller_epoch=znodes.CONTROLLER_EPOCH,
     topics=znodes.TOPICS,
     topic_path=znodes.topic_path,
     parse_topic=_assignment,

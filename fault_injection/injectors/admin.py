@@ -1,8 +1,11 @@
-"""What administrators ask for: seen in ZooKeeper when it begins, and over when it is reached."""
+"""What administrators ask for: seen in ZooKeeper when it begins, and over when it is reached.
 
-from collections.abc import Mapping
-from contextlib import suppress
+One class for each kind does it on real processes and in the simulator, over the port `AdminPort`.
+"""
+
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Generic, Protocol, TypeVar
 
 from fencepost.fault_injection.faults.admin_faults import (
     AddPartitions,
@@ -10,214 +13,252 @@ from fencepost.fault_injection.faults.admin_faults import (
     ReassignPartition,
     RecreateTopic,
 )
-from fencepost.fault_injection.injectors.injection import ResolvedFault, Znodes
-from fencepost.fault_injection.injectors.injector import InjectionError
-from fencepost.fault_injection.zookeeper.client import NoZnodeError, ZnodeContent
-from fencepost.spec import znodes
-from fencepost.spec.znodes import LeaderAndIsr, MalformedZnodeError, TopicPartition
+from fencepost.fault_injection.faults.fault import Fault
+from fencepost.fault_injection.injectors.injection import FaultTarget, TargetAdministrator, read
+from fencepost.fault_injection.injectors.injector import Evidence_co, InjectionError
+from fencepost.spec.znodes import LeaderAndIsr, TopicPartition
 
-Assignment = Mapping[int, tuple[int, ...]]
+Evidence = TypeVar("Evidence")
+AnyFault = TypeVar("AnyFault", bound=Fault)
+
+Assignment = Mapping[int, Sequence[int]]
 """Partition -> its replicas, the preferred leader first."""
 
 
+class AdminPort(Protocol[Evidence_co]):
+    """An administrator of one cluster, and what the cluster publishes."""
+
+    @property
+    def administrator(self) -> TargetAdministrator:
+        """Where requests are sent; to ask again for what is asked already changes nothing."""
+
+    def stop_asking(self) -> None:
+        """A request that is not granted yet is not repeated."""
+
+    def assignment(self, topic: str) -> Assignment:
+        """The published replicas of each partition; empty when there is no such topic."""
+
+    def state_of(self, partition: TopicPartition) -> LeaderAndIsr | None:
+        """The published leader and ISR."""
+
+    def topic_zxid(self, topic: str) -> int | None:
+        """Of the creation of the topic; None when there is no such topic."""
+
+    def tell(self, says: str, /, **fields: object) -> Evidence_co:
+        """Evidence: a sentence on processes, the fields of a trace line in the simulator."""
+
+    def nothing_to_act_on(self, why: str, /) -> InjectionError:
+        """What is raised when the request makes no sense now."""
+
+
 @dataclass(slots=True)
-class ReassignmentInjector:
-    """`admin.reassign`: asked of a broker, as any administrator does."""
+class ChangeInjector(Generic[AnyFault, Evidence]):
+    """A change that the controller carries out, and that ends by itself."""
 
-    resolved: ResolvedFault[ReassignPartition]
-    _before: Assignment = field(init=False, default_factory=dict)
-
-    def inject(self) -> None:
-        """The move was granted."""
-        key = self._key()
-        self._before = assignment(self.resolved.target.znodes, key.topic)
-        self.resolved.target.administrator.reassign(key, self.resolved.fault.replicas)
-
-    def evidence(self) -> str | None:
-        """Other replicas are assigned than before."""
-        before, now = self._before.get(self._key().partition), self._now()
-        return None if before is None or now in (None, before) else f"{before} became {now}"
+    fault: AnyFault
+    port: AdminPort[Evidence]
 
     def heal(self) -> None:
-        """Nothing: the move ends by itself."""
+        """Ask for it no more; what is granted is carried out."""
+        self.port.stop_asking()
 
-    def healed(self) -> str | None:
-        """The partition is where it was to go, and in sync there."""
-        wanted = self.resolved.fault.replicas
-        if self._now() != wanted or not in_sync(self.resolved.target.znodes, self._key(), wanted):
+    def is_in_sync(self, key: TopicPartition, replicas: Sequence[int]) -> bool:
+        """True when these replicas, no more and no less, are the ISR, and one of them leads."""
+        state = self.port.state_of(key)
+        return state is not None and state.leader in state.isr and state.isr == frozenset(replicas)
+
+    def led_by_all(self, topic: str, wanted: Assignment) -> Evidence | None:
+        """What shows that all these partitions are led with all replicas in sync."""
+        keys = {TopicPartition(topic, number): replicas for number, replicas in wanted.items()}
+        if not keys or not all(self.is_in_sync(key, replicas) for key, replicas in keys.items()):
             return None
-        return f"{wanted} are in sync"
-
-    def _key(self) -> TopicPartition:
-        return TopicPartition(self.resolved.fault.topic, self.resolved.fault.partition)
-
-    def _now(self) -> tuple[int, ...] | None:
-        key = self._key()
-        return assignment(self.resolved.target.znodes, key.topic).get(key.partition)
+        says = f"{len(keys)} partitions of {topic} are led, with all replicas in sync"
+        return self.port.tell(says, in_sync=len(keys))
 
 
 @dataclass(slots=True)
-class PartitionAdditionInjector:
-    """`admin.add_partitions`: the topic is to have more of them."""
+class ReassignmentInjector(ChangeInjector[ReassignPartition, Evidence]):
+    """`admin.reassign`."""
 
-    resolved: ResolvedFault[AddPartitions]
+    _before: Sequence[int] | None = field(init=False, default=None)
+
+    def inject(self) -> None:
+        """Ask for other replicas."""
+        before, wanted = self._now(), tuple(self.fault.replicas)
+        if before is None or before == wanted:
+            raise self.port.nothing_to_act_on(
+                f"{self._key} has replicas {before}, and is to have {wanted}"
+            )
+        self._before = before
+        self.port.administrator.reassign(self._key, wanted)
+
+    def evidence(self) -> Evidence | None:
+        """Other replicas are assigned than before."""
+        before, now = self._before, self._now()
+        if before is None or now in (None, before):
+            return None
+        return self.port.tell(f"{before} became {now}", before=before, after=now)
+
+    def healed(self) -> Evidence | None:
+        """The partition is where it was to go, and in sync there."""
+        wanted = tuple(self.fault.replicas)
+        if self._now() != wanted or not self.is_in_sync(self._key, wanted):
+            return None
+        return self.port.tell(f"{wanted} are in sync", in_sync=wanted)
+
+    @property
+    def _key(self) -> TopicPartition:
+        return TopicPartition(self.fault.topic, self.fault.partition)
+
+    def _now(self) -> Sequence[int] | None:
+        return self.port.assignment(self.fault.topic).get(self.fault.partition)
+
+
+@dataclass(slots=True)
+class PartitionAdditionInjector(ChangeInjector[AddPartitions, Evidence]):
+    """`admin.add_partitions`; none is taken back, for clients may have written to it."""
+
     _before: int = field(init=False, default=0)
 
     def inject(self) -> None:
-        """The addition was granted."""
-        fault, target = self.resolved.fault, self.resolved.target
-        self._before = len(assignment(target.znodes, fault.topic))
-        if not self._before:
-            raise InjectionError(f"there is no topic {fault.topic} to add partitions to")
-        target.administrator.set_partition_count(fault.topic, self._before + fault.count)
+        """Ask for more partitions."""
+        topic, before = self.fault.topic, len(self._now())
+        if not before:
+            raise self.port.nothing_to_act_on(f"there is no topic {topic} to add partitions to")
+        self._before = before
+        self.port.administrator.set_partition_count(topic, before + self.fault.count)
 
-    def evidence(self) -> str | None:
+    def evidence(self) -> Evidence | None:
         """All the new partitions are published."""
         now = len(self._now())
-        if not self._before or now < self._before + self.resolved.fault.count:
+        if not self._before or now < self._before + self.fault.count:
             return None
-        return f"{self._before} partitions became {now}"
+        return self.port.tell(f"{self._before} partitions became {now}", partitions=now)
 
-    def heal(self) -> None:
-        """Nothing: partitions are not taken back, for clients may have written to them."""
-
-    def healed(self) -> str | None:
+    def healed(self) -> Evidence | None:
         """All partitions are led and in sync."""
-        return led_by_all(self.resolved.target.znodes, self.resolved.fault.topic, self._now())
+        return self.led_by_all(self.fault.topic, self._now())
 
     def _now(self) -> Assignment:
-        return assignment(self.resolved.target.znodes, self.resolved.fault.topic)
+        return self.port.assignment(self.fault.topic)
 
 
 @dataclass(slots=True)
-class TopicRecreationInjector:
+class TopicRecreationInjector(ChangeInjector[RecreateTopic, Evidence]):
     """`admin.delete_recreate_topic`: it goes, and comes again with the same assignment."""
 
-    resolved: ResolvedFault[RecreateTopic]
-    _before: ZnodeContent | None = field(init=False, default=None)
+    _before: int | None = field(init=False, default=None)
     _assignment: Assignment = field(init=False, default_factory=dict)
 
     def inject(self) -> None:
-        """The deletion was granted."""
-        target, topic = self.resolved.target, self.resolved.fault.topic
-        self._before = read(target.znodes, znodes.topic_path(topic))
-        self._assignment = assignment(target.znodes, topic)
-        if self._before is None or not self._assignment:
-            raise InjectionError(f"there is no topic {topic} to delete")
-        target.administrator.delete_topic(topic)
+        """Ask for the deletion of the topic."""
+        before, self._assignment = self._now(), self.port.assignment(self.fault.topic)
+        if before is None or not self._assignment:
+            raise self.port.nothing_to_act_on(f"there is no topic {self.fault.topic} to delete")
+        self._before = before
+        self.port.administrator.delete_topic(self.fault.topic)
 
-    def evidence(self) -> str | None:
+    def evidence(self) -> Evidence | None:
         """It is not published any more."""
-        if self._before is None or self._is_there():
+        if self._before is None or self._now() == self._before:
             return None
-        return f"the topic of zxid {self._before.czxid} is gone"
+        says = f"the topic of zxid {self._before} is gone"
+        return self.port.tell(says, czxid=self._before)
 
     def heal(self) -> None:
-        """It is there again; raises `InjectionError` until it can be."""
-        topic = self.resolved.fault.topic
-        if self._before is None or self._is_another():
+        """Ask for its creation, once it is gone."""
+        if self._before is None:
             return
-        if self._is_there():
-            raise InjectionError(f"topic {topic} is not gone yet")
-        self.resolved.target.administrator.create_topic(topic, list(self._assignment.values()))
+        if self._now() is not None:
+            self.port.stop_asking()
+            return
+        replicas = [self._assignment[number] for number in sorted(self._assignment)]
+        self.port.administrator.create_topic(self.fault.topic, replicas)
 
-    def healed(self) -> str | None:
-        """Another topic of that name is led and in sync."""
-        topic = self.resolved.fault.topic
-        return led_by_all(self.resolved.target.znodes, topic, self._assignment)
+    def healed(self) -> Evidence | None:
+        """Another topic of that name is led and in sync; until then it may be deleted again."""
+        self.heal()
+        if self._now() in (None, self._before):
+            return None
+        return self.led_by_all(self.fault.topic, self._assignment)
 
-    def _znode(self) -> ZnodeContent | None:
-        return read(self.resolved.target.znodes, znodes.topic_path(self.resolved.fault.topic))
-
-    def _is_there(self) -> bool:
-        now = self._znode()
-        return now is not None and self._before is not None and now.czxid == self._before.czxid
-
-    def _is_another(self) -> bool:
-        now = self._znode()
-        return now is not None and self._before is not None and now.czxid != self._before.czxid
+    def _now(self) -> int | None:
+        return self.port.topic_zxid(self.fault.topic)
 
 
 @dataclass(slots=True)
-class PreferredElectionInjector:
-    """`admin.preferred_leader`: asked of a broker, as any administrator does."""
+class PreferredElectionInjector(ChangeInjector[ElectPreferred, Evidence]):
+    """`admin.preferred_leader`."""
 
-    resolved: ResolvedFault[ElectPreferred]
     _before: int | None = field(init=False, default=None)
+    _preferred: int | None = field(init=False, default=None)
 
     def inject(self) -> None:
-        """The election was granted."""
-        key, target = self._key(), self.resolved.target
-        state, preferred = state_of(target.znodes, key), self._preferred()
-        if state is None or preferred is None:
-            raise InjectionError(f"there is no partition {key} to elect a leader of")
-        if state.leader == preferred:
-            raise InjectionError(f"broker {preferred} leads {key} already")
-        self._before = state.leader
-        target.administrator.elect_preferred(key)
+        """Ask for the election of the first assigned replica."""
+        state = self.port.state_of(self._key)
+        replicas = self.port.assignment(self.fault.topic).get(self.fault.partition)
+        if state is None or not replicas:
+            raise self.port.nothing_to_act_on(
+                f"there is no partition {self._key} to elect a leader of"
+            )
+        if state.leader == replicas[0]:
+            raise self.port.nothing_to_act_on(f"broker {replicas[0]} leads {self._key} already")
+        self._before, self._preferred = state.leader, replicas[0]
+        self.port.administrator.elect_preferred(self._key)
 
-    def evidence(self) -> str | None:
+    def evidence(self) -> Evidence | None:
         """The preferred replica leads."""
-        state, preferred = state_of(self.resolved.target.znodes, self._key()), self._preferred()
-        if self._before is None or state is None or state.leader != preferred:
+        state, before = self.port.state_of(self._key), self._before
+        if before is None or state is None or state.leader != self._preferred:
             return None
-        return f"broker {state.leader} leads instead of {self._before}"
+        says = f"broker {state.leader} leads instead of {before}"
+        return self.port.tell(says, before=before, leader=state.leader)
 
-    def heal(self) -> None:
-        """Nothing: that is how it was to be."""
-
-    def healed(self) -> str | None:
+    def healed(self) -> Evidence | None:
         """The partition has a leader that is in its ISR."""
-        state = state_of(self.resolved.target.znodes, self._key())
+        state = self.port.state_of(self._key)
         if state is None or state.leader not in state.isr:
             return None
-        return f"broker {state.leader} leads in epoch {state.leader_epoch}"
+        leader, epoch = state.leader, state.leader_epoch
+        says = f"broker {leader} leads in epoch {epoch}"
+        return self.port.tell(says, leader=leader, leader_epoch=epoch)
 
+    @property
     def _key(self) -> TopicPartition:
-        return TopicPartition(self.resolved.fault.topic, self.resolved.fault.partition)
-
-    def _preferred(self) -> int | None:
-        key = self._key()
-        replicas = assignment(self.resolved.target.znodes, key.topic).get(key.partition)
-        return replicas[0] if replicas else None
+        return TopicPartition(self.fault.topic, self.fault.partition)
 
 
-def assignment(source: Znodes, topic: str) -> dict[int, tuple[int, ...]]:
-    """The published replicas of each partition; empty when there is no such topic."""
-    path = znodes.topic_path(topic)
-    znode = read(source, path)
-    with suppress(MalformedZnodeError):
-        found = znodes.parse_topic(path, znode.data) if znode else {}
-        return {partition: tuple(map(int, replicas)) for partition, replicas in found.items()}
-    return {}
+@dataclass(frozen=True, slots=True)
+class ProcessAdmin:
+    """`AdminPort` on processes."""
 
+    target: FaultTarget
 
-def state_of(source: Znodes, key: TopicPartition) -> LeaderAndIsr | None:
-    """The published leader and ISR."""
-    path = znodes.leader_and_isr_path(key)
-    znode = read(source, path)
-    with suppress(MalformedZnodeError):
-        return znodes.parse_leader_and_isr(path, znode.data) if znode else None
-    return None
+    @property
+    def administrator(self) -> TargetAdministrator:
+        """Asks once: a refusal is raised."""
+        return self.target.administrator
 
+    def stop_asking(self) -> None:
+        """Nothing is repeated."""
 
-def in_sync(source: Znodes, key: TopicPartition, replicas: tuple[int, ...]) -> bool:
-    """True when these replicas, no more and no less, are the ISR, and one of them leads."""
-    state = state_of(source, key)
-    return state is not None and state.leader in state.isr and state.isr == frozenset(replicas)
+    def assignment(self, topic: str) -> Assignment:
+        """As ZooKeeper shows it."""
+        return self.target.assignment(topic)
 
+    def state_of(self, partition: TopicPartition) -> LeaderAndIsr | None:
+        """As ZooKeeper shows it."""
+        return self.target.state_of(partition)
 
-def led_by_all(source: Znodes, topic: str, replicas: Assignment) -> str | None:
-    """What shows that all these partitions are led with all replicas in sync; None: not yet."""
-    keys = {TopicPartition(topic, number): wanted for number, wanted in replicas.items()}
-    if not keys or not all(in_sync(source, key, wanted) for key, wanted in keys.items()):
-        return None
-    return f"{len(keys)} partitions of {topic} are led, with all replicas in sync"
+    def topic_zxid(self, topic: str) -> int | None:
+        """Of the znode of the topic."""
+        znode = read(self.target.znodes, self.target.paths.topic_path(topic))
+        return znode.czxid if znode else None
 
+    def tell(self, says: str, /, **_: object) -> str:
+        """The sentence."""
+        return says
 
-def read(source: Znodes, path: str) -> ZnodeContent | None:
-    """The znode there, or None."""
-    try:
-        return source.read(path)
-    except NoZnodeError:
-        return None
+    def nothing_to_act_on(self, why: str, /) -> InjectionError:
+        """It says why."""
+        return InjectionError(why)

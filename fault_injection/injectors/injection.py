@@ -12,9 +12,9 @@ from fencepost.fault_injection.faults.fault import Fault
 from fencepost.fault_injection.faults.targets import ClusterView
 from fencepost.fault_injection.injectors.injector import InjectionError
 from fencepost.fault_injection.network.wiring import Wiring
-from fencepost.fault_injection.zookeeper.client import ZnodeContent
+from fencepost.fault_injection.zookeeper.client import NoZnodeError, ZnodeContent
 from fencepost.fault_injection.zookeeper.status import MemberState, ServerStatus
-from fencepost.spec.znodes import TopicPartition
+from fencepost.spec.znodes import LeaderAndIsr, TopicPartition
 
 AnyFault_co = TypeVar("AnyFault_co", bound=Fault, covariant=True)
 
@@ -126,6 +126,34 @@ class Znodes(Protocol):
         """Delete the znode there."""
 
 
+class ZnodePaths(Protocol):
+    """Where the implementation under test keeps its state in ZooKeeper."""
+
+    @property
+    def controller(self) -> str:
+        """The ephemeral znode of the controller."""
+
+    @property
+    def controller_epoch(self) -> str:
+        """Counts the controllers; there is none at level 0."""
+
+    @property
+    def topic_path(self) -> Callable[[str], str]:
+        """Of the assignment of a topic."""
+
+    @property
+    def state_path(self) -> Callable[[TopicPartition], str]:
+        """Of the leader and ISR of a partition."""
+
+
+def read(source: Znodes, path: str) -> ZnodeContent | None:
+    """The znode there, or None."""
+    try:
+        return source.read(path)
+    except NoZnodeError:
+        return None
+
+
 class TargetAdministrator(Protocol):
     """Asks brokers for changes; a method returns when the change is granted, not when it is done.
 
@@ -179,6 +207,16 @@ class FaultTarget(Protocol):
     @property
     def znodes(self) -> Znodes:
         """Its state in ZooKeeper."""
+
+    @property
+    def paths(self) -> ZnodePaths:
+        """Where in ZooKeeper."""
+
+    def assignment(self, topic: str) -> Mapping[int, tuple[int, ...]]:
+        """The published replicas of each partition; empty for an unknown topic."""
+
+    def state_of(self, partition: TopicPartition) -> LeaderAndIsr | None:
+        """The published leader and ISR of a partition."""
 
     def is_in_sync(self) -> bool:
         """All brokers live, and every partition is led with all its replicas in sync."""

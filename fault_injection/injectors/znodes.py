@@ -4,11 +4,9 @@ from dataclasses import dataclass, field
 
 from fencepost.fault_injection.faults.admin_faults import KickController
 from fencepost.fault_injection.faults.zookeeper_faults import RaceVersion
-from fencepost.fault_injection.injectors.admin import read, state_of
-from fencepost.fault_injection.injectors.injection import ResolvedFault
+from fencepost.fault_injection.injectors.injection import ResolvedFault, read
 from fencepost.fault_injection.injectors.injector import InjectionError
 from fencepost.fault_injection.zookeeper.client import ZnodeContent
-from fencepost.spec import znodes
 from fencepost.spec.znodes import TopicPartition
 
 
@@ -44,16 +42,14 @@ class VersionRaceInjector:
         now = self._read()
         if now is None:
             return "the partition is no more"
-        state = state_of(self.resolved.target.znodes, self._key())
+        state = self.resolved.target.state_of(self._key())
         if state is None or state.leader not in state.isr:
             return None
         return f"broker {state.leader} leads at version {now.znode_version}"
 
     def _read(self) -> ZnodeContent | None:
-        return read(self.resolved.target.znodes, self._path())
-
-    def _path(self) -> str:
-        return znodes.leader_and_isr_path(self._key())
+        target = self.resolved.target
+        return read(target.znodes, target.paths.state_path(self._key()))
 
     def _key(self) -> TopicPartition:
         return TopicPartition(self.resolved.fault.topic, self.resolved.fault.partition)
@@ -73,7 +69,8 @@ class ControllerKickInjector:
         self._epoch, kicked = self._epoch_now(), self._controller()
         if kicked is None:
             raise InjectionError("there is no controller to depose")
-        self.resolved.target.znodes.delete(znodes.CONTROLLER)
+        target = self.resolved.target
+        target.znodes.delete(target.paths.controller)
         self._kicked = kicked
 
     def evidence(self) -> str | None:
@@ -81,7 +78,8 @@ class ControllerKickInjector:
         epoch, now = self._epoch_now(), self._controller()
         if self._kicked is None or now is None or now.czxid == self._kicked.czxid:
             return None
-        deleted = f"{znodes.CONTROLLER} of session {self._kicked.ephemeral_owner:#x} was deleted"
+        path = self.resolved.target.paths.controller
+        deleted = f"{path} of session {self._kicked.ephemeral_owner:#x} was deleted"
         if self._epoch is None:
             return f"{deleted}; session {now.ephemeral_owner:#x} has it now"
         if epoch is None or epoch <= self._epoch:
@@ -89,7 +87,7 @@ class ControllerKickInjector:
         return f"{deleted}; epoch {self._epoch} became {epoch}"
 
     def heal(self) -> None:
-        """Nothing: a broker takes the office by itself."""
+        """Nothing: a broker becomes controller by itself."""
 
     def healed(self) -> str | None:
         """There is a controller."""
@@ -97,8 +95,9 @@ class ControllerKickInjector:
         return f"session {now.ephemeral_owner:#x} has the controller" if now else None
 
     def _controller(self) -> ZnodeContent | None:
-        return read(self.resolved.target.znodes, znodes.CONTROLLER)
+        return read(self.resolved.target.znodes, self.resolved.target.paths.controller)
 
     def _epoch_now(self) -> int | None:
-        znode = read(self.resolved.target.znodes, znodes.CONTROLLER_EPOCH)
+        target = self.resolved.target
+        znode = read(target.znodes, target.paths.controller_epoch)
         return int(znode.data) if znode and znode.data.isdigit() else None

@@ -4,10 +4,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Never
 
+from fencepost.conformance.adapters.znode_dialect import SPEC_DIALECT, ZooKeeperState
 from fencepost.fault_injection.faults.targets import ClusterView
 from fencepost.fault_injection.injectors.injection import Registration
 from fencepost.fault_injection.injectors.injector import InjectionError
-from fencepost.spec.znodes import TopicPartition
+from fencepost.spec.znodes import LeaderAndIsr, TopicPartition
 
 
 def registered(session_id: int, zxid: int, address: str = "") -> Registration:
@@ -66,6 +67,14 @@ class FakeTarget:
     znodes: Any = None
     administrator: Any = None
     folder: Path = Path()
+
+    paths = SPEC_DIALECT
+
+    def assignment(self, topic: str) -> dict[int, tuple[int, ...]]:
+        return ZooKeeperState(self.znodes, SPEC_DIALECT).assignment(topic)
+
+    def state_of(self, partition: TopicPartition) -> LeaderAndIsr | None:
+        return ZooKeeperState(self.znodes, SPEC_DIALECT).state_of(partition)
 
     def data_folder(self, broker_id: int) -> Path:
         assert broker_id in self.registrations

@@ -41,7 +41,7 @@ class SimulatedRun:
         cluster.tell_run("RunStarted", begins)
         self.clients: list[SimulatedClient] = []
         """At work until they are stopped; faults may add to them."""
-        self.injector = SimulatedFaultDriver(cluster, cluster.harness, self.clients)
+        self.injector = SimulatedFaultDriver(cluster, self.clients)
 
     def pass_time(self, for_ms: int, is_done: Callable[[], bool] | None = None) -> bool:
         """Let virtual time pass, at most until `is_done`; returns whether it is done."""

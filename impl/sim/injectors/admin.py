@@ -4,14 +4,10 @@ A request goes to one broker after the other until one grants it, or until the f
 controller carries it out.
 """
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 
-from fencepost.fault_injection.faults.admin_faults import (
-    AddPartitions,
-    ElectPreferred,
-    ReassignPartition,
-    RecreateTopic,
-)
+from fencepost.fault_injection.injectors.admin import Assignment
+from fencepost.fault_injection.injectors.injector import InjectionError
 from fencepost.impl.core.types.failed_log_messages import PartitionId
 from fencepost.impl.core.types.messages import (
     AlterPartitionReassignmentsRequest,
@@ -31,22 +27,14 @@ from fencepost.impl.core.types.topic_messages import (
     DeleteTopicResponse,
     ReplicaList,
 )
-from fencepost.impl.sim.injectors.injector import (
-    AnyFault,
-    FaultedWorld,
-    SimulatedInjector,
-    nothing_to_act_on,
-)
+from fencepost.impl.sim.injectors.injector import FaultedWorld, nothing_to_act_on
 from fencepost.impl.sim.world.clients import SimulatedClient
-from fencepost.impl.sim.world.cluster import VirtualCluster
 from fencepost.impl.trace_lines import Line
 from fencepost.spec.vocabulary import BrokerId, ElectionKind, ErrorCode
-from fencepost.spec.znodes import TopicPartition, topic_path
+from fencepost.spec.znodes import LeaderAndIsr, TopicPartition, topic_path
 
 AGAIN_MS = 100
 """After a refusal, or without an answer."""
-
-Replicas = tuple[BrokerId, ...]
 
 
 class AdminRequest(SimulatedClient):
@@ -54,7 +42,7 @@ class AdminRequest(SimulatedClient):
 
     def __init__(self, world: FaultedWorld, request: Request) -> None:
         super().__init__(world.cluster, world.next_name())
-        self._request = request
+        self.request = request
         self.is_granted = False
         self._ask()
 
@@ -62,7 +50,7 @@ class AdminRequest(SimulatedClient):
         if self.is_stopped:
             return
         to = self.random.choice(sorted(self.cluster.disks))
-        self.ask(to, self._request, self._hear)
+        self.ask(to, self.request, self._hear)
 
     def _hear(self, response: Response | None) -> None:
         self.is_granted = _grants(response)
@@ -81,167 +69,77 @@ def _grants(response: Response | None) -> bool:
             return False
 
 
-class SimulatedChange(SimulatedInjector[AnyFault]):
-    """A change that the controller carries out, which ends by itself."""
+class SimulatedAdmin:
+    """`AdminPort` in virtual time, and its own administrator."""
 
-    asker: AdminRequest
+    def __init__(self, world: FaultedWorld) -> None:
+        self._world = world
+        self._asked: AdminRequest | None = None
 
-    def heal(self) -> None:
-        """Ask for it no more."""
-        self.asker.is_stopped = True
+    @property
+    def administrator(self) -> "SimulatedAdmin":
+        """Asks in the background: no answer is waited for."""
+        return self
 
+    def reassign(self, partition: TopicPartition, replicas: Sequence[int]) -> None:
+        """Ask for the move."""
+        topic, number = partition
+        one = Reassignment(topic=topic, partition=number, replicas=_ids(replicas))
+        self._ask(AlterPartitionReassignmentsRequest(reassignments=(one,)))
 
-class SimulatedReassignment(SimulatedChange[ReassignPartition]):
-    """`admin.reassign`."""
+    def set_partition_count(self, topic: str, count: int) -> None:
+        """Ask for so many partitions."""
+        self._ask(CreatePartitionsRequest(topic=topic, partition_count=count))
 
-    key: TopicPartition
-    wanted: Replicas
-    before: Replicas
+    def create_topic(self, topic: str, assignment: Sequence[Sequence[int]]) -> None:
+        """Ask for the topic."""
+        lists = tuple(ReplicaList(replicas=_ids(replicas)) for replicas in assignment)
+        self._ask(CreateTopicRequest(topic=topic, assignment=lists))
 
-    def inject(self) -> None:
-        """Ask for other replicas."""
-        self.key = TopicPartition(self.fault.topic, self.fault.partition)
-        before = self.cluster.assignments().get(self.key)
-        self.wanted = tuple(map(BrokerId, self.fault.replicas))
-        if before is None or before == self.wanted:
-            raise nothing_to_act_on()
-        self.before = before
-        one = Reassignment(topic=self.key.topic, partition=self.key.partition, replicas=self.wanted)
-        request = AlterPartitionReassignmentsRequest(reassignments=(one,))
-        self.asker = AdminRequest(self.world, request)
+    def delete_topic(self, topic: str) -> None:
+        """Ask for its deletion."""
+        self._ask(DeleteTopicRequest(topic=topic))
 
-    def evidence(self) -> Line | None:
-        """Other replicas are assigned than before."""
-        now = self.cluster.assignments().get(self.key)
-        return None if now in (None, self.before) else {"before": self.before, "after": now}
+    def elect_preferred(self, partition: TopicPartition) -> None:
+        """Ask for the election."""
+        one = PartitionId(topic=partition.topic, partition=partition.partition)
+        self._ask(ElectLeadersRequest(kind=ElectionKind.PREFERRED, partitions=(one,)))
 
-    def healed(self) -> Line | None:
-        """The partition is where it was to go, and in sync there."""
-        is_there = self.cluster.assignments().get(self.key) == self.wanted
-        if not is_there or not _is_in_sync(self.cluster, self.key, self.wanted):
-            return None
-        return {"in_sync": self.wanted}
+    def stop_asking(self) -> None:
+        """A request that is on its way may still be granted."""
+        if self._asked is not None:
+            self._asked.is_stopped = True
+            self._asked = None
 
+    def assignment(self, topic: str) -> Assignment:
+        """As the simulated ZooKeeper has it."""
+        found = self._world.cluster.assignments().items()
+        return {key.partition: replicas for key, replicas in found if key.topic == topic}
 
-class SimulatedPartitionAddition(SimulatedChange[AddPartitions]):
-    """`admin.add_partitions`."""
+    def state_of(self, partition: TopicPartition) -> LeaderAndIsr | None:
+        """As the simulated ZooKeeper has it."""
+        known = self._world.cluster.state(partition)
+        return known[0] if known else None
 
-    wanted: int
+    def topic_zxid(self, topic: str) -> int | None:
+        """Of the znode of the topic."""
+        stat = self._world.cluster.zookeeper.peek(topic_path(topic)).stat
+        return stat.czxid if stat else None
 
-    def inject(self) -> None:
-        """Ask for more partitions."""
-        topic = self.fault.topic
-        before = len(_partitions(self.cluster, topic))
-        if not before:
-            raise nothing_to_act_on()
-        self.wanted = before + self.fault.count
-        request = CreatePartitionsRequest(topic=topic, partition_count=self.wanted)
-        self.asker = AdminRequest(self.world, request)
+    def tell(self, _: str, /, **fields: object) -> Line:
+        """The fields."""
+        return fields
 
-    def evidence(self) -> Line | None:
-        """All the new partitions are published."""
-        now = len(_partitions(self.cluster, self.fault.topic))
-        return {"partitions": now} if now >= self.wanted else None
+    def nothing_to_act_on(self, _: str, /) -> InjectionError:
+        """It says what all simulated injectors say."""
+        return nothing_to_act_on()
 
-    def healed(self) -> Line | None:
-        """All partitions are led and in sync."""
-        return _led_by_all(self.cluster, _partitions(self.cluster, self.fault.topic))
-
-
-class SimulatedTopicRecreation(SimulatedChange[RecreateTopic]):
-    """`admin.delete_recreate_topic`."""
-
-    assigned: dict[TopicPartition, Replicas]
-    czxid: int
-    creation: AdminRequest | None = None
-
-    def inject(self) -> None:
-        """Ask for the deletion of the topic."""
-        self.assigned = _partitions(self.cluster, self.fault.topic)
-        czxid = self._czxid()
-        if czxid is None or not self.assigned:
-            raise nothing_to_act_on()
-        self.czxid = czxid
-        self.asker = AdminRequest(self.world, DeleteTopicRequest(topic=self.fault.topic))
-
-    def evidence(self) -> Line | None:
-        """It is not published any more."""
-        return None if self._czxid() == self.czxid else {"czxid": self.czxid}
-
-    def heal(self) -> None:
-        """Ask for its creation, as soon as it is gone."""
-        self.asker.is_stopped = True
-        self._create()
-
-    def _create(self) -> None:
-        now = self._czxid()
-        if self.creation is not None and (now or self.creation.is_granted):
-            self.creation.is_stopped = True
-            self.creation = None
-        if now is None and self.creation is None:
-            lists = tuple(ReplicaList(replicas=self.assigned[key]) for key in sorted(self.assigned))
-            again = CreateTopicRequest(topic=self.fault.topic, assignment=lists)
-            self.creation = AdminRequest(self.world, again)
-
-    def healed(self) -> Line | None:
-        """Another topic of that name is led and in sync; each look takes the step that is due."""
-        self._create()
-        if self._czxid() in (None, self.czxid):
-            return None
-        return _led_by_all(self.cluster, self.assigned)
-
-    def _czxid(self) -> int | None:
-        stat = self.cluster.zookeeper.peek(topic_path(self.fault.topic)).stat
-        return None if stat is None else stat.czxid
+    def _ask(self, request: Request) -> None:
+        asked = self._asked
+        if asked is None or asked.is_granted or asked.request != request:
+            self.stop_asking()
+            self._asked = AdminRequest(self._world, request)
 
 
-class SimulatedPreferredElection(SimulatedChange[ElectPreferred]):
-    """`admin.preferred_leader`."""
-
-    key: TopicPartition
-    preferred: BrokerId
-    before: BrokerId
-
-    def inject(self) -> None:
-        """Ask for the election of the first assigned replica."""
-        self.key = TopicPartition(self.fault.topic, self.fault.partition)
-        known = self.cluster.state(self.key)
-        replicas = self.cluster.assignments().get(self.key)
-        if known is None or replicas is None or known[0].leader == replicas[0]:
-            raise nothing_to_act_on()
-        self.preferred, self.before = replicas[0], known[0].leader
-        one = PartitionId(topic=self.key.topic, partition=self.key.partition)
-        request = ElectLeadersRequest(kind=ElectionKind.PREFERRED, partitions=(one,))
-        self.asker = AdminRequest(self.world, request)
-
-    def evidence(self) -> Line | None:
-        """The preferred replica leads."""
-        known = self.cluster.state(self.key)
-        if known is None or known[0].leader != self.preferred:
-            return None
-        return {"before": self.before, "leader": self.preferred}
-
-    def healed(self) -> Line | None:
-        """The partition has a leader that is in its ISR."""
-        known = self.cluster.state(self.key)
-        if known is None or known[0].leader not in known[0].isr:
-            return None
-        return {"leader": known[0].leader, "leader_epoch": known[0].leader_epoch}
-
-
-def _partitions(cluster: VirtualCluster, topic: str) -> dict[TopicPartition, Replicas]:
-    return {key: found for key, found in cluster.assignments().items() if key.topic == topic}
-
-
-def _is_in_sync(cluster: VirtualCluster, key: TopicPartition, wanted: Iterable[BrokerId]) -> bool:
-    """These replicas, no more and no less, are the ISR, and one of them leads."""
-    known = cluster.state(key)
-    return known is not None and (
-        known[0].leader in known[0].isr and known[0].isr == frozenset(wanted)
-    )
-
-
-def _led_by_all(cluster: VirtualCluster, wanted: dict[TopicPartition, Replicas]) -> Line | None:
-    if not wanted or not all(_is_in_sync(cluster, key, each) for key, each in wanted.items()):
-        return None
-    return {"in_sync": len(wanted)}
+def _ids(replicas: Sequence[int]) -> tuple[BrokerId, ...]:
+    return tuple(map(BrokerId, replicas))

@@ -4,17 +4,16 @@ import json
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
 
 from fencepost.fault_injection.engine.engine import FaultEngine
 from fencepost.fault_injection.engine.progress import EVIDENCE_MS, RunningFault
 from fencepost.fault_injection.faults.fault_json import as_json
 from fencepost.fault_injection.faults.fault_kind import Backend
 from fencepost.fault_injection.faults.targets import ANY_BROKER, ClusterView
-from fencepost.fault_injection.injectors.injector import InjectionError
+from fencepost.fault_injection.injectors.injector import InjectionError, Injector
 from fencepost.fault_injection.stories.story import Story, StoryAction
-from fencepost.impl.sim.engine.recorder import NodeTrace, TraceBuffer
-from fencepost.impl.sim.injectors.injector import FaultedWorld, SimulatedInjector
+from fencepost.impl.sim.engine.recorder import TraceBuffer
+from fencepost.impl.sim.injectors.injector import FaultedWorld
 from fencepost.impl.sim.injectors.table import injector_of
 from fencepost.impl.sim.world.clients import SimulatedClient
 from fencepost.impl.sim.world.cluster import VirtualCluster
@@ -46,11 +45,10 @@ class SimulatedTraces:
         return (event for event in added if event.kind is not Kind.FAULT)
 
 
-@dataclass(slots=True)
-class SimulatedWorld:
+@dataclass(slots=True, kw_only=True)
+class SimulatedWorld(FaultedWorld):
     """A simulated cluster as the engine of faults knows it."""
 
-    faulted: FaultedWorld
     traces: SimulatedTraces
     backend: Backend = field(init=False, default=Backend.SIM)
     trouble: tuple[type[Exception], ...] = field(init=False, default=(InjectionError,))
@@ -60,24 +58,24 @@ class SimulatedWorld:
 
     def now_ns(self) -> int:
         """Virtual time."""
-        return self.faulted.cluster.scheduler.now_us * NS_PER_US
+        return self.cluster.scheduler.now_us * NS_PER_US
 
     def view(self) -> ClusterView:
         """As the simulated ZooKeeper shows them."""
-        return self.faulted.cluster.view()
+        return self.cluster.view()
 
     def is_there(self, _: int | None) -> bool:
         """True: a victim that is not there is found out at the injection."""
         return True
 
-    def injector(self, running: RunningFault[Line]) -> SimulatedInjector[Any]:
+    def injector(self, running: RunningFault[Line]) -> Injector[Line]:
         """The injector of the table; raises `InjectionError` for a dead or paused victim."""
         fault, process = running.action.fault, None
         if fault.victim != ANY_BROKER:
-            process = self.faulted.cluster.processes.get(BrokerId(running.broker_id or 0))
+            process = self.cluster.processes.get(BrokerId(running.broker_id or 0))
             if process is None or not process.is_alive or process.is_paused:
                 raise InjectionError("no such live broker")
-        return injector_of(fault, self.faulted, process)
+        return injector_of(fault, self, process)
 
     def close(self, _: RunningFault[Line]) -> None:
         """Nothing: no process outlives the run."""
@@ -96,7 +94,7 @@ class SimulatedWorld:
         told: Line = {**(proof or {}), **({"reason": why} if why else {})}
         if running.phase is Phase.PLANNED:
             told = {"at_ms": action.at_ms, **as_json(action.fault)}
-        self.faulted.harness.write(
+        self.cluster.harness.write(
             {
                 "kind": Kind.FAULT,
                 "action": action.fault.kind,
@@ -113,16 +111,10 @@ class SimulatedWorld:
 class SimulatedFaultDriver:
     """Injects each fault at its time and heals it at its end, or at the end of the run."""
 
-    def __init__(
-        self,
-        cluster: VirtualCluster,
-        harness: NodeTrace,
-        clients: list[SimulatedClient] | None = None,
-    ) -> None:
+    def __init__(self, cluster: VirtualCluster, clients: list[SimulatedClient]) -> None:
         """`clients` are at work; faults may add to them."""
-        at_work = [] if clients is None else clients
-        faulted = FaultedWorld(cluster=cluster, harness=harness, clients=at_work)
-        world = SimulatedWorld(faulted, SimulatedTraces(cluster.recorder))
+        traces = SimulatedTraces(cluster.recorder)
+        world = SimulatedWorld(cluster=cluster, clients=clients, traces=traces)
         self._engine = FaultEngine(world=world)
         self._cluster = cluster
         self._wakes: dict[RunningFault[Line], tuple[Phase, int]] = {}

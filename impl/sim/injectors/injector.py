@@ -10,7 +10,6 @@ from typing import Generic, TypeVar
 
 from fencepost.fault_injection.faults.fault import Fault
 from fencepost.fault_injection.injectors.injector import InjectionError
-from fencepost.impl.sim.engine.recorder import NodeTrace
 from fencepost.impl.sim.world.clients import SimulatedClient, SimulatedProducer
 from fencepost.impl.sim.world.cluster import VirtualCluster
 from fencepost.impl.sim.world.process import Process
@@ -21,10 +20,9 @@ AnyFault = TypeVar("AnyFault", bound=Fault)
 
 @dataclass(slots=True, kw_only=True)
 class FaultedWorld:
-    """The cluster that faults act on, the trace of the harness, and the clients."""
+    """The cluster that faults act on, and its clients."""
 
     cluster: VirtualCluster
-    harness: NodeTrace
     clients: list[SimulatedClient]
     """All of them are stopped at the end of the run, with those that a fault adds."""
     _names: int = field(init=False, default=0)

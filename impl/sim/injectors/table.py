@@ -1,7 +1,7 @@
 """Which injector does which kind of fault in the simulated world."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 from fencepost.fault_injection.faults import (
     admin_faults as admin_kinds,
@@ -14,8 +14,15 @@ from fencepost.fault_injection.faults import (
     zookeeper_faults as zookeeper_kinds,
 )
 from fencepost.fault_injection.faults.fault import Fault
+from fencepost.fault_injection.injectors.admin import (
+    ChangeInjector,
+    PartitionAdditionInjector,
+    PreferredElectionInjector,
+    ReassignmentInjector,
+    TopicRecreationInjector,
+)
+from fencepost.fault_injection.injectors.injector import Injector
 from fencepost.impl.sim.injectors import (
-    admin,
     clocks,
     disks,
     ensemble,
@@ -28,10 +35,12 @@ from fencepost.impl.sim.injectors import (
     znodes,
     zookeeper_links,
 )
+from fencepost.impl.sim.injectors.admin import SimulatedAdmin
 from fencepost.impl.sim.injectors.injector import FaultedWorld, SimulatedInjector
 from fencepost.impl.sim.world.process import Process
+from fencepost.impl.trace_lines import Line
 
-INJECTORS: Mapping[type[Fault], type[SimulatedInjector[Any]]] = {
+INJECTORS: Mapping[type[Fault], type[SimulatedInjector[Any] | ChangeInjector[Any, Line]]] = {
     process_kinds.PauseBroker: processes.SimulatedPause,
     process_kinds.KillBroker: processes.SimulatedKill,
     process_kinds.StutterBroker: processes.SimulatedPauseCycle,
@@ -77,17 +86,18 @@ INJECTORS: Mapping[type[Fault], type[SimulatedInjector[Any]]] = {
     clock_kinds.JumpClock: clocks.SimulatedClockJump,
     clock_kinds.StrobeClock: clocks.SimulatedClockStrobe,
     admin_kinds.KickController: znodes.SimulatedControllerKick,
-    admin_kinds.ReassignPartition: admin.SimulatedReassignment,
-    admin_kinds.AddPartitions: admin.SimulatedPartitionAddition,
-    admin_kinds.RecreateTopic: admin.SimulatedTopicRecreation,
-    admin_kinds.ElectPreferred: admin.SimulatedPreferredElection,
+    admin_kinds.ReassignPartition: ReassignmentInjector,
+    admin_kinds.AddPartitions: PartitionAdditionInjector,
+    admin_kinds.RecreateTopic: TopicRecreationInjector,
+    admin_kinds.ElectPreferred: PreferredElectionInjector,
     load_kinds.BurstLoad: load.SimulatedBurst,
     load_kinds.CrashClient: load.SimulatedClientCrash,
 }
 
 
-def injector_of(
-    fault: Fault, world: FaultedWorld, process: Process | None
-) -> SimulatedInjector[Any]:
+def injector_of(fault: Fault, world: FaultedWorld, process: Process | None) -> Injector[Line]:
     """The injector of the fault; `process` is that of the one broker that it acts on."""
-    return INJECTORS[type(fault)](fault, world, process)
+    found = INJECTORS[type(fault)]
+    if issubclass(found, ChangeInjector):
+        return cast(Injector[Line], found(fault, SimulatedAdmin(world)))
+    return found(fault, world, process)

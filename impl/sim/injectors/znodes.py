@@ -3,11 +3,7 @@
 from fencepost.fault_injection.faults.admin_faults import KickController
 from fencepost.fault_injection.faults.zookeeper_faults import RaceVersion
 from fencepost.impl.core.types.zookeeper import Delete, SetData, Written
-from fencepost.impl.sim.injectors.injector import (
-    FaultedWorld,
-    InstantInjector,
-    nothing_to_act_on,
-)
+from fencepost.impl.sim.injectors.injector import InstantInjector, nothing_to_act_on
 from fencepost.impl.sim.world.cluster import VirtualCluster
 from fencepost.impl.trace_lines import Line
 from fencepost.spec.trace import Kind
@@ -38,14 +34,14 @@ class SimulatedVersionRace(InstantInjector[RaceVersion]):
 
     def inject(self) -> None:
         """Write the state of the partition as it is, under higher versions."""
-        world, server = self.world, self.cluster.zookeeper
+        server = self.cluster.zookeeper
         key = TopicPartition(self.fault.topic, self.fault.partition)
         before = server.peek(leader_and_isr_path(key)).stat
         if before is None or not server.is_serving:
             raise nothing_to_act_on()
         session_id = server.open_session(self.cluster.options.session_timeout_ms)
         for _ in range(self.fault.count):
-            _write_again(key, world, session_id)
+            _write_again(key, self.cluster, session_id)
         server.end_session(session_id)
         after = server.peek(leader_and_isr_path(key)).stat
         assert after is not None
@@ -62,8 +58,8 @@ def delete_controller(cluster: VirtualCluster) -> bool:
     return isinstance(result, Written)
 
 
-def _write_again(key: TopicPartition, world: FaultedWorld, session_id: SessionId) -> None:
-    server, harness = world.cluster.zookeeper, world.harness
+def _write_again(key: TopicPartition, cluster: VirtualCluster, session_id: SessionId) -> None:
+    server, harness = cluster.zookeeper, cluster.harness
     path = leader_and_isr_path(key)
     found = server.peek(path)
     assert found.stat is not None

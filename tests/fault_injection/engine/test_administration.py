@@ -213,8 +213,8 @@ def test_a_preferred_leader_leads_again() -> None:
 def test_a_deleted_topic_is_created_again_once_it_is_gone() -> None:
     injection, target = injected(RecreateTopic(topic="t", for_ms=10))
     assert injection.evidence() is None
-    with pytest.raises(InjectionError, match="topic t is not gone yet"):
-        injection.heal()
+    injection.heal()
+    assert target.administrator.asked == ["t"]
 
     target.znodes.delete(znodes.topic_path("t"))
     target.znodes.delete(znodes.leader_and_isr_path(T0))
@@ -222,7 +222,6 @@ def test_a_deleted_topic_is_created_again_once_it_is_gone() -> None:
     assert injection.evidence() is not None
     injection.heal()
     assert target.administrator.asked == ["t", ("t", [REPLICAS])]
-    assert injection.healed() is None
     target.znodes.assign(REPLICAS)
     target.znodes.lead(1, REPLICAS)
     injection.heal()

@@ -46,7 +46,7 @@ def settled(cluster: VirtualCluster) -> bool:
 
 def inject(cluster: VirtualCluster) -> SimulatedFaultDriver:
     """The faults of the cluster's options are planned from now on."""
-    injector = SimulatedFaultDriver(cluster, cluster.recorder.node("harness"))
+    injector = SimulatedFaultDriver(cluster, [])
     injector.plan(cluster.scheduler.now_ms)
     return injector
 

@@ -7,7 +7,6 @@ left of a failure is what it takes.
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 import pytest
 from hypothesis import Phase, settings, strategies as st
@@ -27,7 +26,7 @@ from fencepost.fault_injection.faults.network_faults import IsolateBroker
 from fencepost.fault_injection.faults.process_faults import KillBroker, PauseBroker
 from fencepost.fault_injection.faults.targets import broker
 from fencepost.fault_injection.faults.zookeeper_faults import CutZooKeeper, ExpireSession
-from fencepost.fault_injection.injectors.injector import InjectionError
+from fencepost.fault_injection.injectors.injector import InjectionError, Injector
 from fencepost.impl.core.types.failed_log_messages import PartitionId
 from fencepost.impl.core.types.messages import (
     AlterPartitionReassignmentsRequest,
@@ -40,7 +39,7 @@ from fencepost.impl.mutants.mutant import MutantName
 from fencepost.impl.mutants.mutants import MUTANTS, mutant_name
 from fencepost.impl.sim.engine.liveness_state import is_converged
 from fencepost.impl.sim.engine.options import BROKERS
-from fencepost.impl.sim.injectors.injector import FaultedWorld, SimulatedInjector
+from fencepost.impl.sim.injectors.injector import FaultedWorld
 from fencepost.impl.sim.injectors.table import injector_of
 from fencepost.impl.sim.world.clients import (
     TIMEOUT_MS,
@@ -50,10 +49,11 @@ from fencepost.impl.sim.world.clients import (
     SimulatedProducer,
 )
 from fencepost.impl.sim.world.cluster import VirtualCluster
+from fencepost.impl.trace_lines import Line
 from fencepost.spec.vocabulary import BrokerId, ElectionKind
 from tests.impl.sim.build import T0, calm, run_for, settled, topic, violated
 
-Injected = SimulatedInjector[Any] | MultipleResults[SimulatedInjector[Any]]
+Injected = Injector[Line] | MultipleResults[Injector[Line]]
 BROKER = st.sampled_from(BROKERS).map(BrokerId)
 FOR_MS = 1
 """Faults last until they are healed, whatever they say."""
@@ -85,7 +85,7 @@ class ClusterMachine(RuleBasedStateMachine):
     """Three brokers and a topic of one partition; other topics come and go."""
 
     mutant: MutantName | None = None
-    heals: Bundle[SimulatedInjector[Any]] = Bundle("heals")
+    heals: Bundle[Injector[Line]] = Bundle("heals")
     topics: Bundle[str] = Bundle("topics")
 
     @initialize()
@@ -96,7 +96,7 @@ class ClusterMachine(RuleBasedStateMachine):
         self.writer = Writer(self.cluster, "client-1", [T0])
         self.reader = Reader(self.cluster, "client-2", [T0])
         self.admin = SimulatedClient(self.cluster, "client-3")
-        self.active: list[SimulatedInjector[Any]] = []
+        self.active: list[Injector[Line]] = []
         self.created = 0
 
     # Clients
@@ -142,7 +142,7 @@ class ClusterMachine(RuleBasedStateMachine):
         self.hurt(victim, ExpireSession(target=broker(victim)))
 
     @rule(heal=consumes(heals))
-    def heal(self, heal: SimulatedInjector[Any]) -> None:
+    def heal(self, heal: Injector[Line]) -> None:
         """A restart after a kill."""
         self.active.remove(heal)
         heal.heal()
@@ -152,8 +152,7 @@ class ClusterMachine(RuleBasedStateMachine):
         process = self.cluster.processes[victim]
         if not process.is_alive or process.is_paused:
             return multiple()
-        harness = self.cluster.recorder.node("harness")
-        world = FaultedWorld(cluster=self.cluster, harness=harness, clients=[])
+        world = FaultedWorld(cluster=self.cluster, clients=[])
         injector = injector_of(fault, world, process)
         try:
             injector.inject()
