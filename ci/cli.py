@@ -55,7 +55,7 @@ COMMANDS = {
     "topics": ("topics.app", "Create, delete, list and describe topics."),
     "partitions": ("partitions.app", "Add and remove partitions of a topic."),
     "reassign": ("reassign.app", "Move replicas to other brokers."),
-    "elect": ("reassign.elect", "Give partitions another leader, and wait for it."),
+    "elect": ("reassign.elect", "Elect other leaders of partitions, and wait for them."),
     "produce": ("records.produce", "Append records to a partition."),
     "consume": ("records.consume", "Print the committed records of a partition."),
     "describe": ("describe.describe", "Show brokers, controller and topics."),

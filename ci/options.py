@@ -39,11 +39,13 @@ def require_spark_master(given: str | None) -> str | None:
 SparkMasterOption = Annotated[
     str | None,
     typer.Option(
-        metavar="URL", help="Default: Spark on this machine.", callback=require_spark_master
+        metavar="URL",
+        help="Address of a Spark master.  [default: Spark on this machine]",
+        callback=require_spark_master,
     ),
 ]
 OutFolder = Annotated[
-    Path | None, typer.Option(help="A new folder.  [default: reports/runs/<run id>]")
+    Path | None, typer.Option(help="A new folder for the run.  [default: reports/runs/<run id>]")
 ]
 ClusterFolder = Annotated[
     Path, typer.Option("--cluster", metavar="DIR", help="Folder of the local cluster.")
@@ -71,8 +73,9 @@ def require_text(given: str | list[str] | None) -> str | list[str] | None:
 
 TopicName = Annotated[str, typer.Argument(metavar="TOPIC", callback=require_text)]
 PartitionNumbers = Annotated[
-    list[int], typer.Option("--partition", min=0, help="May be given again.")
+    list[int], typer.Option("--partition", min=0, help="A partition's number; may be given again.")
 ]
 OptionalPartitionNumbers = Annotated[
-    list[int] | None, typer.Option("--partition", min=0, help="May be given again.")
+    list[int] | None,
+    typer.Option("--partition", min=0, help="A partition's number; may be given again."),
 ]

@@ -30,7 +30,8 @@ from fencepost.conformance.whitebox.run_shrink import shrink_run
 from fencepost.fault_injection.stories.story_file import as_document, to_yaml
 
 ScenarioNames = Annotated[
-    list[str] | None, typer.Option("--scenario", help="May be given again.  [default: all]")
+    list[str] | None,
+    typer.Option("--scenario", help="A scenario to run; may be given again.  [default: all]"),
 ]
 Counterexamples = Annotated[
     list[str] | None,
@@ -42,20 +43,16 @@ Counterexamples = Annotated[
 ]
 MovesFile = Annotated[
     Path | None,
-    typer.Option("--moves", metavar="FILE", help="Repeat the moves that such a run has recorded."),
+    typer.Option("--moves", metavar="FILE", help="Repeat the moves that a stepped run recorded."),
 ]
 Mutant = Annotated[
     str,
-    typer.Option(
-        metavar="NAME", help="One rule that all brokers break; the checks should find it."
-    ),
+    typer.Option(metavar="NAME", help="Break one rule in all brokers; the checks should find it."),
 ]
-ScheduleFile = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="Execute a story file instead.")
-]
+ScheduleFile = Annotated[Path | None, typer.Option(metavar="FILE", help="Execute a story file.")]
 ReplayedRun = Annotated[
     Path | None,
-    typer.Option(metavar="RUN", help="Execute what a run executed, on the same brokers."),
+    typer.Option(metavar="RUN", help="Execute again what a run executed, on the same brokers."),
 ]
 ShrunkRunFolder = Annotated[
     Path | None,
@@ -75,7 +72,7 @@ OptionalLevel = Annotated[
 ]
 SoakTime = Annotated[
     str | None,
-    typer.Option(metavar="TIME", help="Rounds of random faults, for 90s, 10m or 1h."),
+    typer.Option(metavar="TIME", help="Run rounds of random faults for a time: 90s, 10m or 1h."),
 ]
 SoakFolder = Annotated[
     Path | None, typer.Option(metavar="DIR", help="Continue an interrupted soak.")

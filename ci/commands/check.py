@@ -16,24 +16,33 @@ from fencepost.spec.tlc.runner import TlcOptions
 
 ModelNames = Annotated[
     list[str] | None,
-    typer.Argument(metavar="[MODEL]...", help="Default: those of the tier; --list names all."),
+    typer.Argument(
+        metavar="[MODEL]...",
+        help="Models to check; --list names all.  [default: those of the tier]",
+    ),
 ]
 ModelTier = Annotated[
-    Tier | None, typer.Option(help="Which models.  [default: quick, when none is named]")
+    Tier | None,
+    typer.Option(help="Check the models of a tier.  [default: quick, when none is named]"),
 ]
-NoCache = Annotated[bool, typer.Option("--no-cache", help="Run TLC even where a verdict is kept.")]
+NoCache = Annotated[
+    bool, typer.Option("--no-cache", help="Run TLC even where a verdict is cached.")
+]
 TimeBudget = Annotated[
     float | None,
-    typer.Option(min=0.1, metavar="S", help="Seconds per model, in place of its row's."),
+    typer.Option(
+        min=0.1, metavar="S", help="Seconds per model, instead of the budget in models.toml."
+    ),
 ]
 Heap = Annotated[
-    int | None, typer.Option(min=16, metavar="MIB", help="Java heap, in place of the rows'.")
+    int | None,
+    typer.Option(min=16, metavar="MIB", help="Java heap, instead of the size in models.toml."),
 ]
 OutFolder = Annotated[
     Path | None, typer.Option("--out", metavar="DIR", help="Save counterexamples as MODEL.json.")
 ]
 Coverage = Annotated[
-    bool, typer.Option("--coverage", help="Fail when an action is taken in no model that holds.")
+    bool, typer.Option("--coverage", help="Fail when no model that holds takes an action.")
 ]
 WithoutRepairs = Annotated[
     bool,
@@ -44,14 +53,15 @@ WithoutRepairs = Annotated[
 HazardIds = Annotated[
     list[str] | None,
     typer.Option(
-        "--hazard", metavar="ID", help="With --without-repairs: this one only; --list names them."
+        "--hazard", metavar="ID", help="With --without-repairs: this hazard only; --list names all."
     ),
 ]
 
 GraphFile = Annotated[
-    Path | None, typer.Option("--graph", metavar="FILE.svg", help="Draw one small model's states.")
+    Path | None,
+    typer.Option("--graph", metavar="FILE.svg", help="Draw the states of one small model."),
 ]
-ListThem = Annotated[bool, typer.Option("--list", help="Name models and hazards; check nothing.")]
+ListThem = Annotated[bool, typer.Option("--list", help="List models and hazards; check nothing.")]
 BUDGETS = ("--no-cache", "--time-budget", "--heap")
 GOES_WITH = {
     "--list": {"MODEL", "--tier", "--json"},

@@ -21,8 +21,10 @@ from fencepost.reports.page.words import count
 
 app = typer.Typer(no_args_is_help=True)
 
-Brokers = Annotated[int, typer.Option(min=1, max=50, help="How many.")]
-Port = Annotated[int | None, typer.Option(min=1, max=65535, help="Default: a free one.")]
+Brokers = Annotated[int, typer.Option(min=1, max=50, help="Number of brokers.")]
+Port = Annotated[
+    int | None, typer.Option(min=1, max=65535, help="Port of ZooKeeper.  [default: a free one]")
+]
 COLUMNS = ("broker_id", "pid", "address", "is_controller")
 
 

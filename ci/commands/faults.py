@@ -15,12 +15,14 @@ from fencepost.fault_injection.stories.story_schema import schema_text
 app = typer.Typer(no_args_is_help=True)
 COLUMNS = ("kind", "backends", "parameters", "what happens")
 
-KindName = Annotated[str, typer.Argument(metavar="KIND", help="As proc.pause.")]
+KindName = Annotated[
+    str, typer.Argument(metavar="KIND", help="A kind of fault, such as proc.pause.")
+]
 
 
 @app.command("list")
 def list_faults(as_json: JsonOption = False) -> int:
-    """Name each kind, where it can be done, its parameters, and what happens."""
+    """List each kind with its backends, its parameters and its effect."""
     if as_json:
         show_json({"faults": [as_document(kind) for kind in KINDS.values()]})
         return 0

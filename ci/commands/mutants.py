@@ -16,9 +16,9 @@ COLUMNS = ("name", "breaks the rule", "requirement", "hazard", "caught by", "fou
 
 @app.command("list")
 def list_mutants(as_json: JsonOption = False) -> int:
-    """Name each with rule, requirement, hazard, the checks that must see it, and how it is found.
+    """List each mutant: rule, requirement, hazard, checks that must catch it, how it is found.
 
-    A seed is a random schedule that shows it; steps are a counterexample, or a scenario of its own.
+    A seed is a random schedule that shows it; steps are a counterexample or a scenario of its own.
     """
     rows = described()
     if as_json:

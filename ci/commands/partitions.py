@@ -14,7 +14,7 @@ from fencepost.reports.page.words import count
 app = typer.Typer(no_args_is_help=True)
 
 Total = Annotated[
-    int, typer.Option(min=2, help="How many in all, those that exist included, as in Kafka.")
+    int, typer.Option(min=2, help="The new total, existing partitions included, as in Kafka.")
 ]
 
 

@@ -25,7 +25,7 @@ from fencepost.conformance.adapters.local_cluster import DEFAULT_FOLDER
 app = typer.Typer(no_args_is_help=True)
 
 Replicas = Annotated[
-    str, typer.Option(metavar="1,2,3", help="Where to, the preferred leader first.")
+    str, typer.Option(metavar="1,2,3", help="The target replicas, the preferred leader first.")
 ]
 PartitionNumber = Annotated[int, typer.Option(min=0)]
 ReassignmentFile = Annotated[
@@ -62,7 +62,7 @@ def execute(
     bootstrap_server: BootstrapServers = None,
     cluster: ClusterFolder = DEFAULT_FOLDER,
 ) -> int:
-    """Begin to move partitions; `reassign list` shows how far they are."""
+    """Begin to move partitions; `reassign list` shows the progress."""
     wanted = wanted_moves(topic, partition, replicas, reassignment_json_file)
     return ask("reassign", "moving", bootstrap_server, cluster, wanted)
 
@@ -86,7 +86,7 @@ def list_moves(
     cluster: ClusterFolder = DEFAULT_FOLDER,
     as_json: JsonOption = False,
 ) -> int:
-    """Show the partitions that move."""
+    """Show the partitions that are being moved."""
     moving: list[Any] = list(
         answers("list_reassignments", bootstrap_servers(bootstrap_server, cluster))
     )
@@ -114,7 +114,7 @@ def verify(
     bootstrap_server: BootstrapServers = None,
     cluster: ClusterFolder = DEFAULT_FOLDER,
 ) -> int:
-    """Tell whether partitions have their target replicas; exit code 3 while one has not."""
+    """Check that partitions have their target replicas; exit code 3 while one has not."""
     wanted = wanted_moves(topic, partition, replicas, reassignment_json_file)
     servers = bootstrap_servers(bootstrap_server, cluster)
     moving: list[Any] = list(answers("list_reassignments", servers))
@@ -153,15 +153,15 @@ def elect(
     topic: OptionalTopic = None,
     partition: OptionalPartitionNumbers = None,
     all_topic_partitions: Annotated[
-        bool, typer.Option("--all-topic-partitions", help="All that need it.")
+        bool, typer.Option("--all-topic-partitions", help="All partitions that need an election.")
     ] = False,
     election_type: Kind = ElectionType.PREFERRED,
     bootstrap_server: BootstrapServers = None,
     cluster: ClusterFolder = DEFAULT_FOLDER,
 ) -> int:
-    """Give partitions another leader, and wait for it.
+    """Elect other leaders of partitions, and wait for them.
 
-    Without --partition, those of the topic that need it.
+    Without --partition: all partitions of the topic that need an election.
     """
     if all_topic_partitions == (topic is not None):
         raise UsageError("give a topic, or --all-topic-partitions")

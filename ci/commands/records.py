@@ -27,7 +27,10 @@ Values = Annotated[
     ),
 ]
 Acks = Annotated[
-    int, typer.Option(min=-1, max=1, help="-1 waits for all in-sync replicas; retries append once.")
+    int,
+    typer.Option(
+        min=-1, max=1, help="-1: wait for all in-sync replicas; a retry appends nothing twice."
+    ),
 ]
 Offset = Annotated[str, typer.Option(metavar="N|earliest|latest", help="Where to start.")]
 MaxMessages = Annotated[int | None, typer.Option(min=1, help="Stop after this many records.")]
@@ -45,7 +48,7 @@ def produce(
 ) -> int:
     """Append records to a partition.
 
-    Exit code 3 with "may or may not have happened": consume to see, then decide.
+    Exit code 3 with "may or may not have happened": consume to see whether it did.
     """
     placed = call(
         "produce",

@@ -19,7 +19,7 @@ from fencepost.reports.page.render import render
 
 TRACES = "trace-*.ndjson"
 
-RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="A folder that a run has left.")]
+RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a run.")]
 
 
 def report(
@@ -27,8 +27,8 @@ def report(
 ) -> int:
     """Analyse a stored run again.
 
-    Its report is written again: the same input gives the same bytes. Of a soak, its sums are told
-    first; rounds that passed have left no trace.
+    Its report is written again: the same input gives the same bytes. For a soak, the totals are
+    printed first; rounds that passed leave no trace.
     """
     existing_run(run)
     if not as_json and (code := tell_soak(run)) is not None and not any(run.rglob(TRACES)):

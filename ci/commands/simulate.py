@@ -36,10 +36,11 @@ SeedCount = Annotated[
     int | None, typer.Option(min=1, help="How many seeds.  [default: 200, or 1 with --seed]")
 ]
 FirstSeed = Annotated[
-    int | None, typer.Option(min=0, help="The first seed; alone, the only one.  [default: 0]")
+    int | None,
+    typer.Option(min=0, help="The first seed; without --seeds, the only one.  [default: 0]"),
 ]
 MutantName = Annotated[
-    str | None, typer.Option(help="One deliberately wrong rule; fencepost mutants list names them.")
+    str | None, typer.Option(help="Break one rule; fencepost mutants list names them.")
 ]
 StepsFile = Annotated[
     str | None,
@@ -49,14 +50,18 @@ StepsFile = Annotated[
 ]
 ScenarioFile = Annotated[
     Path | None,
-    typer.Option(metavar="FILE", help="Play the steps of a story file; compare what they print."),
+    typer.Option(
+        metavar="FILE", help="Play the steps of a story file; compare the output with it."
+    ),
 ]
-Rewrite = Annotated[bool, typer.Option("--rewrite", help="Write what --scenario prints into it.")]
+Rewrite = Annotated[
+    bool, typer.Option("--rewrite", help="Write the output of --scenario into its file.")
+]
 TraceFolder = Annotated[
     Path | None, typer.Option(help="A new folder for the traces of the first violating seeds.")
 ]
 ShowCoverage = Annotated[
-    bool, typer.Option("--coverage", help="Tell which actions and faults the seeds reached.")
+    bool, typer.Option("--coverage", help="Print which actions and faults the seeds reached.")
 ]
 Shrink = Annotated[
     bool, typer.Option("--shrink", help="Print the first violating seed as a small story.")
@@ -65,7 +70,7 @@ SparkMaster = Annotated[
     str | None,
     typer.Option(
         metavar="URL",
-        help="Run the seeds on this Spark.  [default: processes]",
+        help="Run the seeds on a Spark cluster.  [default: local processes]",
         callback=require_spark_master,
     ),
 ]

@@ -19,11 +19,14 @@ from fencepost.conformance.adapters.local_cluster import DEFAULT_FOLDER
 
 app = typer.Typer(no_args_is_help=True)
 
-Partitions = Annotated[int | None, typer.Option(min=1, help="How many; one by default.")]
+Partitions = Annotated[int | None, typer.Option(min=1, help="Number of partitions; 1 by default.")]
 ReplicationFactor = Annotated[
     int | None,
     typer.Option(
-        "--replication-factor", "--replicas", min=1, help="Of each partition; 1 by default."
+        "--replication-factor",
+        "--replicas",
+        min=1,
+        help="Replicas of each partition; 1 by default.",
     ),
 ]
 Assignment = Annotated[
@@ -47,7 +50,7 @@ def create(
     if_not_exists: Annotated[
         bool,
         typer.Option(
-            "--if-not-exists", help="A topic that exists is no error, and is left as it is."
+            "--if-not-exists", help="An existing topic is no error, and is left as it is."
         ),
     ] = False,
     bootstrap_server: BootstrapServers = None,
@@ -87,7 +90,7 @@ def parse_assignment(text: str | None) -> list[list[int]]:
 def delete(
     topic: TopicName,
     if_exists: Annotated[
-        bool, typer.Option("--if-exists", help="A topic that does not exist is no error.")
+        bool, typer.Option("--if-exists", help="A missing topic is no error.")
     ] = False,
     bootstrap_server: BootstrapServers = None,
     cluster: ClusterFolder = DEFAULT_FOLDER,
@@ -106,7 +109,7 @@ def list_topics(
     cluster: ClusterFolder = DEFAULT_FOLDER,
     as_json: JsonOption = False,
 ) -> int:
-    """List the topics; --json with their number of partitions."""
+    """List the topics; with --json also their numbers of partitions."""
     topics = described(bootstrap_servers(bootstrap_server, cluster))["topics"]
     if as_json:
         show_json({name: len(partitions) for name, partitions in topics.items()})
