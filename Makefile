@@ -43,7 +43,6 @@ check: setup
 	@$(RUN) ruff format --check .
 	@$(RUN) mypy
 	@$(RUN) fencepost.ci.pages.generated --check
-	@$(RUN) fencepost.ci.pages.stepped_hazards --check
 	@$(RUN) fencepost.ci.pages.catalogue_lint
 
 chaos: setup

@@ -7,16 +7,27 @@ they tell what they can from what is there.
 import time
 import traceback
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from fencepost.ci.gate.failures import INTERRUPTED
 from fencepost.ci.gate.junit import write_junit
 from fencepost.ci.gate.outcomes import StageOutcome
-from fencepost.ci.gate.stage import GateStage
 from fencepost.ci.gate.verdict_files import GateRun, StageRecord, write_stages, write_verdict
 from fencepost.conformance.verdict import Verdict
 
 CRASHES = "errors.txt"
 """Tracebacks of stages that crashed; the sentence is in `verdict.json`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GateStage:
+    """One step of the gate."""
+
+    name: str
+    run: Callable[[GateRun], StageOutcome]
+    in_report: bool = True
+    """False for the one that writes the report: it cannot tell its own end."""
+
 
 Announce = Callable[[StageRecord], None]
 

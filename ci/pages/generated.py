@@ -1,4 +1,4 @@
-"""Writes what is generated from `spec` and the list of faults; `--check` only compares.
+"""Writes what is generated from specs, faults and counterexamples; `--check` only compares.
 
 `python -m fencepost.ci.pages.generated [--check]`. Exit code 0 when all is fresh, 1 when `--check`
 finds a difference, 3 when the generator fails.
@@ -14,6 +14,7 @@ from tempfile import TemporaryDirectory
 
 from grpc_tools import protoc
 
+from fencepost.ci.pages import stepped_hazards
 from fencepost.fault_injection.faults import table
 from fencepost.fault_injection.faults.targets import FaultError
 from fencepost.fault_injection.stories import story_schema
@@ -82,6 +83,7 @@ def generate(root: Path) -> Iterator[tuple[Path, bytes]]:
     yield story_schema.SCHEMA, story_schema.schema_text().encode()
     try:
         yield from ((path, text.encode()) for path, text in pages(root))
+        yield stepped_hazards.PAGE, stepped_hazards.page().encode()
         yield table.README, table.refreshed((root / table.README).read_text()).encode()
     except FaultError as error:
         raise GeneratorError(str(error)) from error

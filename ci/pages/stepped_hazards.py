@@ -1,22 +1,16 @@
-"""Writes which hazards are shown on real processes; `--check` only compares.
+"""The page of the hazards that are shown on real processes."""
 
-`python -m fencepost.ci.pages.stepped_hazards [--check]`. Exit code 0 when the page is fresh, 1 when
-it is not.
-"""
-
-import sys
 from collections import Counter
-from collections.abc import Sequence
 from pathlib import Path
 
 from fencepost.conformance.whitebox.stepped_hazards import stepped_hazards
 
-PAGE = Path(__file__).resolve().parents[2] / "spec" / "hazards_on_processes.md"
+PAGE = Path("spec/hazards_on_processes.md")
 HEAD = """\
 # Hazards on real processes
 
-Written by `python -m fencepost.ci.pages.stepped_hazards`; `fencepost chaos --from-counterexample
-all` makes it true.
+Written by `python -m fencepost.ci.pages.generated`; `fencepost chaos --from-counterexample all`
+makes it true.
 
 - *stepped*: brokers under a real ZooKeeper make the counterexample move by move; with the hazard
   the checks see what it leads to, and with its repair they see nothing.
@@ -36,21 +30,3 @@ def page() -> str:
     table = [f"| {row.id} | {row.title} | {row.way} | {row.told} |" for row in rows]
     head = ["| hazard | title | way | which row, or why not |", "|---|---|---|---|"]
     return HEAD + f"Of {len(rows)} hazards: {told}.\n\n" + "\n".join([*head, *table]) + "\n"
-
-
-def main(arguments: Sequence[str]) -> int:
-    """Write or compare; returns the exit code."""
-    if any(argument != "--check" for argument in arguments):
-        sys.stderr.write("usage: python -m fencepost.ci.pages.stepped_hazards [--check]\n")
-        return 4
-    if "--check" not in arguments:
-        PAGE.write_text(page())
-        return 0
-    if PAGE.read_text() == page():
-        return 0
-    print(f"{PAGE.name} is stale; run python -m fencepost.ci.pages.stepped_hazards")
-    return 1
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
