@@ -38,6 +38,10 @@ NODE_LINES = (
 """Actions of the lines that brokers and clients write beside those of `spec.vocabulary.Action`."""
 
 
+FINAL_READER = "client-final"
+"""The client that reads every partition in full at the end of a run."""
+
+
 class LamportClock:
     """The logical clock behind the field `lamport` (Lamport 1978); threads may share one."""
 

@@ -7,11 +7,8 @@ from typing import NamedTuple
 
 from fencepost.conformance.checks.monotone_counter import UNBOUNDED
 from fencepost.conformance.checks.ordering import order
-from fencepost.spec.trace import Kind, TraceEvent
+from fencepost.spec.trace import FINAL_READER, Kind, TraceEvent
 from fencepost.spec.vocabulary import ErrorCode, Outcome
-
-FINAL_READER = "client-final"
-"""The client that reads every partition in full when the run is over."""
 
 CLIENT_READS = frozenset({"Fetch", "ListOffsets"})
 

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 from msgspec.structs import replace
 
-from fencepost.conformance.checks.log_history import FINAL_READER, final_read
+from fencepost.conformance.checks.log_history import final_read
 from fencepost.conformance.checks.ordering import split_by_partition
-from fencepost.spec.trace import Kind, TraceEvent
+from fencepost.spec.trace import FINAL_READER, Kind, TraceEvent
 from fencepost.spec.vocabulary import Action, Outcome
 
 UNSETTLED_SHARE_MAX = 0.02

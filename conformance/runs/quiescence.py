@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from time import monotonic
 
 from fencepost.conformance.adapters.errors import ClusterError
-from fencepost.conformance.checks.log_history import FINAL_READER
 from fencepost.conformance.clients.workload import NotConvergedError, read_everything
 from fencepost.conformance.runs.liveness_state import owed, read_liveness_state
 from fencepost.conformance.runs.run_end import Ending
 from fencepost.conformance.runs.running_cluster import RunningCluster
 from fencepost.conformance.runs.scenario import RunRecord
+from fencepost.spec.trace import FINAL_READER
 from fencepost.spec.zookeeper import ZooKeeperError
 
 WORK_S = 20.0

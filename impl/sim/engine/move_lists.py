@@ -6,7 +6,7 @@ from pathlib import Path
 
 from fencepost.impl.mutants.mutant import MutantName
 from fencepost.impl.sim.draw.story_mutations import Variation
-from fencepost.impl.sim.engine.move_recorder import MoveRecorder
+from fencepost.impl.sim.engine.move_recorder import NEVER_MS, MoveRecorder
 from fencepost.impl.sim.engine.options import RunOptions
 from fencepost.impl.sim.engine.run import IsEnough, RunDescription, RunPart, run
 from fencepost.impl.sim.engine.variation_run import described_variation
@@ -14,8 +14,6 @@ from fencepost.impl.sim.stories.play import play
 from fencepost.impl.sim.stories.stage import unjudged
 from fencepost.spec.pacing import MoveList, Verb
 from fencepost.spec.trace import TraceEvent
-
-NEVER_MS = 86_400_000
 
 
 def moves_of(path: Path, *, is_repaired: bool) -> MoveList:

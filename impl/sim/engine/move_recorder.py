@@ -38,6 +38,9 @@ from fencepost.impl.trace_lines import Line
 from fencepost.spec.pacing import Move, Verb
 from fencepost.spec.vocabulary import BrokerId, Outcome, SessionId
 
+NEVER_MS = 86_400_000
+"""The timeouts of processes that follow moves: time passes for them when a move says so."""
+
 
 class RecordedProcess(Protocol):
     """What the recorder has to know of a broker's process."""

@@ -21,7 +21,8 @@ from fencepost.impl.core.types.events import (
     Tick,
     WatchFired,
 )
-from fencepost.impl.core.types.messages import LeaderAndIsrRequest, Request, Response
+from fencepost.impl.core.types.messages import LeaderAndIsrRequest, Record, Request, Response
+from fencepost.impl.core.types.node_session import NO_SESSION
 from fencepost.impl.core.types.scripts import Answer, Ask, unknown
 from fencepost.impl.core.types.zookeeper import Create
 from fencepost.impl.mutants.mutant import MutantName
@@ -32,11 +33,10 @@ from fencepost.impl.sim.world.disk import SimulatedDisk
 from fencepost.impl.sim.world.simulated_broker import Answer as OnAnswer, SimulatedBroker
 from fencepost.impl.sim.world.virtual_world import VirtualWorld
 from fencepost.spec.pacing import Verb
-from fencepost.spec.vocabulary import Offset, SessionId
+from fencepost.spec.vocabulary import Offset
 from fencepost.spec.znodes import CONTROLLER, TopicPartition
 
 SESSION_TIMEOUT_MS = 1_000_000
-NO_SESSION = SessionId(0)
 
 
 @dataclass(slots=True, eq=False)
@@ -156,6 +156,11 @@ class SteppedBroker(SimulatedBroker):
     def replica(self) -> Replica | None:
         """The replica of the one partition."""
         return self.running.broker.replicas.get(self.key)
+
+    def records(self) -> tuple[Record, ...]:
+        """The log of the one partition, also while the broker is down."""
+        log = self.disk.recover().get(self.key)
+        return self.disk.read(self.key, Offset(0), log.log_end_offset) if log else ()
 
     # Steps
 

@@ -12,7 +12,6 @@ from fencepost.impl.core.config import Config
 from fencepost.impl.core.types.effects import ListChildren, ReadZnodes, Send
 from fencepost.impl.core.types.events import WatchFired
 from fencepost.impl.core.types.messages import (
-    ACKS_ALL,
     FetchRequest,
     FetchResponse,
     LeaderAndIsrRequest,
@@ -22,13 +21,14 @@ from fencepost.impl.core.types.messages import (
 )
 from fencepost.impl.core.types.zookeeper import Create, Delete, Written
 from fencepost.impl.mutants.mutants import mutant_name, rules_of
-from fencepost.impl.sim.engine.move_recorder import MoveRecorder
+from fencepost.impl.sim.engine.move_recorder import NEVER_MS, MoveRecorder
 from fencepost.impl.sim.stepped.broker import SESSION_TIMEOUT_MS, HeldAsk, SteppedBroker
 from fencepost.impl.sim.stepped.schedule import SteppedSetting
 from fencepost.impl.sim.world.operations import Operation, TracedClient, fetched, produced
 from fencepost.impl.sim.world.virtual_world import VirtualWorld
 from fencepost.impl.sim.world.zookeeper import ZnodeChange
 from fencepost.impl.trace_lines import Line
+from fencepost.spec.trace import FINAL_READER
 from fencepost.spec.vocabulary import (
     ANY_VERSION,
     NO_BROKER,
@@ -55,14 +55,8 @@ KEY = TopicPartition("t", 0)
 STATE = leader_and_isr_path(KEY)
 RETRY_MS = 100
 LAG_MS = 1_000_000
-NEVER_MS = 86_400_000
-FINAL_READER = "client-final"
-"""The client that reads everything at the end; the checks know it by this name."""
 READS_MAX = 20
 SETTLES_MAX = 1_000
-_ABOUT: Line = {"topic": KEY.topic, "partition": KEY.partition}
-_PRODUCE: Line = {"action": "Produce", **_ABOUT, "acks": ACKS_ALL}
-_FETCH: Line = {"action": "Fetch", **_ABOUT}
 FLAGS = {
     "replica-lag-ms": LAG_MS,
     "fetch-wait-ms": 0,
@@ -254,7 +248,7 @@ class SteppedWorld(VirtualWorld):
         request = ProduceRequest(
             topic=KEY.topic, partition=KEY.partition, values=(str(value),), timeout_ms=NEVER_MS
         )
-        operation = self.producer.begin({**_PRODUCE, "values": [str(value)]})
+        operation = self.producer.begin(request)
         origin = self.move_recorder.asks(self.producer.name)
 
         def answer(response: Response, _: int) -> None:
@@ -271,7 +265,7 @@ class SteppedWorld(VirtualWorld):
         reader, found = TracedClient(self, FINAL_READER), Offset(0)
         for _ in range(READS_MAX):
             request = FetchRequest(topic=KEY.topic, partition=KEY.partition, fetch_offset=found)
-            operation = reader.begin({**_FETCH, "offset": found})
+            operation = reader.begin(request)
             origin = self.move_recorder.asks(reader.name)
             answers: list[Response] = []
 

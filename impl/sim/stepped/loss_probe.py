@@ -11,6 +11,7 @@ from fencepost.impl.core.rules.replica import Replica
 from fencepost.impl.sim.stepped.broker import SteppedBroker
 from fencepost.impl.sim.stepped.cluster import RETRY_MS, SteppedWorld
 from fencepost.impl.sim.stepped.schedule import SpecStep
+from fencepost.impl.sim.stepped.spec_state import records_of
 from fencepost.impl.sim.stepped.step_context import TRIES_MAX, ImpossibleStepError
 from fencepost.impl.sim.stepped.steps import StepPerformer
 from fencepost.spec.vocabulary import Action, EnvironmentAction
@@ -119,10 +120,7 @@ class LossProbe:
 
     def _has_all(self, number: int) -> bool:
         """The broker holds every record that was committed, or acknowledged to a client."""
-        disk, key = self.cluster.nodes[number].disk, self.cluster.key
-        found = disk.recover().get(key)
-        records = disk.read(key, 0, found.log_end_offset) if found else ()  # type: ignore[arg-type]
-        held = [{"leader_epoch": r.leader_epoch, "value": int(r.value)} for r in records]
+        held = records_of(self.cluster.nodes[number].records())
         wanted = [*self.cluster.ledger.committed, *self.cluster.ledger.acknowledged]
         return all(entry["record"] in held for entry in wanted)
 

@@ -37,7 +37,14 @@ from fencepost.impl.sim.stepped.cluster import (
     SteppedWorld,
     is_state_read,
 )
-from fencepost.impl.sim.stepped.spec_state import NO_BROKER, NO_VERSION, Abstract, Plain, bag
+from fencepost.impl.sim.stepped.spec_state import (
+    NO_BROKER,
+    NO_VERSION,
+    Abstract,
+    Plain,
+    bag,
+    records_of,
+)
 from fencepost.spec.vocabulary import NO_EPOCH
 from fencepost.spec.znodes import (
     CONTROLLER,
@@ -105,10 +112,7 @@ def fetch(answer: FetchAnswer) -> Abstract:
         "high_watermark": response.high_watermark,
         "leader_epoch": answer.leader_epoch,
         "offset": response.fetch_offset,
-        "records": [
-            {"leader_epoch": record.leader_epoch, "value": int(record.value)}
-            for record in response.records
-        ],
+        "records": records_of(response.records),
         "to": answer.follower,
     }
 
@@ -237,9 +241,6 @@ def _role(replica: Replica) -> str:
 
 
 def _log(cluster: SteppedWorld, broker: SteppedBroker) -> Abstract:
-    log = broker.disk.recover().get(cluster.key)
-    end = log.log_end_offset if log else 0
-    records = broker.disk.read(cluster.key, 0, end) if log else ()  # type: ignore[arg-type]
     replica = broker.replica() if broker.node is not None else None
     leads = replica is not None and replica.is_leader
     ends = dict.fromkeys(cluster.setting.brokers, NO_VERSION)
@@ -251,9 +252,7 @@ def _log(cluster: SteppedWorld, broker: SteppedBroker) -> Abstract:
         "epoch_start": replica.epoch_start_offset if replica is not None and leads else 0,
         "high_watermark": broker.high_watermark,
         "is_truncated": _is_truncated(cluster, broker, replica),
-        "records": [
-            {"leader_epoch": record.leader_epoch, "value": int(record.value)} for record in records
-        ],
+        "records": records_of(broker.records()),
     }
 
 

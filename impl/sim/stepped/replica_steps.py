@@ -8,13 +8,14 @@ from fencepost.impl.sim.stepped.broker import HeldAsk, HeldRequest, SteppedBroke
 from fencepost.impl.sim.stepped.cluster import LAG_MS, RETRY_MS, STATE, FetchAnswer, is_membership
 from fencepost.impl.sim.stepped.observed_state import message
 from fencepost.impl.sim.stepped.schedule import SpecStep
+from fencepost.impl.sim.stepped.spec_state import records_of
 from fencepost.impl.sim.stepped.step_context import (
     TRIES_MAX,
     ImpossibleStepError,
     StepContext,
     repeat,
 )
-from fencepost.spec.vocabulary import BrokerId, Offset
+from fencepost.spec.vocabulary import BrokerId
 from fencepost.spec.znodes import CONTROLLER, CONTROLLER_EPOCH, broker_path
 
 
@@ -203,12 +204,8 @@ class ReplicaSteps(StepContext):
         replica = broker.replica()
         assert replica is not None
         end = broker.config.rules.committed_end(replica)
-        records = broker.disk.read(self.cluster.key, Offset(0), end)
-        for offset, record in enumerate(records):
-            entry: dict[str, object] = {
-                "offset": offset,
-                "record": {"leader_epoch": record.leader_epoch, "value": int(record.value)},
-            }
+        for offset, record in enumerate(records_of(broker.records()[:end])):
+            entry: dict[str, object] = {"offset": offset, "record": record}
             if entry not in self.cluster.ledger.committed:
                 self.cluster.ledger.committed.append(entry)
 

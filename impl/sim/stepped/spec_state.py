@@ -3,10 +3,11 @@
 `canonical` makes it of TLC's values; `observed_state.py` makes it of a stepped cluster.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from fencepost.impl.core.types.messages import Record
 from fencepost.spec.tlc.values import Value
 
 Plain = Any
@@ -66,6 +67,11 @@ def canonical(values: Mapping[str, Value]) -> Abstract:
         if name in values:
             found[name] = bag([_record(item) for item in values[name]])  # type: ignore[union-attr]
     return found
+
+
+def records_of(records: Iterable[Record]) -> list[Abstract]:
+    """Records as the specs have them: clients write numbers."""
+    return [{"leader_epoch": r.leader_epoch, "value": int(r.value)} for r in records]
 
 
 def bag(items: list[Any]) -> list[Any]:

@@ -23,7 +23,6 @@ from fencepost.impl.sim.world.clients import (
 )
 from fencepost.impl.sim.world.cluster import VirtualCluster
 from fencepost.impl.sim.world.operations import Operation, fetched, produced
-from fencepost.impl.trace_lines import Line
 from fencepost.spec.vocabulary import NO_PRODUCER, BrokerId, ErrorCode, Offset, Outcome, ProducerId
 from fencepost.spec.znodes import TopicPartition
 
@@ -93,10 +92,6 @@ class StepClient(SimulatedClient):
         numbered: Numbered = NOT_NUMBERED,
     ) -> Pending:
         """Append the values in one request; a numbered one that has no answer stays open."""
-        line: Line = {"action": "Produce", "topic": key.topic, "partition": key.partition}
-        if numbered.producer_id != NO_PRODUCER:
-            line["producer_id"] = numbered.producer_id
-        operation = self.begin({**line, "acks": acks, "values": list(values)})
         request = ProduceRequest(
             topic=key.topic,
             partition=key.partition,
@@ -107,6 +102,7 @@ class StepClient(SimulatedClient):
             producer_epoch=numbered.producer_epoch,
             base_sequence=numbered.base_sequence,
         )
+        operation = self.begin(request)
         what = f"produce {key} {' '.join(values)}"
         if numbered.producer_id == NO_PRODUCER:
             return self.ask_for(what, to, request, lambda answer: _produced(operation, answer))
@@ -133,14 +129,13 @@ class StepClient(SimulatedClient):
 
     def consume(self, key: TopicPartition, offset: Offset, to: BrokerId) -> Pending:
         """Read committed records from `offset` on."""
-        line: Line = {"action": "Fetch", "topic": key.topic, "partition": key.partition}
-        operation = self.begin({**line, "offset": offset})
         request = FetchRequest(
             topic=key.topic,
             partition=key.partition,
             fetch_offset=offset,
             max_records=FETCH_RECORDS,
         )
+        operation = self.begin(request)
         what = f"consume {key}"
         return self.ask_for(what, to, request, lambda response: _fetched(operation, response))
 

@@ -30,6 +30,7 @@ from fencepost.impl.sim.engine.options import BATCH_RECORDS_MAX
 from fencepost.impl.sim.world.cluster import CLIENT, VirtualCluster
 from fencepost.impl.sim.world.operations import Operation, TracedClient, fetched, produced
 from fencepost.impl.trace_lines import Line
+from fencepost.spec.trace import FINAL_READER
 from fencepost.spec.vocabulary import (
     NO_INCARNATION,
     NO_PRODUCER,
@@ -169,11 +170,7 @@ class SimulatedProducer(SimulatedClient):
             producer_epoch=self._producer_epoch,
             base_sequence=self._sequences.get(key, 0),
         )
-        line: Line = {"action": "Produce", "topic": key.topic, "partition": key.partition}
-        if self._is_idempotent:
-            line["producer_id"] = self._producer_id
-        operation = self.begin({**line, "acks": request.acks, "values": list(request.values)})
-        self._send(Try(operation, request, RETRIES if self._is_idempotent else 0))
+        self._send(Try(self.begin(request), request, RETRIES if self._is_idempotent else 0))
 
     def _begin(self, response: Response | None) -> None:
         if isinstance(response, InitProducerIdResponse):
@@ -264,14 +261,13 @@ class SimulatedConsumer(SimulatedClient):
         self, key: TopicPartition, offset: Offset, then: Callable[[FetchResponse | None], None]
     ) -> None:
         """Fetch from `offset`; `then` gets the answer, or None after an error."""
-        line: Line = {"action": "Fetch", "topic": key.topic, "partition": key.partition}
-        operation = self.begin({**line, "offset": offset})
         request = FetchRequest(
             topic=key.topic,
             partition=key.partition,
             fetch_offset=offset,
             max_records=FETCH_RECORDS,
         )
+        operation = self.begin(request)
         self.ask(self.guess(key), request, lambda answer: then(self._end(operation, key, answer)))
 
     def _end(
@@ -291,7 +287,7 @@ class FinalReader(SimulatedConsumer):
     """Reads every partition from its start to its high watermark, once all is healed."""
 
     def __init__(self, cluster: VirtualCluster, keys: list[TopicPartition]) -> None:
-        super().__init__(cluster, "client-final", keys)
+        super().__init__(cluster, FINAL_READER, keys)
         self._left = list(keys)
 
     @property

@@ -2,11 +2,17 @@
 
 from dataclasses import dataclass
 
-from fencepost.impl.core.types.messages import FetchResponse, ProduceResponse, Response
+from fencepost.impl.core.types.messages import (
+    FetchRequest,
+    FetchResponse,
+    ProduceRequest,
+    ProduceResponse,
+    Response,
+)
 from fencepost.impl.sim.world.virtual_world import VirtualWorld
 from fencepost.impl.trace_lines import Line
 from fencepost.spec.trace import Kind
-from fencepost.spec.vocabulary import ErrorCode, Outcome
+from fencepost.spec.vocabulary import NO_PRODUCER, ErrorCode, Outcome
 
 
 class TracedClient:
@@ -19,10 +25,10 @@ class TracedClient:
         self.operations = 0
         """How many were begun."""
 
-    def begin(self, line: Line) -> "Operation":
+    def begin(self, request: ProduceRequest | FetchRequest) -> "Operation":
         """Record the invocation, before its request leaves."""
         self.operations += 1
-        line = {"op_id": self.operations, **line}
+        line = {"op_id": self.operations, **_asked(request)}
         inv_ns = self.trace.now_ns()
         self.trace.write({"kind": Kind.INVOKE, **line}, inv_ns)
         if self.move_recorder is not None:
@@ -48,15 +54,20 @@ class Operation:
             self.client.move_recorder.completed(self.client.name, line)
 
 
+def _asked(request: ProduceRequest | FetchRequest) -> Line:
+    about: Line = {"topic": request.topic, "partition": request.partition}
+    if isinstance(request, FetchRequest):
+        return {"action": "Fetch", **about, "offset": request.fetch_offset}
+    if request.producer_id != NO_PRODUCER:
+        about["producer_id"] = request.producer_id
+    return {"action": "Produce", **about, "acks": request.acks, "values": list(request.values)}
+
+
 def produced(response: Response | None) -> tuple[Outcome, Line]:
     """Of a produce; without an answer the records may be in the log."""
     if not isinstance(response, ProduceResponse):
         return Outcome.INDEFINITE, {"error_code": ErrorCode.REQUEST_TIMED_OUT.value}
-    fields: Line = {
-        "broker_id": response.broker_id,
-        "leader_epoch": response.leader_epoch,
-        "partition_incarnation": response.partition_incarnation or None,
-    }
+    fields = _answered(response)
     if response.error_code is ErrorCode.NONE:
         fields |= {"offset": response.base_offset, "high_watermark": response.high_watermark}
         return Outcome.OK, fields
@@ -69,10 +80,7 @@ def fetched(response: Response | None) -> tuple[Outcome, Line]:
     """Of a fetch; without an answer nothing was read."""
     if not isinstance(response, FetchResponse):
         return Outcome.DEFINITE_ERROR, {"error_code": ErrorCode.REQUEST_TIMED_OUT.value}
-    fields: Line = {
-        "broker_id": response.broker_id,
-        "leader_epoch": response.leader_epoch,
-        "partition_incarnation": response.partition_incarnation or None,
+    fields = _answered(response) | {
         "high_watermark": response.high_watermark,
         "log_end_offset": response.log_end_offset,
     }
@@ -82,3 +90,11 @@ def fetched(response: Response | None) -> tuple[Outcome, Line]:
     fields["values"] = [record.value for record in response.records]
     fields["record_epochs"] = [record.leader_epoch for record in response.records]
     return Outcome.OK, fields
+
+
+def _answered(response: ProduceResponse | FetchResponse) -> Line:
+    return {
+        "broker_id": response.broker_id,
+        "leader_epoch": response.leader_epoch,
+        "partition_incarnation": response.partition_incarnation or None,
+    }

@@ -21,6 +21,7 @@ from fencepost.impl.core.types.events import (
     ZnodesWritten,
     ZooKeeperEvent,
 )
+from fencepost.impl.core.types.node_session import NO_SESSION
 from fencepost.impl.core.types.scripts import Answer, Ask, unknown
 from fencepost.impl.core.types.zookeeper import Children, Create, SetData, Znode
 from fencepost.impl.sim.engine.scheduler import US_PER_MS, Scheduler
@@ -29,7 +30,6 @@ from fencepost.impl.sim.world.zookeeper import SimulatedZooKeeper
 from fencepost.impl.sim.world.zookeeper_link import HurtLink
 from fencepost.spec.vocabulary import SessionId
 
-NO_SESSION = SessionId(0)
 DELAY_US = (200, 2_000)
 PIPELINED_US = (1, 600)
 """Between two requests of one pipeline."""
