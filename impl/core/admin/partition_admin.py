@@ -46,6 +46,7 @@ from fencepost.impl.core.types.scripts import (
     list_children,
     read,
 )
+from fencepost.impl.core.types.znode_reading import parsed, registered
 from fencepost.impl.core.types.zookeeper import (
     Create,
     Delete,
@@ -175,11 +176,10 @@ class PartitionAdmin:
             return
         found = []
         for topic, znode in zip(topics, znodes, strict=True):
-            try:
-                document = parse_topic_document(znode.path, znode.data)
-            except MalformedZnodeError:
-                continue
-            for key in sorted(TopicPartition(topic, int(name)) for name in document.partitions):
+            document = parsed(parse_topic_document, znode)
+            names = document.partitions if document is not None else ()
+            for key in sorted(TopicPartition(topic, int(name)) for name in names):
+                assert document is not None
                 assignment = assignment_in(document, key.partition)
                 request = requests.get(key, {}).get(PARTITIONS_REASSIGNED)
                 assert assignment is not None, "it was listed"
@@ -301,9 +301,8 @@ def _read_view(keys: Iterable[TopicPartition]) -> Generator[Ask, Answer, View | 
                 found[key] = parse_leader_and_isr(path, by_path[path].data)
     except MalformedZnodeError:
         return None
-    live = (BrokerId(int(name)) for name in listed[0].names or () if name.isdecimal())
     return View(
-        live=frozenset(live),
+        live=frozenset(registered(listed[0])),
         documents=documents,
         states=found,
         requests=frozenset(by_path) & frozenset(requests),

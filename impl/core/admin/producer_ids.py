@@ -6,7 +6,7 @@ A block that was taken under a lost reply is never used: ids need be unique, not
 from fencepost.impl.core.config import Config
 from fencepost.impl.core.rules.tables import Writer
 from fencepost.impl.core.rules.znode_writes import write
-from fencepost.impl.core.types.effects import Reply, ReportMalformed
+from fencepost.impl.core.types.effects import Reply
 from fencepost.impl.core.types.messages import InitProducerIdResponse
 from fencepost.impl.core.types.scripts import Outbox, Script, read
 from fencepost.impl.core.types.zookeeper import Create, Rejected, SetData, WriteOp, Written, Znode
@@ -75,6 +75,6 @@ class ProducerIds:
             try:
                 start = parse_producer_id_block(found.data).block_end + 1
             except MalformedZnodeError as error:
-                self._outbox.emit(ReportMalformed(path=found.path, reason=str(error)))
+                self._outbox.report(error)
                 return None
         return range(start, start + BLOCK_SIZE)

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 
 from fencepost.impl.core.admin.topic_creation import (
     TopicCreation,
-    live_brokers,
 )
 from fencepost.impl.core.admin.topic_deletion import TopicDeletion, no_topic
 from fencepost.impl.core.config import Config
@@ -36,6 +35,7 @@ from fencepost.impl.core.types.topic_messages import (
     DeleteTopicsResponse,
     TopicResult,
 )
+from fencepost.impl.core.types.znode_reading import registered
 from fencepost.impl.core.types.zookeeper import Rejected, Written, ZkError, Znode
 from fencepost.spec.vocabulary import ErrorCode
 from fencepost.spec.znodes import (
@@ -118,7 +118,7 @@ class TopicBatches:
                 if listed is None:
                     asked.end(place, NO_CONNECTION)
                     continue
-                live = live_brokers(listed[0])
+                live = registered(listed[0])
                 refusal = self._config.rules.refuse_topic(one, live)
                 if refusal is not None:
                     asked.end(place, refusal)

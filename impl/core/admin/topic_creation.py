@@ -13,8 +13,8 @@ from fencepost.impl.core.types.node_session import NodeSession
 from fencepost.impl.core.types.refusals import NO_CONNECTION, REPLY_LOST
 from fencepost.impl.core.types.scripts import Outbox, Script, list_children, read
 from fencepost.impl.core.types.topic_messages import CreateTopicRequest, CreateTopicResponse
+from fencepost.impl.core.types.znode_reading import parsed, registered
 from fencepost.impl.core.types.zookeeper import (
-    Children,
     Create,
     Rejected,
     WriteResult,
@@ -71,7 +71,7 @@ class TopicCreation:
         if listed is None:
             self._answer(token, *NO_CONNECTION)
             return
-        live = live_brokers(listed[0])
+        live = registered(listed[0])
         refusal = self._config.rules.refuse_topic(request, live)
         if refusal is not None:
             self._answer(token, *refusal)
@@ -113,11 +113,11 @@ class TopicCreation:
         if listed is None:
             self._no_metadata(token)
             return
-        brokers, topics = (children.names or () for children in listed)
+        topics = listed[1].names or ()
         znodes = yield from read(
             CONTROLLER,
             CONTROLLER_EPOCH,
-            *(broker_path(int(name)) for name in brokers if name.isdecimal()),
+            *map(broker_path, registered(listed[0])),
             *(topic_path(name) for name in topics),
         )
         if znodes is None:
@@ -151,11 +151,6 @@ class TopicCreation:
         self._outbox.emit(Reply(token=token, response=response))
 
 
-def live_brokers(listed: Children) -> list[BrokerId]:
-    """The brokers that are registered, ascending."""
-    return sorted(BrokerId(int(name)) for name in listed.names or () if name.isdecimal())
-
-
 def _assign(request: CreateTopicRequest, live: list[BrokerId]) -> dict[str, list[int]]:
     """Brokers in turn, so that leaders are spread; the given assignment if there is one."""
     if request.assignment:
@@ -171,12 +166,8 @@ def _assignments(by_path: dict[str, Znode]) -> dict[TopicPartition, tuple[Broker
     for path, znode in by_path.items():
         if not path.startswith(f"{TOPICS}/"):
             continue
-        try:
-            partitions = parse_topic(path, znode.data)
-        except MalformedZnodeError:
-            continue
         topic = path.rpartition("/")[2]
-        for partition, replicas in partitions.items():
+        for partition, replicas in (parsed(parse_topic, znode) or {}).items():
             assignments[TopicPartition(topic, partition)] = replicas
     return assignments
 
@@ -184,11 +175,8 @@ def _assignments(by_path: dict[str, Znode]) -> dict[TopicPartition, tuple[Broker
 def _partition_state(
     key: TopicPartition, assigned_replicas: tuple[BrokerId, ...], znode: Znode
 ) -> PartitionState | None:
-    if znode.stat is None:
-        return None
-    try:
-        state = parse_leader_and_isr(znode.path, znode.data)
-    except MalformedZnodeError:
+    state = parsed(parse_leader_and_isr, znode)
+    if state is None or znode.stat is None:
         return None
     return PartitionState(
         topic=key.topic,
@@ -206,11 +194,8 @@ def _partition_state(
 def _endpoints(by_path: dict[str, Znode]) -> tuple[BrokerEndpoint, ...]:
     endpoints = []
     for path, znode in sorted(by_path.items()):
-        if not path.startswith(f"{BROKER_IDS}/"):
-            continue
-        try:
-            document = parse_broker(path, znode.data)
-        except MalformedZnodeError:
+        document = parsed(parse_broker, znode) if path.startswith(f"{BROKER_IDS}/") else None
+        if document is None:
             continue
         broker_id = BrokerId(int(path.rpartition("/")[2]))
         endpoint = BrokerEndpoint(broker_id=broker_id, host=document.host, port=document.port)

@@ -12,6 +12,7 @@ from fencepost.impl.core.rules.tables import Writer
 from fencepost.impl.core.rules.znode_writes import write
 from fencepost.impl.core.types.scripts import Answer, Ask, Outbox, Script, read
 from fencepost.impl.core.types.timers import earliest
+from fencepost.impl.core.types.znode_reading import parsed
 from fencepost.impl.core.types.zookeeper import Written
 from fencepost.spec.vocabulary import (
     LeaderEpoch,
@@ -20,7 +21,6 @@ from fencepost.spec.vocabulary import (
 )
 from fencepost.spec.znodes import (
     LeaderAndIsr,
-    MalformedZnodeError,
     TopicPartition,
     leader_and_isr_path,
     parse_leader_and_isr,
@@ -113,7 +113,7 @@ class IsrUpdates:
             return False
         folder, znode = znodes
         replica = self._replicas[key]
-        found = self._parse(path, znode.data) if znode.stat is not None else None
+        found = parsed(parse_leader_and_isr, znode)
         if found is None or znode.stat is None or not self._is_mine(replica, found):
             self._fence(replica)
             return False
@@ -130,12 +130,6 @@ class IsrUpdates:
 
     def _fence(self, replica: Replica) -> None:
         self._replicas.take(*self._config.rules.fence_leader(replica))
-
-    def _parse(self, path: str, data: bytes) -> LeaderAndIsr | None:
-        try:
-            return parse_leader_and_isr(path, data)
-        except MalformedZnodeError:
-            return None
 
     def _is_waiting(self, key: TopicPartition, leader_epoch: LeaderEpoch) -> bool:
         replica = self._replicas.get(key)

@@ -12,8 +12,8 @@ from fencepost.impl.core.config import Config
 from fencepost.impl.core.rules.replica import Replica
 from fencepost.impl.core.rules.tables import Role
 from fencepost.impl.core.types.actions import action, taken
-from fencepost.impl.core.types.effects import ReportMalformed
 from fencepost.impl.core.types.scripts import Answer, Ask, Outbox, list_children, read
+from fencepost.impl.core.types.znode_reading import parsed
 from fencepost.impl.core.types.zookeeper import Znode
 from fencepost.spec.vocabulary import PartitionIncarnation
 from fencepost.spec.znodes import (
@@ -82,7 +82,7 @@ class Startup:
             try:
                 own |= self._own(topic, znode)
             except MalformedZnodeError as error:
-                self._outbox.emit(ReportMalformed(path=znode.path, reason=str(error)))
+                self._outbox.report(error)
                 unreadable.add(topic)
         self._outbox.took(taken(self.read_assignment))
         return BrokerAssignment(own=frozenset(own), topics=czxids, unreadable=frozenset(unreadable))
@@ -100,7 +100,8 @@ class Startup:
     ) -> None:
         """Delete logs that are no longer this broker's; the rest obeys nothing older."""
         broker = self._broker
-        states = {key: self._parse(znode) for key, znode in znodes.items()}
+        report = self._outbox.report
+        states = {key: parsed(parse_leader_and_isr, one, report) for key, one in znodes.items()}
         for key in list(broker.replicas.partitions()):
             replica, is_own = broker.replicas[key], key in assignment.own
             is_kept = self._config.rules.is_kept(replica, znodes[key], states[key], is_own)
@@ -110,15 +111,6 @@ class Startup:
         for key in sorted(assignment.own):
             self._set_floor(key, znodes[key], states[key])
         broker.stop_replicas.start_from(broker.broker_epoch, assignment.topics)
-
-    def _parse(self, znode: Znode) -> LeaderAndIsr | None:
-        if znode.stat is None:
-            return None
-        try:
-            return parse_leader_and_isr(znode.path, znode.data)
-        except MalformedZnodeError as error:
-            self._outbox.emit(ReportMalformed(path=znode.path, reason=str(error)))
-            return None
 
     def _set_floor(self, key: TopicPartition, znode: Znode, state: LeaderAndIsr | None) -> None:
         floor = self._config.rules.floor_of(znode, state)

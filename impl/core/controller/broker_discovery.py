@@ -8,6 +8,7 @@ from collections.abc import Generator
 from fencepost.impl.core.controller.controller_generation import ControllerResources
 from fencepost.impl.core.types.actions import action, taken
 from fencepost.impl.core.types.scripts import Answer, Ask, list_children, read
+from fencepost.impl.core.types.znode_reading import registered
 from fencepost.spec.vocabulary import BrokerId
 from fencepost.spec.znodes import BROKER_IDS, broker_path
 
@@ -22,8 +23,7 @@ def read_live_brokers(
     listed = yield from list_children(BROKER_IDS, watch=watch)
     if resources.generation.is_over() or listed is None:
         return None
-    names = [name for name in listed[0].names or () if name.isdecimal()]
-    znodes = yield from read(*(broker_path(int(name)) for name in names))
+    znodes = yield from read(*map(broker_path, registered(listed[0])))
     if resources.generation.is_over() or znodes is None:
         return None
     context = resources.context

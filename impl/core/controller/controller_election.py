@@ -16,9 +16,9 @@ from fencepost.impl.core.rules.controller.controller_election import (
 )
 from fencepost.impl.core.rules.tables import Writer
 from fencepost.impl.core.types.actions import action, taken
-from fencepost.impl.core.types.effects import ReportMalformed
 from fencepost.impl.core.types.node_session import NodeSession
 from fencepost.impl.core.types.scripts import Outbox, Script, read
+from fencepost.impl.core.types.znode_reading import parsed
 from fencepost.impl.core.types.zookeeper import Check, Znode
 from fencepost.spec.vocabulary import NO_BROKER, NO_CONTROLLER_EPOCH, BrokerId, ControllerEpoch
 from fencepost.spec.znodes import (
@@ -174,13 +174,8 @@ class ControllerElection:
 
     def _parse_holder(self, holder: Znode) -> BrokerId:
         """-1 when there is no controller, or its znode is unreadable (CTL-003)."""
-        if holder.stat is None:
-            return NO_BROKER
-        try:
-            return BrokerId(parse_controller(holder.path, holder.data).brokerid)
-        except MalformedZnodeError as error:
-            self._outbox.emit(ReportMalformed(path=holder.path, reason=str(error)))
-            return NO_BROKER
+        document = parsed(parse_controller, holder, self._outbox.report)
+        return BrokerId(document.brokerid) if document is not None else NO_BROKER
 
     def _parse_epoch(self, epoch: Znode) -> ControllerEpoch:
         if epoch.stat is None:
@@ -188,5 +183,5 @@ class ControllerElection:
         try:
             return parse_controller_epoch(epoch.data)
         except MalformedZnodeError as error:
-            self._outbox.emit(ReportMalformed(path=epoch.path, reason=str(error)))
+            self._outbox.report(error)
             return self._broker.controller_epoch

@@ -9,7 +9,6 @@ from fencepost.impl.core.controller.fenced_writes import FencedWrites
 from fencepost.impl.core.rules.controller.controller_election import FIRST_VERSION
 from fencepost.impl.core.rules.tables import Writer
 from fencepost.impl.core.types.actions import action, taken
-from fencepost.impl.core.types.effects import ReportMalformed
 from fencepost.impl.core.types.scripts import Outbox
 from fencepost.impl.core.types.zookeeper import Check
 from fencepost.spec.vocabulary import (
@@ -97,4 +96,4 @@ class ControllerResources:
     def report(self, error: MalformedZnodeError | None) -> None:
         """The operator hears of a malformed znode (ZK-002)."""
         if error is not None:
-            self.outbox.emit(ReportMalformed(path=error.path, reason=str(error)))
+            self.outbox.report(error)

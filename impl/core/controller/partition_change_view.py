@@ -1,11 +1,12 @@
 """What the controller reads of one topic before it changes partitions there."""
 
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Generator, Iterable
 from dataclasses import dataclass, field
 
 from fencepost.impl.core.rules.controller.partition_change_step import Seen
 from fencepost.impl.core.rules.controller.partition_requests import Requests
 from fencepost.impl.core.types.scripts import Answer, Ask, list_children, read
+from fencepost.impl.core.types.znode_reading import Report, parsed, registered
 from fencepost.impl.core.types.zookeeper import Znode
 from fencepost.spec.vocabulary import (
     ANY_VERSION,
@@ -16,7 +17,6 @@ from fencepost.spec.vocabulary import (
 )
 from fencepost.spec.znodes import (
     BROKER_IDS,
-    MalformedZnodeError,
     TopicDocument,
     TopicPartition,
     leader_and_isr_path,
@@ -24,8 +24,6 @@ from fencepost.spec.znodes import (
     parse_topic_document,
     topic_path,
 )
-
-Report = Callable[[MalformedZnodeError], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,22 +60,19 @@ def read_topic_view(
     (znode,) = znodes
     if znode.stat is None:
         return TopicView(topic=topic, document=None, keys=tuple(sorted(requests)))
-    try:
-        document = parse_topic_document(znode.path, znode.data)
-    except MalformedZnodeError as error:
-        report(error)
+    document = parsed(parse_topic_document, znode, report)
+    if document is None:
         return None
     keys = tuple(sorted({*requests, *moving_partitions(topic, document)}))
     states = yield from read(*(leader_and_isr_path(key) for key in keys), watch=True)
     if states is None:
         return None
-    registered = None
+    live = None
     if _asks_for_unclean(requests.values()):
         listed = yield from list_children(BROKER_IDS)
         if listed is None:
             return None
-        names = (name for name in listed[0].names or () if name.isdecimal())
-        registered = frozenset(BrokerId(int(name)) for name in names)
+        live = frozenset(registered(listed[0]))
     pairs = ((key, _see(state, report)) for key, state in zip(keys, states, strict=True))
     return TopicView(
         topic=topic,
@@ -87,7 +82,7 @@ def read_topic_view(
         last_zxid=znode.stat.mzxid,
         keys=keys,
         seen={key: seen for key, seen in pairs if seen is not None},
-        registered=registered,
+        registered=live,
     )
 
 
@@ -98,12 +93,8 @@ def _asks_for_unclean(requests: Iterable[Requests]) -> bool:
 
 
 def _see(znode: Znode, report: Report) -> Seen | None:
-    if znode.stat is None:
-        return None
-    try:
-        state = parse_leader_and_isr(znode.path, znode.data)
-    except MalformedZnodeError as error:
-        report(error)
+    state = parsed(parse_leader_and_isr, znode, report)
+    if state is None or znode.stat is None:
         return None
     incarnation = PartitionIncarnation(znode.stat.czxid)
     return Seen(state=state, version=znode.stat.version, incarnation=incarnation)

@@ -11,10 +11,10 @@ from fencepost.impl.core.controller.controller_generation import ControllerResou
 from fencepost.impl.core.types.actions import action, taken
 from fencepost.impl.core.types.messages import PartitionStop
 from fencepost.impl.core.types.scripts import Answer, Ask, Script, list_children, read
+from fencepost.impl.core.types.znode_reading import parsed
 from fencepost.impl.core.types.zookeeper import Znode
 from fencepost.spec.znodes import (
     TOPICS,
-    MalformedZnodeError,
     TopicPartition,
     parse_topic_document,
     topic_path,
@@ -138,12 +138,8 @@ class TopicDiscovery:
 
     def _is_begun(self, znode: Znode) -> bool:
         """The deletion of the topic was begun: it has no partitions any more."""
-        if znode.stat is None:
-            return False
-        try:
-            return bool(parse_topic_document(znode.path, znode.data).is_deleted)
-        except MalformedZnodeError:
-            return False
+        document = parsed(parse_topic_document, znode)
+        return document is not None and bool(document.is_deleted)
 
     def _stop(self, keys: list[TopicPartition]) -> None:
         """Every live broker that may have a replica is told now, a dead one when it comes back."""

@@ -15,10 +15,12 @@ from fencepost.impl.core.types.effects import (
     Effect,
     ListChildren,
     ReadZnodes,
+    ReportMalformed,
     WriteZnodes,
 )
 from fencepost.impl.core.types.events import ChildrenListed, ZnodesRead, ZnodesWritten
 from fencepost.impl.core.types.zookeeper import Children, Unknown, Znode
+from fencepost.spec.znodes import MalformedZnodeError
 
 Ask = ReadZnodes | ListChildren | WriteZnodes
 Answer = ZnodesRead | ChildrenListed | ZnodesWritten
@@ -49,6 +51,10 @@ class Outbox:
     def took(self, action: ActionTaken) -> None:
         """The action stands in the trace at this place among the effects."""
         self._effects.append(action)
+
+    def report(self, error: MalformedZnodeError) -> None:
+        """The operator hears of a malformed znode (ZK-002)."""
+        self._effects.append(ReportMalformed(path=error.path, reason=str(error)))
 
     def drain(self) -> list[Effect]:
         """All effects since the last drain."""

@@ -1,9 +1,10 @@
 """What administrators ask for below `/admin`, as the controller reads it (V3 D.7, F, H)."""
 
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from dataclasses import dataclass
 
 from fencepost.impl.core.types.scripts import Answer, Ask, list_children, read
+from fencepost.impl.core.types.znode_reading import Report
 from fencepost.impl.core.types.zookeeper import Check, Delete, Znode
 from fencepost.spec.vocabulary import BrokerId, ElectionKind, ZnodeVersion
 from fencepost.spec.znodes import (
@@ -39,7 +40,6 @@ class PartitionRequest:
 
 Requests = dict[str, PartitionRequest]
 """Kind, one of `REQUEST_PATHS` -> the request."""
-Report = Callable[[MalformedZnodeError], None]
 
 
 def read_requests(

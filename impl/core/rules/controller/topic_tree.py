@@ -9,10 +9,10 @@ from collections.abc import Generator
 from dataclasses import dataclass
 
 from fencepost.impl.core.types.scripts import Answer, Ask, list_children, read
+from fencepost.impl.core.types.znode_reading import parsed
 from fencepost.impl.core.types.zookeeper import Check, Create, Delete, SetData, WriteOp, Znode
 from fencepost.spec.vocabulary import ANY_VERSION
 from fencepost.spec.znodes import (
-    MalformedZnodeError,
     TopicDocument,
     TopicPartition,
     document_bytes,
@@ -59,10 +59,7 @@ def partition_deletion(state: Znode) -> tuple[Delete, ...]:
 
 def deletion(topic: str, znode: Znode, tree: TopicTree) -> tuple[WriteOp, ...]:
     """What deletes the topic; refused when it is another one by then."""
-    try:
-        topic_id = parse_topic_id(znode.path, znode.data)
-    except MalformedZnodeError:
-        topic_id = ""
+    topic_id = parsed(parse_topic_id, znode)
     below = tuple(op for partition in tree.partitions for op in partition)
     if topic_id and len(below) > OPS_MAX:
         assert znode.stat is not None
