@@ -39,7 +39,7 @@ class ActiveLinkRules:
         self._treatments: dict[Link, Treatment] = {}
 
     def add(self, rule: LinkRule) -> None:
-        """The rule applies from now on, or in its windows from now on."""
+        """Apply the rule from now on, or in its windows from now on."""
         self.remove(rule.rule_id)
         active = self.active[rule.rule_id] = ActiveLinkRule(rule=rule)
         if not rule.windows:
@@ -51,7 +51,7 @@ class ActiveLinkRules:
             active.timers.append(loop.call_later(end_ms / 1000, self._end, active))
 
     def remove(self, rule_id: str) -> LinkRuleStatus | None:
-        """The rule applies no more; what it did, or None when there is no such rule."""
+        """End the rule; its status, or None when there is no such rule."""
         active = self.active.pop(rule_id, None)
         if active is None:
             return None
@@ -69,7 +69,7 @@ class ActiveLinkRules:
         return [active for active in self.applying() if link in active.rule.links]
 
     def treatment(self, link: Link) -> Treatment:
-        """What happens to the bytes of a link now."""
+        """The treatment of the bytes of a link now."""
         found = self._treatments.get(link)
         if found is None:
             rules = [active.rule for active in self.on(link)]

@@ -11,23 +11,23 @@ Member = TypeVar("Member")
 
 
 def between(side: Iterable[Member], others: Iterable[Member]) -> frozenset[tuple[Member, Member]]:
-    """Both links between each of one side and each of the other; none is cut off from itself."""
+    """Both links between each member of one side and each of the other, without links to itself."""
     there = list(others)
     pairs = [(a, b) for a in side for b in there if a != b]
     return frozenset(pairs) | frozenset((b, a) for a, b in pairs)
 
 
 def around_bridge(bridge: Member, members: Sequence[Member]) -> frozenset[tuple[Member, Member]]:
-    """Both links between two halves of the others; only `bridge` is reached by both."""
+    """Both links between the two halves of the other members; only `bridge` reaches both halves."""
     others = [member for member in members if member != bridge]
     half = len(others) // 2
     return between(others[:half], others[half:])
 
 
 def outside_majorities(members: Sequence[Member]) -> frozenset[tuple[Member, Member]]:
-    """The links that are cut when each hears only a majority around itself, in a ring.
+    """The links to cut so that each member receives only from a majority around itself, in a ring.
 
-    Of three, each hears itself and the next one. No two hear the same majority.
+    Of three, each receives from itself and the next one. No two have the same majority.
     """
     size = len(members)
     # Itself, the next, the one before, the one after the next, and so on.

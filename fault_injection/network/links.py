@@ -28,7 +28,7 @@ class LinkError(ProcessError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProbeResult:
-    """How a probe fares; times in milliseconds from its start."""
+    """The state of a probe; times in milliseconds from its start."""
 
     link: Link
     passed_ms: float | None
@@ -55,7 +55,7 @@ class Links:
 
     @classmethod
     def start(cls, supervisor: Supervisor) -> Self:
-        """It runs as a process of `supervisor` and takes commands; raises `LinkError`."""
+        """Start it as a process of `supervisor`, ready for commands. Raises `LinkError`."""
         directory = supervisor.directory.absolute()
         process = supervisor.start(
             cls.NAME, python_module(cls.PROGRAM, directory), env=MODULE_ENVIRONMENT
@@ -70,28 +70,28 @@ class Links:
                     raise LinkError(f"the {cls.NAME} does not start: {said or error}") from error
 
     def close(self) -> None:
-        """No more commands; it goes on until the run ends."""
+        """Close the connection; the process runs until the run ends."""
         self._answers.close()
         self._control.close()
 
     def add(self, rules: Iterable[LinkRule]) -> None:
-        """The rules apply from now on."""
+        """Apply the rules from now on."""
         self.command("add", rules=[rule.to_json() for rule in rules])
 
     def remove(self, rule_ids: Sequence[str]) -> list[LinkRuleStatus | None]:
-        """The rules apply no more; what each did, None for one that there is not."""
+        """End the rules; the status of each, None for an unknown one."""
         return _statuses(self.command("remove", rule_ids=list(rule_ids)))
 
     def status(self, rule_ids: Sequence[str]) -> list[LinkRuleStatus | None]:
-        """What each rule has done so far, None for one that there is not."""
+        """The status of each rule, None for an unknown one."""
         return _statuses(self.command("status", rule_ids=list(rule_ids)))
 
     def start_probe(self, probe: str, links: Iterable[Link]) -> None:
-        """A probe is on its way on each of the links, under one name."""
+        """Send a probe on each of the links, under one name."""
         self.command("probe", probe=probe, links=sorted(links))
 
     def probed(self, probe: str) -> list[ProbeResult]:
-        """How the probes of that name fare."""
+        """The state of the probes of that name."""
         results = self.command("probed", probe=probe)["results"]
         return [
             ProbeResult(link=(sender, receiver), passed_ms=passed_ms, waited_ms=waited_ms)
@@ -99,7 +99,7 @@ class Links:
         ]
 
     def end_probe(self, probe: str) -> None:
-        """The probes of that name are over."""
+        """End the probes of that name."""
         self.command("end_probe", probe=probe)
 
     def command(self, do: str, **parameters: object) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """A container engine: one that runs, or a Docker of our own that ends with us.
 
-Our own is started by hand as a process of the run, with all that it keeps below one folder. It has
-its own process and mount namespaces: whoever kills it ends every container with it, and no mount
+Our own is a process of the run, with all its files below one folder. It has
+its own process and mount namespaces: when it is killed, every container ends with it, and no mount
 is left. It touches no firewall rule of the host.
 """
 
@@ -132,7 +132,7 @@ def _own_engine(supervisor: Supervisor, directory: Path) -> Iterator[str]:
 
 
 def _remove(directory: Path) -> None:
-    """The processes of a namespace take a moment to end after its first one."""
+    """Remove the folder; the processes of a namespace take a moment to end after its first one."""
     deadline = time.monotonic() + END_S
     while directory.exists() and time.monotonic() < deadline:
         shutil.rmtree(directory, ignore_errors=True)

@@ -1,11 +1,11 @@
-"""Become a supervised process: die with the parent, wait for the word to go, then exec.
+"""Become a supervised process: die with the parent, wait for the byte to go, then exec.
 
 `python launch.py [--parent PID] [--net PATH] [--go-fd FD] -- argv...` (or `-m
 fencepost.fault_injection.processes.launch`); `--net` is a network namespace that the command is to
 be in. This process keeps its pid and start time through the exec, so both can be written down
 before the command runs: it starts only when a byte arrives on `--go-fd`, and never when that pipe
-just ends. A command that waits itself, as it says by ending in the same option, gets the pipe from
-there on. It stands before every process of a run, so it imports next to nothing.
+just ends. A command that ends in the same option waits itself, and gets the pipe from
+there on. It runs before every process of a run, so it imports next to nothing.
 """
 
 import os
@@ -47,7 +47,7 @@ def _options(arguments: list[str]) -> dict[str, str]:
 
 
 def _enter_network(path: str) -> bool:
-    """False when there is no such network, or none that we may enter."""
+    """Enter the network; False when there is none, or none that we may enter."""
     try:
         descriptor = os.open(path, os.O_RDONLY)
         _call("setns", descriptor, CLONE_NEWNET)

@@ -62,7 +62,7 @@ class ManagedProcess:
         self._entries[kind] = entry
 
     def outlive(self) -> None:
-        """It stays when the harness ends, and the ledger says so."""
+        """Let it survive the harness, and record that in the ledger."""
         with self._lock:
             if self.is_running:
                 doomed = self._entries["process"]
@@ -77,13 +77,13 @@ class ManagedProcess:
             self.stand(deadline_s)
 
     def expect_stop(self) -> None:
-        """It may stop itself from now on: the ledger knows how that is undone, until `resume`."""
+        """Record how a stop is undone, for it may stop itself from now on, until `resume`."""
         with self._lock:
             if self.is_running and "pause" not in self._entries:
                 self.note("pause", self._ledger.open("pause", **fields_of(self)))
 
     def stand(self, deadline_s: float = KILL_DEADLINE_S) -> None:
-        """As `pause`, for a process that was paused before: its undo is in the ledger."""
+        """As `pause`, when its undo is in the ledger already."""
         with self._lock:
             if not self.is_running:  # and the ledger has forgotten it
                 raise ProcessError(f"{self.name} cannot be paused: it is not running")
@@ -92,7 +92,7 @@ class ManagedProcess:
             self._await_threads(stopped=True, deadline_s=deadline_s)
 
     def go_on(self, deadline_s: float = KILL_DEADLINE_S) -> None:
-        """As `resume`, but it will stand still again: the ledger keeps its entry."""
+        """As `resume`, but the ledger keeps its entry, for it will be stopped again."""
         with self._lock:
             self._signal(signal.SIGCONT)
             self._await_threads(stopped=False, deadline_s=deadline_s)
@@ -111,7 +111,7 @@ class ManagedProcess:
         return self.wait(KILL_DEADLINE_S)
 
     def ask_to_end(self) -> None:
-        """Tell it to end (SIGTERM), and do not wait; a stopped process hears of it later."""
+        """Send SIGTERM and do not wait; a stopped process gets it when it is resumed."""
         self._signal(signal.SIGTERM)
 
     def terminate(self, grace_s: float) -> int | None:
@@ -136,7 +136,7 @@ class ManagedProcess:
         return "\n".join(text.splitlines()[-lines:])
 
     def release(self) -> None:
-        """Let go of it without touching it; nothing may be asked of this object afterwards."""
+        """Close its pidfd without touching the process; the object must not be used afterwards."""
         with self._lock:
             if self._pidfd >= 0:
                 os.close(self._pidfd)
@@ -181,7 +181,7 @@ class ManagedProcess:
 
 
 def fields_of(process: ManagedProcess) -> dict[str, str | int | bool]:
-    """What its entry in the ledger tells of it."""
+    """The fields of its entry in the ledger."""
     identity = process.identity
     return {
         "name": process.name,

@@ -35,7 +35,7 @@ class PacingError(InjectionError):
 
 
 class PacedBroker:
-    """The harness's hand on one start of one paced broker."""
+    """The moves of one start of one paced broker."""
 
     def __init__(self, broker_id: int, pacer: str) -> None:
         self.broker_id = broker_id
@@ -48,7 +48,7 @@ class PacedBroker:
         self._calls = ThreadPoolExecutor(max_workers=8)
 
     def take(self, move: Move, *, address: str = "") -> tuple[str, ...]:
-        """The broker has made the move; what its protocol reported. Raises `PacingError`."""
+        """Let the broker make the move; the actions that it reported. Raises `PacingError`."""
         parts = {name: getattr(move, name) for name in _MOVE_FIELDS}
         deadline_ms = int(MOVE_S * 1000)
         said = pacer_pb2.PacedMove(**parts, address=address, deadline_ms=deadline_ms)
@@ -71,19 +71,19 @@ class PacedBroker:
         return BrokerSession(session_id=session.session_id, password=session.password)
 
     def where(self) -> str:
-        """Where it takes requests; raises `PacingError`."""
+        """The address at which it takes requests; raises `PacingError`."""
         if not self.address:
             self.take(Move(verb=Verb.GREET))
         return self.address
 
     def forget_session(self) -> None:
-        """It takes its ZooKeeper session for lost, and ZooKeeper is not told."""
+        """Make it treat its ZooKeeper session as lost; ZooKeeper keeps the session."""
         _FAULTS(self._channel).ForgetSession(fault_control_pb2.SessionRequest(), timeout=MOVE_S)
 
     def request(
         self, method: str, body: Mapping[str, object], metadata: Mapping[str, str]
     ) -> "Future[tuple[Any, dict[str, Any]]]":
-        """The request leaves now; its answer, and what came with it, or `PacingError`, later."""
+        """Send the request now; its answer and trailing metadata, or `PacingError`, come later."""
         if self._requests is None:
             self._requests = grpc.insecure_channel(self.where(), _OPTIONS)
         message = getattr(replication_pb2, f"{method}Request")(**body)
@@ -95,7 +95,7 @@ class PacedBroker:
         return self._calls.submit(_answer, call, message, tuple(metadata.items()))
 
     def close(self) -> None:
-        """Nothing is asked any more; requests that wait for answers are given up."""
+        """Close the channels; requests that wait for answers are cancelled."""
         self._channel.close()
         if self._requests is not None:
             self._requests.close()

@@ -1,8 +1,8 @@
-"""Ports to listen on that stay ours while their owner is down for a while.
+"""Ports to listen on that are still free when their owner restarts.
 
 The kernel takes the port of an outgoing connection from a range of its own. A listener in that
 range may not get its port back after a restart, and a client that tries a dead port again and again
-may end up talking to itself: so listeners get ports from below it.
+may connect to itself: so listeners get ports from below it.
 """
 
 import errno
@@ -27,7 +27,7 @@ class NoPortError(OSError):
 def free_ports(count: int) -> list[int]:
     """`count` different ports of the loopback that nothing listens on; raises `NoPortError`.
 
-    All are held at once before they are let go, so none is given twice. Another process may still
+    All are bound at once and then released, so none is returned twice. Another process may still
     take one before it is used.
     """
     highest = _first_outgoing()

@@ -1,6 +1,6 @@
 """The identity of a process: pid, start time and run tag; no signal reaches another one.
 
-A pid alone is a number that the kernel gives away again. Here a process is opened as a pidfd first
+A pid alone is a number that the kernel reuses. Here a process is opened as a pidfd first
 and identified second; from then on the pidfd names that process and no other.
 Standard library only: the reaper imports this.
 """
@@ -123,30 +123,31 @@ def thread_states(pid: int) -> set[str]:
 def kill_session(leader: ProcessIdentity) -> None:
     """End what a dead session leader left behind: tagged processes that it started itself.
 
-    Its pid stays taken while any of them lives, so a stranger at that pid means that none does.
+    Its pid stays taken while any of them lives: when another process has it, none does.
     """
     holder = read_stat(PROC / str(leader.pid))
     if holder is not None and holder.start_time != leader.start_time:
         return
-    for member in _session_members(leader.pid, leader.run_id):
+    for pid, stat in living_processes():
+        if stat.session != leader.pid:
+            continue
+        member = ProcessIdentity(pid=pid, start_time=stat.start_time, run_id=leader.run_id)
         pidfd = open_process(member)
         if pidfd is not None:
             send_signal(pidfd, signal.SIGKILL)
             os.close(pidfd)
 
 
-def _session_members(session: int, run_id: str) -> Iterator[ProcessIdentity]:
+def living_processes() -> Iterator[tuple[int, ProcessStat]]:
+    """The pid and the stat of each process that is not dead."""
     for path in PROC.iterdir():
-        if not path.name.isdecimal():
-            continue
-        stat = read_stat(path)
-        if stat is None or stat.is_dead or stat.session != session:
-            continue
-        yield ProcessIdentity(pid=int(path.name), start_time=stat.start_time, run_id=run_id)
+        stat = read_stat(path) if path.name.isdecimal() else None
+        if stat is not None and not stat.is_dead:
+            yield int(path.name), stat
 
 
 def _carries_tag(pid: int, run_id: str) -> bool:
-    """One that begins another program shows no environment meanwhile: it is looked at again."""
+    """Look again while a process shows no environment, as it does during exec."""
     deadline = time.monotonic() + EXEC_S
     while True:
         try:

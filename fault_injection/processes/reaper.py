@@ -1,6 +1,6 @@
 """The reaper: a tiny process that ends and heals what a harness left, however that harness ended.
 
-It sits in its own session with the read end of a pipe. A byte on it means that nothing is left; an
+It runs in its own session with the read end of a pipe. A byte on it means that nothing is left; an
 end of file, or the death of the harness, means that the ledger is all that remains of the plan.
 Standard library only and no site-packages: it must be up at once and cost nothing.
 """
@@ -80,7 +80,7 @@ def _remove_from_engine(entry: Entry) -> bool:
 
 
 def _remove_bridge(entry: Entry) -> bool:
-    """What alone outlives an engine of our own."""
+    """Remove the bridge, which alone outlives an engine of our own."""
     if "bridge" in entry.fields:
         command = ["ip", "link", "delete", str(entry.fields["bridge"])]
         subprocess.run(command, stderr=subprocess.DEVNULL, check=False)
@@ -124,7 +124,7 @@ def _await_exit(pidfd: int | None, deadline: float) -> bool:
 
 
 def _harness_is_done(harness: int, pipe: int) -> bool:
-    """Wait for the word that nothing is left; False when the harness ended without it."""
+    """Wait for the byte that says that nothing is left; False when the harness ended without it."""
     harness_fd = _open_harness(harness)
     poller = select.poll()
     poller.register(pipe, select.POLLIN)

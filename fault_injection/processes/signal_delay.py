@@ -1,4 +1,4 @@
-"""Signals that wait: for calls that take what a handler raises for an error of their own."""
+"""Delayed signals, for calls that take what a signal handler raises for their own error."""
 
 import signal
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 @contextmanager
 def handlers_wait() -> Iterator[None]:
-    """The handlers of `ENDING` run after the body; in other threads none ever runs anyhow."""
+    """Run the handlers of `ENDING` after the body; in other threads no handler ever runs."""
     if current_thread() is not main_thread():
         yield
         return

@@ -1,4 +1,4 @@
-"""What is to run, and how it is forked: behind a launcher that waits for the word to go."""
+"""Tasks, and how a process is forked: behind a launcher that waits for a byte to go."""
 
 import fcntl
 import os
@@ -28,7 +28,7 @@ def python_module(module: str, *arguments: str | Path) -> list[str]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Task:
-    """What is to run under a name."""
+    """A command to run under a name."""
 
     name: str
     command: tuple[str, ...]
@@ -37,7 +37,7 @@ class Task:
     log: Path
 
     def rest_after(self, prepared: "Task") -> tuple[str, ...] | None:
-        """What this one's command line has beyond that one's; None when it is something else."""
+        """The words of this command line after those of `prepared`; None for another command."""
         size = len(prepared.command)
         is_same = self.command[:size] == prepared.command and self.log == prepared.log
         return self.command[size:] if is_same and self.environment == prepared.environment else None

@@ -1,7 +1,7 @@
-"""Starts the processes of a run and answers for them: what it started ends with it.
+"""Starts the processes of a run and ends them: none outlives its supervisor.
 
-Three nets, each for the hole in the one before: closing kills what runs; the kernel kills a child
-when its harness dies (`launch`); the reaper kills by the ledger what slipped through both.
+Three measures, each for what the one before misses: closing kills what runs; the kernel kills
+a child when its harness dies (`launch`); the reaper kills by the ledger what is left then.
 Every process is the leader of its own session and carries the run id in its environment.
 A successor may be made ready before its time: it waits at its pipe until it is started.
 """
@@ -59,7 +59,7 @@ class _Successor:
     go: int
 
     def tell(self, rest: tuple[str, ...]) -> bool:
-        """It knows the rest of its command line; False when it is not there any more."""
+        """Send it the rest of its command line; False when it has ended."""
         try:
             os.write(self.go, json.dumps(rest).encode() + b"\n")
         except BrokenPipeError:
@@ -67,7 +67,7 @@ class _Successor:
         return True
 
     def dismiss(self) -> None:
-        """It has ended, without having done anything."""
+        """Kill it; it has done nothing yet."""
         self.process.kill()
         self.process.release()
         os.close(self.go)
@@ -126,7 +126,7 @@ class Supervisor:
 
     @property
     def ledger(self) -> Ledger:
-        """Of the run; its reaper reads it."""
+        """The ledger of the run, which its reaper reads."""
         return self._ledger
 
     def start(
@@ -158,11 +158,11 @@ class Supervisor:
         log: Path | None = None,
         namespace: Path | None = None,
     ) -> None:
-        """A process of `argv` is there, and does nothing until `start` of what begins with `argv`.
+        """Start a process of `argv` that waits until `start` of a command that begins with `argv`.
 
         The command must know `--go-fd N`, which ends its command line: it gets ready, and reads the
         rest of its command line there, a JSON list in one line; when there is none it ends.
-        Until then it has no name: one that runs under it goes on. Raises as `start`.
+        Until then it has no name: a process that runs under `name` goes on. Raises as `start`.
         """
         task = self._task(name, argv, env, (log, namespace))
         self._in_spawner(lambda: self._prepare(task))
@@ -173,7 +173,7 @@ class Supervisor:
         return successor is None or not successor.process.is_running or is_empty(successor.go)
 
     def watch(self) -> None:
-        """The reaper is there, for entries of the ledger that are no processes."""
+        """Start the reaper, for entries of the ledger that are no processes."""
         self._in_spawner(self._watch)
 
     def stop_all(self, grace_s: float = 0.0) -> None:
@@ -187,7 +187,7 @@ class Supervisor:
                 process.kill()
 
     def end(self) -> None:
-        """Close, and nothing stays of a detached one either, also when it was let go already."""
+        """Close, and end the processes of a detached supervisor too, also after `close`."""
         self._detached = False
         was_let_go = self._closed and self._started
         self.close()
@@ -209,7 +209,7 @@ class Supervisor:
         self._dismiss_reaper()
 
     def _in_spawner(self, work: Callable[[], Result]) -> Result:
-        """What `work` returns. A signal may come while it goes on: `close` waits for its end.
+        """The result of `work`. A signal may come while it runs: `close` waits for its end.
 
         Not while its thread is being started, though, for the executor does not know of it yet.
         """
@@ -218,7 +218,7 @@ class Supervisor:
         return submitted.result()
 
     def _let_go(self) -> None:
-        """What was started here stays; what was adopted does so already."""
+        """Let the processes that were started here survive; adopted ones do already."""
         for name in sorted(self._started):
             self.processes[name].outlive()
 
@@ -272,7 +272,7 @@ class Supervisor:
         self._started.add(process.name)
 
     def _succeeding(self, task: Task) -> ManagedProcess | None:
-        """The process that was ready and has been told to begin; None when there is none."""
+        """Let the prepared process begin and return it; None when there is none."""
         successor = self._successors.get(task.name)
         if successor is None:
             return None
@@ -293,9 +293,9 @@ class Supervisor:
         self._successors.pop(name).dismiss()
 
     def _spawned(self, task: Task, extra: Sequence[str] = ()) -> tuple[ManagedProcess, int]:
-        """A process that waits for the word to go, and our end of its pipe.
+        """A process that waits for the byte to go, and our end of its pipe.
 
-        The ledger has it already: undo is written before do.
+        It is in the ledger already: undo is written before do.
         """
         self._watch()
         parent = [] if self._detached else ["--parent", str(os.getpid())]

@@ -15,17 +15,17 @@ OWN = "trace-harness.ndjson"
 
 
 class Traces(Protocol):
-    """What a cluster tells while it runs."""
+    """The trace events of a running cluster."""
 
     def skip(self) -> None:
-        """What is there already is not told."""
+        """Skip all events until now."""
 
     def events(self) -> Iterable[TraceEvent]:
-        """What the nodes have added to their traces since the last call."""
+        """The events that the nodes have added to their traces since the last call."""
 
 
 class NoTraces:
-    """Of a cluster without readable traces: actions can only begin by time."""
+    """No events, for a cluster without readable traces: actions can only begin by time."""
 
     def skip(self) -> None:
         """Nothing is there."""
@@ -44,12 +44,12 @@ class TraceTail:
     """How many bytes of each file are read, up to the end of a line."""
 
     def skip(self) -> None:
-        """What is there already is not told."""
+        """Skip all events until now."""
         for path in self._files():
             self._read[path] = path.read_bytes().rfind(b"\n") + 1
 
     def events(self) -> list[TraceEvent]:
-        """What was added since the last call, file by file; what is no event is left out."""
+        """The events since the last call, file by file; lines that are no events are left out."""
         return [event for path in self._files() for event in self._added(path)]
 
     def _files(self) -> list[Path]:

@@ -1,10 +1,10 @@
-"""What controlled servers load, made once and kept: a jar of ours, and a class archive of Java.
+"""The classes of controlled servers, built once and cached: a jar, and a class archive of Java.
 
 A server that finds both takes half the processor time to start, for it neither compiles
 `ControlledServer.java` nor verifies what it reads from a dozen jars. They are kept in the user's
 cache under a hash of all that they follow from, and bear the hash of their own content: what is not
 whole is made again, for a torn archive ends Java 17 by a signal. One that is not its own Java goes
-on without. Whatever fails costs time and nothing else.
+on without. A failure costs time and nothing else.
 """
 
 import fcntl
@@ -47,7 +47,7 @@ _failed: set[str] = set()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Build:
-    """What is compiled, and the Java and jars that it is to run with."""
+    """The source to compile, and the Java and jars to run it with."""
 
     java: Path
     options: Sequence[str]
@@ -59,7 +59,7 @@ class Build:
 
     @property
     def key(self) -> str:
-        """A hash of all that the jar and the archive follow from, and when jars were put there."""
+        """A hash of all that the jar and the archive depend on, with the times of the jars."""
         parts = [*self.options, self.source.read_text(encoding="ascii")]
         for jar in self.jars:
             status = jar.stat()
@@ -73,7 +73,7 @@ class Build:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeptClasses:
-    """What is there to start with."""
+    """The jar and the archive to start with."""
 
     jar: Path
     archive: Path | None
@@ -81,14 +81,14 @@ class KeptClasses:
 
     @property
     def is_whole(self) -> bool:
-        """False when Java would stumble over it."""
+        """False when a file is damaged, so that Java would fail."""
         with suppress(OSError):
             return all(is_whole(path) for path in (self.jar, self.archive) if path)
         return False
 
 
 def class_path(jars: Sequence[Path]) -> str:
-    """As Java takes it."""
+    """The class path in the form that Java takes."""
     return ":".join(map(str, jars))
 
 
@@ -111,7 +111,7 @@ def _kept(place: Path, build: Build, jar: Path | None) -> Path | None:
 
 
 def _made_alone(place: Path, build: Build, jar: Path | None, key: str) -> Path | None:
-    """One process makes it: the others do without meanwhile, and so does one that has failed."""
+    """Build it in one process at a time: meanwhile, and after a failure, a process goes without."""
     if key in _failed:
         return None
     place.mkdir(parents=True, exist_ok=True)
@@ -167,7 +167,7 @@ def _run(command: Sequence[str], directory: Path, budget_s: float) -> int | None
 
 
 def _tidy(place: Path) -> None:
-    """Gone are the oldest archives, and what makers have left that were killed."""
+    """Remove the oldest archives, and the drafts of processes that were killed."""
     archives = sorted(place.glob("*.jsa"), key=lambda path: path.stat().st_mtime_ns)
     for path in (*archives[:-ARCHIVES_MAX], *place.glob("*.draft")):
         path.unlink(missing_ok=True)
@@ -175,7 +175,7 @@ def _tidy(place: Path) -> None:
 
 @contextmanager
 def _alone_in(folder: Path) -> Iterator[bool]:
-    """True for one process at a time, which the kernel sees to, without waiting."""
+    """True for one process at a time, by a lock of the kernel, without waiting."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -59,7 +59,7 @@ class ZnodeContent:
 
 
 def _after_signals(send: Callable[..., bool | None]) -> Callable[..., bool | None]:
-    """How kazoo sends a request: it takes Ctrl-C for a lost connection, so Ctrl-C waits."""
+    """Wrap kazoo's `_call`, which takes Ctrl-C for a lost connection: Ctrl-C waits."""
 
     def wrapped(*given: object) -> bool | None:
         with handlers_wait():
@@ -109,12 +109,12 @@ class ZooKeeperClient:
 
     @property
     def session_id(self) -> int:
-        """Of the session in use, signed as ZooKeeper logs it."""
+        """The id of the session in use, signed as ZooKeeper logs it."""
         return int(self._credentials()[0])
 
     @property
     def session_password(self) -> bytes:
-        """With the session id, the right to this session."""
+        """The password of the session; with its id, it gives control of the session."""
         return bytes(self._credentials()[1])
 
     def read(self, path: str) -> ZnodeContent:
@@ -158,7 +158,7 @@ class ZooKeeperClient:
         return int(stat.version)
 
     def rewrite(self, path: str, znode: ZnodeContent) -> ZnodeContent:
-        """Write what `znode` has if it is still that version; as it is then. Raises as `set`."""
+        """Write the data of `znode` if it still has its version; the new znode. Raises as `set`."""
         pending = self._client.set_async(path, znode.data, version=znode.znode_version)
         return _znode(znode.data, self._answer(path, pending))
 

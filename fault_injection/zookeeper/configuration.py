@@ -1,4 +1,4 @@
-"""What a ZooKeeper server is told by `zoo.cfg`."""
+"""The configuration of a ZooKeeper server, `zoo.cfg`."""
 
 from collections.abc import Iterable
 
@@ -12,7 +12,7 @@ Settings = dict[str, str | int]
 
 
 def member_settings(members: Iterable[str]) -> Settings:
-    """Of a server of an ensemble; each of `members` is `HOST:PORT:ELECTION_PORT`."""
+    """The settings of an ensemble; each of `members` is `HOST:PORT:ELECTION_PORT`."""
     servers = {f"server.{n}": f"{where}:participant" for n, where in enumerate(members, start=1)}
     return {"initLimit": INIT_TICKS, "syncLimit": SYNC_TICKS, **servers}
 

@@ -65,7 +65,7 @@ class ZooKeeperContainers(ZooKeeperMembers):
 
     @property
     def data_dirs(self) -> tuple[Path, ...]:
-        """Of each server, as `transaction_log.read_committed` takes them."""
+        """The data folder of each server, as `transaction_log.read_committed` takes them."""
         return tuple(self.directory / str(number) / "data" for number in self.numbers())
 
     def start(self, deadline_s: float = START_S) -> None:
@@ -86,7 +86,7 @@ class ZooKeeperContainers(ZooKeeperMembers):
             raise
 
     def stop_all(self) -> None:
-        """No container and no network of ours is left; the data is."""
+        """Remove all containers and the network; the data stays."""
         for container in self._containers.values():
             container.stop(force=True)
         if self._network is not None:
@@ -100,26 +100,26 @@ class ZooKeeperContainers(ZooKeeperMembers):
         return HOST, self._ports[number - 1]
 
     def process_state(self, number: int) -> MemberState:
-        """What the engine says of a server."""
+        """The state of a server as the engine reports it."""
         container = self._engine_container(number)
         container.reload()
         states = {"running": MemberState.RUNNING, "paused": MemberState.PAUSED}
         return states.get(container.status, MemberState.ENDED)
 
     def pause(self, number: int) -> None:
-        """All processes of a server stand still, by the freezer of the kernel."""
+        """Pause all processes of a server, by the freezer of the kernel."""
         self._engine_container(number).pause()
 
     def resume(self, number: int) -> None:
-        """They go on."""
+        """Resume them."""
         self._engine_container(number).unpause()
 
     def kill(self, number: int) -> None:
-        """A server has ended at once."""
+        """Kill a server."""
         self._engine_container(number).kill()
 
     def stop(self, number: int) -> None:
-        """A server was asked to end, and has ended."""
+        """Ask a server to end, and wait for that."""
         self._engine_container(number).stop(timeout=5)
 
     def prepare(self, number: int) -> None:
@@ -131,16 +131,16 @@ class ZooKeeperContainers(ZooKeeperMembers):
         return True
 
     def restart(self, number: int) -> None:
-        """A server that has ended is starting again on its data."""
+        """Start a server that has ended again on its data."""
         self._engine_container(number).start()
 
     def cut_off(self, number: int) -> None:
-        """Neither the others nor clients reach a server, which runs on."""
+        """Disconnect a server from the other servers and from clients; it keeps running."""
         self._cut_off.add(number)
         self._network._unwrap_network.disconnect(self._engine_container(number), force=True)
 
     def join(self, number: int) -> None:
-        """A server that was cut off is in reach again."""
+        """Connect a server that was cut off again."""
         container = self._engine_container(number)
         self._network.connect(container.id, network_aliases=[_name(number)])
         self._cut_off.discard(number)
@@ -249,5 +249,5 @@ def _name(number: int) -> str:
 
 
 def _disable_reaper() -> None:
-    """The package would start a container that reaps ours; the run's own reaper does that."""
+    """Disable the package's container that reaps containers; the run's own reaper does that."""
     import_module("testcontainers.core.config").testcontainers_config.ryuk_disabled = True

@@ -1,6 +1,6 @@
-"""ZooKeeper servers of our own that end a session by themselves when told: `ControlledServer.java`.
+"""ZooKeeper servers of our own that end a session on command: `ControlledServer.java`.
 
-Neither the session's password nor its owner's help is needed, and the owner cannot fight for it.
+Neither the session's password nor its owner is needed, and the owner cannot take the session back.
 """
 
 import socket
@@ -36,11 +36,11 @@ class ControlledServer(ZooKeeperServer):
 
     @property
     def control_port(self) -> Path:
-        """Tells at which port it takes them."""
+        """The file with the port at which it takes commands."""
         return self.directory / CONTROL_PORT
 
     def prepare(self, port: int) -> None:
-        """Its next process is there with all that it needs loaded, and waits for `begin`."""
+        """Start its next process, which loads all that it needs and waits for `begin`."""
         self._supervisor.prepare(
             self.name, self._command(port), log=self._log, namespace=self._namespace
         )
@@ -65,7 +65,7 @@ class ControlledServer(ZooKeeperServer):
         return self._kept
 
     def end_session(self, session_id: int) -> None:
-        """The server has ended the session by itself, and its ephemerals are gone.
+        """Make the server end the session; at return its ephemerals are gone.
 
         Raises `SessionError` when it does not know the session, or cannot be asked.
         """
@@ -87,9 +87,9 @@ class ControlledServer(ZooKeeperServer):
 
 
 def end_in_ensemble(ensemble: ZooKeeperEnsemble, session_id: int) -> None:
-    """A member of an ensemble of controlled servers has made the leader end the session, as above.
+    """Make the leader of an ensemble of controlled servers end the session, as above.
 
-    Any member that serves passes it on: to look for the leader first would take longer.
+    Any member that serves passes the command on: finding the leader first would take longer.
     """
     errors = []
     for member in ensemble.members:

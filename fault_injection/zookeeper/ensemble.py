@@ -61,7 +61,7 @@ class ZooKeeperEnsemble(ZooKeeperMembers):
 
     @property
     def data_dirs(self) -> tuple[Path, ...]:
-        """Of each member, as `transaction_log.read_committed` takes them."""
+        """The data folder of each member, as `transaction_log.read_committed` takes them."""
         return tuple(member.data_dir for member in self.members)
 
     def start(self, deadline_s: float = START_S) -> None:
@@ -93,23 +93,23 @@ class ZooKeeperEnsemble(ZooKeeperMembers):
         return MemberState.PAUSED if process.is_paused else MemberState.RUNNING
 
     def pause(self, number: int) -> None:
-        """A member stands still; raises `ProcessError` when it has ended."""
+        """Pause a member; raises `ProcessError` when it has ended."""
         self._member(number).process.pause()
 
     def resume(self, number: int) -> None:
-        """A member goes on; raises `ProcessError` when it has ended."""
+        """Resume a member; raises `ProcessError` when it has ended."""
         self._member(number).process.resume()
 
     def kill(self, number: int) -> None:
-        """A member has ended at once."""
+        """Kill a member."""
         self._member(number).process.kill()
 
     def stop(self, number: int) -> None:
-        """A member was asked to end, and has ended."""
+        """Ask a member to end, and wait for that."""
         self._member(number).stop()
 
     def prepare(self, number: int) -> None:
-        """A member's next process may be there already, and does nothing until `restart`."""
+        """Start a member's next process, if it can wait until `restart`."""
         self._member(number).prepare(self._client_ports[number - 1])
 
     def is_ready(self, number: int) -> bool:
@@ -117,11 +117,11 @@ class ZooKeeperEnsemble(ZooKeeperMembers):
         return self._supervisor.is_ready(self._member(number).name)
 
     def restart(self, number: int) -> None:
-        """A member that has ended is starting again; raises `ZooKeeperError`."""
+        """Start a member that has ended again; raises `ZooKeeperError`."""
         self._member(number).begin(self._client_ports[number - 1])
 
     def cut_off(self, number: int) -> None:
-        """Cut a member off, which runs on; raises `ZooKeeperError` on a shared network."""
+        """Cut a running member off; raises `ZooKeeperError` on a shared network."""
         if self._switch is None:
             raise ZooKeeperError(
                 f"server {number} has no network of its own; run it with --zookeeper containers "
@@ -131,7 +131,7 @@ class ZooKeeperEnsemble(ZooKeeperMembers):
         self._switch.cut_off(self._member(number).name)
 
     def join(self, number: int) -> None:
-        """A member that was cut off is in reach again."""
+        """Connect a member that was cut off again."""
         if self._switch is not None:
             self._switch.join(self._member(number).name)
         self._cut_off.discard(number)
@@ -164,7 +164,7 @@ class ZooKeeperEnsemble(ZooKeeperMembers):
             raise
 
     def _start_members(self, deadline: float) -> None:
-        """All at once, for none serves before most of them run."""
+        """Start all at once, for none serves before most of them run."""
         begun: list[ZooKeeperServer] = []
         try:
             for member, port in zip(self.members, self._client_ports, strict=True):

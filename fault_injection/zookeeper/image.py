@@ -60,7 +60,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def build(engine: str, name: str = NAME) -> str:
-    """The image is known to the engine under `name`; raises `ImageError`."""
+    """Build the image and load it into the engine as `name`; raises `ImageError`."""
     why = cannot_build(engine)
     if why:
         raise ImageError(why)
@@ -91,7 +91,7 @@ def cannot_build(engine: str) -> str:
 
 
 def fill(tar: tarfile.TarFile, java: Path, jars: Sequence[Path]) -> None:
-    """Java where it is here, the libraries likewise, and the jars in a folder of their own."""
+    """Add Java and the libraries at their own paths, and the jars in a folder of their own."""
     home = java.parents[1]
     files = list(_files(home))
     for file in files:
@@ -111,14 +111,14 @@ def fill(tar: tarfile.TarFile, java: Path, jars: Sequence[Path]) -> None:
 
 
 def _libraries(files: Sequence[Path]) -> Iterator[Path]:
-    """What the loader loads with any of them."""
+    """The shared libraries that the loader loads with any of the files."""
     done = subprocess.run(["ldd", *map(str, files)], capture_output=True, text=True, check=False)
     for found in _LIBRARY.finditer(done.stdout):
         yield Path(found[1])
 
 
 def _files(home: Path) -> Iterator[Path]:
-    """What a server needs of a Java; links in it lead elsewhere, and some of them nowhere."""
+    """The files of a Java that a server needs; links are followed, and broken ones left out."""
     for folder, folders, names in os.walk(home, followlinks=True):
         folders[:] = sorted(set(folders) - UNUSED)
         for name in sorted(set(names) - UNUSED):

@@ -1,4 +1,4 @@
-"""The servers of one ZooKeeper by their numbers, as processes or in containers."""
+"""The servers of one ZooKeeper by number, as processes or in containers."""
 
 from abc import ABC, abstractmethod
 
@@ -12,7 +12,7 @@ from fencepost.fault_injection.zookeeper.status import (
 
 
 class ZooKeeperMembers(ABC):
-    """Servers from 1 on, each of which can be hurt alone."""
+    """Servers numbered from 1, each of which faults can hurt alone."""
 
     def __init__(self, size: int, tick_ms: int) -> None:
         self.size = size
@@ -21,7 +21,7 @@ class ZooKeeperMembers(ABC):
 
     @abstractmethod
     def endpoint_of(self, number: int) -> tuple[str, int]:
-        """Where a client of the server connects to."""
+        """The host and port at which clients reach the server."""
 
     @abstractmethod
     def process_state(self, number: int) -> MemberState:
@@ -29,11 +29,11 @@ class ZooKeeperMembers(ABC):
 
     @property
     def silence_ms(self) -> int:
-        """How long a leader may stand still before the others elect another one."""
+        """How long a leader may stand still before the other servers elect a new one."""
         return SYNC_TICKS * self.tick_ms
 
     def numbers(self) -> tuple[int, ...]:
-        """Of all servers."""
+        """The numbers of all servers."""
         return tuple(range(1, self.size + 1))
 
     def state(self, number: int) -> MemberState:
@@ -43,13 +43,13 @@ class ZooKeeperMembers(ABC):
     def leader(self) -> int | None:
         """The number of the server that leads; None while there is none.
 
-        One that stood still says for a moment that it leads still: then the newest one counts.
+        One that was paused reports for a moment that it still leads: then the newest counts.
         """
         leaders = {n: one for n, one in self.status().items() if one.mode is Mode.LEADER}
         return max(leaders, key=lambda number: leaders[number].zxid, default=None)
 
     def status(self) -> dict[int, ServerStatus]:
-        """What each server that serves says of itself; only those that run are asked."""
+        """The status of each server that serves; only those that run are asked."""
         asked = [number for number in self.numbers() if self.state(number) is MemberState.RUNNING]
         answers = {number: server_status(self.endpoint_of(number)) for number in asked}
         return {number: answer for number, answer in answers.items() if answer is not None}

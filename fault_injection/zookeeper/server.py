@@ -96,7 +96,7 @@ class PortInUseError(ZooKeeperError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EnsembleMembership:
-    """Which member of its ensemble a server is, and where all of them speak to each other."""
+    """The number of a server in its ensemble, and the ports between all its members."""
 
     server_id: int
     ports: tuple[tuple[int, int], ...]
@@ -142,7 +142,7 @@ class ZooKeeperServer:
 
     @property
     def endpoint(self) -> tuple[str, int]:
-        """What a socket connects to, once started."""
+        """The host and port for clients, once started."""
         assert self._port is not None, "the server was never started"
         return self._host, self._port
 
@@ -154,7 +154,7 @@ class ZooKeeperServer:
 
     @property
     def control_host(self) -> str:
-        """Where the harness alone reaches it, past all cuts."""
+        """The address that only the harness uses, which no cut affects."""
         return HOST if self._node is None else self._node.control
 
     @property
@@ -197,10 +197,10 @@ class ZooKeeperServer:
             self._process.terminate(STOP_GRACE_S)
 
     def prepare(self, port: int) -> None:
-        """Its next process may be there already, and does nothing until it is to begin."""
+        """Start its next process, if it can wait until `begin`."""
 
     def begin(self, port: int) -> None:
-        """The process runs and will serve on `port`; raises `PortInUseError`."""
+        """Start the process, which will serve on `port`; raises `PortInUseError`."""
         if self._node is None and not _is_free(port):
             raise PortInUseError(port)
         log = self._log
@@ -211,7 +211,7 @@ class ZooKeeperServer:
         self._process, self._port = process, port
 
     def await_serving(self, deadline: float) -> None:
-        """Wait until the server says that it serves our data: it could be another's on its port.
+        """Wait until the server that answers serves our data: its port could be another's.
 
         Raises as `start` does at `deadline` (of `time.monotonic`); then it does not run any more.
         """
@@ -266,7 +266,7 @@ class ZooKeeperServer:
         return [str(java), *options, *self.main_command(java, main), str(settings)]
 
     def main_command(self, java: Path, main_class: str) -> list[str]:
-        """What the JVM is to run, and from where; the configuration comes after it."""
+        """The class path and main class for the JVM; the configuration comes after them."""
         del java
         return ["-cp", class_path(find_jars()), main_class]
 
@@ -291,7 +291,7 @@ def find_jars() -> list[Path]:
 
 
 def on_free_ports(count: int, start: Callable[[list[int]], None]) -> None:
-    """Start on ports that are free; on others when another process was faster to bind one."""
+    """Start on ports that are free; try again when another process was faster to bind one."""
     for _ in range(BIND_ATTEMPTS - 1):
         with suppress(PortInUseError):
             return start(free_ports(count))

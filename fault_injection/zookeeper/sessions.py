@@ -43,7 +43,7 @@ class _Connection:
     def __init__(
         self, address: ZooKeeperAddress, deadline: float, patience_s: float = math.inf
     ) -> None:
-        """A server that is silent for `patience_s` counts as one that hung up."""
+        """A server that is silent for `patience_s` counts as one that closed the connection."""
         self._address = address
         self._deadline = deadline
         self._silent_at = time.monotonic() + patience_s
@@ -53,7 +53,7 @@ class _Connection:
         self._socket.close()
 
     def _connect(self) -> socket.socket:
-        """To the first server that listens."""
+        """Connect to the first server that listens."""
         errors: list[OSError] = []
         for endpoint in self._address.endpoints:
             try:
@@ -221,7 +221,7 @@ def _close_from_here(
 def _require_refusal(
     where: ZooKeeperAddress, session_id: int, password: bytes, deadline: float
 ) -> None:
-    """Show that the session cannot be resumed; an owner that tries as well may cut us off."""
+    """Check that the session cannot be resumed; its owner may cut us off by trying as well."""
     for _ in range(MAX_ATTEMPTS):
         with closing(_Connection(where, deadline, PATIENCE_S)) as connection:
             granted = connection.open_session(session_id, password)

@@ -1,4 +1,4 @@
-"""What a ZooKeeper server says of itself when it is asked by one of its four-letter words."""
+"""The answers of a ZooKeeper server to its four-letter words."""
 
 import re
 import socket
@@ -15,7 +15,7 @@ _ZXID = re.compile(r"^Zxid: 0x([0-9a-f]+)$", re.MULTILINE)
 
 
 class Mode(StrEnum):
-    """What a server that serves is in its ensemble."""
+    """The role of a server that serves in its ensemble."""
 
     LEADER = "leader"
     FOLLOWER = "follower"
@@ -23,7 +23,7 @@ class Mode(StrEnum):
 
 
 class MemberState(StrEnum):
-    """What has become of the process of a server."""
+    """The state of the process of a server."""
 
     RUNNING = "running"
     PAUSED = "paused"
@@ -41,12 +41,12 @@ class ServerStatus:
 
     @property
     def epoch(self) -> int:
-        """Of the leader that made the last transaction; 0 when there was none yet."""
+        """The epoch of the leader that made the last transaction; 0 when there was none yet."""
         return self.zxid >> EPOCH_BITS
 
 
 def four_letter_word(endpoint: tuple[str, int], word: str, timeout_s: float) -> str:
-    """What the server answers to `word` (`ruok`, `srvr`, `conf`); raises `OSError`."""
+    """The answer of the server to `word` (`ruok`, `srvr`, `conf`); raises `OSError`."""
     with socket.create_connection(endpoint, timeout_s) as connection:
         connection.sendall(word.encode())
         answer = bytearray()

@@ -1,6 +1,6 @@
-"""What ZooKeeper itself wrote down: its transaction log, read as the ground truth of a run.
+"""ZooKeeper's transaction log, read as the ground truth of a run.
 
-A write without an answer is settled here: it is in the log or it never happened. The format is
+It decides a write without an answer: it is in the log or it never happened. The format is
 ZooKeeper's FileTxnLog, version 2 (`zookeeper.jute`): a file header, then per transaction an
 Adler-32, a length, a header and a record, up to a tail of zeros.
 """

@@ -1,4 +1,4 @@
-"""What the kernel is asked for: networks of our own, and what `ip` and `tc` set up in them.
+"""Requests to the kernel: network namespaces of our own, and what `ip` and `tc` set up in them.
 
 A network namespace has no name here: it lives as long as something holds it, a process in it or an
 open descriptor, and with it go its devices, addresses and filters.
@@ -35,14 +35,14 @@ class KernelError(OSError):
 
 
 def leave() -> None:
-    """This thread is alone in a new network, which has nothing in it."""
+    """Move this thread into a new, empty network namespace."""
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.unshare(CLONE_NEWNET) != 0:
         raise _failure("unshare")
 
 
 def enter(namespace: int) -> None:
-    """This thread, and what it starts from now on, is in the network of that descriptor."""
+    """Move this thread, and what it starts from now on, into the network of that descriptor."""
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.setns(namespace, CLONE_NEWNET) != 0:
         raise _failure("setns")
@@ -55,7 +55,7 @@ def current() -> int:
 
 @contextmanager
 def inside(namespace: int) -> Iterator[None]:
-    """This thread is in that network for a while."""
+    """Move this thread into that network while the context lasts."""
     before = current()
     enter(namespace)
     try:
@@ -83,18 +83,18 @@ def devices() -> frozenset[str]:
 
 
 def routed_devices() -> frozenset[str]:
-    """Those of them over which routes of IPv4 lead."""
+    """Those of them that have an IPv4 route."""
     lines = ROUTES.read_text(encoding="ascii").splitlines()[1:]
     return frozenset(line.split()[0] for line in lines if line.split())
 
 
 def missing_program() -> str | None:
-    """A program that is needed and not there."""
+    """A required program that is not on the PATH; None when all are."""
     return next((name for name in PROGRAMS if shutil.which(name) is None), None)
 
 
 def obey(program: str, lines: Iterable[str], *options: str) -> str:
-    """`ip` or `tc` has done each of the lines; what it printed. Raises `KernelError`."""
+    """Let `ip` or `tc` execute the lines as a batch; its output. Raises `KernelError`."""
     text = "".join(f"{line}\n" for line in lines)
     try:
         done = subprocess.run(
@@ -126,10 +126,10 @@ def documents(text: str) -> list[Any]:
 
 
 def settle_network() -> None:
-    """The network of this thread has its loopback, speaks IPv4 only, and tries again every second.
+    """Set the network of this thread up: loopback, IPv4 only, TCP retries every second.
 
-    TCP waits twice as long after each try, so what a long cut held would come long after it. How
-    long at most can be said since Linux 6.15; where it cannot, healing takes longer.
+    TCP doubles its wait after each try, so bytes held by a long cut would arrive long after it. The
+    longest wait can be set since Linux 6.15; on older kernels healing takes longer.
     """
     for what in ("all", "default"):
         _write(SETTINGS / f"ipv6/conf/{what}/disable_ipv6", 1)

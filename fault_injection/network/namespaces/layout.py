@@ -1,9 +1,9 @@
 """The network of one run: the places of its members, and all names in it. Pure.
 
 Every member has a network namespace of its own, joined by a pair of devices to one bridge in
-another namespace. A member has two addresses: at one the others find it, and what goes there can
-be dropped; at the other only the harness does, to see what it did. Both are of the range that
-RFC 2544 keeps for tests of networks, and exist in namespaces of ours only.
+another namespace. A member has two addresses: other members use the first, and packets to it can
+be dropped; only the harness uses the second, to observe it. Both are of the range that
+RFC 2544 reserves for network tests, and exist in our namespaces only.
 Standard library only.
 """
 
@@ -46,12 +46,12 @@ class NetworkNode:
 
     @property
     def host(self) -> str:
-        """Where other members find it."""
+        """The address that other members use."""
         return f"198.18.0.{self.number}"
 
     @property
     def control(self) -> str:
-        """Where the harness finds it whatever is cut."""
+        """The address that the harness uses, which is never cut."""
         return f"198.18.1.{self.number}"
 
     @property
@@ -65,7 +65,7 @@ class NetworkNode:
         return HARNESS_DEVICE if self.name == CLIENTS else DEVICE
 
     def addressing(self) -> list[str]:
-        """What `ip` is told inside its namespace."""
+        """The commands for `ip` inside its namespace."""
         return [
             f"address add {self.host}/{PREFIX} dev {self.device}",
             f"address add {self.control}/{PREFIX} dev {self.device}",
@@ -73,7 +73,7 @@ class NetworkNode:
         ]
 
     def cabling(self) -> list[str]:
-        """What `ip` is told where the bridge is."""
+        """The commands for `ip` where the bridge is."""
         return [
             f"link add {self.port} type veth peer name {self.device} netns {self.namespace}",
             f"link set {self.port} master {BRIDGE} up",
@@ -88,21 +88,21 @@ class FilterStage(IntEnum):
     NARROW = 2_000
 
     def preference(self, receiver: NetworkNode) -> int:
-        """By which the filter on what is sent to a member is known."""
+        """The priority of the filter on packets to a member, which identifies it."""
         return self + 2 * receiver.number + 1
 
     def preferences(self, receiver: NetworkNode) -> list[int]:
-        """Of all filters on it: first of that on probes, which only the relay treats as the rest.
+        """The priorities of all its filters: first that of probes, unless the relay takes them too.
 
-        Probes that are dropped are counted apart, and pass beside a narrow link: what they lose
-        and what makes them wait is no evidence.
+        Dropped probes are counted apart, and probes bypass a narrow link: neither is evidence
+        of the effect of a fault.
         """
         last = self.preference(receiver)
         return [last] if self is FilterStage.DELAY else [last - 1, last]
 
 
 def bridging() -> list[str]:
-    """What `ip` is told first where the bridge is to be."""
+    """The first commands for `ip` where the bridge is to be."""
     return [
         f"link add {BRIDGE} type bridge",
         f"link set {BRIDGE} up",
@@ -113,14 +113,14 @@ def bridging() -> list[str]:
 
 
 def hooking(node: NetworkNode) -> str:
-    """What `tc` is told so that filters can be put where the packets of a member come in."""
+    """The command for `tc` that allows filters where the packets of a member come in."""
     return f"qdisc add dev {node.port} clsact"
 
 
 def redirecting(
     sender: NetworkNode, receiver: NetworkNode, stage: FilterStage, device: str
 ) -> list[str]:
-    """What `tc` is told so that every packet of IP from one member to another goes to a device."""
+    """The commands for `tc` that redirect IP packets from one member to another to a device."""
     to = f"match ip dst {receiver.host}/32"
     into = f"action mirred egress redirect dev {device}"
     probe = f"match ip protocol 17 0xff match ip dport {PROBE_PORT} 0xffff {to}"
@@ -131,17 +131,17 @@ def redirecting(
 
 
 def passing(sender: NetworkNode, receiver: NetworkNode, stage: FilterStage) -> list[str]:
-    """What `tc` is told so that they go to the receiver again."""
+    """The commands for `tc` that let them go to the receiver again."""
     return [f"filter del {_at(sender, each)}" for each in stage.preferences(receiver)]
 
 
 def filters_of(sender: NetworkNode) -> str:
-    """What `tc` is told to show the filters on what a member sends."""
+    """The command for `tc` that shows the filters on packets from a member."""
     return f"filter show dev {sender.port} ingress"
 
 
 def relaying() -> list[str]:
-    """What `ip` is told once the relay's device is there."""
+    """The commands for `ip` once the relay's device is there."""
     return [*_outlet(RELAY), f"link set dev {RELAY} up"]
 
 
@@ -151,7 +151,7 @@ def narrow(sender: NetworkNode, receiver: NetworkNode) -> str:
 
 
 def digging(sender: NetworkNode, receiver: NetworkNode) -> list[str]:
-    """What `ip` is told so that this device is there; what comes out of it, the bridge delivers."""
+    """The commands for `ip` that add this device; its output goes to the bridge."""
     device, outlet = narrow(sender, receiver), f"out-{sender.number}-{receiver.number}"
     return [
         f"link add {device} type veth peer name {outlet}",
@@ -162,12 +162,12 @@ def digging(sender: NetworkNode, receiver: NetworkNode) -> list[str]:
 
 
 def filling(sender: NetworkNode, receiver: NetworkNode) -> list[str]:
-    """What `ip` is told so that the device is gone, and what waited before it."""
+    """The command for `ip` that deletes the device and what waited for it."""
     return [f"link del dev {narrow(sender, receiver)}"]
 
 
 def pacing(sender: NetworkNode, receiver: NetworkNode, kb_per_s: int) -> list[str]:
-    """What `tc` is told so that only so many thousand bytes per second pass the device."""
+    """The command for `tc` that limits the device to so many thousand bytes per second."""
     burst = max(BURST_MIN, 2 * kb_per_s)  # what passes in 2 ms
     limit = max(QUEUE_MAX, burst)
     rate = f"rate {kb_per_s}kbps burst {burst} limit {limit}"
@@ -175,7 +175,7 @@ def pacing(sender: NetworkNode, receiver: NetworkNode, kb_per_s: int) -> list[st
 
 
 def queue(sender: NetworkNode, receiver: NetworkNode) -> str:
-    """What `tc` is told to show what waits before the device."""
+    """The command for `tc` that shows the queue of the device."""
     return f"qdisc show dev {narrow(sender, receiver)}"
 
 
@@ -188,7 +188,7 @@ def _at(sender: NetworkNode, preferred: int) -> str:
 
 
 def _outlet(device: str) -> list[str]:
-    """What `ip` is told of a device that has other senders' packets, and takes none itself."""
+    """The commands for `ip` for a device that only sends, on behalf of other devices."""
     alone = "learning off flood off mcast_flood off bcast_flood off"
     return [
         f"link set dev {device} master {BRIDGE}",

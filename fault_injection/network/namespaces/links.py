@@ -24,7 +24,7 @@ TRIAL_S = 20.0
 
 
 class NoNamespacesError(Exception):
-    """There can be no network namespaces here; one sentence says why."""
+    """Network namespaces are not possible here; one sentence says why."""
 
     def __init__(self, why: str) -> None:
         super().__init__(f"no network namespaces: {why}")
@@ -40,23 +40,23 @@ class NamespaceLinks(Links):
     PROBES_NETWORKS = True
 
     def node(self, name: str) -> NetworkNode:
-        """The member has a network of its own; raises `LinkError`."""
+        """Give the member a network of its own, once; raises `LinkError`."""
         answer = self.command("node", name=name)
         return NetworkNode(name=name, number=answer["number"], namespace=Path(answer["namespace"]))
 
     def cut_off(self, name: str) -> None:
-        """Nothing passes between the member and all that have a network now; raises `LinkError`."""
+        """Cut all links between the member and those that have a network; raises `LinkError`."""
         links = between([name], self.command("members")["names"])
         self.add([LinkRule(rule_id=_absence(name), links=links, stalls=True)])
 
     def join(self, name: str) -> None:
-        """A member that was cut off is in reach again; raises `LinkError`."""
+        """Open the links of a member that was cut off; raises `LinkError`."""
         self.remove([_absence(name)])
 
 
 @dataclass(slots=True, kw_only=True)
 class NamespaceWiring(Wiring):
-    """The networks of one cluster's members, a broker in one of its own each."""
+    """The networks of one cluster's members; each broker has its own."""
 
     links: NamespaceLinks
 
@@ -71,14 +71,14 @@ class NamespaceWiring(Wiring):
         )
 
     def network_of(self, broker_id: int) -> Path:
-        """One of its own."""
+        """The network of the broker."""
         return self.links.node(broker_name(broker_id)).namespace
 
     def started(self, broker_id: int, pid: int) -> None:
-        """Its address identifies it; the process says nothing."""
+        """Nothing to do: its address identifies the broker."""
 
     def address_of(self, broker_id: int) -> str | None:
-        """Where only the harness finds it."""
+        """The address of the broker that only the harness uses."""
         return f"{self.links.node(broker_name(broker_id)).control}:{BROKER_PORT}"
 
 
@@ -87,7 +87,7 @@ def _absence(name: str) -> str:
 
 
 def why_not() -> str:
-    """Why there can be no network namespaces here; empty when there can, which was tried."""
+    """Why network namespaces are not possible here; empty when a trial succeeded."""
     if os.geteuid() != 0:
         return "only root can make them"
     missing = kernel.missing_program()
@@ -110,9 +110,9 @@ def why_not() -> str:
 
 
 def enter_own_network() -> None:
-    """This process is in a new network, and so is whatever it starts from now on.
+    """Move this process, and all that it starts from now on, into a new network.
 
-    The machine's own network gets nothing, and is out of reach. Raises `NoNamespacesError`.
+    The machine's own network is unchanged and out of reach. Raises `NoNamespacesError`.
     """
     why = why_not()
     if why:

@@ -1,7 +1,7 @@
 """Probes of a network: a datagram from one member's address to another's, which arrives or not.
 
-That goes one way only, so each direction is shown by itself; and no process of the member has a
-part in it, so what is shown is the network. A socket is in the namespace in which it was made.
+A datagram goes one way only, so each direction is tested by itself; no process of the member takes
+part, so the network alone is tested. A socket is in the namespace in which it was made.
 Standard library only.
 """
 
@@ -20,7 +20,7 @@ LENGTH_MAX = 64
 
 
 class DatagramProbes:
-    """The sockets of all members, and the probes that are out."""
+    """The sockets of all members, and the probes that have not ended."""
 
     def __init__(self, nodes: Mapping[str, NetworkNode]) -> None:
         self._nodes = nodes
@@ -29,7 +29,7 @@ class DatagramProbes:
         self._sent: WeakValueDictionary[int, LinkProbe] = WeakValueDictionary()
 
     def open(self, node: NetworkNode) -> None:
-        """The member sends and receives; called inside its namespace."""
+        """Open the socket of a member; called inside its namespace."""
         own = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         own.settimeout(0)
         own.bind((node.host, PROBE_PORT))
@@ -37,7 +37,7 @@ class DatagramProbes:
         asyncio.get_running_loop().add_reader(own, self._receive, node.name)
 
     def start(self, link: Link) -> LinkProbe:
-        """A probe that is on its way; raises `KeyError` for an unknown member."""
+        """Send a probe; raises `KeyError` for an unknown member."""
         sender, receiver = self._sockets[link[0]], self._nodes[link[1]]
         number = next(self._numbers)
         probe = self._sent[number] = LinkProbe(link=link)

@@ -1,7 +1,7 @@
-"""Packets that come late: the kernel leads them to us by a TAP device, and we send them on later.
+"""Delayed packets: the kernel redirects them to a TAP device, and this process sends them on later.
 
-Packets on one link never overtake each other. With the last descriptor of the device it is
-gone, and all that waits in it.
+Packets on one link never overtake each other. The device and all packets that wait in it are gone
+when its last descriptor is closed.
 Standard library only.
 """
 
@@ -34,7 +34,7 @@ UDP = 17
 
 
 def why_no_relay() -> str:
-    """Why no packet can be kept for later here; empty when it can."""
+    """Why packets cannot be delayed here; empty when they can."""
     try:
         os.close(os.open(TUN, os.O_RDWR | os.O_CLOEXEC))
     except OSError as error:
@@ -67,11 +67,11 @@ class Relay(KernelLinks):
 
     @property
     def is_open(self) -> bool:
-        """True when it can keep packets."""
+        """True when it can delay packets."""
         return self._device is not None
 
     def open(self) -> None:
-        """The device is there, at the bridge; raises `OSError`."""
+        """Add the device to the bridge; raises `OSError`."""
         device = os.open(TUN, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
         request = struct.pack("16sH22x", layout.RELAY.encode(), TAP_WITHOUT_HEADER)
         fcntl.ioctl(device, TUNSETIFF, request)
@@ -80,7 +80,7 @@ class Relay(KernelLinks):
         self._device = device
 
     def set(self, wanted: Mapping[Link, Treatment]) -> None:
-        """Exactly these links are late, and by so much; raises `KernelError`."""
+        """Delay exactly these links, by so much; raises `KernelError`."""
         links = self.known(wanted)
         goes, comes = sorted(set(self._treatments) - links), sorted(links - set(self._treatments))
         lines = [
@@ -130,7 +130,7 @@ class Relay(KernelLinks):
         loop.call_at(late.free_at, self._release, link)
 
     def _release(self, link: Link) -> None:
-        """Send on what is due; all of it when the link is late no more."""
+        """Send on the packets that are due; all of them when the link is not delayed any more."""
         late, treatment = self._late[link], self._treatments.get(link)
         now = asyncio.get_running_loop().time()
         while late.frames and (treatment is None or late.frames[0][0] <= now):
@@ -142,7 +142,7 @@ class Relay(KernelLinks):
             late.free_at = 0.0
 
     def _pass(self, frame: bytes) -> None:
-        """The bridge delivers the frame, or drops it when it can take no more."""
+        """Give the frame to the bridge, which drops it when it is full."""
         try:
             os.write(self._open_device(), frame)
         except BlockingIOError:  # as a network does that is full
@@ -161,7 +161,7 @@ class Relay(KernelLinks):
         return (sender, receiver) if sender and receiver else None
 
     def _chance_of(self, link: Link) -> Random:
-        """Of each link its own, the same in each run."""
+        """The random generator of the link, the same in each run."""
         return self._random.setdefault(link, Random("-".join(link)))
 
 

@@ -38,7 +38,7 @@ POLL_S = 0.02
 
 
 class Switch(LinkService):
-    """All members, their links, and what is cut, narrow or late."""
+    """All members and their links, which it cuts, narrows and delays."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -52,10 +52,10 @@ class Switch(LinkService):
         """By rule: what had happened on its links when it came."""
 
     def build(self) -> None:
-        """This process is where the bridge is, and the harness has its end; raises `KernelError`.
+        """Move to a network with the bridge, and connect the harness; raises `KernelError`.
 
-        The harness must be in a network of our own, for it gets a device and addresses: none
-        that leads anywhere else.
+        The harness gets a device and addresses, so it must be in a network of our own: one
+        without routes to elsewhere.
         """
         others = sorted(kernel.routed_devices() - {layout.HARNESS_DEVICE})
         if others:
@@ -69,7 +69,7 @@ class Switch(LinkService):
         self._join(CLIENTS, layout.HARNESS_NUMBER, harness)
 
     async def node(self, command: Mapping[str, Any]) -> Answer:
-        """A member has a network of its own; the same one whenever it is asked for."""
+        """Give a member a network of its own; the same one at each call."""
         name = str(command["name"])
         if name not in self._nodes:
             if len(self._nodes) > layout.MEMBERS_MAX:
@@ -107,7 +107,7 @@ class Switch(LinkService):
         return {**active.status.to_json(), **since}
 
     def _join(self, name: str, number: int, namespace: int) -> None:
-        """The network behind the descriptor is that of a member, and leads to the bridge."""
+        """Connect the network behind the descriptor, that of a member, to the bridge."""
         path = Path(f"/proc/{os.getpid()}/fd/{namespace}")
         node = NetworkNode(name=name, number=number, namespace=path)
         with kernel.inside(namespace):
@@ -134,7 +134,7 @@ class Switch(LinkService):
             sys.exit(f"the network is in an unknown state: {error}")
 
     def _counts(self, rule: LinkRule) -> Counts:
-        """What was counted on the links of a rule since the start, of that which it does."""
+        """The counts on the links of a rule since the start, of the effects that it has."""
         counts = Counts()
         if rule.stalls:
             counts += self._cuts.dropped(rule.links)
@@ -146,7 +146,7 @@ class Switch(LinkService):
 
 
 def _await_no_device(device: str) -> None:
-    """The network of the run before is gone; its end that the harness had goes with it."""
+    """Wait until the network of the run before is gone, with its device at the harness."""
     deadline = time.monotonic() + GONE_S
     while device in kernel.devices():
         if time.monotonic() > deadline:
@@ -162,7 +162,7 @@ async def serve_network(directory: Path) -> None:
 
 
 async def attempt() -> None:
-    """A network of our own could be built, cut and made narrow, and was; raises `KernelError`."""
+    """Build a network of our own, cut it and make it narrow; raises `KernelError`."""
     kernel.leave()
     kernel.settle_network()
     switch = Switch()
@@ -179,7 +179,7 @@ async def attempt() -> None:
 
 
 def main(arguments: list[str]) -> int:
-    """Serve, or try; 1 and one sentence when the kernel refuses."""
+    """Serve, or try; returns 1 after one sentence on stderr when the kernel refuses."""
     try:
         asyncio.run(attempt() if arguments == [TRY] else serve_network(Path(arguments[0])))
     except KernelError as error:

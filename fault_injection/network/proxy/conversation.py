@@ -1,8 +1,8 @@
-"""What a broker and ZooKeeper say on one connection, and what rules do to single requests of it.
+"""The requests and answers on one connection to ZooKeeper, and what rules do to single ones.
 
 An answer may be withheld, and with it the connection; or a request is kept from ZooKeeper and
-answered with an error. Then something harmless is asked in its place: answers have to come in the
-order of requests, and only the server knows which others are under way.
+answered with an error. Then a harmless request is sent in its place: answers have to come in the
+order of requests, and only the server knows which other requests are under way.
 """
 
 import asyncio
@@ -24,7 +24,7 @@ Doomed = tuple[ActiveLinkRule, Request]
 
 
 class Conversation:
-    """Sees every frame of both sides; what it returns passes."""
+    """Gets every frame of both sides, and returns those that pass."""
 
     def __init__(self, link: Link, rules: ActiveLinkRules, reset: Callable[[], None]) -> None:
         self._link = link
@@ -38,13 +38,13 @@ class Conversation:
         """By xid, the requests of which ZooKeeper knows nothing."""
 
     def asks(self, data: bytes) -> list[bytes]:
-        """What the client sends."""
+        """The frames to pass on to the server."""
         frames = self._asked.feed(data)
         self._answered.is_plain = self._asked.is_plain
         return [self._asks_for(frame) for frame in frames]
 
     def answers(self, data: bytes) -> list[bytes]:
-        """What the server sends."""
+        """The frames to pass on to the client."""
         frames = self._answered.feed(data)
         passing: list[bytes] = []
         for frame in frames:
@@ -77,7 +77,7 @@ class Conversation:
         return frame
 
     def _failed(self, frame: bytes) -> bytes:
-        """The error that the client gets instead of this answer, if it is one to get it."""
+        """The frame, or the error that the client gets instead of this answer."""
         found = self._failing.pop(xid_of_reply(frame) or 0, None)
         if found is None:
             return frame
@@ -86,7 +86,7 @@ class Conversation:
         return with_error(frame, active.rule.error_code)
 
     def _is_withheld(self, frame: bytes) -> bool:
-        """True when the frame is the answer that is waited for, and tells of success."""
+        """True when the frame is the answer to withhold, and reports success."""
         assert self._losing is not None
         active, write = self._losing
         if xid_of_reply(frame) != write.xid:

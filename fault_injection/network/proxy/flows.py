@@ -57,7 +57,7 @@ class Flow:
             self.asks.cut, self.answers.cut = talk.asks, talk.answers
 
     def begin(self) -> None:
-        """The client has connected."""
+        """Refuse, hold or forward the connection that the client has made."""
         link = self.asks.link
         rules = self._rules.on(link)
         refusing = next((active for active in rules if active.rule.refuses), None)
@@ -72,7 +72,7 @@ class Flow:
         self.apply()
 
     def apply(self) -> None:
-        """The rules have changed."""
+        """Apply the rules, which have changed."""
         self.asks.apply(self._rules.treatment(self.asks.link))
         self.answers.apply(self._rules.treatment(self.answers.link))
         if self.asks.is_stalled or self._dialling is not None or self.client.is_lost:
@@ -84,19 +84,19 @@ class Flow:
         self._dialling = asyncio.get_running_loop().create_task(self._dial())
 
     def be_probe(self) -> None:
-        """What happens to this connection is not counted."""
+        """Mark the connection as one that is not counted."""
         self.is_probe = True
         self.asks.is_counted = self.answers.is_counted = False
 
     def reset(self) -> None:
-        """Both ends get a reset."""
+        """Reset both ends."""
         self.client.reset()
         self.server.reset()
 
     def saw_reaction(self) -> bool:
         """True when bytes have passed and the server sent something, which may wait on its way.
 
-        A gRPC server begins to speak before it is asked; that alone proves no way to it.
+        A gRPC server sends before it gets anything; that alone does not show that bytes reach it.
         """
         return self.asks.passed > 0 and (self.answers.passed > 0 or self.answers.waiting() > 0)
 

@@ -26,7 +26,7 @@ _FAILED = -1
 
 @dataclass(slots=True)
 class Frames:
-    """Cuts a stream into frames, and keeps the end of it until the rest has come."""
+    """Cuts a stream into frames, and keeps an incomplete frame until the rest has come."""
 
     is_plain: bool = False
     """True when this is no stream of frames."""
@@ -34,7 +34,7 @@ class Frames:
     _rest: bytearray = field(default_factory=bytearray)
 
     def feed(self, data: bytes) -> list[bytes]:
-        """The frames, lengths included, that are complete now; all of it when it has none."""
+        """The frames, lengths included, that are complete now; all bytes when there are none."""
         if self.is_plain:
             return [data]
         self._rest += data
@@ -92,13 +92,13 @@ def harmless_instead_of(request: Request) -> bytes:
 
 
 def with_error(frame: bytes, code: int) -> bytes:
-    """The same answer of a server with an error instead of what it tells."""
+    """The same answer of a server with an error instead of its result."""
     xid, zxid, _ = _REPLY.unpack_from(frame, _LENGTH.size)
     return _LENGTH.pack(_REPLY.size) + _REPLY.pack(xid, zxid, code)
 
 
 def zxid_of_success(frame: bytes, write: Request) -> int | None:
-    """The zxid at which `write` was done, when this frame of a server says that it was."""
+    """The zxid of `write` when this frame of a server reports that it was done, else None."""
     body = frame[_LENGTH.size :]
     if len(body) < _REPLY.size:
         return None

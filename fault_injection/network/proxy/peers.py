@@ -1,7 +1,7 @@
 """The peer of a connection: from its loopback port to a process of this run.
 
-The kernel tells the inode of a connection's socket, and of each process the inodes that it holds.
-Only processes of our own user can be asked, and those of a run are. Standard library only.
+The kernel reports the inode of a connection's socket, and the inodes that each process holds.
+Only processes of our own user can be read, as those of a run are. Standard library only.
 """
 
 import os
@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from fencepost.fault_injection.processes.process_identity import PROC, read_stat
+from fencepost.fault_injection.processes.process_identity import PROC, living_processes
 
 TABLES = (PROC / "net" / "tcp", PROC / "net" / "tcp6")
 """`man proc_net_tcp`. What listens for both families is in the second one."""
@@ -59,7 +59,7 @@ class Peers:
         """
         inode = socket_inode(own, peer)
         if not inode:
-            raise ConnectionResetError("whoever connected has gone")
+            raise ConnectionResetError("the connecting process has gone")
         # Our parent is the harness, which connects most often and is no member.
         if inode in inodes_of(os.getppid()):
             return None
@@ -70,18 +70,18 @@ class Peers:
 
 
 def _started_by(members: Mapping[str, int], inode: int) -> str | None:
-    """The member of which a process that it started holds the socket."""
+    """The member that started the process which holds the socket."""
     names = {leader: name for name, leader in members.items()}
-    for pid, session in sessions():
-        if session in names and inode in inodes_of(pid):
-            return names[session]
+    for pid, stat in living_processes():
+        if stat.session in names and inode in inodes_of(pid):
+            return names[stat.session]
     return None
 
 
 def socket_inode(own: tuple[str, int], peer: tuple[str, int]) -> int:
     """The inode of the socket with these two ends; 0 when its process has closed it.
 
-    The other end must exist: by that one a kernel shows that it can be asked.
+    The other end must exist: the kernel can be asked if it knows that one.
     """
     with suppress(OSError):
         inode = _asked(own, peer)
@@ -106,7 +106,8 @@ def listening_ports(leader: int) -> list[int]:
     listening = _listening()
     own = inodes_of(leader)
     if not own & set(listening.values()):
-        own = {i for pid, session in sessions() if session == leader for i in inodes_of(pid)}
+        session = [pid for pid, stat in living_processes() if stat.session == leader]
+        own = {inode for pid in session for inode in inodes_of(pid)}
     return sorted({port for port, inode in listening.items() if inode in own})
 
 
@@ -125,7 +126,7 @@ def _listening() -> dict[int, int]:
 
 
 def _messages(family: int, states: int, sockid: bytes, *, flags: int) -> Iterator[tuple[int, int]]:
-    """Own port and inode of each socket that the kernel tells of."""
+    """Own port and inode of each socket that the kernel lists."""
     query = _QUERY.pack(family, socket.IPPROTO_TCP, states) + sockid
     header = _HEADER.pack(_HEADER.size + len(query), _BY_FAMILY, flags, 1, 0)
     with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, _SOCK_DIAG) as kernel:
@@ -156,14 +157,6 @@ def sockets() -> Iterator[Socket]:
                 listens=words[_STATE] == LISTENS,
                 inode=int(words[_INODE]),
             )
-
-
-def sessions() -> Iterator[tuple[int, int]]:
-    """Each living process, and the leader of its session."""
-    for path in PROC.iterdir():
-        stat = read_stat(path) if path.name.isdecimal() else None
-        if stat is not None and not stat.is_dead:
-            yield int(path.name), stat.session
 
 
 def inodes_of(pid: int) -> set[int]:

@@ -1,6 +1,6 @@
 """One connection through the proxy: two sides, and a pipe for the bytes of each direction.
 
-A stalled pipe stops reading, so its bytes wait in the kernel and neither end learns anything: also
+A stalled pipe stops reading, so its bytes wait in the kernel and neither end notices: also
 the end of a connection waits. Nothing is ever taken out of the middle of a stream.
 """
 
@@ -31,7 +31,7 @@ Cut = Callable[[bytes], list[bytes]]
 
 
 class Side(asyncio.BufferedProtocol):
-    """One end: the socket that a client or a server is at the other end of."""
+    """One end: the socket to a client or a server."""
 
     def __init__(
         self, on_made: "Callable[[Side], None]", on_lost: "Callable[[Side], None]"
@@ -181,7 +181,7 @@ class Pipe:
                 self._delay(piece)
 
     def finish(self, *, is_reset: bool = False, is_gone: bool = False) -> None:
-        """The source has no more, or is gone: so will it be for the sink, in its turn."""
+        """End the sink after the last byte, as the source has ended."""
         if is_reset:
             end = self.sink.reset
         elif is_gone:
@@ -195,7 +195,7 @@ class Pipe:
         self._finish(end)
 
     def apply(self, treatment: Treatment) -> None:
-        """From now on bytes are treated like this."""
+        """Treat bytes like this from now on."""
         was, self._treatment = self._treatment, treatment
         if treatment == was:
             return
@@ -205,7 +205,7 @@ class Pipe:
         self.update()
 
     def update(self) -> None:
-        """Read, or not."""
+        """Read from the source, or pause."""
         reads = (
             self.sink.is_made
             and not self.sink.is_full

@@ -1,6 +1,6 @@
 """Probes: connections of our own that show whether a link lets bytes pass.
 
-A probe says hello in the server's protocol. When the server reacts, the hello has passed,
+A probe sends a greeting in the server's protocol. When the server reacts, it has passed,
 whether or not its answer may.
 """
 
@@ -28,7 +28,7 @@ class StreamProbe(LinkProbe):
 
     @property
     def port(self) -> int:
-        """By which the proxy knows it."""
+        """Its own port, which identifies it to the proxy."""
         return int(self.socket.getsockname()[1])
 
     def look(self) -> float | None:
@@ -38,14 +38,14 @@ class StreamProbe(LinkProbe):
         return self.passed_ms
 
     async def run(self, endpoint: Endpoint, hello: bytes) -> None:
-        """Say hello; whatever the network does to it is an answer too."""
+        """Connect and send the greeting; an error of the network is a result too."""
         loop = asyncio.get_running_loop()
         with suppress(OSError):
             await loop.sock_connect(self.socket, endpoint)
             await loop.sock_sendall(self.socket, hello)
 
     def end(self) -> None:
-        """Nothing is left of it."""
+        """Reset its connection and close its socket."""
         if self.flow is not None:
             self.flow.reset()
         self.socket.close()

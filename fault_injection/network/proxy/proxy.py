@@ -1,7 +1,7 @@
 """The proxy of a run: a process through which its connections go, and which rules can hurt.
 
 `python -m fencepost.fault_injection.network.proxy.proxy DIRECTORY` opens a place for each server;
-the peer is told from the connecting process. It dies with the run, and every rule with
+the peer is known by the connecting process. It ends with the run, and every rule with
 it. Standard library only.
 """
 
@@ -33,7 +33,7 @@ BACKLOG = 512
 
 @dataclass(slots=True, kw_only=True)
 class Place:
-    """Where one server is found by others."""
+    """The port at which other members reach one server."""
 
     server: str
     client: str | None
@@ -59,7 +59,7 @@ class Proxy(LinkService):
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def open(self, command: Mapping[str, Any]) -> Answer:
-        """A place at a free port; `upstream` is `HOST:PORT` or nothing."""
+        """Open a place at a free port; `upstream` is `HOST:PORT` or empty."""
         name, upstream = str(command["place"]), command.get("upstream")
         host, _, port = str(upstream or "").rpartition(":")
         self._close_place(name)
@@ -79,7 +79,7 @@ class Proxy(LinkService):
         return {"port": place.port}
 
     async def member(self, command: Mapping[str, Any]) -> Answer:
-        """The process of a member has started; when it ends, its ports are closed."""
+        """Note the process of a member; when it ends, its places are closed."""
         name, pid = str(command["name"]), int(command["pid"])
         self._peers.members[name] = pid
         try:
@@ -200,7 +200,7 @@ class Proxy(LinkService):
 
 
 class Newcomer(asyncio.Protocol):
-    """A connection that was just accepted: from now on it is one of the proxy's."""
+    """A connection that was just accepted; it becomes a flow of the proxy."""
 
     def __init__(self, accept: Callable[[asyncio.Transport], Flow]) -> None:
         self._accept = accept
