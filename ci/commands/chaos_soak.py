@@ -9,7 +9,7 @@ from fencepost.ci.gate.failures import INTERRUPTED, UsageError as Misuse, as_usa
 from fencepost.ci.gate.places import enter_network
 from fencepost.ci.gate.runs import make_run_folder, new_run_id
 from fencepost.ci.screens.console import say_fitted, show_json
-from fencepost.ci.screens.soak_screen import soak_screen
+from fencepost.ci.screens.soak_screen import soak_screen, totals_lines, verdict_counts
 from fencepost.conformance.adapters.errors import ChoiceError
 from fencepost.conformance.adapters.networks import require_network
 from fencepost.conformance.adapters.settings import ClusterSettings
@@ -100,13 +100,11 @@ def summary_lines(soak: Soak, totals: Totals) -> list[str]:
         where = soak.folder / found.bundle
         lines.append(f"round {found.number} {found.verdict}: {found.why} (traces in {where})")
         lines.append(f"  again: {found.reproduce}")
-    each = ", ".join(f"{count} {verdict}" for verdict, count in sorted(totals.verdicts.items()))
+    each = verdict_counts(totals) or "none"
+    others = ", ".join(words for _, words in totals_lines(totals)[1:])
     lines.append(
-        f"{totals.verdict}: {count(totals.rounds, 'round')} in {totals.seconds:.0f} s "
-        f"({each or 'none'}), {count(totals.faults, 'fault')}, "
-        f"{count(totals.acknowledged, 'request')} acknowledged, "
-        f"{totals.unsettled} of {count(totals.operations, 'operation')} left open, "
-        f"{count(totals.noisy, 'noisy round')}, at most {totals.memory_mb} MB"
+        f"{totals.verdict}: {count(totals.rounds, 'round')} in {totals.seconds:.0f} s ({each}), "
+        f"{others}"
     )
     if totals.is_interrupted or totals.seconds < soak.plan.duration_s:
         lines.append(f"continue with: fencepost chaos --resume {soak.folder}")
@@ -125,19 +123,7 @@ def tell_soak(folder: Path) -> int | None:
 
 
 def _document(soak: Soak, totals: Totals) -> dict[str, object]:
-
-    return {
-        "verdict": totals.verdict,
-        "run": str(soak.folder),
-        "interrupted": totals.is_interrupted,
-        "rounds": totals.rounds,
-        "seconds": totals.seconds,
-        "verdicts": dict(totals.verdicts),
-        "faults": totals.faults,
-        "acknowledged": totals.acknowledged,
-        "operations": totals.operations,
-        "unsettled": totals.unsettled,
-        "noisy": totals.noisy,
-        "memory_mb": totals.memory_mb,
-        "findings": msgspec.to_builtins(totals.findings),
-    }
+    told: dict[str, object] = msgspec.to_builtins(totals)
+    interrupted = told.pop("is_interrupted")
+    place = {"run": str(soak.folder), "interrupted": interrupted}
+    return told | place | {"verdict": totals.verdict}

@@ -5,7 +5,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from fencepost.ci.gate.failures import HarnessError, as_usage
+from fencepost.ci.gate.failures import as_usage
 from fencepost.ci.gate.runs import make_run_folder, new_run_id
 from fencepost.ci.screens.console import progress, say, show_json, show_table
 from fencepost.conformance.adapters.errors import ChoiceError as WrongName
@@ -19,7 +19,6 @@ from fencepost.conformance.whitebox.stepped import (
 )
 from fencepost.reports.page.words import count
 from fencepost.spec.pacing import MoveError, read_moves
-from fencepost.spec.zookeeper import ZooKeeperError
 
 COLUMNS = ("model", "verdict", "steps", "with the hazard", "repaired: steps", "found", "seconds")
 
@@ -29,10 +28,7 @@ def make_moves(path: Path, out: Path | None, *, as_json: bool) -> int:
     with as_usage(MoveError):
         read_moves(path)
     folder = make_run_folder(new_run_id(), out)
-    try:
-        listed, run = follow_file(path, out=folder)
-    except ZooKeeperError as error:
-        raise HarnessError(str(error)) from error
+    listed, run = follow_file(path, out=folder)
     verdict = run_verdict(run)
     if as_json:
         show_json({"verdict": verdict, "run": str(folder), "name": listed.name, **asdict(run)})
@@ -50,11 +46,8 @@ def follow_counterexamples(names: Sequence[str], out: Path | None, *, as_json: b
     with as_usage(WrongName):
         select(names)
     folder = make_run_folder(new_run_id(), out)
-    try:
-        with progress("counterexamples") as advance:
-            results = follow(names, out=folder, on_progress=advance)
-    except ZooKeeperError as error:
-        raise HarnessError(str(error)) from error
+    with progress("counterexamples") as advance:
+        results = follow(names, out=folder, on_progress=advance)
     verdicts = [result.verdict for result in results]
     if as_json:
         rows = [guided_row(result) for result in results]

@@ -12,6 +12,7 @@ from rich.text import Text
 
 from fencepost.ci.screens.console import note, printable
 from fencepost.conformance.runs.soak import SoakPlan, SoakRound, Totals
+from fencepost.reports.page.words import count
 
 LAST_ROUNDS = 8
 """Rounds that the screen shows."""
@@ -92,14 +93,20 @@ def soak_screen(plan: SoakPlan) -> Iterator[Screen | Lines]:
 
 
 def totals_lines(totals: Totals) -> list[tuple[str, str]]:
-    """The sums over all rounds."""
-    each = ", ".join(f"{count} {verdict}" for verdict, count in sorted(totals.verdicts.items()))
+    """Label and words of the sums over all rounds."""
+    each = verdict_counts(totals)
+    work = f"{count(totals.faults, 'fault')}, {count(totals.acknowledged, 'request')} acknowledged"
     return [
         ("rounds", f"{totals.rounds}: {each}" if each else "0"),
-        ("work", f"{totals.faults} faults, {totals.acknowledged} requests acknowledged"),
-        ("open", f"{totals.unsettled} of {totals.operations} operations"),
-        ("host", f"{totals.noisy} noisy rounds, harness {totals.memory_mb} MB at most"),
+        ("work", work),
+        ("open", f"{totals.unsettled} of {count(totals.operations, 'operation')} left open"),
+        ("host", f"{count(totals.noisy, 'noisy round')}, at most {totals.memory_mb} MB"),
     ]
+
+
+def verdict_counts(totals: Totals) -> str:
+    """`1 FAIL, 3 PASS`; empty before the first round has ended."""
+    return ", ".join(f"{number} {verdict}" for verdict, number in sorted(totals.verdicts.items()))
 
 
 def round_line(round_: SoakRound) -> str:
