@@ -1,6 +1,6 @@
 """What a broker writes into its trace, as fields of a trace line; shared by shell and simulator.
 
-No I/O and no clock here: whoever writes the line adds run, node, incarnation, sequence and clocks.
+No I/O and no clock here: the writer of a line adds run, node, incarnation, sequence and clocks.
 `spec/docs/trace.md` tells which fields belong to which action.
 """
 

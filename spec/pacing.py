@@ -3,7 +3,7 @@
 A list of moves says everything that happens to a cluster: what ZooKeeper is asked when, which
 answer, watch or message is delivered next, when time passes, which broker is killed. A file holds
 one move per line.
-Numbers of questions and requests are those of the implementation that the moves were made for.
+Questions and requests have the numbers that the implementation gives them.
 """
 
 from enum import StrEnum
@@ -130,7 +130,7 @@ class MoveList(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     level: int
     brokers: tuple[int, ...]
-    """Those that host replicas."""
+    """The brokers that host replicas."""
     controllers: tuple[int, ...]
     unclean_leader_election: bool
     flags: dict[str, int]
@@ -146,7 +146,7 @@ class MoveList(msgspec.Struct, frozen=True, kw_only=True):
     violates: str = ""
     """The property that the counterexample violates."""
     is_free: bool = False
-    """The moves are those of a run: brokers do of their own accord whatever they may.
+    """The moves of a run, in which brokers do at once whatever they may.
 
     They have the mutant from their start on.
     """

@@ -267,7 +267,7 @@ def stepped_site(out: Path) -> Iterator[SteppedSite]:
 
 @dataclass(slots=True, kw_only=True)
 class _Run:
-    """One list of moves on its way."""
+    """One list of moves while it is made."""
 
     site: SteppedSite
     listed: MoveList
@@ -366,7 +366,7 @@ class _Run:
         return f"at step {step}, {self.listed.steps[step - 1]}"
 
     def _write_transactions(self) -> None:
-        """What ZooKeeper wrote down of this run: others have chroots of their own."""
+        """Write what ZooKeeper logged of this run, which has a chroot of its own."""
         own = [
             replace(one, path=one.path and one.path.removeprefix(self._chroot))
             for one in read_transactions(self.site.server.data_dir)

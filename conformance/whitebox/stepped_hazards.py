@@ -1,4 +1,4 @@
-"""Which hazards of `spec/hazards.toml` are shown on real processes, and why the others are not."""
+"""Which hazards of `spec/hazards.toml` are shown on real processes, and why the rest is not."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

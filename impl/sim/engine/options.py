@@ -10,7 +10,7 @@ from fencepost.spec.vocabulary import ProtocolLevel
 BROKERS = (1, 2, 3)
 TOPIC = "t"
 BATCH_RECORDS_MAX = 3
-"""Of an idempotent producer; the others append one record at a time."""
+"""Of an idempotent producer; any other appends one record at a time."""
 CALM = Weather()
 
 

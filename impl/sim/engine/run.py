@@ -1,6 +1,6 @@
 """One simulated run from start to final read, whatever is played: `run(description, run_id)`.
 
-A description is drawn from a seed (`draw/`) or read from a plan (`plan_run.py`). A story drives
+A description is drawn from a seed (`draw/`) or made of a story (`story_run.py`). A story drives
 the same `SimulatedRun` step by step (`stories/stage.py`).
 """
 

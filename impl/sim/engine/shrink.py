@@ -64,7 +64,7 @@ def _end_early(search: Minimizer[RunOptions]) -> None:
 
 
 def _simpler(options: RunOptions) -> Iterator[RunOptions]:
-    """Each leaves out one thing; those that leave out much come first."""
+    """Each leaves out one thing; the largest come first."""
     yield replace(options, weather=CALM)
     for item in fields(Weather):
         usual = getattr(CALM, item.name)

@@ -163,19 +163,19 @@ class SteppedWorld(VirtualWorld):
     def begin(self) -> None:
         """Reach the first state of the specs, then give the brokers their mutant."""
         if self.setting.start == "serving":
-            self._serve()
+            self._begin_serving()
         else:
-            self._stand()
+            self._begin_empty()
         for broker in self.nodes.values():
             broker.awaken([mutant_name(name) for name in self.setting.mutants])
 
-    def _stand(self) -> None:
+    def _begin_empty(self) -> None:
         for number in self.setting.controllers:
             self._join(number, lambda held: CONTROLLER not in held.paths or is_read(held))
         for number in self.setting.brokers:
             self.nodes[number].start()
 
-    def _serve(self) -> None:
+    def _begin_serving(self) -> None:
         for number in self.setting.controllers:
             self._join(number)
         for number in self.setting.initial_isr:

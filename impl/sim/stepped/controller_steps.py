@@ -57,7 +57,7 @@ class ControllerSteps(StepContext):
             ):
                 broker.tick(RETRY_MS)
         if not is_done():
-            raise ImpossibleStepError(f"{step.actor} does not win the office")
+            raise ImpossibleStepError(f"{step.actor} is not elected controller")
         if step.parameters["status"] == "active":
             repeat(lambda: broker.release(_is_survey))
             self._prepare_to_tell(step)
@@ -72,12 +72,12 @@ class ControllerSteps(StepContext):
                 broker.release_watch(CONTROLLER, CONTROLLER_EPOCH) or broker.release(is_membership)
             ):
                 break
-        self._forget_term(broker)
+        self._forget_generation(broker)
 
-    def _forget_term(self, broker: SteppedBroker) -> None:
+    def _forget_generation(self, broker: SteppedBroker) -> None:
         """Drop what the controller of an earlier epoch asked for, or was about to send."""
-        office = (CONTROLLER, CONTROLLER_EPOCH)
-        broker.asks = [h for h in broker.asks if h.paths[0] in office and STATE not in h.paths]
+        own = (CONTROLLER, CONTROLLER_EPOCH)
+        broker.asks = [h for h in broker.asks if h.paths[0] in own and STATE not in h.paths]
         mine = [c for c in self.cluster.commands if c.sender == broker.number and not c.is_sent]
         self.cluster.commands = [c for c in self.cluster.commands if c not in mine]
         self.cluster.outstanding[broker.number] = {}
@@ -200,9 +200,9 @@ class ControllerSteps(StepContext):
                 self.cluster.commands.remove(command)
                 continue
             in_flight.append(said)
-            if said in self.untold:
-                self.untold.remove(said)
-        self.untold += [m for m in wanted if m not in in_flight and m not in self.untold]
+            if said in self.unsent:
+                self.unsent.remove(said)
+        self.unsent += [m for m in wanted if m not in in_flight and m not in self.unsent]
         self.is_deferred.discard(step.actor)
 
     def _messages(self, step: SpecStep) -> list[Abstract]:

@@ -31,7 +31,7 @@ class LossProbe:
         self.steps = steps
         self._must_match = violates == "FollowersMatchLeader"
 
-    def happen(self) -> None:
+    def run(self) -> None:
         """Commit one record more, then read the one survivor in full."""
         leader = self._acting_leader()
         if leader is not None and (self._must_match or self._is_durable()):

@@ -7,7 +7,7 @@ Not compared, and why:
   break. `place` in an ordered link: the stepper's links keep no order.
 * `is_truncated` of a replica with an empty log: the core has nothing to ask then.
 * `to_send` and messages to brokers that the core does not command: a broker that is not live in the
-  controller's eyes, and a state that a decision is about to replace (`StepContext.untold`).
+  controller's eyes, and a state that a decision is about to replace (`StepContext.unsent`).
 * `expected_version` under `no_znode_version_check`: the core's write has none.
 * a replica's `controller_epoch` under `accept_older_controller_epoch` and under
   `commands_without_epochs`: the core's never falls.
@@ -119,11 +119,11 @@ def fetch(answer: FetchAnswer) -> Abstract:
 
 def _znodes(cluster: SteppedWorld) -> Abstract:
     zookeeper, setting = cluster.zookeeper, cluster.setting
-    office, epoch = zookeeper.peek(CONTROLLER), zookeeper.peek(CONTROLLER_EPOCH)
+    holder, epoch = zookeeper.peek(CONTROLLER).stat, zookeeper.peek(CONTROLLER_EPOCH)
     assert epoch.stat is not None
     return {
         "registered": [b for b in setting.brokers if zookeeper.peek(broker_path(b)).stat],
-        "controller": cluster.owner(office.stat.ephemeral_owner) if office.stat else 0,
+        "controller": cluster.owner(holder.ephemeral_owner) if holder else 0,
         "controller_epoch": [int(epoch.data), epoch.stat.version],
         "topic": zookeeper.peek(topic_path(cluster.key.topic)).stat is not None,
         "state": state_of(zookeeper.peek(STATE)),
@@ -166,7 +166,7 @@ def _controller(cluster: SteppedWorld, broker: SteppedBroker) -> Abstract:
 
 
 def _status(broker: SteppedBroker) -> str:
-    """`created` is the mutant's halfway house: the office is held, the epoch not raised."""
+    """`created` of a mutant that has `/controller` and has not raised the epoch yet."""
     raises = any(CONTROLLER not in h.paths and CONTROLLER_EPOCH in h.paths for h in broker.asks)
     return "created" if raises else "standing"
 

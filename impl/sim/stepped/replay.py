@@ -130,7 +130,7 @@ class _Stepper:
             before = now
         if self.probes_loss:
             self.cluster.move_recorder.step = len(self.schedule.steps) + 1
-            LossProbe(self.cluster, self.steps, self.schedule.violates).happen()
+            LossProbe(self.cluster, self.steps, self.schedule.violates).run()
         self.cluster.tell_run("RunEnded", {"steps": taken})
         events = self.cluster.recorder.events
         return SteppedReplay(
@@ -176,18 +176,18 @@ class _Stepper:
             for t in broker.taken
             if t.action not in _UNCOMPOSED
         ]
-        others = [(who, t) for who, t in taken if not self._belongs(step, who, t)]
-        is_reported = any(t.action == step.action and who == step.actor for who, t in taken)
-        if not others and (is_reported or not SPEC_ACTIONS[step.action].is_reported):
+        foreign = [one for one in taken if not self._belongs(step, *one)]
+        is_reported = any(t.action == step.action and actor == step.actor for actor, t in taken)
+        if not foreign and (is_reported or not SPEC_ACTIONS[step.action].is_reported):
             return None
-        core = [(who, t.action.value) for who, t in taken]
+        core = [(actor, t.action.value) for actor, t in taken]
         return Difference(field="actions", spec=[(step.actor, step.action)], core=core)
 
-    def _belongs(self, step: SpecStep, who: int, taken: ActionTaken) -> bool:
+    def _belongs(self, step: SpecStep, actor: int, taken: ActionTaken) -> bool:
         companions = SPEC_ACTIONS[step.action].reports
         if not self.schedule.setting.has_logs:
             companions |= {Action.SERVE_FETCH}
-        return who == step.actor and (taken.action == step.action or taken.action in companions)
+        return actor == step.actor and (taken.action == step.action or taken.action in companions)
 
     def _compare(
         self, number: int, step: SpecStep, spec: Abstract, core: Abstract
@@ -199,10 +199,10 @@ class _Stepper:
 
     def _expected(self, spec: Abstract, core: Abstract) -> Abstract:
         """The spec's state without what `observe` says is not compared."""
-        untold = self.steps.untold
+        unsent = self.steps.unsent
         expected = {name: value for name, value in spec.items() if name != "budget"}
-        expected["messages"] = [m for m in spec["messages"] if m not in untold]
-        untold[:] = [m for m in untold if m in spec["messages"]]
+        expected["messages"] = [m for m in spec["messages"] if m not in unsent]
+        unsent[:] = [m for m in unsent if m in spec["messages"]]
         expected["controllers"] = {
             key: self._expected_controller(int(key), spec, core["controllers"][key])
             for key in spec["controllers"]

@@ -27,7 +27,7 @@ from fencepost.impl.sim.stepped.schedule import (
 from fencepost.spec.tlc.config import ConstantValue
 from fencepost.spec.tlc.models import Model, ModelVerdict, load_models, select
 
-WAY_BUDGET_S = 900
+BUDGET_S = 900
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +37,7 @@ class ScheduleSource:
     row: str
     constants: Mapping[str, ConstantValue] = field(default_factory=dict)
     config: str | None = None
-    way: str | None = None
+    prefix: str | None = None
     """A row that ends where this one begins, for one that does not begin at the real start."""
     is_slow: bool = False
     """TLC takes more than a few seconds."""
@@ -46,32 +46,44 @@ class ScheduleSource:
 _HALFWAY = "halfway_is_reached"
 _LARGE: Mapping[str, ConstantValue] = {"MaxCrashes": 0, "InitialIsr": (1, 2, 3)}
 
+_OWN_ROWS = (
+    "no_znode_version_check",
+    "no_step_down",
+    "acknowledge_before_replication",
+    "accept_older_controller_epoch",
+    "leader_epoch_not_raised",
+    "no_controller_epoch_check",
+    "two_step_controller_election",
+    "controller_epoch_not_raised",
+    "accept_older_leader_epoch",
+    "refresh_without_version",
+    "leader_may_leave_isr",
+    "expand_laggards",
+    "commit_with_old_isr",
+    "unbounded_high_watermark",
+    "no_controller_znode_check",
+    "expand_overwrites_shrink",
+    "inclusive_high_watermark",
+    "send_unwritten_decisions",
+    "commands_without_epochs",
+    "unclean_on_old_live_list",
+    "truncation_to_high_watermark",
+)
+"""Schedules of the row of the same name, as it stands."""
+
 SOURCES: Mapping[str, ScheduleSource] = MappingProxyType(
     {
-        "no_znode_version_check": ScheduleSource(row="no_znode_version_check"),
-        "no_step_down": ScheduleSource(row="no_step_down"),
-        "acknowledge_before_replication": ScheduleSource(row="acknowledge_before_replication"),
-        "accept_older_controller_epoch": ScheduleSource(row="accept_older_controller_epoch"),
+        **{name: ScheduleSource(row=name) for name in _OWN_ROWS},
         "high_watermark_from_leader_alone": ScheduleSource(
             row="high_watermark_from_leader_alone_two_leaders"
         ),
-        "leader_epoch_not_raised": ScheduleSource(row="leader_epoch_not_raised"),
-        "no_controller_epoch_check": ScheduleSource(row="no_controller_epoch_check"),
-        "two_step_controller_election": ScheduleSource(row="two_step_controller_election"),
-        "controller_epoch_not_raised": ScheduleSource(row="controller_epoch_not_raised"),
-        "accept_older_leader_epoch": ScheduleSource(row="accept_older_leader_epoch"),
         "restart_ignores_znode": ScheduleSource(
             row="restart_ignores_znode",
             constants={"MaxElections": 0, "MaxDuplicates": 1},
             is_slow=True,
         ),
-        "refresh_without_version": ScheduleSource(row="refresh_without_version"),
-        "leader_may_leave_isr": ScheduleSource(row="leader_may_leave_isr"),
         "shrink_on_election_empties_isr": ScheduleSource(row="empty_isr_without_candidates"),
-        "expand_laggards": ScheduleSource(row="expand_laggards"),
         "expand_below_epoch_start": ScheduleSource(row="expand_below_epoch_start", is_slow=True),
-        "commit_with_old_isr": ScheduleSource(row="commit_with_old_isr"),
-        "unbounded_high_watermark": ScheduleSource(row="unbounded_high_watermark"),
         "recompute_high_watermark": ScheduleSource(
             row="recompute_high_watermark",
             constants=_LARGE,
@@ -79,25 +91,18 @@ SOURCES: Mapping[str, ScheduleSource] = MappingProxyType(
             is_slow=True,
         ),
         "remember_end_offsets": ScheduleSource(
-            row="remember_end_offsets", way=_HALFWAY, is_slow=True
+            row="remember_end_offsets", prefix=_HALFWAY, is_slow=True
         ),
         "fetch_without_epoch": ScheduleSource(
-            row="fetch_without_epoch", way=_HALFWAY, is_slow=True
+            row="fetch_without_epoch", prefix=_HALFWAY, is_slow=True
         ),
         "truncate_on_new_leader_only": ScheduleSource(
-            row="truncate_on_new_leader_only", way=_HALFWAY, is_slow=True
+            row="truncate_on_new_leader_only", prefix=_HALFWAY, is_slow=True
         ),
-        "no_controller_znode_check": ScheduleSource(row="no_controller_znode_check"),
-        "expand_overwrites_shrink": ScheduleSource(row="expand_overwrites_shrink"),
-        "inclusive_high_watermark": ScheduleSource(row="inclusive_high_watermark"),
-        "send_unwritten_decisions": ScheduleSource(row="send_unwritten_decisions"),
-        "commands_without_epochs": ScheduleSource(row="commands_without_epochs"),
         "init_is_unconditional": ScheduleSource(row="init_replaces_state"),
         "truncate_once": ScheduleSource(
-            row="parted_truncate_once", way="parted_is_reached", is_slow=True
+            row="parted_truncate_once", prefix="parted_is_reached", is_slow=True
         ),
-        "unclean_on_old_live_list": ScheduleSource(row="unclean_on_old_live_list"),
-        "truncation_to_high_watermark": ScheduleSource(row="truncation_to_high_watermark"),
     }
 )
 """Schedule -> source."""
@@ -147,14 +152,14 @@ def make(name: str) -> SteppedSchedule:
         row,
         constants={**row.constants, **source.constants},
         config=source.config or row.config,
-        budget_s=WAY_BUDGET_S,
+        budget_s=BUDGET_S,
     )
     found = counterexample(model)
-    if source.way is None:
+    if source.prefix is None:
         return msgspec.structs.replace(found, name=name)
-    (way,) = select(load_models(), [source.way])
-    constants = {**way.constants, "mutants": row.constants["mutants"]}
-    there = counterexample(replace(way, constants=constants, budget_s=WAY_BUDGET_S))
+    (prefix,) = select(load_models(), [source.prefix])
+    constants = {**prefix.constants, "mutants": row.constants["mutants"]}
+    there = counterexample(replace(prefix, constants=constants, budget_s=BUDGET_S))
     return msgspec.structs.replace(
         found, name=name, first=there.first, steps=(*there.steps, *found.steps)
     )

@@ -338,7 +338,7 @@ class TopicCreator(SimulatedClient):
         )
 
     def assign(self, replicas: Iterable[ReplicaList]) -> None:
-        """These brokers, instead of whoever is drawn, will have the partitions."""
+        """These brokers, and no drawn ones, will have the partitions."""
         self._request = structs.replace(self._request, assignment=tuple(replicas))
 
     @property

@@ -7,7 +7,7 @@ from fencepost.impl.sim.engine.scheduler import Scheduler
 
 
 class LateWatches:
-    """The watches of one client that are held, and those that wait behind them."""
+    """The watches of one client that are held, and the later ones behind them."""
 
     def __init__(self, scheduler: Scheduler, tell: Callable[[WatchFired], None]) -> None:
         """`tell` sends a watch to the client."""

@@ -160,9 +160,9 @@ class Process(SimulatedBroker):
         """Cancel all crash points."""
         self._crashes.clear()
 
-    def at_death(self, deed: Callable[[], object]) -> None:
-        """Call `deed` when the process dies."""
-        self._on_death.append(deed)
+    def at_death(self, callback: Callable[[], object]) -> None:
+        """Call back when the process dies."""
+        self._on_death.append(callback)
 
     def die(self) -> None:
         """End the process; its disk stays."""
@@ -175,8 +175,8 @@ class Process(SimulatedBroker):
         if self.move_recorder is not None:
             self.move_recorder.died(self)
         self.zookeeper.close()
-        for deed in self._on_death:
-            deed()
+        for callback in self._on_death:
+            callback()
 
     def _loses_reply(self, _: WriteZnodes) -> bool:
         if self.replies_to_lose:

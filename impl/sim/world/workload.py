@@ -66,7 +66,7 @@ def start_workers(
 
 
 def _late_creators(cluster: VirtualCluster, keys: list[TopicPartition]) -> list[SimulatedClient]:
-    """Story the creation of more topics; clients that have `keys` use their partitions at once."""
+    """Schedule the creation of more topics; clients with these `keys` use them at once."""
     options, random = cluster.options, cluster.random("late topics")
     creators: list[SimulatedClient] = []
     for n in range(options.late_topics):
@@ -80,7 +80,7 @@ def _late_creators(cluster: VirtualCluster, keys: list[TopicPartition]) -> list[
 
 
 def break_connections(cluster: VirtualCluster) -> None:
-    """Story breaks of connections to ZooKeeper, as many as the options say, for their duration."""
+    """Schedule breaks of ZooKeeper connections, as many as the options say, for their duration."""
     options = cluster.options
     random = cluster.random("connections")
     for second in range(options.duration_ms // 1000):

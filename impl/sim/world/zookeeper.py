@@ -36,7 +36,7 @@ REQUEST_BYTES_MAX = 1 << 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ZnodeChange:
-    """One change that the server logged; those of one multi share a zxid."""
+    """One change that the server logged; the changes of one multi share a zxid."""
 
     action: str
     """As `kind: zookeeper` lines of the trace: `Create`, `SetData`, `CloseSession` and so on."""
@@ -210,7 +210,7 @@ class SimulatedZooKeeper:
         return Written(zxid=self._zxid, versions=versions)
 
     def _refusal(self, ops: tuple[WriteOp, ...]) -> tuple[int, ZkError] | None:
-        """The first operation that fails on the state which those before it would leave."""
+        """The first operation that fails on the state that the ones before it would leave."""
         versions: dict[str, ZnodeVersion | None] = {}
         for index, op in enumerate(ops):
             version = versions.get(op.path, self._version(op.path))

@@ -89,7 +89,7 @@ class SimulatedZooKeeperClient:
         self._fired: list[WatchFired] = []
         """Watches of which the core has not heard."""
         self.late = LateWatches(scheduler, self._send_watch)
-        """Those of them that a fault keeps from it."""
+        """The ones that a fault holds back."""
         self._arrival_us = self._delivery_us = 0
 
     def start(self) -> None:
