@@ -7,6 +7,7 @@ file survive a loss of power. `older/` has files to be put back in place of newe
 
 import os
 import shutil
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
@@ -90,13 +91,13 @@ def wipe_all(folder: Path) -> Gone:
     return gone
 
 
-def cut(found: list[Tail]) -> None:
+def cut(found: Sequence[Tail]) -> None:
     """The tails are gone."""
     for tail in found:
         os.truncate(tail.path, tail.synced)
 
 
-def corrupt(found: list[Tail], chance: Random) -> list[int]:
+def corrupt(found: Sequence[Tail], chance: Random) -> list[int]:
     """One byte of each tail is another; where it is in its file."""
     positions = []
     for tail in found:

@@ -6,8 +6,8 @@ That the process stood still is seen in `/proc` each time, before the time begin
 
 import threading
 import time
-from typing import Protocol
 
+from fencepost.fault_injection.injectors.injection import TargetProcess
 from fencepost.fault_injection.processes.managed_process import ProcessError
 from fencepost.fault_injection.processes.process_identity import PROC, read_stat
 
@@ -17,38 +17,14 @@ TICKS_PER_S = 100
 """Of `/proc/<pid>/stat` (USER_HZ)."""
 
 
-class Stoppable(Protocol):
-    """As `fencepost.fault_injection.processes.managed_process.ManagedProcess`."""
-
-    @property
-    def pid(self) -> int:
-        """Its process id."""
-
-    @property
-    def is_running(self) -> bool:
-        """False once it has ended."""
-
-    def pause(self) -> None:
-        """It stands still, and the ledger knows."""
-
-    def stand(self) -> None:
-        """It stands still again."""
-
-    def go_on(self) -> None:
-        """It goes on for a while."""
-
-    def resume(self) -> None:
-        """It goes on for good."""
-
-
 class PauseCycle:
     """From `start` to `stop` the process stands still for `stands_ms`, then runs for `runs_ms`."""
 
-    def __init__(self, process: Stoppable, stands_ms: int, runs_ms: int) -> None:
+    def __init__(self, process: TargetProcess, stands_ms: int, runs_ms: int) -> None:
         self._process = process
         self._stands_s, self._runs_s = stands_ms / 1000, runs_ms / 1000
         self._is_over = threading.Event()
-        self._thread = threading.Thread(target=self._alternate, name="stutter", daemon=True)
+        self._thread = threading.Thread(target=self._alternate, name="pause cycle", daemon=True)
         self.times = 0
         """How often it stood still."""
         self.stood_s = 0.0

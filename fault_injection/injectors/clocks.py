@@ -1,6 +1,6 @@
 """Clocks that go wrong: a broker's own, on command, and never that of the host."""
 
-from dataclasses import dataclass, field
+from typing import TypeVar
 
 from fencepost.fault_injection.engine import broker_control
 from fencepost.fault_injection.engine.broker_control import Reading
@@ -11,33 +11,31 @@ from fencepost.fault_injection.faults.clock_faults import (
     JumpClock,
     StrobeClock,
 )
-from fencepost.fault_injection.injectors.injection import ResolvedFault, TargetProcess, address_of
+from fencepost.fault_injection.injectors.injection import ProcessInjector
 
 ROUNDING_MS = 2
 """Two readings in whole milliseconds."""
 TIMES = 2
 """A clock that jumped so often jumps again and again."""
+AnyClockFault = TypeVar("AnyClockFault", bound=DriftClock | JumpClock | StrobeClock)
 
 
-@dataclass(slots=True)
-class ClockInjector:
+class ClockInjector(ProcessInjector[AnyClockFault]):
     """`clock.jump` and `clock.drift`: seen by what the broker takes for the time."""
 
-    resolved: ResolvedFault[DriftClock | JumpClock | StrobeClock]
-    _process: TargetProcess | None = field(init=False, default=None)
-    _before: Reading | None = field(init=False, default=None)
-    _ahead_ms: int = field(init=False, default=0)
+    _before: Reading | None = None
+    _ahead_ms: int = 0
 
     def inject(self) -> None:
         """The clock is wrong from now on."""
-        address = address_of(self.resolved)
-        self._process = self.resolved.target.process(self.resolved.broker_id)
+        address = self.address()
+        self.process = self.target.process(self.broker_id)
         self._before = broker_control.get_clock(address)
         self.meddle(address)
 
     def meddle(self, address: str) -> None:
         """It jumps, or runs at another rate."""
-        fault = self.resolved.fault
+        fault = self.fault
         if isinstance(fault, DriftClock):
             broker_control.set_clock(address, rate=fault.rate)
         else:
@@ -45,24 +43,24 @@ class ClockInjector:
 
     def evidence(self) -> str | None:
         """It is as far ahead as it should be by now; of a drift, it is not where it was."""
-        if not self._has_process() or self._before is None:
+        if not self.has_process or self._before is None:
             return None
-        self._look(broker_control.get_clock(address_of(self.resolved)))
+        self._look(broker_control.get_clock(self.address()))
         return self._told() if abs(self._ahead_ms) >= self.wanted_ms() - ROUNDING_MS else None
 
     def wanted_ms(self) -> int:
         """How far it must be ahead to be seen."""
-        fault = self.resolved.fault
+        fault = self.fault
         return 2 * ROUNDING_MS if isinstance(fault, DriftClock) else fault.by_ms
 
     def heal(self) -> None:
         """The clock runs at its true rate, from where it is."""
-        if self._has_process():
-            self._look(broker_control.set_clock(address_of(self.resolved), rate=TRUE_RATE))
+        if self.has_process:
+            self._look(broker_control.set_clock(self.address(), rate=TRUE_RATE))
 
     def healed(self) -> str | None:
         """It runs at its true rate, or the process that had it is gone."""
-        return self._told() if self._has_process() else "the process that had the clock has ended"
+        return self._told() if self.has_process else "the process that had the clock has ended"
 
     def _look(self, now: Reading) -> None:
         if self._before is not None:
@@ -71,28 +69,23 @@ class ClockInjector:
     def _told(self) -> str:
         return f"the clock has gained {self._ahead_ms} ms"
 
-    def _has_process(self) -> bool:
-        return self._process is not None and self._process.is_running
 
-
-@dataclass(slots=True)
-class ClockStrobeInjector(ClockInjector):
+class ClockStrobeInjector(ClockInjector[StrobeClock]):
     """`clock.strobe`: it jumps again and again, by a thread of its own."""
 
-    resolved: ResolvedFault[StrobeClock]
-    _beat: Repetition | None = field(init=False, default=None)
+    _beat: Repetition | None = None
 
     def meddle(self, address: str) -> None:
         """It has jumped once."""
-        by_ms = self.resolved.fault.by_ms
+        by_ms = self.fault.by_ms
         self._beat = Repetition(
-            lambda: broker_control.set_clock(address, jump_ms=by_ms), self.resolved.fault.every_ms
+            lambda: broker_control.set_clock(address, jump_ms=by_ms), self.fault.every_ms
         )
         self._beat.start()
 
     def wanted_ms(self) -> int:
         """It has jumped more than once."""
-        return TIMES * self.resolved.fault.by_ms
+        return TIMES * self.fault.by_ms
 
     def heal(self) -> None:
         """It jumps no more."""

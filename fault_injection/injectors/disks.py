@@ -4,17 +4,14 @@ A loss of power is a kill, and what is done to the data folder before the next s
 refuses is the broker's own storage, which does so on command.
 """
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from random import Random
 from typing import Any
 
 from fencepost.fault_injection.engine import broker_control, data_folder
 from fencepost.fault_injection.faults.disk_faults import BreakDisk, FillDisk, SlowDisk
 from fencepost.fault_injection.injectors.injection import (
-    Registration,
-    ResolvedFault,
-    TargetProcess,
-    address_of,
+    ProcessInjector,
     registered_anew,
 )
 from fencepost.fault_injection.injectors.injector import InjectionError
@@ -24,17 +21,16 @@ VERBS = {FillDisk.kind: "full", BreakDisk.kind: "broken", SlowDisk.kind: "slow"}
 """As `DiskFault.verb` of `spec/wire/fault_control.proto`."""
 
 
-@dataclass(slots=True)
-class PowerLossInjector(ProcessEndInjector):
+class PowerLossInjector(ProcessEndInjector[Any]):
     """`disk.lose_unsynced`: a kill, and each file of records is cut to what was flushed of it."""
 
-    _tails: list[data_folder.Tail] = field(init=False, default_factory=list)
+    _tails: Sequence[data_folder.Tail] = ()
 
     def inject(self) -> None:
         """The process has ended, and what it had not flushed is gone."""
-        folder = self.resolved.target.data_folder(self.resolved.broker_id)
+        folder = self.target.data_folder(self.broker_id)
         data_folder.tails(folder)  # nothing is killed in vain
-        ProcessEndInjector.inject(self)
+        super().inject()
         self._tails = data_folder.tails(folder)
         self.spoil()
 
@@ -51,15 +47,14 @@ class PowerLossInjector(ProcessEndInjector):
         )
 
 
-@dataclass(slots=True)
 class CorruptTailInjector(PowerLossInjector):
     """`disk.corrupt_tail`: a kill, and of each file one byte that was not flushed is another."""
 
-    _positions: list[int] = field(init=False, default_factory=list)
+    _positions: Sequence[int] = ()
 
     def spoil(self) -> None:
         """Each tail holds a wrong byte."""
-        self._positions = data_folder.corrupt(self._tails, Random(self.resolved.fault_id))
+        self._positions = data_folder.corrupt(self._tails, Random(self.fault_id))
 
     def evidence(self) -> str | None:
         """The process is no more, and something was spoilt."""
@@ -73,18 +68,17 @@ class CorruptTailInjector(PowerLossInjector):
         return f"{killed}, a byte changed at {where}"
 
 
-@dataclass(slots=True)
-class StaleCheckpointInjector(ProcessEndInjector):
+class StaleCheckpointInjector(ProcessEndInjector[Any]):
     """`disk.stale_checkpoint`: a kill, and older checkpoints are put back."""
 
-    _changed: int = field(init=False, default=0)
+    _changed: int = 0
 
     def inject(self) -> None:
         """The process has ended, and its next start finds checkpoints of before."""
-        if not broker_control.keep_older_files(address_of(self.resolved)).older_files:
-            raise InjectionError(f"broker {self.resolved.broker_id} has no older checkpoint yet")
-        ProcessEndInjector.inject(self)
-        folder = self.resolved.target.data_folder(self.resolved.broker_id)
+        if not broker_control.keep_older_files(self.address()).older_files:
+            raise InjectionError(f"broker {self.broker_id} has no older checkpoint yet")
+        super().inject()
+        folder = self.target.data_folder(self.broker_id)
         self._changed = len(data_folder.put_older_back(folder))
 
     def evidence(self) -> str | None:
@@ -93,58 +87,54 @@ class StaleCheckpointInjector(ProcessEndInjector):
         return f"{killed}, {self._changed} older checkpoints put back" if self._changed else None
 
 
-@dataclass(slots=True)
-class DiskInjector:
+class DiskInjector(ProcessInjector[Any]):
     """`disk.enospc`, `disk.eio`, `disk.slow`: the broker's storage refuses, or takes its time.
 
     A log that was refused something is offline until the broker starts again, so it does.
     """
 
-    resolved: ResolvedFault[Any]
-    _process: TargetProcess | None = field(init=False, default=None)
-    _before: Registration | None = field(init=False, default=None)
-    _matched: int = field(init=False, default=0)
-    _is_killed: bool = field(init=False, default=False)
-    _is_restarted: bool = field(init=False, default=False)
+    _matched: int = 0
+    _is_killed: bool = False
+    _is_restarted: bool = False
 
     def inject(self) -> None:
         """The disk is so from now on."""
-        self._process = self.resolved.target.process(self.resolved.broker_id)
-        address = address_of(self.resolved)
+        self.process = self.target.process(self.broker_id)
+        address = self.address()
         self._matched = broker_control.get_disk(address).matched
-        delay_ms = getattr(self.resolved.fault, "delay_ms", 0)
-        broker_control.set_disk(address, VERBS[self.resolved.fault.kind], delay_ms)
+        delay_ms = getattr(self.fault, "delay_ms", 0)
+        broker_control.set_disk(address, VERBS[self.fault.kind], delay_ms)
 
     def evidence(self) -> str | None:
         """Calls were refused and logs are offline; of a slow disk, calls were slowed."""
-        if self._process is None or not self._process.is_running:
+        if not self.has_process:
             return None
-        status = broker_control.get_disk(address_of(self.resolved))
+        status = broker_control.get_disk(self.address())
         matched = status.matched - self._matched
         if not matched:
             return None
-        if isinstance(self.resolved.fault, SlowDisk):
+        if isinstance(self.fault, SlowDisk):
             return f"{matched} calls took longer"
         if not status.failed_logs:
             return None
-        self.resolved.target.prepare(self.resolved.broker_id)
+        self.target.prepare(self.broker_id)
         return f"{matched} calls refused, offline is {'; '.join(status.failed_logs)}"
 
     def heal(self) -> None:
         """The disk is well again; a new process uses it when a log has failed."""
-        if self._process is None or self._is_restarted:
+        if self.process is None or self._is_restarted:
             return
-        if self._process.is_running:
-            address = address_of(self.resolved)
+        if self.process.is_running:
+            address = self.address()
             if not broker_control.set_disk(address, "").failed_logs:
                 return
-            self._before = self.resolved.registration()
+            self.before = self.registration()
             self._is_killed = True
-            self._process.kill()
+            self.process.kill()
         if self._is_killed:
             self._is_restarted = True
-            self.resolved.target.restart(self.resolved.broker_id)
+            self.target.restart(self.broker_id)
 
     def healed(self) -> str | None:
         """Registered, and anew when it was started again."""
-        return registered_anew(self.resolved.registration(), self._before)
+        return registered_anew(self.registration(), self.before)

@@ -1,12 +1,16 @@
 """Members of a ZooKeeper ensemble that stand still, die, restart, and lose the lead."""
 
-from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from fencepost.fault_injection.faults.zookeeper_faults import FailOverZooKeeper, HurtServer
-from fencepost.fault_injection.injectors.injection import FaultTarget, ResolvedFault, Servers
+from fencepost.fault_injection.injectors.injection import (
+    AnyFault,
+    FaultTarget,
+    ProcessInjector,
+    Servers,
+)
 from fencepost.fault_injection.injectors.injector import InjectionError
 from fencepost.fault_injection.zookeeper.status import MemberState, Mode
 
@@ -14,16 +18,10 @@ ELECTION_MARGIN_MS = 1_000
 """A leader that stands still this much longer than the others' patience must be replaced."""
 
 
-@dataclass(slots=True)
-class MemberAwayInjector(ABC):
+class MemberAwayInjector(ProcessInjector[AnyFault]):
     """What the faults by which a member is away for a while have in common."""
 
-    resolved: ResolvedFault[Any]
-    _absence: "MemberAbsence | None" = field(init=False, default=None)
-
-    @abstractmethod
-    def inject(self) -> None:
-        """A member is away."""
+    _absence: "MemberAbsence | None" = None
 
     def evidence(self) -> str | None:
         """The state of the member, and the leader in its place."""
@@ -39,18 +37,13 @@ class MemberAwayInjector(ABC):
         return self._absence.ended() if self._absence else "no server was hurt"
 
 
-@dataclass(slots=True)
-class ServerInjector(MemberAwayInjector):
+class ServerInjector(MemberAwayInjector[HurtServer]):
     """`zk.server`: SIGSTOP, SIGKILL or SIGTERM of one member, and SIGCONT or a new start."""
-
-    resolved: ResolvedFault[HurtServer]
 
     def inject(self) -> None:
         """The member stands still or has ended."""
-        fault, servers = self.resolved.fault, self.resolved.target.servers
-        absence = self._absence = MemberAbsence.of(
-            self.resolved.target, number_of(fault.member, servers)
-        )
+        fault, servers = self.fault, self.target.servers
+        absence = self._absence = MemberAbsence.of(self.target, number_of(fault.member, servers))
         if fault.deed in ("pause", "disconnect"):
             long_enough = fault.for_ms >= servers.silence_ms + ELECTION_MARGIN_MS
             absence.must_elect = absence.was_leader and long_enough
@@ -62,16 +55,13 @@ class ServerInjector(MemberAwayInjector):
             servers.prepare(absence.number)
 
 
-@dataclass(slots=True)
-class FailOverInjector(MemberAwayInjector):
+class FailOverInjector(MemberAwayInjector[FailOverZooKeeper]):
     """`zk.failover`: the leader is killed, and the others elect one of them."""
-
-    resolved: ResolvedFault[FailOverZooKeeper]
 
     def inject(self) -> None:
         """The leader has ended."""
-        servers = self.resolved.target.servers
-        self._absence = MemberAbsence.of(self.resolved.target, number_of("leader", servers))
+        servers = self.target.servers
+        self._absence = MemberAbsence.of(self.target, number_of("leader", servers))
         servers.kill(self._absence.number)
         servers.prepare(self._absence.number)
 

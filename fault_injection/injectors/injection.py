@@ -3,6 +3,7 @@
 The injectors are in one module per area; `catalogue.py` says which kind is done by which.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +18,7 @@ from fencepost.fault_injection.zookeeper.status import MemberState, ServerStatus
 from fencepost.spec.znodes import LeaderAndIsr, TopicPartition
 
 AnyFault_co = TypeVar("AnyFault_co", bound=Fault, covariant=True)
+AnyFault = TypeVar("AnyFault", bound=Fault)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -289,23 +291,63 @@ class ResolvedFault(Generic[AnyFault_co]):
     receiver_id: int | None = None
     """Of a fault on messages to one broker."""
 
+
+class ProcessInjector(ABC, Generic[AnyFault]):
+    """An injector on real processes; its evidence is a sentence."""
+
+    process: TargetProcess | None = None
+    """The process that was hurt."""
+    before: Registration | None = None
+    """The registration of the broker that was hurt."""
+
+    def __init__(self, resolved: ResolvedFault[AnyFault]) -> None:
+        self.resolved = resolved
+        self.fault_id = resolved.fault_id
+        self.fault = resolved.fault
+        self.target = resolved.target
+
     @property
     def broker_id(self) -> int:
-        """The one broker that it hurts."""
-        assert self.victim_id is not None, f"{self.fault.kind} hurts no single broker"
-        return self.victim_id
+        """The one broker that the fault hurts."""
+        assert self.resolved.victim_id is not None, f"{self.fault.kind} hurts no single broker"
+        return self.resolved.victim_id
+
+    @abstractmethod
+    def inject(self) -> None:
+        """Do the fault; raises `InjectionError`."""
+
+    @abstractmethod
+    def evidence(self) -> str | None:
+        """What proves that it took effect; None: nothing yet."""
+
+    def heal(self) -> None:
+        """Undo the fault; by default it ends by itself."""
+
+    @abstractmethod
+    def healed(self) -> str | None:
+        """What proves that the target is well again; None: not yet."""
+
+    def find_process(self) -> TargetProcess:
+        """The process that is to be hurt, and its registration, are known from now on."""
+        self.process, self.before = self.target.process(self.broker_id), self.registration()
+        return self.process
+
+    @property
+    def has_process(self) -> bool:
+        """False when the fault has ended with the process that had it."""
+        return self.process is not None and self.process.is_running
 
     def registration(self) -> Registration | None:
-        """The registration of that broker now; None when there is none."""
-        return self.target.registration(self.broker_id)
+        """The registration of that broker now; None without one, or when it is no single one."""
+        victim = self.resolved.victim_id
+        return None if victim is None else self.target.registration(victim)
 
-
-def address_of(resolved: ResolvedFault[Fault]) -> str:
-    """Where the broker that is hurt listens; raises `InjectionError`."""
-    registration = resolved.registration()
-    if registration is None:
-        raise InjectionError(f"broker {resolved.broker_id} is not registered")
-    return registration.address
+    def address(self) -> str:
+        """Where that broker listens; raises `InjectionError`."""
+        now = self.registration()
+        if now is None:
+            raise InjectionError(f"broker {self.broker_id} is not registered")
+        return now.address
 
 
 def registered_anew(now: Registration | None, before: Registration | None) -> str | None:

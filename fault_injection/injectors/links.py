@@ -5,12 +5,10 @@ namespaces, where the kernel drops packets instead, it is a packet. By probes it
 should be closed is closed, that the rest is open, and that all is open again.
 """
 
-from abc import ABC, abstractmethod
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from abc import abstractmethod
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-from fencepost.fault_injection.faults.fault import LinkFault
 from fencepost.fault_injection.faults.network_faults import (
     BridgeBrokers,
     CutOneWay,
@@ -33,7 +31,7 @@ from fencepost.fault_injection.faults.zookeeper_faults import (
     HurtZooKeeperLink,
     LoseZooKeeperReplies,
 )
-from fencepost.fault_injection.injectors.injection import Registration, ResolvedFault, registered
+from fencepost.fault_injection.injectors.injection import ProcessInjector, registered
 from fencepost.fault_injection.injectors.injector import InjectionError
 from fencepost.fault_injection.injectors.processes import process_state
 from fencepost.fault_injection.network.link_sets import around_bridge, between, outside_majorities
@@ -46,21 +44,17 @@ STRAGGLER_MS = 1_000
 """So long other probes are waited for; a busy broker may be slow."""
 
 
-@dataclass(slots=True)
-class LinkInjector(ABC):
+class LinkInjector(ProcessInjector[Any]):
     """What all of them have in common: rules come, are looked at, and go."""
 
-    resolved: ResolvedFault[Any]
-    rules: list[LinkRule] = field(init=False, default_factory=list)
-    before: Registration | None = field(init=False, default=None)
-    """Of the broker that is hurt, if it is one."""
-    last: list[LinkRuleStatus] = field(init=False, default_factory=list)
+    rules: Sequence[LinkRule] = ()
+    last: Sequence[LinkRuleStatus] = ()
     """What the rules had done when they were last looked at."""
 
     @property
     def wiring(self) -> Wiring:
         """The places of the cluster; raises `InjectionError` when it has none."""
-        return self.resolved.target.wiring
+        return self.target.wiring
 
     @property
     def links(self) -> frozenset[Link]:
@@ -77,11 +71,10 @@ class LinkInjector(ABC):
 
     def inject(self) -> None:
         """The rules apply."""
-        if self.resolved.victim_id is not None:
-            self.before = self.resolved.target.registration(self.resolved.victim_id)
+        self.before = self.registration()
         self.rules = self.make_rules()
         if not self.links:
-            raise InjectionError(f"{self.resolved.fault.kind}: there is no way between these")
+            raise InjectionError(f"{self.fault.kind}: there is no way between these")
         self.wiring.links.add(self.rules)
 
     def evidence(self) -> str | None:
@@ -101,7 +94,7 @@ class LinkInjector(ABC):
         if not self.rules:
             return "nothing was done"
         passed = self.open_again()
-        now = self._registration()
+        now = self.registration()
         if passed is None or (self.resolved.victim_id is not None and now is None):
             return None
         return f"{passed}, {registered(now)}" if now is not None else passed
@@ -124,7 +117,7 @@ class LinkInjector(ABC):
         """
         if self.wiring.links.PROBES_NETWORKS:
             return frozenset(links)
-        up = {broker_name(b) for b in self.resolved.target.live_brokers() if self._is_up(b)}
+        up = {broker_name(b) for b in self.target.live_brokers() if self._is_up(b)}
         servers = set(self.wiring.zookeepers)
         away = set(self.wiring.brokers) - up
         return frozenset((a, b) for a, b in links if a not in away | servers and b in up | servers)
@@ -149,7 +142,13 @@ class LinkInjector(ABC):
 
     def name(self) -> str:
         """The member that is hurt."""
-        return broker_name(self.resolved.broker_id)
+        return broker_name(self.broker_id)
+
+    def towards(self) -> frozenset[Link]:
+        """The links from the sender to the receiver, or to every other broker."""
+        receiver, sender = self.resolved.receiver_id, self.name()
+        receivers = self.wiring.brokers if receiver is None else [broker_name(receiver)]
+        return frozenset((sender, one) for one in receivers if one != sender)
 
     def held(self) -> str:
         """What did not pass."""
@@ -163,7 +162,7 @@ class LinkInjector(ABC):
 
     def rule(self, links: Iterable[Link], **what: Any) -> LinkRule:  # noqa: ANN401
         """A rule of this fault, named by it."""
-        return LinkRule(rule_id=self.resolved.fault_id, links=frozenset(links), **what)
+        return LinkRule(rule_id=self.fault_id, links=frozenset(links), **what)
 
     def _results(self, about: str, links: frozenset[Link]) -> dict[Link, float | None]:
         """How long each probe took so far; they are sent at the first call with these links."""
@@ -179,25 +178,20 @@ class LinkInjector(ABC):
         return min((result.waited_ms for result in results), default=float(STRAGGLER_MS))
 
     def _probe(self, about: str) -> str:
-        return f"{self.resolved.fault_id}: {about}"
+        return f"{self.fault_id}: {about}"
 
     def _names(self) -> list[str]:
         return [rule.rule_id for rule in self.rules]
 
-    def _registration(self) -> Registration | None:
-        victim = self.resolved.victim_id
-        return None if victim is None else self.resolved.target.registration(victim)
-
     def _is_up(self, broker_id: int) -> bool:
         """True when its process runs and does not stand still."""
         try:
-            process = self.resolved.target.process(broker_id)
+            process = self.target.process(broker_id)
         except InjectionError:
             return False
         return process_state(process.pid) != "T"
 
 
-@dataclass(slots=True)
 class LinkCutInjector(LinkInjector):
     """`net.isolate`, `partition`, `oneway`, `bridge`, `majority_ring`, `zk.cut`: bytes wait."""
 
@@ -213,15 +207,15 @@ class LinkCutInjector(LinkInjector):
         return f"{self.held()}; {judged}"
 
     def _closed(self) -> frozenset[Link]:
-        brokers, fault = self.wiring.brokers, self.resolved.fault
+        brokers, fault = self.wiring.brokers, self.fault
         match fault:
             case IsolateBroker():
-                return cut_off(self.wiring, self.resolved.broker_id)
+                return cut_off(self.wiring, self.broker_id)
             case PartitionBrokers():
                 side = {broker_name(broker_id) for broker_id in fault.side} & set(brokers)
                 return between(side, set(brokers) - side)
             case CutOneWay():
-                return towards(self.wiring, self.resolved)
+                return self.towards()
             case BridgeBrokers():
                 return around_bridge(self.name(), brokers)
             case RingOfMajorities():
@@ -233,26 +227,25 @@ class LinkCutInjector(LinkInjector):
 
     def _others(self) -> frozenset[Link]:
         """The links of the same sort that stay open."""
-        if isinstance(self.resolved.fault, CutZooKeeper):
+        if isinstance(self.fault, CutZooKeeper):
             return between(self.wiring.brokers, self.wiring.zookeepers) - self.links
         clients = [link for b in self.wiring.broker_ids for link in self.wiring.with_clients(b)]
         return (between(self.wiring.brokers, self.wiring.brokers) | set(clients)) - self.links
 
 
-@dataclass(slots=True)
 class TimedCutInjector(LinkInjector):
     """`net.swizzle`, `net.flap`: brokers are cut off for some times, which the rules say."""
 
     def make_rules(self) -> list[LinkRule]:
         """One per broker."""
-        fault = self.resolved.fault
+        fault = self.fault
         if isinstance(fault, FlapBroker):
-            closed = cut_off(self.wiring, self.resolved.broker_id)
+            closed = cut_off(self.wiring, self.broker_id)
             return [self.rule(closed, stalls=True, windows=fault.windows())]
         assert isinstance(fault, SwizzleBrokers)
         return [
             LinkRule(
-                rule_id=f"{self.resolved.fault_id}/{broker_id}",
+                rule_id=f"{self.fault_id}/{broker_id}",
                 links=cut_off(self.wiring, broker_id),
                 stalls=True,
                 windows=(window,),
@@ -270,21 +263,20 @@ class TimedCutInjector(LinkInjector):
         return f"cut off {times} times so far; {self.held()}"
 
 
-@dataclass(slots=True)
 class SlowLinkInjector(LinkInjector):
     """`net.latency`, `net.bandwidth`, `zk.delay`: bytes take their time."""
 
     def make_rules(self) -> list[LinkRule]:
         """One for all links."""
-        fault = self.resolved.fault
+        fault = self.fault
         match fault:
             case DelayLink():
-                links = towards(self.wiring, self.resolved)
+                links = self.towards()
                 return [self.rule(links, delay_ms=fault.delay_ms, jitter_ms=fault.jitter_ms)]
             case NarrowLink():
-                return [self.rule(towards(self.wiring, self.resolved), kb_per_s=fault.kb_per_s)]
+                return [self.rule(self.towards(), kb_per_s=fault.kb_per_s)]
             case DelayZooKeeper():
-                links = self.wiring.from_zookeeper(self.resolved.broker_id)
+                links = self.wiring.from_zookeeper(self.broker_id)
                 return [self.rule(links, delay_ms=fault.delay_ms)]
             case _:
                 raise AssertionError(f"{fault.kind} slows nothing down")
@@ -297,14 +289,14 @@ class SlowLinkInjector(LinkInjector):
         late = sum(status.bytes_delayed for status in self.last)
         if not late:
             return None
-        if not isinstance(self.resolved.fault, DelayLink):
+        if not isinstance(self.fault, DelayLink):
             return f"{late} bytes had to wait{self._kept()}"
         results = self._results("active", self.probed(self.links))
         if not results or any(took is None for took in results.values()):
             return None
         fastest = min(took for took in results.values() if took is not None)
         self.wiring.links.end_probe(self._probe("active"))
-        if fastest < self.resolved.fault.delay_ms:
+        if fastest < self.fault.delay_ms:
             raise InjectionError(f"a probe took {fastest:g} ms only")
         return f"{late} bytes came late; probes took {fastest:g} ms or more"
 
@@ -314,19 +306,18 @@ class SlowLinkInjector(LinkInjector):
         return f"; the kernel kept packets back {counted(kept, 'time')}" if kept else ""
 
 
-@dataclass(slots=True)
 class ConnectionResetInjector(LinkInjector):
     """`rpc.stream_reset`, `zk.conn_drop`: connections end, and may be made again at once."""
 
     def make_rules(self) -> list[LinkRule]:
         """One, that applies for a moment each time."""
-        fault = self.resolved.fault
+        fault = self.fault
         assert isinstance(fault, ResetStreams | DropConnection)
         moments = windows_of_moments(fault.for_ms, fault.every_ms)
         if isinstance(fault, DropConnection):
-            links = self.wiring.to_zookeeper(self.resolved.broker_id)
+            links = self.wiring.to_zookeeper(self.broker_id)
         else:
-            links = towards(self.wiring, self.resolved)
+            links = self.towards()
         return [self.rule(links, drops=True, windows=moments)]
 
     def proof(self) -> str | None:
@@ -338,22 +329,21 @@ class ConnectionResetInjector(LinkInjector):
 
     def healed(self) -> str | None:
         """As always; and a session that lost only its connections is the same one still."""
-        now = self._registration()
-        dropped = isinstance(self.resolved.fault, DropConnection)
+        now = self.registration()
+        dropped = isinstance(self.fault, DropConnection)
         if dropped and self.before and now and now.session_id != self.before.session_id:
             raise InjectionError(f"session {self.before.session_id:#x} has ended")
-        return LinkInjector.healed(self)
+        return super().healed()
 
 
-@dataclass(slots=True)
 class LostReplyInjector(LinkInjector):
     """`zk.lose_reply`: ZooKeeper answers a write, and the proxy ends the connection instead."""
 
     def make_rules(self) -> list[LinkRule]:
         """One for what the broker asks."""
-        fault = self.resolved.fault
+        fault = self.fault
         assert isinstance(fault, LoseZooKeeperReplies)
-        links = self.wiring.to_zookeeper(self.resolved.broker_id)
+        links = self.wiring.to_zookeeper(self.broker_id)
         return [self.rule(links, replies_to_lose=fault.count)]
 
     def proof(self) -> str | None:
@@ -364,16 +354,15 @@ class LostReplyInjector(LinkInjector):
         return "; ".join(f"{one.path} was written at zxid {one.zxid}, unanswered" for one in lost)
 
 
-@dataclass(slots=True)
 class FailedRequestInjector(LinkInjector):
     """`zk.fail_request`: ZooKeeper is asked for nothing, and what it answers is an error."""
 
     def make_rules(self) -> list[LinkRule]:
         """One for what the broker asks."""
-        fault = self.resolved.fault
+        fault = self.fault
         assert isinstance(fault, FailZooKeeperRequests)
         rule = self.rule(
-            self.wiring.to_zookeeper(self.resolved.broker_id),
+            self.wiring.to_zookeeper(self.broker_id),
             requests_to_fail=fault.count,
             fails_only_writes=fault.requests == "write",
             error_code=ERROR_CODES[fault.code],
@@ -382,20 +371,19 @@ class FailedRequestInjector(LinkInjector):
 
     def proof(self) -> str | None:
         """Which requests got the error."""
-        (status,), code = self.last, self.resolved.fault.code
+        (status,), code = self.last, self.fault.code
         failed = status.failed_requests
         if not failed:
             return None
         return f"{counted(len(failed), 'request')} answered with {code}: {', '.join(failed)}"
 
 
-@dataclass(slots=True)
 class ZooKeeperLinkInjector(LinkInjector):
     """`zk.link`: one or both directions wait, or connections are reset or refused."""
 
     def make_rules(self) -> list[LinkRule]:
         """One for the direction and the mode."""
-        fault, broker_id = self.resolved.fault, self.resolved.broker_id
+        fault, broker_id = self.fault, self.broker_id
         assert isinstance(fault, HurtZooKeeperLink)
         to, back = self.wiring.to_zookeeper(broker_id), self.wiring.from_zookeeper(broker_id)
         if fault.mode != "stall":
@@ -406,21 +394,21 @@ class ZooKeeperLinkInjector(LinkInjector):
 
     def proof(self) -> str | None:
         """What the mode says has happened, and what it leaves alone has not."""
-        (status,), fault = self.last, self.resolved.fault
+        (status,), fault = self.last, self.fault
         if fault.mode == "stall":
             return self._proof_of_stall() if status.has_blocked else None
         if fault.mode == "reset":
             done = status.connections_reset and status.connections_refused
             told = f"{counted(status.connections_reset, 'connection')} reset, "
             return f"{told}then {status.connections_refused} refused" if done else None
-        others = self.wiring.to_zookeeper(self.resolved.broker_id)
+        others = self.wiring.to_zookeeper(self.broker_id)
         judged = self.judge(others, between(self.wiring.brokers, self.wiring.zookeepers) - others)
         return judged and f"new connections are refused, the old one stands; {judged}"
 
     def _proof_of_stall(self) -> str | None:
         closed = self.links
         if not self.wiring.links.PROBES_NETWORKS:
-            closed &= self.wiring.to_zookeeper(self.resolved.broker_id)
+            closed &= self.wiring.to_zookeeper(self.broker_id)
         if not closed:
             return self.held()
         others = between(self.wiring.brokers, self.wiring.zookeepers) - self.links
@@ -437,14 +425,3 @@ def cut_off(wiring: Wiring, broker_id: int) -> frozenset[Link]:
     """All links between a broker and other brokers or clients."""
     name = broker_name(broker_id)
     return between([name], wiring.brokers) | wiring.with_clients(broker_id)
-
-
-def towards(wiring: Wiring, resolved: ResolvedFault[Any]) -> frozenset[Link]:
-    """The links from the sender to the receiver, or to every other broker."""
-    assert isinstance(resolved.fault, LinkFault)
-    sender = broker_name(resolved.broker_id)
-    if resolved.receiver_id is not None:
-        receivers = [broker_name(resolved.receiver_id)]
-    else:
-        receivers = list(wiring.brokers)
-    return frozenset((sender, receiver) for receiver in receivers if receiver != sender)

@@ -1,28 +1,25 @@
 """Faults of clients: more producers, and one that ends before its answer."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 
 from fencepost.fault_injection.faults.load_faults import BurstLoad, CrashClient
-from fencepost.fault_injection.injectors.injection import ResolvedFault, RunningBurst
+from fencepost.fault_injection.injectors.injection import ProcessInjector, RunningBurst
 
 
-@dataclass(slots=True)
-class BurstInjector:
+class BurstInjector(ProcessInjector[BurstLoad]):
     """`load.burst`: more producers, for a while."""
 
-    resolved: ResolvedFault[BurstLoad]
-    _burst: RunningBurst | None = field(init=False, default=None)
+    _burst: RunningBurst | None = None
 
     def inject(self) -> None:
         """They are at work."""
-        self._burst = self.resolved.target.load.burst(self.resolved.fault.producers)
+        self._burst = self.target.load.burst(self.fault.producers)
 
     def evidence(self) -> str | None:
         """Some of their requests were acknowledged."""
         if self._burst is None or not self._burst.acknowledged:
             return None
-        producers = self.resolved.fault.producers
+        producers = self.fault.producers
         return f"{self._burst.acknowledged} requests of {producers} more producers"
 
     def heal(self) -> None:
@@ -36,23 +33,18 @@ class BurstInjector:
         return f"{acknowledged} of their requests were acknowledged"
 
 
-@dataclass(slots=True)
-class ClientCrashInjector:
+class ClientCrashInjector(ProcessInjector[CrashClient]):
     """`client.crash`: a producer does not live to hear an answer."""
 
-    resolved: ResolvedFault[CrashClient]
-    _fate: Callable[[], str | None] | None = field(init=False, default=None)
+    _fate: Callable[[], str | None] | None = None
 
     def inject(self) -> None:
         """The next answer is its end."""
-        self._fate = self.resolved.target.load.crash_producer()
+        self._fate = self.target.load.crash_producer()
 
     def evidence(self) -> str | None:
         """It has ended, and another one goes on."""
         return self._fate() if self._fate is not None else None
-
-    def heal(self) -> None:
-        """Nothing: another one goes on."""
 
     def healed(self) -> str | None:
         """Another one goes on."""

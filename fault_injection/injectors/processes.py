@@ -1,10 +1,7 @@
 """Processes that stand still or die, by signals that reach no other process."""
 
-from dataclasses import dataclass, field
-
 from fencepost.fault_injection.engine import broker_control, data_folder
 from fencepost.fault_injection.engine.pause_cycle import PauseCycle
-from fencepost.fault_injection.faults.fault import BrokerFault
 from fencepost.fault_injection.faults.process_faults import (
     BounceBroker,
     CrashAt,
@@ -15,10 +12,8 @@ from fencepost.fault_injection.faults.process_faults import (
     StutterBroker,
 )
 from fencepost.fault_injection.injectors.injection import (
-    Registration,
-    ResolvedFault,
-    TargetProcess,
-    address_of,
+    AnyFault,
+    ProcessInjector,
     registered,
     registered_anew,
 )
@@ -30,55 +25,46 @@ SESSION_MARGIN_MS = 300
 """A pause this much longer than the session timeout must end the session (ZooKeeper rounds up)."""
 
 
-@dataclass(slots=True)
-class PauseInjector:
+class PauseInjector(ProcessInjector[PauseBroker]):
     """`proc.pause`: SIGSTOP, and SIGCONT at the end."""
-
-    resolved: ResolvedFault[PauseBroker]
-    _process: TargetProcess | None = field(init=False, default=None)
-    _before: Registration | None = field(init=False, default=None)
 
     def inject(self) -> None:
         """The process stands still."""
-        self._process = self.resolved.target.process(self.resolved.broker_id)
-        self._before = self.resolved.registration()
-        self._process.pause()
+        self.find_process().pause()
 
     def evidence(self) -> str | None:
         """State T and, for a pause longer than the session, a registration that is gone."""
-        if self._process is None or process_state(self._process.pid) != "T":
+        if self.process is None or process_state(self.process.pid) != "T":
             return None
-        stopped = f"process {self._process.pid} in state T"
-        if self.resolved.fault.for_ms < self.resolved.target.session_timeout_ms + SESSION_MARGIN_MS:
+        stopped = f"process {self.process.pid} in state T"
+        if self.fault.for_ms < self.target.session_timeout_ms + SESSION_MARGIN_MS:
             return stopped
-        if self._before is None or self.resolved.registration() is not None:
+        if self.before is None or self.registration() is not None:
             return None
-        return f"{stopped}, session {self._before.session_id:#x} ended"
+        return f"{stopped}, session {self.before.session_id:#x} ended"
 
     def heal(self) -> None:
         """The process goes on."""
-        if self._process is not None:
-            self._process.resume()
+        if self.process is not None:
+            self.process.resume()
 
     def healed(self) -> str | None:
         """Running and registered."""
-        if self._process is not None and process_state(self._process.pid) == "T":
+        if self.process is not None and process_state(self.process.pid) == "T":
             return None
-        now = self.resolved.registration()
+        now = self.registration()
         return registered(now) if now else None
 
 
-@dataclass(slots=True)
-class PauseCycleInjector:
+class PauseCycleInjector(ProcessInjector[StutterBroker | StarveBroker]):
     """`proc.stutter`, `cpu.starve`: SIGSTOP and SIGCONT in turn, by a thread of its own."""
 
-    resolved: ResolvedFault[StutterBroker | StarveBroker]
-    _stutter: PauseCycle | None = field(init=False, default=None)
+    _stutter: PauseCycle | None = None
 
     def inject(self) -> None:
         """The process stands still for the first time."""
-        fault = self.resolved.fault
-        process = self.resolved.target.process(self.resolved.broker_id)
+        fault = self.fault
+        process = self.target.process(self.broker_id)
         self._stutter = PauseCycle(process, fault.stands_ms, fault.runs_ms)
         self._stutter.start()
 
@@ -99,114 +85,100 @@ class PauseCycleInjector:
 
     def healed(self) -> str | None:
         """Registered; with how often it stood still."""
-        now = self.resolved.registration()
+        now = self.registration()
         if now is None or self._stutter is None:
             return registered(now) if now else None
         return f"{registered(now)}; stood still {self._stutter.times} times"
 
 
-@dataclass(slots=True)
-class ProcessEndInjector:
+class ProcessEndInjector(ProcessInjector[AnyFault]):
     """SIGKILL, and a new process on the same data at the end."""
 
-    resolved: ResolvedFault[BrokerFault]
-    _process: TargetProcess | None = field(init=False, default=None)
-    _before: Registration | None = field(init=False, default=None)
-    _is_restarted: bool = field(init=False, default=False)
+    _is_restarted: bool = False
 
     def inject(self) -> None:
         """The process has ended."""
-        self._process = self.resolved.target.process(self.resolved.broker_id)
-        self._before = self.resolved.registration()
-        self._process.kill()
-        self.resolved.target.prepare(self.resolved.broker_id)
+        self.find_process().kill()
+        self.target.prepare(self.broker_id)
 
     def evidence(self) -> str | None:
         """The process is no more."""
-        if self._process is None or self._process.is_running:
+        if self.process is None or self.process.is_running:
             return None
-        return f"process {self._process.pid} killed"
+        return f"process {self.process.pid} killed"
 
     def heal(self) -> None:
         """A new process starts on the same data."""
-        if self._process is not None and not self._is_restarted:
+        if self.process is not None and not self._is_restarted:
             self._is_restarted = True
-            self.resolved.target.restart(self.resolved.broker_id)
+            self.target.restart(self.broker_id)
 
     def healed(self) -> str | None:
         """Registered anew: under a zxid that the killed process did not have."""
-        return registered_anew(self.resolved.registration(), self._before)
+        return registered_anew(self.registration(), self.before)
 
 
-@dataclass(slots=True)
-class KillInjector(ProcessEndInjector):
+class KillInjector(ProcessEndInjector[KillBroker]):
     """`proc.kill`: SIGKILL, and a new process at the end, on what is left of the data."""
 
-    resolved: ResolvedFault[KillBroker]
-    _gone: data_folder.Gone | None = field(init=False, default=None)
+    _gone: data_folder.Gone | None = None
 
     def inject(self) -> None:
         """The process has ended, and what is to be wiped is gone."""
-        wipe = self.resolved.fault.wipe
+        wipe = self.fault.wipe
         if wipe == "none":
-            ProcessEndInjector.inject(self)
+            super().inject()
             return
-        folder = self.resolved.target.data_folder(self.resolved.broker_id)
+        folder = self.target.data_folder(self.broker_id)
         if wipe == "log":
             data_folder.record_files(folder)  # nothing is killed in vain
-        ProcessEndInjector.inject(self)
+        super().inject()
         wiped = data_folder.wipe_all if wipe == "all" else data_folder.wipe_records
         self._gone = wiped(folder)
 
     def evidence(self) -> str | None:
         """The process is no more, and something was there to be wiped."""
         killed = ProcessEndInjector.evidence(self)
-        if self.resolved.fault.wipe == "none" or killed is None:
+        if self.fault.wipe == "none" or killed is None:
             return killed
         if self._gone is None or not self._gone.size:
             return None
         return f"{killed}, {self._gone.files} files with {self._gone.size} bytes wiped"
 
 
-@dataclass(slots=True)
-class CrashPointInjector(ProcessEndInjector):
+class CrashPointInjector(ProcessEndInjector[CrashAt]):
     """`proc.crash_at`: the broker kills or stops itself; else it is spared: nothing was done."""
-
-    resolved: ResolvedFault[CrashAt]
 
     def inject(self) -> None:
         """The broker waits for the point."""
-        fault, holds = self.resolved.fault, self._holds
-        self._process = self.resolved.target.process(self.resolved.broker_id)
-        self._before = self.resolved.registration()
+        fault, holds = self.fault, self._holds
+        process = self.find_process()
         if holds:
-            self._process.expect_stop()
-        broker_control.set_crash_point(
-            address_of(self.resolved), fault.point, fault.nth, holds=holds
-        )
+            process.expect_stop()
+        broker_control.set_crash_point(self.address(), fault.point, fault.nth, holds=holds)
 
     def evidence(self) -> str | None:
         """The process is no more or stands still, and its last words name the point."""
-        if self._process is None:
+        if self.process is None:
             return None
         if self._stands():
-            return f"process {self._process.pid} in state T {self.resolved.fault.point}"
-        if self._process.is_running:
+            return f"process {self.process.pid} in state T {self.fault.point}"
+        if self.process.is_running:
             return None
-        if f"dies {self.resolved.fault.point}" not in self._process.log_tail():
+        if f"dies {self.fault.point}" not in self.process.log_tail():
             return None
-        self.resolved.target.prepare(self.resolved.broker_id)
-        return f"process {self._process.pid} died {self.resolved.fault.point}"
+        self.target.prepare(self.broker_id)
+        return f"process {self.process.pid} died {self.fault.point}"
 
     def heal(self) -> None:
         """It goes on, or a new one starts; the one that did not come there is spared."""
-        if self._process is not None and self._process.is_running:
+        if self.process is not None and self.process.is_running:
             if self._holds and self._is_stopped():
-                self._process.resume()
-                self._before = None
+                self.process.resume()
+                self.before = None
                 return
-            broker_control.set_crash_point(address_of(self.resolved), "", 0)
-            self._before = None
+            broker_control.set_crash_point(self.address(), "", 0)
+            self.before = None
             return
         ProcessEndInjector.heal(self)
 
@@ -216,76 +188,65 @@ class CrashPointInjector(ProcessEndInjector):
 
     @property
     def _holds(self) -> bool:
-        return self.resolved.fault.action == "hold"
+        return self.fault.action == "hold"
 
     def _is_stopped(self) -> bool:
-        return self._process is not None and process_state(self._process.pid) == "T"
+        return self.process is not None and process_state(self.process.pid) == "T"
 
     def _stands(self) -> bool:
         """It said that it would, and does."""
-        if self._process is None or not self._holds or not self._is_stopped():
+        if self.process is None or not self._holds or not self._is_stopped():
             return False
-        return f"stands still {self.resolved.fault.point}" in self._process.log_tail()
+        return f"stands still {self.fault.point}" in self.process.log_tail()
 
 
-@dataclass(slots=True)
-class StopInjector(ProcessEndInjector):
+class StopInjector(ProcessEndInjector[StopBroker]):
     """`proc.term`: SIGTERM, and a new process on the same data at the end."""
-
-    resolved: ResolvedFault[StopBroker]
 
     def inject(self) -> None:
         """The process has been told."""
-        self._process = self.resolved.target.process(self.resolved.broker_id)
-        self._before = self.resolved.registration()
-        self._process.ask_to_end()
-        self.resolved.target.prepare(self.resolved.broker_id)
+        self.find_process().ask_to_end()
+        self.target.prepare(self.broker_id)
 
     def evidence(self) -> str | None:
         """The process has ended in good order."""
-        if self._process is None or self._process.is_running or self._process.returncode:
+        if self.process is None or self.process.is_running or self.process.returncode:
             return None
-        return f"process {self._process.pid} ended with exit code 0"
+        return f"process {self.process.pid} ended with exit code 0"
 
     def heal(self) -> None:
         """A new process starts on the same data, when the old one has ended or was made to."""
-        if self._process is not None and self._process.is_running:
-            self._process.kill()
+        if self.process is not None and self.process.is_running:
+            self.process.kill()
         ProcessEndInjector.heal(self)
 
 
-@dataclass(slots=True)
-class BounceInjector(ProcessEndInjector):
+class BounceInjector(ProcessEndInjector[BounceBroker]):
     """`proc.bounce_fast`: SIGKILL once the next process is ready, which then starts at once."""
-
-    resolved: ResolvedFault[BounceBroker]
 
     def inject(self) -> None:
         """The next process is on its way, and the old one runs."""
-        self.resolved.target.prepare(self.resolved.broker_id)
+        self.target.prepare(self.broker_id)
 
     def evidence(self) -> str | None:
         """The new process says that its registration still belongs to the old session."""
         if not self._is_restarted:
             self._bounce_when_ready()
             return None
-        if self._process is None or self._before is None:
+        if self.process is None or self.before is None:
             return None
-        old = f"belongs to session {self._before.session_id:#x}"
-        if old not in self._process.log_tail():
+        old = f"belongs to session {self.before.session_id:#x}"
+        if old not in self.process.log_tail():
             return None
-        return f"process {self._process.pid} found that its registration still {old}"
-
-    def heal(self) -> None:
-        """Nothing: the new process runs, or the old one does."""
+        return f"process {self.process.pid} found that its registration still {old}"
 
     def _bounce_when_ready(self) -> None:
-        target, broker_id = self.resolved.target, self.resolved.broker_id
+        target, broker_id = self.target, self.broker_id
         if not target.is_ready(broker_id):
             return
-        ProcessEndInjector.inject(self)
+        super().inject()
         ProcessEndInjector.heal(self)
-        self._process = target.process(broker_id)
+        self.process = target.process(broker_id)
 
 
 def process_state(pid: int) -> str:

@@ -1,32 +1,29 @@
 """All brokers restarted one after the other."""
 
 import time
-from dataclasses import dataclass, field
 
 from fencepost.fault_injection.faults.process_faults import RollBrokers
-from fencepost.fault_injection.injectors.injection import ResolvedFault, TargetProcess
+from fencepost.fault_injection.injectors.injection import ProcessInjector, TargetProcess
 
 
-@dataclass(slots=True)
-class RollingRestartInjector:
+class RollingRestartInjector(ProcessInjector[RollBrokers]):
     """`proc.rolling`: each look at it takes the step that is due, so that nothing here waits."""
 
-    resolved: ResolvedFault[RollBrokers]
-    _left: list[int] = field(init=False, default_factory=list)
-    _done: list[str] = field(init=False, default_factory=list)
+    _left: list[int]
+    _done: list[str]
     """What each broker did that has been restarted, in order."""
-    _down: tuple[int, TargetProcess] | None = field(init=False, default=None)
+    _down: tuple[int, TargetProcess] | None = None
     """The broker that ends, or has ended and is to start again."""
-    _since: float | None = field(init=False, default=None)
+    _since: float | None = None
     """When it was seen to have ended."""
-    _starting: int | None = field(init=False, default=None)
+    _starting: int | None = None
     """The broker that has started, and is waited for."""
-    _is_as_asked: bool = field(init=False, default=True)
+    _is_as_asked: bool = True
     """False when a broker that was told to end did not do so in good order."""
 
     def inject(self) -> None:
         """The first broker ends."""
-        self._left = self.resolved.target.live_brokers()
+        self._left, self._done = self.target.live_brokers(), []
         self._end_next()
 
     def evidence(self) -> str | None:
@@ -47,11 +44,11 @@ class RollingRestartInjector:
             broker_id, process = self._down
             process.kill()
             self._down, self._starting = None, broker_id
-            self.resolved.target.restart(broker_id)
+            self.target.restart(broker_id)
 
     def healed(self) -> str | None:
         """The last one is registered; so is every other."""
-        target = self.resolved.target
+        target = self.target
         if self._starting is not None and target.registration(self._starting) is None:
             return None
         return f"brokers {', '.join(map(str, target.live_brokers()))} are registered"
@@ -60,34 +57,34 @@ class RollingRestartInjector:
         if not self._left:
             return
         broker_id = self._left.pop(0)
-        process = self.resolved.target.process(broker_id)
+        process = self.target.process(broker_id)
         self._down, self._since = (broker_id, process), None
-        if self.resolved.fault.how == "kill":
+        if self.fault.how == "kill":
             process.kill()
         else:
             process.ask_to_end()
-        self.resolved.target.prepare(broker_id)
+        self.target.prepare(broker_id)
 
     def _start_again(self, broker_id: int, process: TargetProcess) -> None:
         if process.is_running:
             return
         now = time.monotonic()
         self._since = now if self._since is None else self._since
-        if now - self._since < self.resolved.fault.gap_ms / 1000:
+        if now - self._since < self.fault.gap_ms / 1000:
             return
-        if self.resolved.fault.how == "term" and process.returncode:
+        if self.fault.how == "term" and process.returncode:
             self._is_as_asked = False
         self._done.append(f"broker {broker_id} ended with {process.returncode} and was restarted")
         self._down, self._starting = None, broker_id
-        self.resolved.target.restart(broker_id)
+        self.target.restart(broker_id)
         if self._left:
-            self.resolved.target.prepare(self._left[0])
+            self.target.prepare(self._left[0])
 
     def _is_ready(self, broker_id: int) -> bool:
-        match self.resolved.fault.wait:
+        match self.fault.wait:
             case "none":
                 return True
             case "registered":
-                return self.resolved.target.registration(broker_id) is not None
+                return self.target.registration(broker_id) is not None
             case _:
-                return self.resolved.target.is_in_sync()
+                return self.target.is_in_sync()

@@ -1,27 +1,23 @@
 """What a third party does to znodes: it writes over them, or takes them away."""
 
-from dataclasses import dataclass, field
-
 from fencepost.fault_injection.faults.admin_faults import KickController
 from fencepost.fault_injection.faults.zookeeper_faults import RaceVersion
-from fencepost.fault_injection.injectors.injection import ResolvedFault, read
+from fencepost.fault_injection.injectors.injection import ProcessInjector, read
 from fencepost.fault_injection.injectors.injector import InjectionError
 from fencepost.fault_injection.zookeeper.client import ZnodeContent
 from fencepost.spec.znodes import TopicPartition
 
 
-@dataclass(slots=True)
-class VersionRaceInjector:
+class VersionRaceInjector(ProcessInjector[RaceVersion]):
     """`zk.version_race`: the state of a partition is written as it is, under a new version."""
 
-    resolved: ResolvedFault[RaceVersion]
-    _before: ZnodeContent | None = field(init=False, default=None)
+    _before: ZnodeContent | None = None
 
     def inject(self) -> None:
         """The version has grown; raises `InjectionError` when another client writes meanwhile."""
         self._before = self._read()
-        for _ in range(self.resolved.fault.count):
-            if self.resolved.target.rewrite_state(self._key()) is None:
+        for _ in range(self.fault.count):
+            if self.target.rewrite_state(self._key()) is None:
                 raise InjectionError(f"{self._key()} has no state to be written again")
 
     def evidence(self) -> str | None:
@@ -30,46 +26,41 @@ class VersionRaceInjector:
         if self._before is None or now is None or now.czxid != self._before.czxid:
             return None
         grown = now.znode_version - self._before.znode_version
-        if grown < self.resolved.fault.count:
+        if grown < self.fault.count:
             return None
         return f"version {self._before.znode_version} became {now.znode_version}"
-
-    def heal(self) -> None:
-        """Nothing: brokers that need the version read it again."""
 
     def healed(self) -> str | None:
         """The partition has a leader that is in its ISR."""
         now = self._read()
         if now is None:
             return "the partition is no more"
-        state = self.resolved.target.state_of(self._key())
+        state = self.target.state_of(self._key())
         if state is None or state.leader not in state.isr:
             return None
         return f"broker {state.leader} leads at version {now.znode_version}"
 
     def _read(self) -> ZnodeContent | None:
-        target = self.resolved.target
+        target = self.target
         return read(target.znodes, target.paths.state_path(self._key()))
 
     def _key(self) -> TopicPartition:
-        return TopicPartition(self.resolved.fault.topic, self.resolved.fault.partition)
+        return TopicPartition(self.fault.topic, self.fault.partition)
 
 
-@dataclass(slots=True)
-class ControllerKickInjector:
+class ControllerKickInjector(ProcessInjector[KickController]):
     """`admin.controller_kick`: `/controller` is deleted while its owner lives."""
 
-    resolved: ResolvedFault[KickController]
-    _epoch: int | None = field(init=False, default=None)
+    _epoch: int | None = None
     """None at level 0, which has no controller epoch."""
-    _kicked: ZnodeContent | None = field(init=False, default=None)
+    _kicked: ZnodeContent | None = None
 
     def inject(self) -> None:
         """The znode is gone; raises `InjectionError` when there is no controller."""
         self._epoch, kicked = self._epoch_now(), self._controller()
         if kicked is None:
             raise InjectionError("there is no controller to depose")
-        target = self.resolved.target
+        target = self.target
         target.znodes.delete(target.paths.controller)
         self._kicked = kicked
 
@@ -78,7 +69,7 @@ class ControllerKickInjector:
         epoch, now = self._epoch_now(), self._controller()
         if self._kicked is None or now is None or now.czxid == self._kicked.czxid:
             return None
-        path = self.resolved.target.paths.controller
+        path = self.target.paths.controller
         deleted = f"{path} of session {self._kicked.ephemeral_owner:#x} was deleted"
         if self._epoch is None:
             return f"{deleted}; session {now.ephemeral_owner:#x} has it now"
@@ -86,18 +77,15 @@ class ControllerKickInjector:
             return None
         return f"{deleted}; epoch {self._epoch} became {epoch}"
 
-    def heal(self) -> None:
-        """Nothing: a broker becomes controller by itself."""
-
     def healed(self) -> str | None:
         """There is a controller."""
         now = self._controller()
         return f"session {now.ephemeral_owner:#x} has the controller" if now else None
 
     def _controller(self) -> ZnodeContent | None:
-        return read(self.resolved.target.znodes, self.resolved.target.paths.controller)
+        return read(self.target.znodes, self.target.paths.controller)
 
     def _epoch_now(self) -> int | None:
-        target = self.resolved.target
+        target = self.target
         znode = read(target.znodes, target.paths.controller_epoch)
         return int(znode.data) if znode and znode.data.isdigit() else None

@@ -111,7 +111,7 @@ class Bench:
 
     def make(self, deed: ResolvedFault[Any]) -> Injector[str]:
         assert deed.target is self.target
-        assert deed.broker_id > 0
+        assert deed.victim_id
         assert deed.receiver_id is None
         self.log.append(f"ledger {self.ledger.lines[-1]}")
         return self.plan(deed.fault_id)
