@@ -28,7 +28,7 @@ Line = dict[str, Any]
 """Fields of `fencepost.spec.trace.TraceEvent` by name."""
 
 CONNECTION_LOST = "CONNECTION_LOST"
-"""The `error_code` of an operation whose answer did not come."""
+"""The `error_code` of an operation without an answer."""
 
 _Invocation = tuple[int, Line]
 """An operation on one LeaderAndISR znode that has begun: which one of the effect, and its line."""

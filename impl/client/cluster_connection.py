@@ -35,7 +35,7 @@ class ClusterConnection:
         self._silent = ""
         """The address that last failed to answer."""
         self._suspects: set[TopicPartition] = set()
-        """Partitions whose cached leader failed or is not the leader."""
+        """Partitions with a cached leader that failed or is not the leader."""
 
     async def close(self) -> None:
         """Close all channels."""

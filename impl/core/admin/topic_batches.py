@@ -1,7 +1,7 @@
 """Many topics in one request: multis of many topics, several in flight; each topic ends alone.
 
 The writes are those of `topic_creation.py` and `topic_deletion.py`, and the actions are the same.
-A topic whose write is refused takes no other with it (`fenced_writes.py`); one that cannot be
+A topic with a refused write takes no other with it (`fenced_writes.py`); one that cannot be
 deleted as it was read is deleted alone.
 """
 
@@ -50,9 +50,9 @@ from fencepost.spec.znodes import (
 )
 
 CREATIONS_MAX = 500
-"""Topics whose documents are written down at once: the node has other things to do in between."""
+"""Topics of which the documents are made at once: the node has other things to do in between."""
 DELETIONS_MAX = 250
-"""Topics whose partitions are read at once."""
+"""Topics of which the partitions are read at once."""
 OPS_PER_PARTITION = 2
 OPS_PER_TOPIC = 3
 

@@ -72,7 +72,7 @@ class FailedLogs:
     ) -> None:
         """What a controller took in need not be told again.
 
-        Not when it is older than one whose commands were obeyed, of `controller_epoch`: that one
+        Not when it is older than one that was obeyed, of `controller_epoch`: that one
         may have been answered before the log failed, and the older one decides nothing any more.
         """
         is_current = response.controller_epoch >= controller_epoch

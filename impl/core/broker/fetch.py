@@ -58,7 +58,7 @@ class Fetches:
             self._refuse(delayed.token, delayed.request, ErrorCode.NOT_LEADER_OR_FOLLOWER)
 
     def expire(self, key: TopicPartition) -> None:
-        """Answer the delayed fetches whose deadline has passed."""
+        """Answer the delayed fetches that are past their deadline."""
         for delayed in self._replicas.purgatory(key).expired_fetches(self._outbox.now_ms):
             self._end_delay(delayed)
 

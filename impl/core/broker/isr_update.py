@@ -36,7 +36,7 @@ class IsrUpdates:
         self._outbox = outbox
         self._replicas = replicas
         self._unsettled: dict[TopicPartition, int] = {}
-        """Partition whose change is undecided -> when to look again, in ms."""
+        """Partition with an undecided change -> when to look again, in ms."""
         self._removals: dict[TopicPartition, tuple[PartitionIncarnation, ZnodeVersion]] = {}
         """Incarnation -> version of its folder, where that was not the first one."""
 

@@ -67,7 +67,7 @@ class Produces:
             self._reply(key, produce, ProduceEnd.NO_LEADER)
 
     def expire(self, key: TopicPartition) -> None:
-        """Fail the delayed produces whose deadline has passed."""
+        """Fail the delayed produces that are past their deadline."""
         for produce in self._replicas.purgatory(key).expired_produces(self._outbox.now_ms):
             self._reply(key, produce, ProduceEnd.EXPIRED)
 

@@ -9,7 +9,7 @@ from fencepost.spec.vocabulary import LeaderEpoch, Offset
 
 
 class DelayedProduce(Struct, frozen=True, kw_only=True):
-    """A produce with acks=all whose records `[base_offset, end_offset)` are not yet committed."""
+    """A produce with acks=all; its records `[base_offset, end_offset)` are not yet committed."""
 
     token: int
     base_offset: Offset
@@ -55,7 +55,7 @@ class Purgatory:
         return done
 
     def expired_produces(self, now_ms: int) -> list[DelayedProduce]:
-        """Take the produces whose deadline has passed."""
+        """Take the produces that are past their deadline."""
         if not self.produces:
             return []
         late = [p for p in self.produces if p.deadline_ms <= now_ms]
@@ -73,7 +73,7 @@ class Purgatory:
         return taken
 
     def expired_fetches(self, now_ms: int) -> list[DelayedFetch]:
-        """Take the fetches whose deadline has passed."""
+        """Take the fetches that are past their deadline."""
         if not self.fetches:
             return []
         late = [f for f in self.fetches if f.deadline_ms <= now_ms]

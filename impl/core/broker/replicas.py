@@ -31,7 +31,7 @@ class Replicas:
         self._producers = dict(producers or {})
         self._checkpointed: dict[TopicPartition, Offset] = {}
         self._unsaved = set(self._replicas)
-        """Partitions whose high watermark may differ from the checkpoint."""
+        """Partitions with a high watermark that may differ from the checkpoint."""
         self._timers = Timers()
         for key in self._replicas:
             self._timers.touch(key)

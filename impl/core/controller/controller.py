@@ -175,7 +175,7 @@ class Controller:
             self._partition_changes.wake()
 
     def _finish_deletions(self) -> None:
-        """What is left of topics whose deletion was begun goes (TOP-003)."""
+        """Delete what is left of topics with a deletion that was begun (TOP-003)."""
         for topic in self._topics.take_unfinished():
             self._outbox.run(self._finish_deletion(topic))
 

@@ -66,26 +66,26 @@ class ControllerContext:
     topics_zxid: int = 0
     """Nor were the topics when they were read last."""
     unreadable: set[str] = field(default_factory=set)
-    """Topics whose document is malformed."""
+    """Topics with a malformed document."""
     skipped: set[TopicPartition] = field(default_factory=set)
-    """Partitions whose znode is malformed."""
+    """Partitions with a malformed znode."""
     bounced: dict[TopicPartition, frozenset[BrokerId]] = field(default_factory=dict)
     """Brokers that were away since the state of the partition was written."""
     considered: dict[TopicPartition, frozenset[BrokerId]] = field(default_factory=dict)
     """The part of `bounced` that the decision in flight took into account."""
     offline: dict[BrokerId, set[TopicPartition]] = field(default_factory=dict)
-    """Live broker -> partitions whose log failed since it registered."""
+    """Live broker -> partitions with a log that failed since it registered."""
     undecided: dict[TopicPartition, LeaderAndIsr] = field(default_factory=dict)
     """Decisions of which it is not known whether ZooKeeper holds them."""
     moving: set[str] = field(default_factory=set)
     """Topics with partitions that are being moved or removed, as their znodes say."""
     with_folder: set[TopicPartition] = field(default_factory=set)
-    """Partitions whose folder exists although they have no LeaderAndISR."""
+    """Partitions with a folder but without LeaderAndISR."""
     _assignments: dict[TopicPartition, tuple[BrokerId, ...]] = field(default_factory=dict)
     _of_broker: dict[BrokerId, set[TopicPartition]] = field(default_factory=dict)
     _of_topic: dict[str, set[TopicPartition]] = field(default_factory=dict)
     _ended: dict[str, dict[TopicPartition, LastIncarnation]] = field(default_factory=dict)
-    """By topic, the partitions whose state was there and is gone."""
+    """By topic, the partitions with a state that was there and is gone."""
 
     @property
     def assignments(self) -> Mapping[TopicPartition, tuple[BrokerId, ...]]:
@@ -196,7 +196,7 @@ class ControllerContext:
         return known is not None and known[0].leader in self.live
 
     def offline_in(self, key: TopicPartition) -> AbstractSet[BrokerId]:
-        """The live brokers whose log of the partition has failed."""
+        """The live brokers with a failed log of the partition."""
         return {broker_id for broker_id, keys in self.offline.items() if key in keys}
 
     def begin_decision(self, key: TopicPartition) -> None:

@@ -115,7 +115,7 @@ class ControllerElection:
         )
 
     def _hold(self, holder: Znode, epoch: Znode) -> Script:
-        """`/controller` is ours: since long, or by an election whose reply was lost (H23)."""
+        """`/controller` is ours: since long, or by an election with a lost reply (H23)."""
         rules = self._config.rules
         if self._controller.is_active:
             if rules.epoch_stands(self._controller.generation.epoch_version, epoch):

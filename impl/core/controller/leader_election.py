@@ -87,7 +87,7 @@ class LeaderElections:
         self._held: set[TopicPartition] = set()
         """The part of them that a partition change writes: it tells no broker that came since."""
         self._unread: set[TopicPartition] = set()
-        """Partitions whose re-read failed with the connection."""
+        """Partitions with a re-read that failed with the connection."""
         self._retry_ms = 0
         self._later: set[TopicPartition] = set()
         """Partitions that wait for those without a leader."""
@@ -206,7 +206,7 @@ class LeaderElections:
             self._take(key, decided, *ops)
 
     def _elect(self, key: TopicPartition, *, confirmed: bool = False) -> None:
-        """A partition whose leader or ISR is not alive gets new ones, if the version stands."""
+        """A partition without a live leader or ISR gets new ones, if the version stands."""
         is_allowed = self._config.unclean_leader_election
         facts = self._context.facts(key, unclean_leader_election=is_allowed, is_confirmed=confirmed)
         decided = self._config.rules.elect_leader(facts, self._controller_epoch)

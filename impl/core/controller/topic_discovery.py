@@ -34,11 +34,11 @@ class TopicDiscovery:
         self._is_reading = False
         """True for a look, not for the reading that an election begins with."""
         self._changed: set[str] = set()
-        """Topics whose znode changed since it was read."""
+        """Topics with a znode that changed since it was read."""
         self._found: list[TopicPartition] = []
         """Partitions of new topics, not yet decided upon."""
         self._unfinished: set[str] = set()
-        """Topics whose deletion was begun and not finished."""
+        """Topics with a deletion that was begun and not finished."""
         self._retry_ms = 0
 
     def note(self, topic: str | None) -> None:
@@ -73,7 +73,7 @@ class TopicDiscovery:
         return found
 
     def take_unfinished(self) -> list[str]:
-        """Once per reading: topics whose deletion was begun (TOP-003)."""
+        """Once per reading: topics with a deletion that was begun (TOP-003)."""
         unfinished, self._unfinished = sorted(self._unfinished), set()
         return unfinished
 

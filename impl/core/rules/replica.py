@@ -1,7 +1,7 @@
 """One replica of one partition: its state, and how it obeys commands.
 
 An action of `spec/tla/Replication.tla` takes a `Replica` and returns the next one, with its line of
-the trace; an action whose guard does not hold returns its argument, and None. What a leader and a
+the trace; an action that is not enabled returns its argument, and None. What a leader and a
 follower do with records is in `replication.py`, what a leader does with the ISR in `isr.py`.
 The records themselves live with the shell: a step costs the same at 10 and at 10 million of them.
 """
@@ -90,9 +90,9 @@ class Replica(Struct, frozen=True, kw_only=True):
     """Never changed in place."""
     leading_since_ms: int = 0
     wanted_isr: frozenset[BrokerId] | None = None
-    """The ISR whose write is in flight or undecided."""
+    """The ISR of a write that is in flight or undecided."""
     is_fenced: bool = False
-    """A leader whose write met a newer version: it commits nothing any more (ISR-004)."""
+    """A leader after its write met a newer version: it commits nothing any more (ISR-004)."""
 
     @property
     def is_leader(self) -> bool:

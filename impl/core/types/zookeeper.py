@@ -21,7 +21,7 @@ class Create(Struct, frozen=True, kw_only=True):
 
 
 class SetData(Struct, frozen=True, kw_only=True):
-    """Replace the data of a znode whose version is `expected_version` (-1: any)."""
+    """Replace the data of a znode at version `expected_version` (-1: any)."""
 
     path: str
     data: bytes
@@ -29,7 +29,7 @@ class SetData(Struct, frozen=True, kw_only=True):
 
 
 class Delete(Struct, frozen=True, kw_only=True):
-    """Delete a childless znode whose version is `expected_version` (-1: any)."""
+    """Delete a childless znode at version `expected_version` (-1: any)."""
 
     path: str
     expected_version: ZnodeVersion

@@ -40,7 +40,7 @@ class CannotMoveError(Exception):
 
 
 class SteppedProcess(Protocol):
-    """The process whose moves are executed."""
+    """The process that the moves drive."""
 
     @property
     def core(self) -> Node:

@@ -33,7 +33,7 @@ from fencepost.spec.znodes import TopicPartition
 
 
 class SteppedNodeProcess(NodeProcess):
-    """A `NodeProcess` whose events, requests and clock are driven by moves."""
+    """A `NodeProcess` with events, requests and a clock that are driven by moves."""
 
     def __init__(self, options: NodeOptions) -> None:
         """Take data folder and trace as `NodeProcess` does."""

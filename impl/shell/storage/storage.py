@@ -26,7 +26,7 @@ from fencepost.spec.znodes import TOPIC_NAME, TopicPartition
 _FOLDER = re.compile(rf"({TOPIC_NAME.pattern})-(\d+)")
 LOCK_FILE = ".lock"
 DELETED = ".deleted"
-"""Suffix of a folder whose deletion has begun."""
+"""Suffix of a folder that is being deleted."""
 CHECKPOINTS_PER_TICK = 200
 
 

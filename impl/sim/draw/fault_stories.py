@@ -452,7 +452,7 @@ class FaultStoryDraw:
             method=method, sender=sender, receiver=receiver, count=0, for_ms=for_ms
         )
 
-    # Who
+    # Targets
 
     def _any(self) -> Target:
         return broker(self._random.choice(self._brokers))

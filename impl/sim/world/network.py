@@ -30,7 +30,7 @@ class Weather:
     loss: float = 0.0
     duplication: float = 0.0
     reply_loss: float = 0.0
-    """Share of writes that ZooKeeper has done and whose answer is lost, with the connection."""
+    """Share of writes that ZooKeeper does and the answer is lost with the connection."""
 
 
 @dataclass(slots=True, eq=False)

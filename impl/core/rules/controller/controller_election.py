@@ -190,7 +190,7 @@ def raise_epoch(epoch: Znode, controller_epoch: ControllerEpoch) -> WriteOp:
 
 
 def elected_under_next_epoch(candidacy: Candidacy, result: WriteResult) -> Elected | None:
-    """The node whose multi raised the epoch is elected under it."""
+    """The node that raised the epoch in its multi is elected under it."""
     if not isinstance(result, Written):
         return None
     return Elected(
@@ -201,7 +201,7 @@ def elected_under_next_epoch(candidacy: Candidacy, result: WriteResult) -> Elect
 def elected_by_multi(
     holder: Znode, epoch: Znode, controller_epoch: ControllerEpoch
 ) -> Elected | None:
-    """The election whose reply was lost (H23); None when the epoch was written after it.
+    """The election of which the reply was lost (H23); None when the epoch was written after it.
 
     Such an epoch is another node's: it is raised once more, so that no epoch has two controllers.
     """

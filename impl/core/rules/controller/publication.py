@@ -39,7 +39,7 @@ LIMITS = MultiLimits()
 class AfterReading(Enum):
     """What follows when the state of a partition has been read anew."""
 
-    PUBLISH = "ZooKeeper holds the decision whose reply was lost: it is published, and told"
+    PUBLISH = "ZooKeeper holds the decision, though the reply was lost: it is published, and told"
     TELL = "the state is told, unless another decision is made on it"
     DECIDE_ONLY = "the state is not told"
 

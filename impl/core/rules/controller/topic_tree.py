@@ -52,7 +52,7 @@ def read_tree(topic: str) -> Generator[Ask, Answer, TopicTree | None]:
 
 
 def partition_deletion(state: Znode) -> tuple[Delete, ...]:
-    """What removes a partition whose LeaderAndISR was read."""
+    """What removes a partition after its LeaderAndISR was read."""
     folder = _delete(state.path.rpartition("/")[0])
     return (_delete(state.path), folder) if state.stat is not None else (folder,)
 
