@@ -130,6 +130,14 @@ def test_the_command_says_that_it_skips_and_why(
     assert "skipped: no network namespaces: only root can make them" in capsys.readouterr().err
 
 
+def test_the_command_has_no_thread_that_would_stay_in_the_old_network() -> None:
+    program = "import os, fencepost.ci.commands.chaos; print(len(os.listdir('/proc/self/task')))"
+
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
+
+    assert int(done.stdout) == 1
+
+
 @pytest.mark.parametrize(
     ("words", "told"),
     [
