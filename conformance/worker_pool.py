@@ -6,17 +6,14 @@ parent does, however it ends.
 
 import os
 import threading
-from collections import deque
 from collections.abc import Callable, Generator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import connection, get_context, parent_process
 from typing import Protocol, TypeVar
 
 A = TypeVar("A")
 R = TypeVar("R")
 
-AHEAD = 2
-"""Chunks per worker that are under way; a caller that stops early wastes no more than these."""
 EXIT_ORPHANED = 3
 
 
@@ -40,22 +37,11 @@ def in_order(
     if jobs <= 1 or len(arguments) <= chunk:
         yield from map(function, arguments)
         return
-    chunks = [arguments[at : at + chunk] for at in range(0, len(arguments), chunk)]
     pool = ProcessPoolExecutor(jobs, mp_context=get_context("spawn"), initializer=_follow_parent)
-    waiting: deque[Future[list[R]]] = deque()
     try:
-        for part in chunks:
-            waiting.append(pool.submit(_apply, function, part))
-            if len(waiting) >= AHEAD * jobs:
-                yield from waiting.popleft().result()
-        while waiting:
-            yield from waiting.popleft().result()
+        yield from pool.map(function, arguments, chunksize=chunk)
     finally:
         pool.shutdown(cancel_futures=True)
-
-
-def _apply(function: Callable[[A], R], arguments: Sequence[A]) -> list[R]:
-    return [function(argument) for argument in arguments]
 
 
 def _follow_parent() -> None:

@@ -1,7 +1,7 @@
 """Which ZooKeeper a run has: a server or an ensemble of the harness, or an external one."""
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -53,62 +53,54 @@ def zookeeper_for(
     Raises `ZooKeeperError`.
     """
     directory = Folders(root=folder).zookeeper
-    if choice == EMBEDDED:
-        node = switch.node(ZOOKEEPER) if switch else None
-        server = ControlledServer(supervisor, directory, node=node)
-        server.start()
-        try:
+    with ExitStack() as stack:
+        if choice == EMBEDDED:
+            node = switch.node(ZOOKEEPER) if switch else None
+            server = ControlledServer(supervisor, directory, node=node)
+            server.start()
+            # What it acknowledged is on disk, and it is never started again.
+            stack.callback(server.process.kill)
             yield ZooKeeperInUse(
                 address=server.address,
                 data_dirs=(server.data_dir,),
                 end_session=server.end_session,
             )
-        finally:
-            server.process.kill()  # what it acknowledged is on disk, and it is never started again
-    elif choice == ENSEMBLE:
-        ensemble = ZooKeeperEnsemble(
-            supervisor, directory, server_class=ControlledServer, switch=switch
-        )
-        ensemble.start()
-        try:
+        elif choice == ENSEMBLE:
+            ensemble = ZooKeeperEnsemble(
+                supervisor, directory, server_class=ControlledServer, switch=switch
+            )
+            ensemble.start()
+            stack.callback(ensemble.stop_all)
             yield ZooKeeperInUse(
                 address=ensemble.address,
                 data_dirs=ensemble.data_dirs,
                 ensemble=ensemble,
                 end_session=partial(end_in_ensemble, ensemble),
             )
-        finally:
-            ensemble.stop_all()
-    elif choice in (CONTAINER, CONTAINERS):
-        with _in_containers(run_id, supervisor, directory, choice) as zookeeper:
-            yield zookeeper
-    else:
-        with _chroot(ZooKeeperAddress.parse(choice), run_id) as address:
+        elif choice in (CONTAINER, CONTAINERS):
+            yield _in_containers(stack, run_id, supervisor, directory, choice)
+        else:
+            address = stack.enter_context(_chroot(ZooKeeperAddress.parse(choice), run_id))
             yield ZooKeeperInUse(address=address)
 
 
-@contextmanager
 def _in_containers(
-    run_id: str, supervisor: Supervisor, directory: Path, choice: str
-) -> Iterator[ZooKeeperInUse]:
+    stack: ExitStack, run_id: str, supervisor: Supervisor, directory: Path, choice: str
+) -> ZooKeeperInUse:
     from fencepost.fault_injection.processes.container_engine import container_engine
     from fencepost.fault_injection.zookeeper.containers import ZooKeeperContainers
 
     supervisor.watch()
     size = SIZE if choice == CONTAINERS else 1
-    with container_engine(supervisor) as engine:
-        servers = ZooKeeperContainers(
-            engine, directory, supervisor.ledger, run_id=run_id, size=size
-        )
-        servers.start()
-        try:
-            yield ZooKeeperInUse(
-                address=servers.address,
-                data_dirs=servers.data_dirs,
-                ensemble=servers if size > 1 else None,
-            )
-        finally:
-            servers.stop_all()
+    engine = stack.enter_context(container_engine(supervisor))
+    servers = ZooKeeperContainers(engine, directory, supervisor.ledger, run_id=run_id, size=size)
+    servers.start()
+    stack.callback(servers.stop_all)
+    return ZooKeeperInUse(
+        address=servers.address,
+        data_dirs=servers.data_dirs,
+        ensemble=servers if size > 1 else None,
+    )
 
 
 @contextmanager
