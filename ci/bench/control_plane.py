@@ -96,7 +96,7 @@ def breakdown(steps: list[BrokerStep], since_ns: int) -> str:
 def failover(partition_count: int, *, leads_all: bool) -> Iterator[Measured]:
     """The broker that leads a part or all is killed; the others lead what it led."""
     with bench_cluster(3) as cluster:
-        controller = cluster.controller()
+        controller = cluster.state.controller()
         assert controller is not None
         victim = next(b for b in cluster.settings.broker_ids if b != controller)
         rest = [b for b in cluster.settings.broker_ids if b != victim]
@@ -212,7 +212,7 @@ def controller_failover(partition_count: int) -> Iterator[Measured]:
     No replica of the partitions is live: what is measured is reading, not hosting.
     """
     with bench_cluster(2, lambda address: plant_partitions(address, partition_count)) as cluster:
-        controller = cluster.controller()
+        controller = cluster.state.controller()
         assert controller is not None
         successor = next(b for b in cluster.settings.broker_ids if b != controller)
         traces = BrokerTraces(cluster.folder)

@@ -14,7 +14,7 @@ from time import monotonic
 from fencepost.conformance.adapters.errors import ClusterError
 from fencepost.conformance.adapters.implementation import PublishedState, Site, StartedBroker
 from fencepost.conformance.adapters.settings import ClusterSettings
-from fencepost.conformance.adapters.znode_dialect import ZnodeDialect, ZooKeeperState
+from fencepost.conformance.adapters.znode_dialect import ZnodeAccess, ZnodeDialect
 from fencepost.conformance.adapters.zookeepers import ZooKeeperInUse
 from fencepost.conformance.clients.administrator import AdminClient
 from fencepost.conformance.clients.foreign_writes import rewrite_state
@@ -28,7 +28,7 @@ from fencepost.fault_injection.network.wiring import Wiring
 from fencepost.fault_injection.processes.supervisor import Supervisor
 from fencepost.fault_injection.zookeeper.client import ZooKeeperClient
 from fencepost.fault_injection.zookeeper.sessions import expire_session
-from fencepost.spec.znodes import LeaderAndIsr, TopicPartition
+from fencepost.spec.znodes import TopicPartition
 
 POLL_S = 0.03
 START_DEADLINE_S = 20.0
@@ -106,15 +106,15 @@ class ClusterUnderTest:
     @property
     def znodes(self) -> ZooKeeperClient:
         """Its state in ZooKeeper, in a session of the harness; raises `InjectionError`."""
-        return self._zookeeper_state.client
+        return self._znodes.client
 
     @property
     def paths(self) -> ZnodeDialect:
         """Where that is in ZooKeeper; raises `InjectionError`."""
-        return self._zookeeper_state.dialect
+        return self._znodes.dialect
 
     @property
-    def _zookeeper_state(self) -> ZooKeeperState:
+    def _znodes(self) -> ZnodeAccess:
         if self._parts.znodes is None:
             name = self.settings.implementation.name
             raise InjectionError(f"the state of {name} is in no ZooKeeper that can be hurt")
@@ -164,7 +164,9 @@ class ClusterUnderTest:
         first = self.settings.first_controller
         if first:
             self.restart(first)
-            self.await_state(lambda: self.controller() == first, START_DEADLINE_S, "a controller")
+            self.await_state(
+                lambda: self.state.controller() == first, START_DEADLINE_S, "a controller"
+            )
         for broker_id in self.settings.broker_ids:
             if broker_id != first:
                 self.restart(broker_id)
@@ -264,42 +266,9 @@ class ClusterUnderTest:
         found = self.state.registration(broker_id)
         return None if found and found.zxid == self._orphaned.get(broker_id) else found
 
-    def controller(self) -> int | None:
-        """The active controller."""
-        return self.state.controller()
-
-    def assignment(self, topic: str) -> dict[int, tuple[int, ...]]:
-        """The assigned replicas of each partition of a topic."""
-        return self.state.assignment(topic)
-
-    def partitions(self) -> list[TopicPartition]:
-        """Every partition of every topic, ascending."""
-        topics = self.state.topics()
-        return sorted(TopicPartition(t, number) for t in topics for number in self.assignment(t))
-
-    def state_of(self, partition: TopicPartition) -> LeaderAndIsr | None:
-        """The published leader, epoch and ISR of a partition."""
-        return self.state.state_of(partition)
-
-    def leader_of(self, partition: TopicPartition) -> int | None:
-        """The published leader; None without one."""
-        state = self.state_of(partition)
-        return None if state is None or state.leader < 0 else int(state.leader)
-
-    def isr_of(self, partition: TopicPartition) -> frozenset[int]:
-        """The published ISR."""
-        state = self.state_of(partition)
-        return frozenset(map(int, state.isr)) if state else frozenset()
-
     def view(self) -> ClusterView:
         """The roles of all brokers now."""
-        partitions = self.partitions()
-        leaders = {partition: self.leader_of(partition) for partition in partitions}
-        return ClusterView(
-            controller_id=self.controller(),
-            leaders={partition: leader for partition, leader in leaders.items() if leader},
-            assigned_replicas={p: self.assignment(p.topic)[p.partition] for p in partitions},
-        )
+        return self.state.view()
 
     def create_topic(
         self, topic: str, assignment: Sequence[Sequence[int]], *, may_end: bool = False
@@ -312,7 +281,7 @@ class ClusterUnderTest:
             self.administrator.create_topic(topic, assignment)
         created = [TopicPartition(topic, number) for number in range(len(assignment))]
         self.await_state(
-            lambda: all(self._is_in_sync(key) for key in created),
+            lambda: all(map(self.state.is_in_sync, created)),
             START_DEADLINE_S,
             f"leaders of {topic}",
             may_end=may_end,
@@ -350,22 +319,15 @@ class ClusterUnderTest:
 
     def is_healthy(self, partitions: Sequence[TopicPartition]) -> bool:
         """All brokers live, a controller, and every partition led with all its replicas in sync."""
-        return self._is_complete() and all(self._is_in_sync(p) for p in partitions)
+        return self._is_complete() and all(map(self.state.is_in_sync, partitions))
 
     def is_in_sync(self) -> bool:
         """The same of all partitions that there are."""
-        return self.is_healthy(self.partitions())
-
-    def _is_in_sync(self, partition: TopicPartition) -> bool:
-        state = self.state_of(partition)
-        if state is None or state.leader not in state.isr:
-            return False
-        return state.isr == frozenset(self.assignment(partition.topic).get(partition.partition, ()))
+        return self.is_healthy(sorted(self.state.assignments()))
 
     def _is_complete(self) -> bool:
-        return (
-            self.live_brokers() == list(self.settings.broker_ids) and self.controller() is not None
-        )
+        there = self.live_brokers() == list(self.settings.broker_ids)
+        return there and self.state.controller() is not None
 
     def await_state(
         self, predicate: Callable[[], bool], deadline_s: float, what: str, *, may_end: bool = False

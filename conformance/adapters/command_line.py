@@ -19,7 +19,8 @@ from fencepost.conformance.adapters.implementation import (
     Site,
     TraceSource,
 )
-from fencepost.conformance.adapters.znode_dialect import SPEC_DIALECT, ZnodeDialect, ZooKeeperState
+from fencepost.conformance.adapters.znode_dialect import SPEC_DIALECT, ZnodeAccess, ZnodeDialect
+from fencepost.conformance.adapters.zookeeper_state import ZooKeeperState
 from fencepost.fault_injection.network.wiring import BrokerPlace
 from fencepost.fault_injection.zookeeper.client import ZooKeeperClient
 from fencepost.spec.vocabulary import ProtocolLevel
@@ -54,7 +55,7 @@ class CommandLine(Implementation):
         # As short as the brokers': a server that stands still is left as soon as they leave it.
         client = ZooKeeperClient(site.zookeeper, session_timeout_s=site.session_timeout_ms / 1000)
         client.connect()
-        znodes = ZooKeeperState(client, self.dialect)
+        znodes = ZnodeAccess(client, self.dialect)
         can_wait = Capability.PREPARED_START in self.capabilities
         return ClusterParts(
             lifecycle=BrokerProcesses(
@@ -62,7 +63,7 @@ class CommandLine(Implementation):
                 lambda broker_id, place: self.broker_command(site, broker_id, place),
                 prepared=shlex.split(self.command) if can_wait else (),
             ),
-            state=znodes,
+            state=ZooKeeperState(znodes),
             transport=GrpcTransport(),
             znodes=znodes,
         )

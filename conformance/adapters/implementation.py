@@ -17,8 +17,9 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Protocol
 
-from fencepost.conformance.adapters.znode_dialect import ZooKeeperState
+from fencepost.conformance.adapters.znode_dialect import ZnodeAccess
 from fencepost.conformance.clients.transport import Transport
+from fencepost.fault_injection.faults.targets import ClusterView
 from fencepost.fault_injection.injectors.injection import Registration, TargetProcess
 from fencepost.fault_injection.injectors.injector import InjectionError
 from fencepost.fault_injection.network.wiring import Wiring
@@ -165,6 +166,40 @@ class PublishedState(Protocol):
         """The promises that administrators' open requests stand for."""
         return frozenset()
 
+    def assignments(self) -> dict[TopicPartition, tuple[int, ...]]:
+        """The assigned replicas of every partition."""
+        return {
+            TopicPartition(topic, number): replicas
+            for topic in self.topics()
+            for number, replicas in self.assignment(topic).items()
+        }
+
+    def leader_of(self, partition: TopicPartition) -> int | None:
+        """The published leader; None without one."""
+        state = self.state_of(partition)
+        return None if state is None or state.leader < 0 else int(state.leader)
+
+    def isr_of(self, partition: TopicPartition) -> frozenset[int]:
+        """The published ISR."""
+        state = self.state_of(partition)
+        return frozenset(map(int, state.isr)) if state else frozenset()
+
+    def is_in_sync(self, partition: TopicPartition) -> bool:
+        """True when it has a leader, and all its replicas are in the ISR."""
+        state = self.state_of(partition)
+        assigned = self.assignment(partition.topic).get(partition.partition, ())
+        return state is not None and state.leader in state.isr and state.isr == frozenset(assigned)
+
+    def view(self) -> ClusterView:
+        """The roles of all brokers now."""
+        assigned = self.assignments()
+        leaders = {partition: self.leader_of(partition) for partition in assigned}
+        return ClusterView(
+            controller_id=self.controller(),
+            leaders={partition: leader for partition, leader in leaders.items() if leader},
+            assigned_replicas=assigned,
+        )
+
     def close(self) -> None:
         """Close the session that the state is read in."""
         return
@@ -177,8 +212,8 @@ class ClusterParts:
     lifecycle: BrokerLifecycle
     state: PublishedState
     transport: Transport
-    znodes: ZooKeeperState | None = None
-    """The same state where faults can hurt it; None when it is in no ZooKeeper."""
+    znodes: ZnodeAccess | None = None
+    """Where faults can hurt the state; None when it is in no ZooKeeper."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -213,7 +213,7 @@ def _adopted(folder: Path) -> Supervisor:
 
 
 def _status(cluster: ClusterUnderTest, supervisor: Supervisor) -> ClusterStatus:
-    controller = cluster.controller()
+    controller = cluster.state.controller()
     brokers = []
     for broker_id in cluster.settings.broker_ids:
         process = supervisor.processes.get(f"broker-{broker_id}")

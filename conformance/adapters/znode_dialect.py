@@ -1,15 +1,14 @@
-"""How an implementation's state is read from ZooKeeper: the paths and documents of its znodes."""
+"""The paths and documents of an implementation's znodes."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import NamedTuple, TypeVar
 
-from fencepost.fault_injection.injectors.injection import Registration
-from fencepost.fault_injection.zookeeper.client import NoZnodeError, ZnodeContent, ZooKeeperClient
+from fencepost.fault_injection.zookeeper.client import ZooKeeperClient
 from fencepost.spec import znodes
 from fencepost.spec.vocabulary import Liveness
-from fencepost.spec.znodes import LeaderAndIsr, MalformedZnodeError, TopicPartition
+from fencepost.spec.znodes import LeaderAndIsr, TopicPartition
 
 Document = TypeVar("Document")
 Parse = Callable[[str, bytes], Document]
@@ -87,81 +86,8 @@ SPEC_DIALECT = ZnodeDialect(
 """The dialect of `spec/znodes.py`."""
 
 
-class ZooKeeperState:
-    """`PublishedState` in ZooKeeper; a malformed znode is none. Reads raise `ZooKeeperError`."""
+class ZnodeAccess(NamedTuple):
+    """A session of the harness at a cluster's ZooKeeper, and what is where in it."""
 
-    def __init__(self, client: ZooKeeperClient, dialect: ZnodeDialect) -> None:
-        """The `client` is connected; it is closed with this."""
-        self.client = client
-        self.dialect = dialect
-
-    def live_brokers(self) -> list[int]:
-        """The registered brokers, ascending."""
-        names = self._children(self.dialect.broker_ids)
-        return sorted(int(name) for name in names if name.isdecimal())
-
-    def registration(self, broker_id: int) -> Registration | None:
-        """The broker's registration now."""
-        path = self.dialect.broker_path(broker_id)
-        znode = self._read(path)
-        address = _parsed(self.dialect.parse_address, path, znode)
-        if znode is None or address is None:
-            return None
-        return Registration(session_id=znode.ephemeral_owner, zxid=znode.czxid, address=address)
-
-    def controller(self) -> int | None:
-        """The broker that owns the controller's znode."""
-        path = self.dialect.controller
-        return _parsed(self.dialect.parse_controller, path, self._read(path))
-
-    def topics(self) -> list[str]:
-        """All topics, ascending."""
-        return sorted(self._children(self.dialect.topics))
-
-    def assignment(self, topic: str) -> dict[int, tuple[int, ...]]:
-        """The assigned replicas of each partition."""
-        found = self._topic(topic)
-        return found.assigned if found else {}
-
-    def state_of(self, partition: TopicPartition) -> LeaderAndIsr | None:
-        """The published leader, epoch and ISR of a partition."""
-        path = self.dialect.state_path(partition)
-        return _parsed(self.dialect.parse_state, path, self._read(path))
-
-    def pending(self) -> frozenset[Liveness]:
-        """The promises that open requests, and moves under way, stand for."""
-        asked = {
-            promise
-            for parent, promise in self.dialect.requests.items()
-            if any(self._children(f"{parent}/{topic}") for topic in self._children(parent))
-        }
-        if any(found.is_moving for topic in self.topics() if (found := self._topic(topic))):
-            asked.add(Liveness.REASSIGNMENT_COMPLETES)
-        return frozenset(asked)
-
-    def close(self) -> None:
-        """Close the session."""
-        self.client.close()
-
-    def _topic(self, topic: str) -> TopicAssignment | None:
-        path = self.dialect.topic_path(topic)
-        return _parsed(self.dialect.parse_topic, path, self._read(path))
-
-    def _read(self, path: str) -> ZnodeContent | None:
-        try:
-            return self.client.read(path)
-        except NoZnodeError:
-            return None
-
-    def _children(self, path: str) -> list[str]:
-        try:
-            return self.client.children(path)
-        except NoZnodeError:
-            return []
-
-
-def _parsed(parse: Parse[Document], path: str, znode: ZnodeContent | None) -> Document | None:
-    try:
-        return None if znode is None else parse(path, znode.data)
-    except MalformedZnodeError:
-        return None
+    client: ZooKeeperClient
+    dialect: ZnodeDialect

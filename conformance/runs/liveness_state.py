@@ -49,11 +49,7 @@ class _Broker:
 
 def read_liveness_state(state: PublishedState) -> LivenessState:
     """What is published now; a malformed topic is none. Raises `ZooKeeperError`."""
-    assigned = {
-        TopicPartition(topic, number): replicas
-        for topic in state.topics()
-        for number, replicas in state.assignment(topic).items()
-    }
+    assigned = state.assignments()
     states = {key: found for key in assigned if (found := state.state_of(key)) is not None}
     return LivenessState(
         registered=frozenset(state.live_brokers()),

@@ -69,15 +69,15 @@ class RunningCluster:
 
     def controller(self) -> int | None:
         """The broker that is the controller, as ZooKeeper shows it."""
-        return self.cluster.controller()
+        return self.cluster.state.controller()
 
     def leader_of(self, partition: int | TopicPartition = 0) -> int | None:
         """The published leader of a partition; a number is one of `topic`."""
-        return self.cluster.leader_of(self._key(partition))
+        return self.cluster.state.leader_of(self._key(partition))
 
     def isr_of(self, partition: int | TopicPartition = 0) -> frozenset[int]:
         """The published ISR of a partition; a number is one of `topic`."""
-        return self.cluster.isr_of(self._key(partition))
+        return self.cluster.state.isr_of(self._key(partition))
 
     def create_topic(self, topic: str, assignment: Sequence[Sequence[int]]) -> list[TopicPartition]:
         """Its partitions, each in sync and served; they are read when the run is over.

@@ -240,7 +240,7 @@ class ScenarioRun:
             transport=cluster.transport,
             clock=harness.clock,
         )
-        self._first_controller = cluster.controller() or 1
+        self._first_controller = cluster.state.controller() or 1
         world = ProcessWorld(
             target=cluster,
             ledger=Ledger(Folders(root=self.folder).processes / LEDGER_FILE),

@@ -25,7 +25,9 @@ Replicas = Mapping[TopicPartition, tuple[int, ...]]
 
 
 def _play(stage: RunningCluster) -> None:
-    before = {key: stage.cluster.assignment(key.topic)[key.partition] for key in stage.partitions}
+    before = {
+        key: stage.cluster.state.assignment(key.topic)[key.partition] for key in stage.partitions
+    }
     _move(stage, dict(zip(stage.partitions, TARGETS, strict=True)), controller_dies=True)
     _move(stage, before, controller_dies=False)
     _lead_as_preferred(stage)
@@ -43,11 +45,13 @@ def _move(stage: RunningCluster, targets: Replicas, *, controller_dies: bool) ->
         killed = stage.engine.inject("kill-controller", kill)
         stage.engine.await_active(killed)
         cluster.await_state(
-            lambda: cluster.controller() is not None, STEP_S, "a new controller", may_end=True
+            lambda: cluster.state.controller() is not None, STEP_S, "a new controller", may_end=True
         )
         stage.engine.heal(killed)
     cluster.await_state(
-        lambda: all(cluster.assignment(k.topic).get(k.partition) == targets[k] for k in targets),
+        lambda: all(
+            cluster.state.assignment(k.topic).get(k.partition) == targets[k] for k in targets
+        ),
         STEP_S,
         "the end of the moves",
     )
@@ -70,7 +74,7 @@ def _lead_as_preferred(stage: RunningCluster) -> None:
     cluster.elect_preferred(stage.partitions)
     cluster.await_state(
         lambda: all(
-            cluster.leader_of(key) == cluster.assignment(key.topic)[key.partition][0]
+            cluster.state.leader_of(key) == cluster.state.assignment(key.topic)[key.partition][0]
             for key in stage.partitions
         ),
         STEP_S,

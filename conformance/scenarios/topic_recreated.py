@@ -19,7 +19,7 @@ RECORDS = 20
 
 def _play(stage: RunningCluster) -> None:
     cluster = stage.cluster
-    victim = stage.others(cluster.controller())[-1]
+    victim = stage.others(stage.controller())[-1]
     kill = KillBroker(target=broker(victim), restart_after_ms=WHOLE_RUN_MS)
     killed = stage.engine.inject("kill-replica", kill)
     stage.engine.await_active(killed)
@@ -38,7 +38,7 @@ def _play(stage: RunningCluster) -> None:
 
 
 def _is_everywhere(stage: RunningCluster) -> bool:
-    found = stage.cluster.assignment(TOPIC)
+    found = stage.cluster.state.assignment(TOPIC)
     return [found.get(number) for number in range(len(ASSIGNMENT))] == list(ASSIGNMENT)
 
 

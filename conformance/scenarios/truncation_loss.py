@@ -31,7 +31,7 @@ STEP_S = 15.0
 
 
 def _play(stage: RunningCluster) -> None:
-    follower = stage.cluster.controller()
+    follower = stage.controller()
     assert follower is not None
     leader, third = stage.others(follower)
     (partition,) = stage.create_topic(TOPIC, [[leader, follower, third]])
@@ -51,7 +51,7 @@ def _commit_behind_the_back(
     partition: TopicPartition,
 ) -> None:
     """The second record is acknowledged; the follower has it and does not know that it counts."""
-    leader, follower, third = stage.cluster.assignment(TOPIC)[0]
+    leader, follower, third = stage.cluster.state.assignment(TOPIC)[0]
     engine = stage.engine
     no_fetch = DropRequest(
         method="Fetch",
@@ -88,7 +88,7 @@ def _change_epoch(
     stage: RunningCluster, partition: TopicPartition, follower: int, third: int
 ) -> None:
     """The third replica dies, and the follower obeys the new epoch of the same leader."""
-    before = stage.cluster.state_of(partition)
+    before = stage.cluster.state.state_of(partition)
     assert before is not None
     stage.engine.inject("kill-third", KillBroker(target=broker(third), restart_after_ms=None))
     stage.await_event(
@@ -105,11 +105,11 @@ def _change_epoch(
 
 def _elect(stage: RunningCluster, partition: TopicPartition, leader: int, follower: int) -> None:
     """The leader dies, and the follower leads in its place."""
-    if follower not in stage.cluster.isr_of(partition):
+    if follower not in stage.isr_of(partition):
         raise ClusterError(f"broker {follower} left the ISR before it could be elected")
     stage.engine.inject("kill-leader", KillBroker(target=broker(leader), restart_after_ms=None))
     stage.cluster.await_state(
-        lambda: stage.cluster.leader_of(partition) == follower,
+        lambda: stage.leader_of(partition) == follower,
         STEP_S,
         f"the election of broker {follower}",
         may_end=True,

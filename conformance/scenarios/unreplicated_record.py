@@ -23,7 +23,7 @@ PATIENCE_MS = 400
 
 def _play(stage: RunningCluster) -> None:
     """No follower fetches any more; the leader gets a record, and dies."""
-    controller = stage.cluster.controller()
+    controller = stage.controller()
     if controller is None:
         raise ClusterError("there is no controller that could elect another leader")
     leader, third = stage.others(controller)
@@ -56,7 +56,7 @@ def _elect_another(stage: RunningCluster, partition: TopicPartition, leader: int
     kill = KillBroker(target=broker(leader), restart_after_ms=None)
     stage.engine.inject("kill-leader", kill)
     stage.cluster.await_state(
-        lambda: stage.cluster.leader_of(partition) not in (None, leader),
+        lambda: stage.leader_of(partition) not in (None, leader),
         STEP_S,
         f"a leader after broker {leader}",
         may_end=True,

@@ -11,7 +11,8 @@ from fencepost.conformance.adapters.folders import Folders
 from fencepost.conformance.adapters.implementation import Site
 from fencepost.conformance.adapters.reference import REFERENCE
 from fencepost.conformance.adapters.settings import ClusterSettings
-from fencepost.conformance.adapters.znode_dialect import ZooKeeperState
+from fencepost.conformance.adapters.znode_dialect import ZnodeAccess
+from fencepost.conformance.adapters.zookeeper_state import ZooKeeperState
 from fencepost.conformance.runs.liveness_state import LivenessState, read_liveness_state
 from fencepost.conformance.whitebox.mutants import breaking
 from fencepost.conformance.whitebox.stepped_clients import SteppedClients
@@ -77,7 +78,7 @@ class SteppedProcesses:
 
     def liveness_state(self) -> LivenessState:
         """What ZooKeeper holds now; raises `ZooKeeperError`."""
-        return read_liveness_state(ZooKeeperState(self._znodes, REFERENCE.dialect))
+        return read_liveness_state(ZooKeeperState(ZnodeAccess(self._znodes, REFERENCE.dialect)))
 
     def make(self, move: Move) -> None:
         """The move is made; raises `PacingError` when it cannot be, or shows something else."""

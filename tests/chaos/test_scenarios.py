@@ -166,7 +166,7 @@ def test_fault_without_effect_makes_the_scenario_vacuous(
 
 def _produce_where_the_leader_hears_late(stage: RunningCluster) -> None:
     """The state of a new partition is published long before its leader is told."""
-    controller = stage.cluster.controller()
+    controller = stage.controller()
     assert controller is not None
     leader, other = stage.others(controller)
     late = DelayRequest(

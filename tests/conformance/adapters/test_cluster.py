@@ -121,11 +121,11 @@ def test_roles_are_read_where_they_are_published(
     client.create("/controller", b'{"version":1,"brokerid":3,"timestamp":"0"}', ephemeral=True)
 
     view = cluster.view()
-    assert cluster.controller() == 3
+    assert cluster.state.controller() == 3
     assert cluster.live_brokers() == [3]
     assert cluster.addresses() == ["127.0.0.1:9003"]
-    assert cluster.leader_of(PARTITION) == 2
-    assert cluster.isr_of(PARTITION) == {2, 3}
+    assert cluster.state.leader_of(PARTITION) == 2
+    assert cluster.state.isr_of(PARTITION) == {2, 3}
     assert leader("orders").resolve(view) == 2
     assert view.followers(PARTITION) == (1, 3)
 
@@ -249,15 +249,19 @@ def test_a_broker_of_others_is_started_when_it_is_to_run(
     assert len(supervisor.ledger.entries()) == before
 
 
-def test_empty_and_malformed_znodes_are_nobody(
+def test_empty_and_malformed_znodes_publish_nothing(
     client: ZooKeeperClient, cluster: ClusterUnderTest
 ) -> None:
-    empty = (cluster.controller(), cluster.partitions(), cluster.state_of(PARTITION))
+    empty = (
+        cluster.state.controller(),
+        cluster.state.assignments(),
+        cluster.state.state_of(PARTITION),
+    )
     client.create("/controller", b"not json", ephemeral=True)
     client.create(znodes.broker_path(1), b"{}", ephemeral=True)
 
-    assert empty == (None, [], None)
-    assert cluster.controller() is None
+    assert empty == (None, {}, None)
+    assert cluster.state.controller() is None
     assert cluster.registration(1) is None
     assert cluster.addresses() == []
 
