@@ -28,7 +28,7 @@ from fencepost.fault_injection.network.wiring import Wiring
 from fencepost.fault_injection.processes.supervisor import Supervisor
 from fencepost.fault_injection.zookeeper.client import ZooKeeperClient
 from fencepost.fault_injection.zookeeper.sessions import expire_session
-from fencepost.spec.znodes import TopicPartition
+from fencepost.spec.znodes import LeaderAndIsr, TopicPartition
 
 POLL_S = 0.03
 START_DEADLINE_S = 20.0
@@ -265,6 +265,14 @@ class ClusterUnderTest:
         """The same with the address that was registered, which may be that of a proxy."""
         found = self.state.registration(broker_id)
         return None if found and found.zxid == self._orphaned.get(broker_id) else found
+
+    def assignment(self, topic: str) -> dict[int, tuple[int, ...]]:
+        """The assigned replicas of each partition of a topic."""
+        return self.state.assignment(topic)
+
+    def state_of(self, partition: TopicPartition) -> LeaderAndIsr | None:
+        """The published leader, epoch and ISR of a partition."""
+        return self.state.state_of(partition)
 
     def view(self) -> ClusterView:
         """The roles of all brokers now."""

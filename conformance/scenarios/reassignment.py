@@ -25,9 +25,7 @@ Replicas = Mapping[TopicPartition, tuple[int, ...]]
 
 
 def _play(stage: RunningCluster) -> None:
-    before = {
-        key: stage.cluster.state.assignment(key.topic)[key.partition] for key in stage.partitions
-    }
+    before = {key: stage.cluster.assignment(key.topic)[key.partition] for key in stage.partitions}
     _move(stage, dict(zip(stage.partitions, TARGETS, strict=True)), controller_dies=True)
     _move(stage, before, controller_dies=False)
     _lead_as_preferred(stage)
@@ -49,9 +47,7 @@ def _move(stage: RunningCluster, targets: Replicas, *, controller_dies: bool) ->
         )
         stage.engine.heal(killed)
     cluster.await_state(
-        lambda: all(
-            cluster.state.assignment(k.topic).get(k.partition) == targets[k] for k in targets
-        ),
+        lambda: all(cluster.assignment(k.topic).get(k.partition) == targets[k] for k in targets),
         STEP_S,
         "the end of the moves",
     )
@@ -74,7 +70,7 @@ def _lead_as_preferred(stage: RunningCluster) -> None:
     cluster.elect_preferred(stage.partitions)
     cluster.await_state(
         lambda: all(
-            cluster.state.leader_of(key) == cluster.state.assignment(key.topic)[key.partition][0]
+            cluster.state.leader_of(key) == cluster.assignment(key.topic)[key.partition][0]
             for key in stage.partitions
         ),
         STEP_S,

@@ -38,7 +38,7 @@ def _play(stage: RunningCluster) -> None:
 
 
 def _is_everywhere(stage: RunningCluster) -> bool:
-    found = stage.cluster.state.assignment(TOPIC)
+    found = stage.cluster.assignment(TOPIC)
     return [found.get(number) for number in range(len(ASSIGNMENT))] == list(ASSIGNMENT)
 
 

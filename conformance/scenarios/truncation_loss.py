@@ -51,7 +51,7 @@ def _commit_behind_the_back(
     partition: TopicPartition,
 ) -> None:
     """The second record is acknowledged; the follower has it and does not know that it counts."""
-    leader, follower, third = stage.cluster.state.assignment(TOPIC)[0]
+    leader, follower, third = stage.cluster.assignment(TOPIC)[0]
     engine = stage.engine
     no_fetch = DropRequest(
         method="Fetch",
@@ -88,7 +88,7 @@ def _change_epoch(
     stage: RunningCluster, partition: TopicPartition, follower: int, third: int
 ) -> None:
     """The third replica dies, and the follower obeys the new epoch of the same leader."""
-    before = stage.cluster.state.state_of(partition)
+    before = stage.cluster.state_of(partition)
     assert before is not None
     stage.engine.inject("kill-third", KillBroker(target=broker(third), restart_after_ms=None))
     stage.await_event(

@@ -4,7 +4,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Never
 
-from fencepost.conformance.adapters.znode_dialect import SPEC_DIALECT, ZooKeeperState
+from fencepost.conformance.adapters.znode_dialect import SPEC_DIALECT, ZnodeAccess
+from fencepost.conformance.adapters.zookeeper_state import ZooKeeperState
 from fencepost.fault_injection.faults.targets import ClusterView
 from fencepost.fault_injection.injectors.injection import Registration
 from fencepost.fault_injection.injectors.injector import InjectionError
@@ -71,10 +72,14 @@ class FakeTarget:
     paths = SPEC_DIALECT
 
     def assignment(self, topic: str) -> dict[int, tuple[int, ...]]:
-        return ZooKeeperState(self.znodes, SPEC_DIALECT).assignment(topic)
+        return self._state.assignment(topic)
 
     def state_of(self, partition: TopicPartition) -> LeaderAndIsr | None:
-        return ZooKeeperState(self.znodes, SPEC_DIALECT).state_of(partition)
+        return self._state.state_of(partition)
+
+    @property
+    def _state(self) -> ZooKeeperState:
+        return ZooKeeperState(ZnodeAccess(self.znodes, SPEC_DIALECT))
 
     def data_folder(self, broker_id: int) -> Path:
         assert broker_id in self.registrations
