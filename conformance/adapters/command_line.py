@@ -22,7 +22,8 @@ from fencepost.conformance.adapters.implementation import (
 )
 from fencepost.conformance.adapters.znode_dialect import SPEC_DIALECT, ZnodeAccess, ZnodeDialect
 from fencepost.conformance.adapters.zookeeper_state import ZooKeeperState
-from fencepost.fault_injection.network.wiring import BrokerPlace
+from fencepost.fault_injection.network.wiring import BrokerPlace, broker_name
+from fencepost.fault_injection.processes.managed_process import ManagedProcess
 from fencepost.fault_injection.zookeeper.client import ZooKeeperClient
 from fencepost.spec.vocabulary import ProtocolLevel
 from fencepost.spec.zookeeper import ZooKeeperAddress
