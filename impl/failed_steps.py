@@ -56,7 +56,7 @@ def without_claims(effect: Effect, failed: Collection[TopicPartition]) -> Effect
         case ActionTaken(topic_partition=partition) if partition in failed:
             return None
         case Send(request=FetchRequest() | OffsetForLeaderEpochRequest() as request):
-            key = TopicPartition(request.topic, request.partition)
+            key = request.key
             return None if key in failed else effect
         case Reply(token=token, response=ProduceResponse(error_code=ErrorCode.NONE) as response):
             answer = replace(response, error_code=ErrorCode.NOT_LEADER_AFTER_APPEND)

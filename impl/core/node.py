@@ -180,13 +180,13 @@ class Node:
                     event.request_id, request, response, self.broker.controller_epoch
                 )
             case FetchRequest() as request, FetchResponse() as response:
-                key = TopicPartition(request.topic, request.partition)
+                key = request.key
                 self.broker.fetcher.on_fetch_response(event.request_id, key, response)
             case (
                 OffsetForLeaderEpochRequest() as request,
                 OffsetForLeaderEpochResponse() as response,
             ):
-                key = TopicPartition(request.topic, request.partition)
+                key = request.key
                 self.broker.fetcher.on_epoch_response(event.request_id, key, response)
             case _:
                 raise AssertionError(f"{event.response} does not answer {event.request}")
@@ -198,7 +198,7 @@ class Node:
         if isinstance(event.request, LogsFailedRequest):
             self.broker.failed_logs.on_failure(event.request_id)
             return
-        key = TopicPartition(event.request.topic, event.request.partition)
+        key = event.request.key
         self.broker.fetcher.on_failure(event.request_id, key)
 
     def _on_watch(self, event: WatchFired) -> None:

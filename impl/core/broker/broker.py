@@ -154,7 +154,7 @@ class Broker:
 
     def on_produce(self, token: int, request: ProduceRequest) -> None:
         """The records are in the leader's log and acknowledged as `acks` says, or were refused."""
-        key = TopicPartition(request.topic, request.partition)
+        key = request.key
         grew = self.produces.on_produce(token, request)
         if grew:
             self.replicas.advance(key)

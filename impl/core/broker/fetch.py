@@ -32,7 +32,7 @@ class Fetches:
 
     def on_fetch(self, token: int, request: FetchRequest) -> None:
         """A follower gets records up to the log end, a consumer up to the high watermark."""
-        key = TopicPartition(request.topic, request.partition)
+        key = request.key
         error = self._config.rules.fetch_error(self._replicas.get(key), request)
         if error is not ErrorCode.NONE:
             self._refuse(token, request, error)
@@ -71,7 +71,7 @@ class Fetches:
 
     def _answer(self, token: int, request: FetchRequest, *, may_wait: bool = True) -> None:
         """Answer now, or delay while there is nothing to tell that the asker does not know."""
-        key = TopicPartition(request.topic, request.partition)
+        key = request.key
         replica = self._replicas[key]
         is_consumer = request.replica_id == NO_BROKER
         committed = self._config.rules.committed_end(replica)
@@ -99,7 +99,7 @@ class Fetches:
 
     def _end_delay(self, delayed: DelayedFetch) -> None:
         request = delayed.request
-        key = TopicPartition(request.topic, request.partition)
+        key = request.key
         error = self._config.rules.fetch_error(self._replicas.get(key), request)
         if error is not ErrorCode.NONE:
             self._refuse(delayed.token, request, error)
@@ -110,7 +110,7 @@ class Fetches:
         self._outbox.emit(Reply(token=token, response=self._response(request, error_code)))
 
     def _response(self, request: FetchRequest, error_code: ErrorCode) -> FetchResponse:
-        replica = self._replicas.get(TopicPartition(request.topic, request.partition))
+        replica = self._replicas.get(request.key)
         if replica is None or (error_code is not ErrorCode.NONE and not replica.is_leader):
             return FetchResponse(
                 error_code=error_code,

@@ -17,7 +17,6 @@ from fencepost.impl.core.types.messages import (
 )
 from fencepost.impl.core.types.scripts import Outbox
 from fencepost.spec.vocabulary import BrokerId, ErrorCode
-from fencepost.spec.znodes import TopicPartition
 
 
 class OffsetQueries:
@@ -30,13 +29,13 @@ class OffsetQueries:
 
     def on_list_offsets(self, token: int, request: ListOffsetsRequest) -> None:
         """A leader tells how far its log goes and how far it is committed."""
-        replica = self._replicas.get(TopicPartition(request.topic, request.partition))
+        replica = self._replicas.get(request.key)
         response = list_offsets(self._config.broker_id, replica)
         self._outbox.emit(Reply(token=token, response=response))
 
     def on_offset_for_leader_epoch(self, token: int, request: OffsetForLeaderEpochRequest) -> None:
         """A follower of this very epoch learns where its last epoch ended here (KIP-101, 320)."""
-        replica = self._replicas.get(TopicPartition(request.topic, request.partition))
+        replica = self._replicas.get(request.key)
         response = offset_for_leader_epoch(self._config.broker_id, replica, request)
         self._outbox.emit(Reply(token=token, response=response))
 

@@ -33,7 +33,7 @@ class Produces:
 
     def on_produce(self, token: int, request: ProduceRequest) -> bool:
         """The records are in the log and the answer given, or waiting; true when the log grew."""
-        key = TopicPartition(request.topic, request.partition)
+        key = request.key
         replica = self._replicas.get(key)
         error = self._request_error(replica, request)
         if error is not ErrorCode.NONE or replica is None:

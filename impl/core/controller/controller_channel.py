@@ -253,7 +253,7 @@ class ControllerChannel:
             return []
         queue = self._queues[broker_id]
         queue.request_id = None
-        errors = {TopicPartition(e.topic, e.partition): e.error_code for e in response.partitions}
+        errors = {e.key: e.error_code for e in response.partitions}
         if isinstance(response, StopReplicaResponse):
             self._on_stopped(queue, errors)
             return []

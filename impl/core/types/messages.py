@@ -11,6 +11,7 @@ from fencepost.impl.core.types.failed_log_messages import (
     PartitionId,
 )
 from fencepost.impl.core.types.topic_messages import (
+    AdminResponse,
     CreateTopicRequest,
     CreateTopicResponse,
     CreateTopicsRequest,
@@ -40,7 +41,6 @@ from fencepost.spec.vocabulary import (
     ProducerId,
     ZnodeVersion,
 )
-from fencepost.spec.znodes import TopicPartition
 
 ACKS_ALL = -1
 ACKS_LEADER = 1
@@ -61,11 +61,9 @@ class Record(Struct, frozen=True):
     """How many records of the same batch follow; replicas hold batches whole."""
 
 
-class PartitionState(Struct, frozen=True, kw_only=True):
+class PartitionState(PartitionId, frozen=True, kw_only=True):
     """What ZooKeeper holds about one partition, as a command carries it."""
 
-    topic: str
-    partition: int
     leader: BrokerId
     leader_epoch: LeaderEpoch
     isr: tuple[BrokerId, ...]
@@ -74,11 +72,6 @@ class PartitionState(Struct, frozen=True, kw_only=True):
     topic_id: str = ""
     """Of the topic that the state belongs to; empty when the topic has none."""
     partition_incarnation: PartitionIncarnation = NO_INCARNATION
-
-    @property
-    def key(self) -> TopicPartition:
-        """The partition that this is the state of."""
-        return TopicPartition(self.topic, self.partition)
 
 
 class LeaderAndIsrRequest(Struct, frozen=True, kw_only=True):
@@ -95,11 +88,9 @@ class LeaderAndIsrRequest(Struct, frozen=True, kw_only=True):
     kept: tuple[PartitionId, ...] = ()
 
 
-class PartitionError(Struct, frozen=True, kw_only=True):
+class PartitionError(PartitionId, frozen=True, kw_only=True):
     """How one partition of a request ended."""
 
-    topic: str
-    partition: int
     error_code: ErrorCode
 
 
@@ -110,21 +101,14 @@ class LeaderAndIsrResponse(Struct, frozen=True, kw_only=True):
     partitions: tuple[PartitionError, ...] = ()
 
 
-class PartitionStop(Struct, frozen=True, kw_only=True):
+class PartitionStop(PartitionId, frozen=True, kw_only=True):
     """One partition that a broker is to give up, with its data when `delete` is set (CMD-008)."""
 
-    topic: str
-    partition: int
     partition_incarnation: PartitionIncarnation
     """This one, or an older one."""
     leader_epoch: LeaderEpoch = NO_EPOCH
     """Of the state that the replica is no part of; -1 when the whole incarnation is gone."""
     delete: bool = True
-
-    @property
-    def key(self) -> TopicPartition:
-        """The partition that is to be given up."""
-        return TopicPartition(self.topic, self.partition)
 
 
 class StopReplicaRequest(Struct, frozen=True, kw_only=True):
@@ -142,14 +126,12 @@ class StopReplicaResponse(Struct, frozen=True, kw_only=True):
     partitions: tuple[PartitionError, ...] = ()
 
 
-class FetchRequest(Struct, frozen=True, kw_only=True):
+class FetchRequest(PartitionId, frozen=True, kw_only=True):
     """Ask for records; a follower's `fetch_offset` doubles as its log end offset (REPL-001).
 
     A follower names its incarnation, a consumer takes any (0).
     """
 
-    topic: str
-    partition: int
     replica_id: BrokerId = NO_BROKER
     leader_epoch: LeaderEpoch = NO_EPOCH
     fetch_offset: Offset
@@ -171,11 +153,9 @@ class FetchResponse(Struct, frozen=True, kw_only=True):
     partition_incarnation: PartitionIncarnation = NO_INCARNATION
 
 
-class OffsetForLeaderEpochRequest(Struct, frozen=True, kw_only=True):
+class OffsetForLeaderEpochRequest(PartitionId, frozen=True, kw_only=True):
     """A follower asks where its last epoch ended in the leader's log (KIP-101, KIP-279)."""
 
-    topic: str
-    partition: int
     replica_id: BrokerId
     current_leader_epoch: LeaderEpoch
     leader_epoch: LeaderEpoch
@@ -192,11 +172,9 @@ class OffsetForLeaderEpochResponse(Struct, frozen=True, kw_only=True):
     current_leader_epoch: LeaderEpoch = NO_EPOCH
 
 
-class ProduceRequest(Struct, frozen=True, kw_only=True):
+class ProduceRequest(PartitionId, frozen=True, kw_only=True):
     """A client asks the leader to append values, in this order."""
 
-    topic: str
-    partition: int
     acks: int = ACKS_ALL
     values: tuple[str, ...]
     timeout_ms: int = 5000
@@ -217,11 +195,8 @@ class ProduceResponse(Struct, frozen=True, kw_only=True):
     partition_incarnation: PartitionIncarnation = NO_INCARNATION
 
 
-class ListOffsetsRequest(Struct, frozen=True, kw_only=True):
+class ListOffsetsRequest(PartitionId, frozen=True, kw_only=True):
     """A client asks how far a partition goes."""
-
-    topic: str
-    partition: int
 
 
 class ListOffsetsResponse(Struct, frozen=True, kw_only=True):
@@ -270,11 +245,9 @@ class InitProducerIdResponse(Struct, frozen=True, kw_only=True):
     producer_epoch: int = 0
 
 
-class PartitionResult(Struct, frozen=True, kw_only=True):
+class PartitionResult(PartitionId, frozen=True, kw_only=True):
     """How the request for one partition ended; the change itself follows."""
 
-    topic: str
-    partition: int
     error_code: ErrorCode = ErrorCode.NONE
     message: str = ""
 
@@ -286,11 +259,9 @@ class ElectLeadersRequest(Struct, frozen=True, kw_only=True):
     partitions: tuple[PartitionId, ...]
 
 
-class ElectLeadersResponse(Struct, frozen=True, kw_only=True):
+class ElectLeadersResponse(AdminResponse, frozen=True, kw_only=True):
     """`NONE` per partition when the request stands in ZooKeeper; the leader follows."""
 
-    error_code: ErrorCode = ErrorCode.NONE
-    message: str = ""
     partitions: tuple[PartitionResult, ...] = ()
 
 
@@ -303,11 +274,8 @@ class CreatePartitionsRequest(Struct, frozen=True, kw_only=True):
     """Of the new ones; none: brokers are chosen in turn."""
 
 
-class CreatePartitionsResponse(Struct, frozen=True, kw_only=True):
+class CreatePartitionsResponse(AdminResponse, frozen=True, kw_only=True):
     """`NONE` when the requests stand in ZooKeeper; the partitions follow."""
-
-    error_code: ErrorCode = ErrorCode.NONE
-    message: str = ""
 
 
 class RemovePartitionsRequest(Struct, frozen=True, kw_only=True):
@@ -317,24 +285,14 @@ class RemovePartitionsRequest(Struct, frozen=True, kw_only=True):
     partitions: tuple[int, ...]
 
 
-class RemovePartitionsResponse(Struct, frozen=True, kw_only=True):
+class RemovePartitionsResponse(AdminResponse, frozen=True, kw_only=True):
     """`NONE` when the requests stand in ZooKeeper; the partitions go."""
 
-    error_code: ErrorCode = ErrorCode.NONE
-    message: str = ""
 
-
-class Reassignment(Struct, frozen=True, kw_only=True):
+class Reassignment(PartitionId, frozen=True, kw_only=True):
     """Where a partition is to be; without replicas, the move under way is cancelled (REAS-004)."""
 
-    topic: str
-    partition: int
     replicas: tuple[BrokerId, ...] = ()
-
-    @property
-    def key(self) -> TopicPartition:
-        """The partition that moves."""
-        return TopicPartition(self.topic, self.partition)
 
 
 class AlterPartitionReassignmentsRequest(Struct, frozen=True, kw_only=True):
@@ -343,11 +301,9 @@ class AlterPartitionReassignmentsRequest(Struct, frozen=True, kw_only=True):
     reassignments: tuple[Reassignment, ...]
 
 
-class AlterPartitionReassignmentsResponse(Struct, frozen=True, kw_only=True):
+class AlterPartitionReassignmentsResponse(AdminResponse, frozen=True, kw_only=True):
     """`NONE` per partition when the request stands in ZooKeeper; the move follows."""
 
-    error_code: ErrorCode = ErrorCode.NONE
-    message: str = ""
     partitions: tuple[PartitionResult, ...] = ()
 
 
@@ -355,11 +311,9 @@ class ListPartitionReassignmentsRequest(Struct, frozen=True, kw_only=True):
     """What moves is asked for."""
 
 
-class OngoingReassignment(Struct, frozen=True, kw_only=True):
+class OngoingReassignment(PartitionId, frozen=True, kw_only=True):
     """How far a partition has moved, as ZooKeeper holds it."""
 
-    topic: str
-    partition: int
     replicas: tuple[BrokerId, ...]
     """Where it is to be; none when it goes back."""
     assigned_replicas: tuple[BrokerId, ...]

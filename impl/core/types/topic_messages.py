@@ -5,6 +5,13 @@ from msgspec import Struct
 from fencepost.spec.vocabulary import BrokerId, ErrorCode
 
 
+class AdminResponse(Struct, frozen=True, kw_only=True):
+    """How a request of an administrator ended, and why."""
+
+    error_code: ErrorCode = ErrorCode.NONE
+    message: str = ""
+
+
 class ReplicaList(Struct, frozen=True, kw_only=True):
     """The ordered replicas of one partition."""
 
@@ -20,11 +27,8 @@ class CreateTopicRequest(Struct, frozen=True, kw_only=True):
     assignment: tuple[ReplicaList, ...] = ()
 
 
-class CreateTopicResponse(Struct, frozen=True, kw_only=True):
+class CreateTopicResponse(AdminResponse, frozen=True, kw_only=True):
     """`NONE` when the topic znode is written; leaders follow."""
-
-    error_code: ErrorCode = ErrorCode.NONE
-    message: str = ""
 
 
 class DeleteTopicRequest(Struct, frozen=True, kw_only=True):
@@ -33,11 +37,8 @@ class DeleteTopicRequest(Struct, frozen=True, kw_only=True):
     topic: str
 
 
-class DeleteTopicResponse(Struct, frozen=True, kw_only=True):
+class DeleteTopicResponse(AdminResponse, frozen=True, kw_only=True):
     """`NONE` when the topic's znode is deleted, or says so; its replicas go next."""
-
-    error_code: ErrorCode = ErrorCode.NONE
-    message: str = ""
 
 
 class CreateTopicsRequest(Struct, frozen=True, kw_only=True):
@@ -60,17 +61,13 @@ class TopicResult(Struct, frozen=True, kw_only=True):
     message: str = ""
 
 
-class CreateTopicsResponse(Struct, frozen=True, kw_only=True):
+class CreateTopicsResponse(AdminResponse, frozen=True, kw_only=True):
     """One result per topic, in the order of the request."""
 
-    error_code: ErrorCode = ErrorCode.NONE
-    message: str = ""
     topics: tuple[TopicResult, ...] = ()
 
 
-class DeleteTopicsResponse(Struct, frozen=True, kw_only=True):
+class DeleteTopicsResponse(AdminResponse, frozen=True, kw_only=True):
     """As above."""
 
-    error_code: ErrorCode = ErrorCode.NONE
-    message: str = ""
     topics: tuple[TopicResult, ...] = ()
