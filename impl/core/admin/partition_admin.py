@@ -20,7 +20,6 @@ from fencepost.impl.core.rules.controller.partition_rules import (
 from fencepost.impl.core.rules.tables import Writer
 from fencepost.impl.core.rules.znode_writes import write
 from fencepost.impl.core.types.actions import action, taken
-from fencepost.impl.core.types.effects import Reply
 from fencepost.impl.core.types.messages import (
     AdminRequest,
     AlterPartitionReassignmentsRequest,
@@ -35,7 +34,6 @@ from fencepost.impl.core.types.messages import (
     Reassignment,
     RemovePartitionsRequest,
     RemovePartitionsResponse,
-    Response,
 )
 from fencepost.impl.core.types.refusals import NO_CONNECTION, REPLY_LOST, Refusal
 from fencepost.impl.core.types.scripts import (
@@ -118,7 +116,7 @@ class PartitionAdmin:
             if refusal is None:
                 refusal = yield from self._ask(LEADER_ELECTION, key, data)
             results.append(_result(key, refusal))
-        self._reply(token, ElectLeadersResponse(partitions=tuple(results)))
+        self._outbox.reply(token, ElectLeadersResponse(partitions=tuple(results)))
 
     # Reassignment
 
@@ -132,7 +130,7 @@ class PartitionAdmin:
             elif refusal is None:
                 refusal = yield from self.cancel_reassignment(one.key)
             results.append(_result(one.key, refusal))
-        self._reply(token, AlterPartitionReassignmentsResponse(partitions=tuple(results)))
+        self._outbox.reply(token, AlterPartitionReassignmentsResponse(partitions=tuple(results)))
 
     @action
     def start_reassignment(self, wanted: Reassignment) -> Asked:
@@ -172,7 +170,7 @@ class PartitionAdmin:
         znodes = yield from read(*(topic_path(topic) for topic in topics))
         if requests is None or listed is None or znodes is None:
             response = ListPartitionReassignmentsResponse(error_code=NO_CONNECTION.error_code)
-            self._reply(token, response)
+            self._outbox.reply(token, response)
             return
         found = []
         for topic, znode in zip(topics, znodes, strict=True):
@@ -194,7 +192,7 @@ class PartitionAdmin:
                     removing=tuple(sorted(assignment.removing)),
                 )
                 found.append(ongoing)
-        self._reply(token, ListPartitionReassignmentsResponse(reassignments=tuple(found)))
+        self._outbox.reply(token, ListPartitionReassignmentsResponse(reassignments=tuple(found)))
 
     # Number of partitions
 
@@ -206,7 +204,7 @@ class PartitionAdmin:
             refusal = refusal or (yield from self.request_partitions(key, replicas))
         refusal = refusal or Refusal(ErrorCode.NONE, "")
         response = CreatePartitionsResponse(error_code=refusal.error_code, message=refusal.message)
-        self._reply(token, response)
+        self._outbox.reply(token, response)
 
     def _remove(self, token: int, request: RemovePartitionsRequest) -> Script:
         keys = [TopicPartition(request.topic, number) for number in sorted(set(request.partitions))]
@@ -216,7 +214,7 @@ class PartitionAdmin:
             refusal = refusal or (yield from self.request_partitions(key))
         refusal = refusal or Refusal(ErrorCode.NONE, "")
         response = RemovePartitionsResponse(error_code=refusal.error_code, message=refusal.message)
-        self._reply(token, response)
+        self._outbox.reply(token, response)
 
     @action
     def request_partitions(
@@ -247,9 +245,6 @@ class PartitionAdmin:
 
     def _write(self, *ops: WriteOp) -> Generator[Ask, Answer, WriteResult]:
         return write(self._config.rules.may_write[Writer.ADMINISTRATOR], *ops)
-
-    def _reply(self, token: int, response: Response) -> None:
-        self._outbox.emit(Reply(token=token, response=response))
 
 
 def _as_it_is(topic: Znode) -> tuple[SetData, ...]:

@@ -6,7 +6,6 @@ A block that was taken under a lost reply is never used: ids need be unique, not
 from fencepost.impl.core.config import Config
 from fencepost.impl.core.rules.tables import Writer
 from fencepost.impl.core.rules.znode_writes import write
-from fencepost.impl.core.types.effects import Reply
 from fencepost.impl.core.types.messages import InitProducerIdResponse
 from fencepost.impl.core.types.scripts import Outbox, Script, read
 from fencepost.impl.core.types.zookeeper import Create, Rejected, SetData, WriteOp, Written, Znode
@@ -41,7 +40,7 @@ class ProducerIds:
             if self._block:
                 producer_id, self._block = ProducerId(self._block[0]), self._block[1:]
                 response = InitProducerIdResponse(producer_id=producer_id)
-                self._outbox.emit(Reply(token=token, response=response))
+                self._outbox.reply(token, response)
                 return
             znodes = yield from read(PRODUCER_IDS)
             taken = self._next_block(znodes[0]) if znodes else None
@@ -56,7 +55,7 @@ class ProducerIds:
             elif not isinstance(result, Rejected):
                 break
         response = InitProducerIdResponse(error_code=ErrorCode.BROKER_NOT_AVAILABLE)
-        self._outbox.emit(Reply(token=token, response=response))
+        self._outbox.reply(token, response)
 
     def _claim(self, found: Znode, block: range) -> WriteOp:
         data = document_bytes(

@@ -24,7 +24,6 @@ from fencepost.impl.core.rules.controller.topic_tree import (
     deletion,
     partition_deletion,
 )
-from fencepost.impl.core.types.effects import Reply
 from fencepost.impl.core.types.refusals import NO_CONNECTION, REPLY_LOST
 from fencepost.impl.core.types.scripts import Outbox, Script, list_children, read
 from fencepost.impl.core.types.topic_messages import (
@@ -136,7 +135,7 @@ class TopicBatches:
     def _reply_created(self, asked: Asked) -> None:
         if asked.is_done:
             response = CreateTopicsResponse(topics=asked.topics())
-            self._outbox.emit(Reply(token=asked.token, response=response))
+            self._outbox.reply(asked.token, response)
 
     # Deletion
 
@@ -209,7 +208,7 @@ class TopicBatches:
     def _reply_deleted(self, asked: Asked) -> None:
         if asked.is_done:
             response = DeleteTopicsResponse(topics=asked.topics())
-            self._outbox.emit(Reply(token=asked.token, response=response))
+            self._outbox.reply(asked.token, response)
 
 
 def _keys(topic: str, znode: Znode) -> list[TopicPartition]:

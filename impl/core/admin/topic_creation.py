@@ -7,7 +7,6 @@ from fencepost.impl.core.config import Config
 from fencepost.impl.core.rules.tables import Writer
 from fencepost.impl.core.rules.znode_writes import write
 from fencepost.impl.core.types.actions import action, taken
-from fencepost.impl.core.types.effects import Reply
 from fencepost.impl.core.types.messages import BrokerEndpoint, MetadataResponse, PartitionState
 from fencepost.impl.core.types.node_session import NodeSession
 from fencepost.impl.core.types.refusals import NO_CONNECTION, REPLY_LOST
@@ -106,7 +105,7 @@ class TopicCreation:
 
     def _answer(self, token: int, error_code: ErrorCode, message: str) -> None:
         response = CreateTopicResponse(error_code=error_code, message=message)
-        self._outbox.emit(Reply(token=token, response=response))
+        self._outbox.reply(token, response)
 
     def _metadata(self, token: int) -> Script:
         listed = yield from list_children(BROKER_IDS, TOPICS)
@@ -142,13 +141,13 @@ class TopicCreation:
             brokers=_endpoints(by_path),
             partitions=tuple(state for state in partitions if state is not None),
         )
-        self._outbox.emit(Reply(token=token, response=response))
+        self._outbox.reply(token, response)
 
     def _no_metadata(self, token: int) -> None:
         response = MetadataResponse(
             error_code=ErrorCode.BROKER_NOT_AVAILABLE, broker_id=self._config.broker_id
         )
-        self._outbox.emit(Reply(token=token, response=response))
+        self._outbox.reply(token, response)
 
 
 def _assign(request: CreateTopicRequest, live: list[BrokerId]) -> dict[str, list[int]]:

@@ -10,7 +10,6 @@ from fencepost.impl.core.rules.controller.topic_tree import deletion, read_tree
 from fencepost.impl.core.rules.tables import Writer
 from fencepost.impl.core.rules.znode_writes import write
 from fencepost.impl.core.types.actions import action, taken
-from fencepost.impl.core.types.effects import Reply
 from fencepost.impl.core.types.refusals import NO_CONNECTION, REPLY_LOST
 from fencepost.impl.core.types.scripts import Answer, Ask, Outbox, Script, read
 from fencepost.impl.core.types.topic_messages import DeleteTopicRequest, DeleteTopicResponse
@@ -41,7 +40,7 @@ class TopicDeletion:
     def _delete_topic(self, token: int, topic: str) -> Script:
         error, message = yield from self.delete(topic)
         response = DeleteTopicResponse(error_code=error, message=message)
-        self._outbox.emit(Reply(token=token, response=response))
+        self._outbox.reply(token, response)
 
     def delete(
         self, topic: str, first: int | None = None

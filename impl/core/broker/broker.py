@@ -16,7 +16,7 @@ from fencepost.impl.core.broker.role_change import RoleChanges
 from fencepost.impl.core.broker.stop_replica import StopReplicas
 from fencepost.impl.core.config import Config
 from fencepost.impl.core.rules.replica import Replica
-from fencepost.impl.core.types.effects import CheckpointHighWatermark, Reply
+from fencepost.impl.core.types.effects import CheckpointHighWatermark
 from fencepost.impl.core.types.events import LogFailed
 from fencepost.impl.core.types.messages import (
     LeaderAndIsrRequest,
@@ -78,7 +78,7 @@ class Broker:
         """Obey or refuse each partition alone (CMD-009); refuse all from a stale controller."""
         if self._is_stale(request.controller_epoch):
             error = ErrorCode.STALE_CONTROLLER_EPOCH
-            self.outbox.emit(Reply(token=token, response=LeaderAndIsrResponse(error_code=error)))
+            self.outbox.reply(token, LeaderAndIsrResponse(error_code=error))
             return
         adopt = self.config.rules.adopt_controller_epoch
         self.follow_controller(adopt(self.controller_epoch, request.controller_epoch))
@@ -87,21 +87,21 @@ class Broker:
         is_early = request.is_init and request.broker_epoch > self.broker_epoch
         if request.is_init and (is_early or not self.is_ready):
             error = ErrorCode.BROKER_NOT_AVAILABLE
-            self.outbox.emit(Reply(token=token, response=LeaderAndIsrResponse(error_code=error)))
+            self.outbox.reply(token, LeaderAndIsrResponse(error_code=error))
             return
         self._obey_init(request)
         errors = tuple(self._obey(command, request) for command in request.partitions)
-        self.outbox.emit(Reply(token=token, response=LeaderAndIsrResponse(partitions=errors)))
+        self.outbox.reply(token, LeaderAndIsrResponse(partitions=errors))
 
     def on_stop_replica(self, token: int, request: StopReplicaRequest) -> None:
         """Give up each partition or not, alone (CMD-009); a stale controller stops nothing."""
         if self._is_stale(request.controller_epoch):
             error = ErrorCode.STALE_CONTROLLER_EPOCH
-            self.outbox.emit(Reply(token=token, response=StopReplicaResponse(error_code=error)))
+            self.outbox.reply(token, StopReplicaResponse(error_code=error))
             return
         self.follow_controller(request.controller_epoch)
         errors = tuple(self._stop(stop, request.controller_epoch) for stop in request.partitions)
-        self.outbox.emit(Reply(token=token, response=StopReplicaResponse(partitions=errors)))
+        self.outbox.reply(token, StopReplicaResponse(partitions=errors))
 
     def follow_controller(self, controller_epoch: ControllerEpoch) -> None:
         """Older epochs are refused from now on (CTL-006)."""

@@ -1,18 +1,20 @@
 """What becomes of a partition's delayed produces and fetches when its replica changes."""
 
+from dataclasses import dataclass
+
 from fencepost.impl.core.broker.fetch import Fetches
 from fencepost.impl.core.broker.produce import Produces
 from fencepost.impl.core.broker.replicas import Replicas
 from fencepost.spec.znodes import TopicPartition
 
 
+@dataclass(slots=True)
 class DelayedRequests:
     """Ends or answers all that waits on one replica."""
 
-    def __init__(self, replicas: Replicas, produces: Produces, fetches: Fetches) -> None:
-        self._replicas = replicas
-        self._produces = produces
-        self._fetches = fetches
+    _replicas: Replicas
+    _produces: Produces
+    _fetches: Fetches
 
     def start_leading(self, key: TopicPartition, *, may_have_lost: bool) -> None:
         """Answer what can be answered now; `may_have_lost` ends produces of the epochs before."""

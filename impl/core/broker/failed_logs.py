@@ -7,7 +7,6 @@ KIP-589 does it so for KIP-112's failed log directories.
 from fencepost.impl.core.broker.replicas import Replicas
 from fencepost.impl.core.config import Config
 from fencepost.impl.core.rules.tables import Role
-from fencepost.impl.core.types.effects import Send
 from fencepost.impl.core.types.failed_log_messages import (
     LogsFailedRequest,
     LogsFailedResponse,
@@ -41,7 +40,6 @@ class FailedLogs:
         self._untold = {key for key in self._untold if self._is_offline(key)}
         if not self._untold:
             return
-        self._request_id = self._outbox.new_id()
         request = LogsFailedRequest(
             broker_id=self._config.broker_id,
             broker_epoch=broker_epoch,
@@ -50,14 +48,8 @@ class FailedLogs:
                 for key in sorted(self._untold)
             ),
         )
-        self._outbox.emit(
-            Send(
-                request_id=self._request_id,
-                to=controller_id,
-                request=request,
-                timeout_ms=self._config.request_timeout_ms,
-            )
-        )
+        timeout_ms = self._config.request_timeout_ms
+        self._request_id = self._outbox.send(controller_id, request, timeout_ms)
 
     def _is_offline(self, key: TopicPartition) -> bool:
         replica = self._replicas.get(key)

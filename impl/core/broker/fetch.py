@@ -1,34 +1,29 @@
 """The leader's answer to a fetch: records now, or later when there are some (REPL, CLI)."""
 
+from dataclasses import dataclass
+
 from fencepost.impl.core.broker.isr_update import IsrUpdates
 from fencepost.impl.core.broker.produce import Produces
 from fencepost.impl.core.broker.purgatory import DelayedFetch
 from fencepost.impl.core.broker.replicas import Replicas
 from fencepost.impl.core.config import Config
 from fencepost.impl.core.rules.replication import note_high_watermark_sent
-from fencepost.impl.core.types.effects import Reply, ReplyRecords
+from fencepost.impl.core.types.effects import ReplyRecords
 from fencepost.impl.core.types.messages import FetchRequest, FetchResponse
 from fencepost.impl.core.types.scripts import Outbox
 from fencepost.spec.vocabulary import NO_BROKER, ErrorCode, Offset
 from fencepost.spec.znodes import TopicPartition
 
 
+@dataclass(slots=True)
 class Fetches:
     """Serves followers and consumers from the logs that this broker leads."""
 
-    def __init__(
-        self,
-        config: Config,
-        outbox: Outbox,
-        replicas: Replicas,
-        isr_updates: IsrUpdates,
-        produces: Produces,
-    ) -> None:
-        self._config = config
-        self._outbox = outbox
-        self._replicas = replicas
-        self._isr_updates = isr_updates
-        self._produces = produces
+    _config: Config
+    _outbox: Outbox
+    _replicas: Replicas
+    _isr_updates: IsrUpdates
+    _produces: Produces
 
     def on_fetch(self, token: int, request: FetchRequest) -> None:
         """A follower gets records up to the log end, a consumer up to the high watermark."""
@@ -107,7 +102,7 @@ class Fetches:
         self._answer(delayed.token, request, may_wait=False)
 
     def _refuse(self, token: int, request: FetchRequest, error_code: ErrorCode) -> None:
-        self._outbox.emit(Reply(token=token, response=self._response(request, error_code)))
+        self._outbox.reply(token, self._response(request, error_code))
 
     def _response(self, request: FetchRequest, error_code: ErrorCode) -> FetchResponse:
         replica = self._replicas.get(request.key)

@@ -13,7 +13,7 @@ from fencepost.impl.core.config import Config
 from fencepost.impl.core.rules.producers import whole_batches
 from fencepost.impl.core.rules.replica import Replica, truncate_log
 from fencepost.impl.core.rules.tables import Role
-from fencepost.impl.core.types.effects import AppendRecords, Send, TruncateRecords
+from fencepost.impl.core.types.effects import AppendRecords, TruncateRecords
 from fencepost.impl.core.types.messages import (
     FetchRequest,
     FetchResponse,
@@ -153,16 +153,8 @@ class Fetcher:
         replica = self._replicas[key]
         assert replica.role is Role.FOLLOWER, f"{key}: only a follower fetches"
         request = self._epoch_request(replica) if replica.needs_truncation else self._fetch(replica)
-        request_id = self._outbox.new_id()
-        self._fetches[key].request_id = request_id
-        self._outbox.emit(
-            Send(
-                request_id=request_id,
-                to=replica.leader,
-                request=request,
-                timeout_ms=self._config.request_timeout_ms + self._config.follower_wait_ms,
-            )
-        )
+        timeout_ms = self._config.request_timeout_ms + self._config.follower_wait_ms
+        self._fetches[key].request_id = self._outbox.send(replica.leader, request, timeout_ms)
 
     def _fetch(self, replica: Replica) -> FetchRequest:
         return FetchRequest(

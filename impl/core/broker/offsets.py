@@ -1,5 +1,7 @@
 """What a leader tells of its log: how far it goes, and where an epoch ended in it."""
 
+from dataclasses import dataclass
+
 from msgspec.structs import replace
 
 from fencepost.impl.core.broker.replicas import Replicas
@@ -8,7 +10,6 @@ from fencepost.impl.core.rules.commands import are_different
 from fencepost.impl.core.rules.fetches import fence_leader_epoch
 from fencepost.impl.core.rules.replica import Replica, end_offset_for_epoch
 from fencepost.impl.core.rules.tables import SERVING
-from fencepost.impl.core.types.effects import Reply
 from fencepost.impl.core.types.messages import (
     ListOffsetsRequest,
     ListOffsetsResponse,
@@ -19,25 +20,25 @@ from fencepost.impl.core.types.scripts import Outbox
 from fencepost.spec.vocabulary import BrokerId, ErrorCode
 
 
+@dataclass(slots=True)
 class OffsetQueries:
     """Answers questions about the logs of a broker."""
 
-    def __init__(self, config: Config, outbox: Outbox, replicas: Replicas) -> None:
-        self._config = config
-        self._outbox = outbox
-        self._replicas = replicas
+    _config: Config
+    _outbox: Outbox
+    _replicas: Replicas
 
     def on_list_offsets(self, token: int, request: ListOffsetsRequest) -> None:
         """A leader tells how far its log goes and how far it is committed."""
         replica = self._replicas.get(request.key)
         response = list_offsets(self._config.broker_id, replica)
-        self._outbox.emit(Reply(token=token, response=response))
+        self._outbox.reply(token, response)
 
     def on_offset_for_leader_epoch(self, token: int, request: OffsetForLeaderEpochRequest) -> None:
         """A follower of this very epoch learns where its last epoch ended here (KIP-101, 320)."""
         replica = self._replicas.get(request.key)
         response = offset_for_leader_epoch(self._config.broker_id, replica, request)
-        self._outbox.emit(Reply(token=token, response=response))
+        self._outbox.reply(token, response)
 
 
 def list_offsets(broker_id: BrokerId, replica: Replica | None) -> ListOffsetsResponse:

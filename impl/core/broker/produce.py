@@ -1,5 +1,7 @@
 """The leader's answer to a produce: append it, find it already there, or refuse it."""
 
+from dataclasses import dataclass
+
 from fencepost.impl.core.broker.purgatory import DelayedProduce
 from fencepost.impl.core.broker.replicas import Replicas
 from fencepost.impl.core.config import Config
@@ -13,7 +15,7 @@ from fencepost.impl.core.rules.produces import ProduceEnd
 from fencepost.impl.core.rules.replica import Replica
 from fencepost.impl.core.rules.replication import leader_append
 from fencepost.impl.core.rules.tables import SERVING
-from fencepost.impl.core.types.effects import AppendRecords, Reply
+from fencepost.impl.core.types.effects import AppendRecords
 from fencepost.impl.core.types.messages import ACKS_ALL, ProduceRequest, ProduceResponse
 from fencepost.impl.core.types.scripts import Outbox
 from fencepost.spec.vocabulary import NO_PRODUCER, ErrorCode, Offset
@@ -23,13 +25,13 @@ PRODUCER_EPOCH_MAX = 2**15 - 1
 SEQUENCE_MAX = 2**31 - 1
 
 
+@dataclass(slots=True)
 class Produces:
     """Puts what clients produce into the logs that this broker leads."""
 
-    def __init__(self, config: Config, outbox: Outbox, replicas: Replicas) -> None:
-        self._config = config
-        self._outbox = outbox
-        self._replicas = replicas
+    _config: Config
+    _outbox: Outbox
+    _replicas: Replicas
 
     def on_produce(self, token: int, request: ProduceRequest) -> bool:
         """The records are in the log and the answer given, or waiting; true when the log grew."""
@@ -81,11 +83,11 @@ class Produces:
             high_watermark=self._replicas[key].high_watermark,
             partition_incarnation=self._replicas[key].partition_incarnation,
         )
-        self._outbox.emit(Reply(token=produce.token, response=response))
+        self._outbox.reply(produce.token, response)
 
     def _refuse(self, token: int, error_code: ErrorCode) -> None:
         response = ProduceResponse(error_code=error_code, broker_id=self._config.broker_id)
-        self._outbox.emit(Reply(token=token, response=response))
+        self._outbox.reply(token, response)
 
     def _request_error(self, replica: Replica | None, request: ProduceRequest) -> ErrorCode:
         if replica is None:

@@ -1,6 +1,8 @@
 """Requests that wait: produces for the high watermark, fetches for something to tell."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from msgspec import Struct
 
@@ -9,7 +11,7 @@ from fencepost.spec.vocabulary import LeaderEpoch, Offset
 
 
 class DelayedProduce(Struct, frozen=True, kw_only=True):
-    """A produce with acks=all; its records `[base_offset, end_offset)` are not yet committed."""
+    """A produce with acks=all whose records `[base_offset, end_offset)` are not yet committed."""
 
     token: int
     base_offset: Offset
@@ -24,6 +26,9 @@ class DelayedFetch(Struct, frozen=True, kw_only=True):
     token: int
     request: FetchRequest
     deadline_ms: int
+
+
+Delayed = TypeVar("Delayed", DelayedProduce, DelayedFetch)
 
 
 @dataclass(slots=True)
@@ -48,18 +53,17 @@ class Purgatory:
 
     def committed(self, high_watermark: Offset) -> list[DelayedProduce]:
         """Take the produces that are committed now."""
-        if not self.produces:
-            return []
-        done = [p for p in self.produces if p.end_offset <= high_watermark]
-        self.produces = [p for p in self.produces if p.end_offset > high_watermark]
+        done, self.produces = _split(self.produces, lambda one: one.end_offset <= high_watermark)
         return done
 
     def expired_produces(self, now_ms: int) -> list[DelayedProduce]:
         """Take the produces that are past their deadline."""
-        if not self.produces:
-            return []
-        late = [p for p in self.produces if p.deadline_ms <= now_ms]
-        self.produces = [p for p in self.produces if p.deadline_ms > now_ms]
+        late, self.produces = _split(self.produces, lambda one: one.deadline_ms <= now_ms)
+        return late
+
+    def expired_fetches(self, now_ms: int) -> list[DelayedFetch]:
+        """Take the fetches that are past their deadline."""
+        late, self.fetches = _split(self.fetches, lambda one: one.deadline_ms <= now_ms)
         return late
 
     def take_produces(self) -> list[DelayedProduce]:
@@ -72,10 +76,10 @@ class Purgatory:
         taken, self.fetches = self.fetches, []
         return taken
 
-    def expired_fetches(self, now_ms: int) -> list[DelayedFetch]:
-        """Take the fetches that are past their deadline."""
-        if not self.fetches:
-            return []
-        late = [f for f in self.fetches if f.deadline_ms <= now_ms]
-        self.fetches = [f for f in self.fetches if f.deadline_ms > now_ms]
-        return late
+
+def _split(
+    delayed: list[Delayed], is_over: Callable[[Delayed], bool]
+) -> tuple[list[Delayed], list[Delayed]]:
+    if not delayed:
+        return [], delayed
+    return [one for one in delayed if is_over(one)], [one for one in delayed if not is_over(one)]

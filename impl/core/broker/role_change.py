@@ -1,5 +1,7 @@
 """How a replica obeys a LeaderAndIsr command: becomes leader or follower, or refuses (V3 C)."""
 
+from dataclasses import dataclass
+
 from fencepost.impl.core.broker.delayed_requests import DelayedRequests
 from fencepost.impl.core.broker.fetcher import Fetcher
 from fencepost.impl.core.broker.replicas import Replicas
@@ -14,24 +16,16 @@ from fencepost.impl.core.types.scripts import Outbox
 from fencepost.spec.vocabulary import Action, ErrorCode
 
 
+@dataclass(slots=True)
 class RoleChanges:
     """Changes the roles of replicas as the table of roles and commands says."""
 
-    def __init__(
-        self,
-        config: Config,
-        outbox: Outbox,
-        replicas: Replicas,
-        fetcher: Fetcher,
-        delayed: DelayedRequests,
-        stop_replicas: StopReplicas,
-    ) -> None:
-        self._config = config
-        self._outbox = outbox
-        self._replicas = replicas
-        self._fetcher = fetcher
-        self._delayed = delayed
-        self._stop_replicas = stop_replicas
+    _config: Config
+    _outbox: Outbox
+    _replicas: Replicas
+    _fetcher: Fetcher
+    _delayed: DelayedRequests
+    _stop_replicas: StopReplicas
 
     def obey(self, command: PartitionState, request: LeaderAndIsrRequest) -> ErrorCode:
         """What `Rules.commands` says is done, or answered."""

@@ -5,6 +5,7 @@ command which its stop has overtaken starts nothing again (H10c).
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from msgspec.structs import replace
 
@@ -30,26 +31,19 @@ from fencepost.spec.vocabulary import (
 from fencepost.spec.znodes import TopicPartition
 
 
+@dataclass(slots=True)
 class StopReplicas:
     """Stops replicas, and knows which were stopped."""
 
-    def __init__(
-        self,
-        config: Config,
-        outbox: Outbox,
-        replicas: Replicas,
-        fetcher: Fetcher,
-        delayed: DelayedRequests,
-    ) -> None:
-        self._config = config
-        self._outbox = outbox
-        self._replicas = replicas
-        self._fetcher = fetcher
-        self._delayed = delayed
-        self._stopped: dict[TopicPartition, Stopped] = {}
-        self._started_zxid = 0
-        self._topics: Mapping[str, int] = {}
-        """At the start: every topic that there was, and the czxid of its znode."""
+    _config: Config
+    _outbox: Outbox
+    _replicas: Replicas
+    _fetcher: Fetcher
+    _delayed: DelayedRequests
+    _stopped: dict[TopicPartition, Stopped] = field(default_factory=dict)
+    _started_zxid: int = 0
+    _topics: Mapping[str, int] = field(default_factory=dict)
+    """At the start: every topic that there was, and the czxid of its znode."""
 
     def is_overtaken(self, command: PartitionState) -> bool:
         """True when what the command names was stopped after it was decided (TOP-003)."""

@@ -23,7 +23,6 @@ from fencepost.impl.core.controller.partition_change import PartitionChanges
 from fencepost.impl.core.controller.topic_discovery import TopicDiscovery
 from fencepost.impl.core.rules.controller.controller_election import Elected, WatchedReading
 from fencepost.impl.core.rules.controller.topic_tree import finishing_multis, read_tree
-from fencepost.impl.core.types.effects import Reply
 from fencepost.impl.core.types.failed_log_messages import LogsFailedRequest, LogsFailedResponse
 from fencepost.impl.core.types.messages import CommandResponse, StopReplicaResponse
 from fencepost.impl.core.types.scripts import Outbox, Script
@@ -224,7 +223,7 @@ class Controller:
         elif self.context.live.get(request.broker_id) != request.broker_epoch:
             error = ErrorCode.BROKER_NOT_AVAILABLE
         response = LogsFailedResponse(error_code=error, controller_epoch=self.controller_epoch)
-        self._outbox.emit(Reply(token=token, response=response))
+        self._outbox.reply(token, response)
         if error is ErrorCode.NONE:
             failed = [one.key for one in request.partitions]
             self.elections.reread(self.context.add_offline(request.broker_id, failed))

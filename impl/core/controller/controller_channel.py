@@ -10,7 +10,6 @@ from itertools import islice
 from fencepost.impl.core.config import Config
 from fencepost.impl.core.controller.controller_context import ControllerContext, FullBrokerState
 from fencepost.impl.core.types.actions import action, taken
-from fencepost.impl.core.types.effects import Send
 from fencepost.impl.core.types.failed_log_messages import PartitionId
 from fencepost.impl.core.types.messages import (
     CommandRequest,
@@ -229,16 +228,9 @@ class ControllerChannel:
         self._send(broker_id, queue, request)
 
     def _send(self, broker_id: BrokerId, queue: BrokerQueue, request: CommandRequest) -> None:
-        queue.request_id = self._outbox.new_id()
         queue.is_init_sent = isinstance(request, LeaderAndIsrRequest) and request.is_init
-        self._outbox.emit(
-            Send(
-                request_id=queue.request_id,
-                to=broker_id,
-                request=request,
-                timeout_ms=self._config.request_timeout_ms,
-            )
-        )
+        timeout_ms = self._config.request_timeout_ms
+        queue.request_id = self._outbox.send(broker_id, request, timeout_ms)
 
     def on_failure(self, broker_id: BrokerId, request_id: int) -> None:
         """No answer: it is sent again after a pause."""

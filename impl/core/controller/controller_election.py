@@ -3,6 +3,8 @@
 A broker that lost learns the winner by the watch that its reading has set (CTL-004).
 """
 
+from dataclasses import dataclass
+
 from fencepost.impl.core.broker.broker import Broker
 from fencepost.impl.core.config import Config
 from fencepost.impl.core.controller.controller import Controller
@@ -30,27 +32,20 @@ from fencepost.spec.znodes import (
 )
 
 
+@dataclass(slots=True)
 class ControllerElection:
     """This node's part in the election, and its view of the active controller."""
 
-    def __init__(
-        self,
-        config: Config,
-        outbox: Outbox,
-        session: NodeSession,
-        broker: Broker,
-        controller: Controller,
-    ) -> None:
-        self._config = config
-        self._outbox = outbox
-        self._session = session
-        self._broker = broker
-        self._controller = controller
-        self.active_controller_id = NO_BROKER
-        """As last read in ZooKeeper (CTL-004)."""
-        self._is_standing = False
-        self._must_stand_again = False
-        """True when a watch fired while its znodes were being read."""
+    _config: Config
+    _outbox: Outbox
+    _session: NodeSession
+    _broker: Broker
+    _controller: Controller
+    active_controller_id: BrokerId = NO_BROKER
+    """As last read in ZooKeeper (CTL-004)."""
+    _is_standing: bool = False
+    _must_stand_again: bool = False
+    """True when a watch fired while its znodes were being read."""
 
     def forget_session(self) -> None:
         """What was asked under an older session counts no more."""

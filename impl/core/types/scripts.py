@@ -15,11 +15,15 @@ from fencepost.impl.core.types.effects import (
     Effect,
     ListChildren,
     ReadZnodes,
+    Reply,
     ReportMalformed,
+    Send,
     WriteZnodes,
 )
 from fencepost.impl.core.types.events import ChildrenListed, ZnodesRead, ZnodesWritten
+from fencepost.impl.core.types.messages import PeerRequest, Response
 from fencepost.impl.core.types.zookeeper import Children, Unknown, Znode
+from fencepost.spec.vocabulary import BrokerId
 from fencepost.spec.znodes import MalformedZnodeError
 
 Ask = ReadZnodes | ListChildren | WriteZnodes
@@ -51,6 +55,17 @@ class Outbox:
     def took(self, action: ActionTaken) -> None:
         """The action stands in the trace at this place among the effects."""
         self._effects.append(action)
+
+    def reply(self, token: int, response: Response) -> None:
+        """The request that came with `token` is answered."""
+        self._effects.append(Reply(token=token, response=response))
+
+    def send(self, to: BrokerId, request: PeerRequest, timeout_ms: int) -> int:
+        """The request is on its way, or lost; returns its id."""
+        request_id = self.new_id()
+        send = Send(request_id=request_id, to=to, request=request, timeout_ms=timeout_ms)
+        self._effects.append(send)
+        return request_id
 
     def report(self, error: MalformedZnodeError) -> None:
         """The operator hears of a malformed znode (ZK-002)."""
