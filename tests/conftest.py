@@ -1,4 +1,4 @@
-"""What all tests share: who runs, and the promise that nothing is left running."""
+"""What all tests share: their processes, and the promise that nothing is left running."""
 
 import os
 import secrets
@@ -52,12 +52,12 @@ def environments() -> Iterator[tuple[int, bytes]]:
         try:
             yield int(path.name), b"\0" + (path / "environ").read_bytes()
         except OSError:
-            continue  # gone meanwhile, or somebody else's
+            continue  # gone meanwhile, or of another user
 
 
 @pytest.fixture(name="processes_of")
 def processes_of_fixture() -> ProcessesOf:
-    """`processes_of(variable, value)`: who carries it now."""
+    """`processes_of(variable, value)`: the processes that carry it now."""
     return processes_of
 
 

@@ -1,4 +1,4 @@
-"""A gRPC server on the loopback whose methods are plain functions of one request."""
+"""A gRPC server on the loopback with plain functions of one request as methods."""
 
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor

@@ -199,7 +199,7 @@ def test_the_readme_of_ci_names_what_the_script_runs_in_its_order() -> None:
     sections = re.findall(r"^section (?:make )?(\w+)$", script, re.MULTILINE)
     named = re.findall(r"`make (\w+)`", readme.partition("in this order")[0])
 
-    # The section `tests` is `make test`, whose closing lines are kept.
+    # The section `tests` is `make test`; its closing lines are kept.
     assert sections == ["setup", "check", "tests", "chaos", "gate", "models"]
     assert named == ["check", "test", "chaos", "gate", "models"]
     assert "chromium" in script

@@ -164,7 +164,7 @@ def test_what_the_world_refuses_is_incomplete(
 
 @pytest.fixture
 def taken_port() -> Iterator[int]:
-    """A port on which somebody listens."""
+    """A port on which a server listens."""
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         listener.listen()

@@ -1,4 +1,4 @@
-"""SIGKILL in the middle of chaos: what the harness started is gone before anybody can notice."""
+"""SIGKILL in the middle of chaos: what the harness started is gone soon."""
 
 import os
 import signal
@@ -17,7 +17,7 @@ from tests.recorded import write_run
 
 ROOT = Path(__file__).resolve().parents[2]
 MARK = "FENCEPOST_TEST_KILL"
-"""Tells the processes of one test from those of everybody else."""
+"""Tells the processes of one test from all others."""
 
 RUN = "FENCEPOST_RUN_ID"
 PROCESSES = 4

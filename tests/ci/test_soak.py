@@ -33,7 +33,7 @@ PLAN = SoakPlan(
 
 
 class Watched:
-    """Who remembers what it was told."""
+    """A watcher that remembers what it was told."""
 
     def __init__(self) -> None:
         self.begun: list[tuple[int, str, int]] = []

@@ -29,7 +29,7 @@ def fault(story: Story, kind: str, *phases: Phase) -> None:
 
 
 def ask_in_vain(story: Story, for_ms: int) -> None:
-    """A client asks every second, and hears each time that nobody leads."""
+    """A client asks every second, and hears each time that there is no leader."""
     for _ in range(0, for_ms, 1000):
         operation = {
             "topic": story.topic,
@@ -52,7 +52,7 @@ def ask_in_vain(story: Story, for_ms: int) -> None:
 
 
 def orphaned(for_ms: int) -> Story:
-    """Broker 1 is killed, and nobody is elected in its place."""
+    """Broker 1 is killed, and no broker is elected in its place."""
     story = Story("r")
     begin(story)
     fault(story, "proc.kill", Phase.INJECTING, Phase.ACTIVE)

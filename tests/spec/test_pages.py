@@ -21,7 +21,7 @@ MODULE = """
 (* A lamp that burns. It has one switch. *)
 EXTENDS Integers
 
-(* Somebody turns it on; who, is   *)
+(* It is turned on; by which, is   *)
 (* left out. Nothing else changes. *)
 TurnOn(x) ==
     lamp' = x
@@ -48,7 +48,7 @@ HAZARD = Hazard(
     finding=HazardFinding.SHOWN,
     text="The text says nothing.",
     repair="Do not hit it (ZK-003).",
-    story=["It burns.", "Somebody hits it.", "It is broken."],
+    story=["It burns.", "A stone hits it.", "It is broken."],
     rows=["truncation_to_high_watermark"],
     turns_red=["truncation_by_leader_epoch"],
 )
@@ -61,7 +61,7 @@ def test_a_module_gives_its_purpose_actions_and_paragraphs() -> None:
     assert lamp.purpose == "A lamp that burns. It has one switch."
     assert lamp.actions == ("TurnOn", "TurnOff")
     turn_on, whole = lamp.definitions
-    assert turn_on.sentence == "Somebody turns it on; who, is left out."
+    assert turn_on.sentence == "It is turned on; by which, is left out."
     assert (whole.name, whole.requirements) == ("Whole", ("ZK-003", "ZK-004"))
 
 
@@ -112,6 +112,6 @@ def test_a_hazard_gets_a_line_and_a_story() -> None:
     assert rows[0].expected is ModelVerdict.VIOLATES
     assert line.startswith("| [H99](#h99-a-lamp--that-breaks) A lamp \\| that breaks | `hit_it` |")
     assert f"`{rows[0].invariant}` | {rows[0].counterexample_states} |" in line
-    assert "2. Somebody hits it." in text
+    assert "2. A stone hits it." in text
     assert "**Repair.** Do not hit it" in text
     assert "without the repair also `truncation_by_leader_epoch`" in text

@@ -1,4 +1,4 @@
-"""What a killed owner leaves in the temp directory goes; what somebody holds or names stays."""
+"""What a killed owner leaves in the temp directory goes; what is held or named stays."""
 
 import signal
 import subprocess

@@ -44,7 +44,7 @@ def raising(name: str, error: BaseException) -> GateStage:
 
 
 def ignore(_: StageRecord) -> None:
-    """Nobody watches."""
+    """Progress is not shown."""
 
 
 def verdict_of(run: GateRun) -> dict[str, Any]:

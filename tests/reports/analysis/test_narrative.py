@@ -1,4 +1,4 @@
-"""The report tells what happened in a run: to whom, what the cluster did, what clients saw."""
+"""The report tells what happened in a run: the targets, what the cluster did, what clients saw."""
 
 from dataclasses import replace
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Traces that are not as they were written: told by name, and never held against anybody."""
+"""Traces that are not as they were written: told by name, and never a violation."""
 
 import html
 import json

@@ -30,8 +30,8 @@ OPERATIONS = {
 
 
 TOLD_LATER = {(Action.LEADER_APPEND, "values"), ("LogRecovered", "log_end_offset")}
-"""A leader may append anything, and a follower may have got more before it died; who fetches from
-the one, or what the other does next, knows better."""
+"""A leader may append anything, and a follower may have got more before it died; a broker that
+fetches from the one, or what the other does next, knows better."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ WITHOUT_ORDER = {
     (Action.ELECT_CONTROLLER, "session_id"),
     (Action.LEARN_CONTROLLER, "controller_epoch"),
 }
-"""ZooKeeper elected nobody like that: the run may be refused before TLC sees it."""
+"""ZooKeeper elected no broker like that: the run may be refused before TLC sees it."""
 
 
 def first_of_each() -> dict[Case, int]:
@@ -94,7 +94,7 @@ def corrupted(event: TraceEvent, name: str) -> TraceEvent:
         case int() as number:
             other: object = number + 1
         case [str(), *rest]:
-            other = ["nobody/1/1", *rest]
+            other = ["stranger/1/1", *rest]
         case [int() as first, *rest] if name == "record_epochs":
             other = [first + 1, *rest]
         case [_, *rest] if name == "assigned_replicas" or rest:

@@ -20,7 +20,7 @@ ZooKeeper. It reads the very state of its first command, and leads in no such ep
 REFUSING, ELECTED = 1, 2
 
 FAILED = 38
-"""In this seed the log of a leader that is the whole ISR fails; nobody else can lead."""
+"""In this seed the log of a leader that is the whole ISR fails; no other can lead."""
 
 
 def until_election(seed: int, begins: Callable[[Event], bool]) -> Projection:

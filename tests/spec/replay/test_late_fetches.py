@@ -1,4 +1,4 @@
-"""A fetch may reach its leader long after it was sent; one that nobody sent is still refused."""
+"""A fetch may reach its leader long after it was sent; one that was never sent is still refused."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -150,7 +150,7 @@ def test_a_fetch_from_before_a_command_may_be_served_before_the_log_is_cut() -> 
         taking_y(slow, Action.SERVE_FETCH, leader_epoch=1),
     ]
 
-    # The fetch that nobody sent is refused, and so is what a follower takes without a cut.
+    # The fetch that was never sent is refused, and so is what a follower takes without a cut.
     assert accepted(*runs) == ["1", "2", "4"]
 
 

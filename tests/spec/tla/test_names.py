@@ -41,7 +41,7 @@ FACTS = {
     "ReadsAreFresh",
     "EveryChangeIsNotified",
 }
-"""They do not hold and are not meant to: what nobody must rely on."""
+"""They do not hold and are not meant to: not to be relied on."""
 
 
 def source(module: str) -> str:

@@ -25,7 +25,7 @@ CONFIG = "CONSTANTS\n    N = 3\nINIT Init\nNEXT Next\n"
 
 
 def write_counter(modules: Path) -> Model:
-    """The model, its files below `modules`, beside a module that nobody reads."""
+    """The model, its files below `modules`, beside a module that is not read."""
     modules.mkdir()
     (modules / "Counter.tla").write_text(COUNTER)
     (modules / "Step.tla").write_text(STEP)

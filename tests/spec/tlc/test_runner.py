@@ -16,7 +16,7 @@ from tests.spec.tlc.counter_model import write_counter
 
 @pytest.fixture
 def counter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Model:
-    """A model of three states, in a machine whose temporary directory starts empty."""
+    """A model of three states, on a machine with an empty temporary directory."""
     temporary = tmp_path / "temporary"
     temporary.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(temporary))
