@@ -10,9 +10,10 @@ from dataclasses import dataclass, field
 from typing import Generic
 
 from fencepost.fault_injection.engine.progress import EVIDENCE_MS, HEAL_MS, RunningFault
-from fencepost.fault_injection.engine.world import Evidence, FaultWorld
+from fencepost.fault_injection.engine.world import FaultWorld
 from fencepost.fault_injection.faults.catalogue import require_backend
 from fencepost.fault_injection.faults.targets import ANY_BROKER, Target
+from fencepost.fault_injection.injectors.injector import Evidence
 from fencepost.fault_injection.stories.story import Story, StoryAction
 from fencepost.fault_injection.stories.triggers import Watch
 from fencepost.spec.trace import Phase

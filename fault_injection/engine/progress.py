@@ -1,14 +1,12 @@
 """How far a fault has come: its phases as they happen, and its report afterwards."""
 
 from dataclasses import dataclass, replace
-from typing import Generic, TypeVar
+from typing import Generic
 
-from fencepost.fault_injection.injectors.injector import Injector
+from fencepost.fault_injection.injectors.injector import Evidence, Injector
 from fencepost.fault_injection.stories.story import StoryAction
 from fencepost.fault_injection.stories.triggers import OVER
 from fencepost.spec.trace import Phase
-
-Proof = TypeVar("Proof")
 
 EVIDENCE_MS = 10_000
 """The hard deadline of a fault: its own length, and this much longer for evidence."""
@@ -55,7 +53,7 @@ class FaultReport:
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
-class RunningFault(Generic[Proof]):
+class RunningFault(Generic[Evidence]):
     """A fault between its plan and its end."""
 
     action: StoryAction
@@ -65,8 +63,8 @@ class RunningFault(Generic[Proof]):
     phase: Phase = Phase.PLANNED
     broker_id: int | None = None
     receiver_id: int | None = None
-    injection: Injector[Proof] | None = None
-    evidence: Proof | None = None
+    injection: Injector[Evidence] | None = None
+    evidence: Evidence | None = None
     error: str = ""
     is_undone: bool = False
     is_held: bool = False

@@ -1,16 +1,13 @@
 """The port through which the engine knows the world in which it does faults."""
 
-from typing import Protocol, TypeVar
+from typing import Protocol
 
 from fencepost.fault_injection.engine.progress import RunningFault
 from fencepost.fault_injection.faults.fault_kind import Backend
 from fencepost.fault_injection.faults.targets import ClusterView
-from fencepost.fault_injection.injectors.injector import Injector
+from fencepost.fault_injection.injectors.injector import Evidence, Injector
 from fencepost.fault_injection.processes.trace_tail import Traces
 from fencepost.fault_injection.stories.story import StoryAction
-
-Evidence = TypeVar("Evidence")
-"""A text on processes; fields of a trace line in the simulator."""
 
 
 class FaultWorld(Protocol[Evidence]):

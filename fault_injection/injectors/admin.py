@@ -5,7 +5,7 @@ One class for each kind does it on real processes and in the simulator, over the
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, Protocol
 
 from fencepost.fault_injection.faults.admin_faults import (
     AddPartitions,
@@ -13,13 +13,14 @@ from fencepost.fault_injection.faults.admin_faults import (
     ReassignPartition,
     RecreateTopic,
 )
-from fencepost.fault_injection.faults.fault import Fault
-from fencepost.fault_injection.injectors.injection import FaultTarget, TargetAdministrator, read
-from fencepost.fault_injection.injectors.injector import Evidence_co, InjectionError
+from fencepost.fault_injection.injectors.injection import (
+    AnyFault,
+    FaultTarget,
+    TargetAdministrator,
+    read,
+)
+from fencepost.fault_injection.injectors.injector import Evidence, Evidence_co, InjectionError
 from fencepost.spec.znodes import LeaderAndIsr, TopicPartition
-
-Evidence = TypeVar("Evidence")
-AnyFault = TypeVar("AnyFault", bound=Fault)
 
 Assignment = Mapping[int, Sequence[int]]
 """Partition -> its replicas, the preferred leader first."""

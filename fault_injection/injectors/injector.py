@@ -1,11 +1,13 @@
 """The interface of all injectors, on real processes and in the simulated world.
 
 An engine calls `inject`, then asks for `evidence` until there is some, then calls `heal` and asks
-`healed` until that is proved. No method waits: all but `inject` and `heal` only look.
+`healed` until that is proved. No method waits: what has several steps takes one at each look.
 """
 
 from typing import Protocol, TypeVar
 
+Evidence = TypeVar("Evidence")
+"""A sentence on processes, the fields of a trace line in the simulator."""
 Evidence_co = TypeVar("Evidence_co", covariant=True)
 
 
