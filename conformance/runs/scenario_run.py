@@ -15,6 +15,7 @@ from functools import partial
 from pathlib import Path
 from shlex import quote
 from time import monotonic
+from typing import Any
 
 from fencepost.conformance.adapters.choices import CONTAINERS, EMBEDDED, ENSEMBLE, OWN, PROXY
 from fencepost.conformance.adapters.cluster import ClusterUnderTest
@@ -43,7 +44,6 @@ from fencepost.conformance.runs.scenario import Problem, RunRecord, Scenario, Sc
 from fencepost.conformance.verdict import Verdict
 from fencepost.fault_injection.engine.driver import FaultDriver
 from fencepost.fault_injection.engine.process_world import ProcessWorld
-from fencepost.fault_injection.engine.progress import PhaseChange
 from fencepost.fault_injection.injectors.injector import InjectionError
 from fencepost.fault_injection.network.namespaces.links import NamespaceLinks
 from fencepost.fault_injection.processes.ledger import Ledger
@@ -244,7 +244,7 @@ class ScenarioRun:
         world = ProcessWorld(
             target=cluster,
             ledger=Ledger(Folders(root=self.folder).processes / LEDGER_FILE),
-            on_phase=lambda change: self._note_phase(stage, harness, change),
+            on_phase=lambda line: self._note_phase(stage, harness, line),
             traces=TraceTail(self.folder),
         )
         stage = RunningCluster(
@@ -289,10 +289,12 @@ class ScenarioRun:
         finally:
             self._end_faults(stage)
 
-    def _note_phase(self, stage: RunningCluster, harness: TraceWriter, change: PhaseChange) -> None:
+    def _note_phase(
+        self, stage: RunningCluster, harness: TraceWriter, line: dict[str, Any]
+    ) -> None:
         """It is in the trace, and what a role resolved to in the expanded schedule."""
-        _write_phase(harness, change)
-        if change.phase is Phase.INJECTING:
+        harness.write(**line)
+        if line["phase"] is Phase.INJECTING:
             write_expanded(self.folder, self._source(stage), stage.engine.running())
 
     def _source(self, stage: RunningCluster) -> Story:
@@ -453,16 +455,3 @@ def _addresses(cluster: ClusterUnderTest) -> list[str]:
         return cluster.addresses()
     except ZooKeeperError:
         return []
-
-
-def _write_phase(harness: TraceWriter, change: PhaseChange) -> None:
-    harness.write(
-        Kind.FAULT,
-        change.fault,
-        fault_id=change.fault_id,
-        fault=change.fault,
-        phase=change.phase,
-        target=change.target,
-        broker_id=change.broker_id,
-        detail=change.detail,
-    )

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from fencepost.fault_injection.engine.progress import EVIDENCE_MS, PhaseChange, RunningFault
+from fencepost.fault_injection.engine.progress import EVIDENCE_MS, RunningFault
 from fencepost.fault_injection.faults.fault_json import as_json
 from fencepost.fault_injection.faults.fault_kind import Backend
 from fencepost.fault_injection.faults.targets import ClusterView
@@ -37,7 +37,8 @@ class ProcessWorld:
 
     target: FaultTarget
     ledger: UndoLedger
-    on_phase: Callable[[PhaseChange], None]
+    on_phase: Callable[[dict[str, Any]], None]
+    """Takes the fields of a trace line."""
     now_ns: Callable[[], int] = time.monotonic_ns
     make_injector: Callable[[ResolvedFault[Any]], Injector[str]] = injector_for
     traces: Traces = field(default_factory=NoTraces)
@@ -92,13 +93,4 @@ class ProcessWorld:
             why = f"what it lasts until did not come in {running.action.deadline_ms} ms"
         fault, says = running.action.fault, "; ".join(filter(None, (why, proof)))
         explained = {"parameters": as_json(fault), "says": says} if says else as_json(fault)
-        self.on_phase(
-            PhaseChange(
-                fault_id=running.action.action_id,
-                fault=fault.kind,
-                phase=running.phase,
-                target=str(fault.victim),
-                broker_id=running.broker_id,
-                detail=json.dumps(explained),
-            )
-        )
+        self.on_phase(running.phase_line(json.dumps(explained)))

@@ -1,29 +1,17 @@
 """How far a fault has come: its phases as they happen, and its report afterwards."""
 
 from dataclasses import dataclass, replace
-from typing import Generic
+from typing import Any, Generic
 
 from fencepost.fault_injection.injectors.injector import Evidence, Injector
 from fencepost.fault_injection.stories.story import StoryAction
 from fencepost.fault_injection.stories.triggers import OVER
-from fencepost.spec.trace import Phase
+from fencepost.spec.trace import Kind, Phase
 
 EVIDENCE_MS = 10_000
 """The hard deadline of a fault: its own length, and this much longer for evidence."""
 HEAL_MS = 20_000
 """How long a target may take to be well again."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PhaseChange:
-    """One line of `kind: fault` in the trace."""
-
-    fault_id: str
-    fault: str
-    phase: Phase
-    target: str
-    broker_id: int | None
-    detail: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,6 +68,20 @@ class RunningFault(Generic[Evidence]):
     def is_over(self) -> bool:
         """True when nothing more happens to it."""
         return self.phase in OVER
+
+    def phase_line(self, detail: str | None) -> dict[str, Any]:
+        """The fields of the trace line for the phase that it has come to."""
+        fault = self.action.fault
+        return {
+            "kind": Kind.FAULT,
+            "action": fault.kind,
+            "fault_id": self.action.action_id,
+            "fault": fault.kind,
+            "phase": self.phase,
+            "target": str(fault.victim),
+            "broker_id": self.broker_id,
+            "detail": detail,
+        }
 
     def pinned(self) -> StoryAction:
         """The action, at the brokers that its roles resolved to."""

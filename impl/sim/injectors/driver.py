@@ -94,18 +94,8 @@ class SimulatedWorld(FaultedWorld):
         told: Line = {**(proof or {}), **({"reason": why} if why else {})}
         if running.phase is Phase.PLANNED:
             told = {"at_ms": action.at_ms, **as_json(action.fault)}
-        self.cluster.harness.write(
-            {
-                "kind": Kind.FAULT,
-                "action": action.fault.kind,
-                "fault_id": action.action_id,
-                "fault": action.fault.kind,
-                "phase": running.phase,
-                "target": str(action.fault.victim),
-                "broker_id": running.broker_id,
-                "detail": json.dumps(told, sort_keys=True) if told else None,
-            }
-        )
+        detail = json.dumps(told, sort_keys=True) if told else None
+        self.cluster.harness.write(running.phase_line(detail))
 
 
 class SimulatedFaultDriver:

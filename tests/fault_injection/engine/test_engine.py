@@ -13,7 +13,7 @@ import pytest
 
 from fencepost.fault_injection.engine.driver import FaultDriver
 from fencepost.fault_injection.engine.process_world import ProcessWorld
-from fencepost.fault_injection.engine.progress import EVIDENCE_MS, PhaseChange
+from fencepost.fault_injection.engine.progress import EVIDENCE_MS
 from fencepost.fault_injection.faults.fault import Fault
 from fencepost.fault_injection.faults.process_faults import KillBroker, PauseBroker
 from fencepost.fault_injection.faults.request_faults import DropRequest, HoldRequest
@@ -91,7 +91,7 @@ class Bench:
     time: VirtualTime = field(default_factory=VirtualTime)
     ledger: MemoryLedger = field(default_factory=MemoryLedger)
     target: FakeTarget = field(default_factory=FakeTarget)
-    changes: list[PhaseChange] = field(default_factory=list)
+    changes: list[dict[str, Any]] = field(default_factory=list)
     log: list[str] = field(default_factory=list)
     plans: dict[str, FakeInjection] = field(default_factory=dict)
 
@@ -117,7 +117,7 @@ class Bench:
         return self.plan(deed.fault_id)
 
     def phases(self, fault_id: str) -> list[Phase]:
-        return [change.phase for change in self.changes if change.fault_id == fault_id]
+        return [line["phase"] for line in self.changes if line["fault_id"] == fault_id]
 
 
 def pause(fault_id: str, at_ms: int, for_ms: int = 500) -> StoryAction:

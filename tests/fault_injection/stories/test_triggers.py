@@ -176,7 +176,7 @@ def test_what_never_comes_ends_an_action_at_its_deadline_without_credit() -> Non
     assert bench.phases("hold")[-2:] == [Phase.HEALING, Phase.INEFFECTIVE]
     assert bench.phases("late") == [Phase.PLANNED, Phase.INEFFECTIVE]
     assert found["hold"][1] <= 450
-    details = [change.detail for change in bench.changes]
+    details = [change["detail"] for change in bench.changes]
     assert any("what it waits for did not come" in detail for detail in details)
     assert any("what it lasts until did not come in 400 ms" in detail for detail in details)
 
