@@ -200,9 +200,9 @@ class ControllerSteps(StepContext):
                 self.cluster.commands.remove(command)
                 continue
             in_flight.append(said)
-            if said in self.unsent:
-                self.unsent.remove(said)
-        self.unsent += [m for m in wanted if m not in in_flight and m not in self.unsent]
+            if said in self.never_sent:
+                self.never_sent.remove(said)
+        self.never_sent += [m for m in wanted if m not in in_flight and m not in self.never_sent]
         self.is_deferred.discard(step.actor)
 
     def _messages(self, step: SpecStep) -> list[Abstract]:

@@ -7,7 +7,7 @@ Not compared, and why:
   break. `place` in an ordered link: the stepper's links keep no order.
 * `is_truncated` of a replica with an empty log: the core has nothing to ask then.
 * `to_send` and messages to brokers that the core does not command: a broker that is not live in the
-  controller's eyes, and a state that a decision is about to replace (`StepContext.unsent`).
+  controller's eyes, and a state that a decision is about to replace (`StepContext.never_sent`).
 * `expected_version` under `no_znode_version_check`: the core's write has none.
 * a replica's `controller_epoch` under `accept_older_controller_epoch` and under
   `commands_without_epochs`: the core's never falls.

@@ -199,10 +199,10 @@ class _Stepper:
 
     def _expected(self, spec: Abstract, core: Abstract) -> Abstract:
         """The spec's state without what `observe` says is not compared."""
-        unsent = self.steps.unsent
+        never_sent = self.steps.never_sent
         expected = {name: value for name, value in spec.items() if name != "budget"}
-        expected["messages"] = [m for m in spec["messages"] if m not in unsent]
-        unsent[:] = [m for m in unsent if m in spec["messages"]]
+        expected["messages"] = [m for m in spec["messages"] if m not in never_sent]
+        never_sent[:] = [m for m in never_sent if m in spec["messages"]]
         expected["controllers"] = {
             key: self._expected_controller(int(key), spec, core["controllers"][key])
             for key in spec["controllers"]

@@ -21,7 +21,7 @@ class StepContext:
 
     def __init__(self, cluster: SteppedWorld) -> None:
         self.cluster = cluster
-        self.unsent: list[Abstract] = []
+        self.never_sent: list[Abstract] = []
         """Messages of the specs that the core did not send: no broker can get them."""
         self.is_deferred: set[int] = set()
         """Controllers that decide before they send: what the specs are about to send is void."""
@@ -44,7 +44,7 @@ class StepContext:
         sent = (c for c in self.cluster.commands if c.is_sent and message(c) == wanted)
         found = next(sent, None)
         if found is None:
-            why = "the core did not tell it" if wanted in self.unsent else "it is not in flight"
+            why = "the core did not tell it" if wanted in self.never_sent else "it is not in flight"
             raise ImpossibleStepError(f"no command {wanted}: {why}")
         return found
 

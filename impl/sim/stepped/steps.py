@@ -65,8 +65,8 @@ class StepPerformer(ControllerSteps, ReplicaSteps):
         """Drop a command or an answer."""
         if "fetches" in step.parameters:
             self.cluster.answers.remove(self.answer(step.parameters["fetches"]))
-        elif step.parameters["messages"] in self.unsent:
-            self.unsent.remove(step.parameters["messages"])
+        elif step.parameters["messages"] in self.never_sent:
+            self.never_sent.remove(step.parameters["messages"])
         else:
             self.cluster.commands.remove(self.command(step.parameters["messages"]))
 
@@ -77,8 +77,8 @@ class StepPerformer(ControllerSteps, ReplicaSteps):
             self.cluster.answers.append(replace(first, copy=2))
             return
         told = {**step.parameters["messages"], "copy": 1}
-        if told in self.unsent:
-            self.unsent.append(step.parameters["messages"])
+        if told in self.never_sent:
+            self.never_sent.append(step.parameters["messages"])
             return
         command = self.command(told)
         self.cluster.commands.append(replace(command, copy=2))
