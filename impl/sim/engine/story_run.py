@@ -141,9 +141,9 @@ def _create_topic(run: SimulatedRun) -> list[TopicPartition]:
     """Create the topic, all replicas in sync; of fewer brokers it has what they can hold."""
     cluster = run.cluster
     replicas = [tuple(b for b in one if b in cluster.disks) for one in ASSIGNMENT]
-    creator = TopicCreator(cluster, TOPIC, len(replicas))
-    creator.assign(ReplicaList(replicas=one) for one in replicas if one)
-    creator.create()
+    assignment = tuple(ReplicaList(replicas=one) for one in replicas if one)
+    creator = TopicCreator(cluster, TOPIC, len(replicas), assignment=assignment)
+    creator.begin_asking()
     run.pass_time(START_MS, partial(is_converged, cluster))
     return creator.keys
 

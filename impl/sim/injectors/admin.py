@@ -11,62 +11,21 @@ from fencepost.fault_injection.injectors.injector import InjectionError
 from fencepost.impl.core.types.failed_log_messages import PartitionId
 from fencepost.impl.core.types.messages import (
     AlterPartitionReassignmentsRequest,
-    AlterPartitionReassignmentsResponse,
     CreatePartitionsRequest,
-    CreatePartitionsResponse,
     ElectLeadersRequest,
-    ElectLeadersResponse,
     Reassignment,
     Request,
-    Response,
 )
 from fencepost.impl.core.types.topic_messages import (
     CreateTopicRequest,
-    CreateTopicResponse,
     DeleteTopicRequest,
-    DeleteTopicResponse,
     ReplicaList,
 )
 from fencepost.impl.sim.injectors.injector import FaultedWorld, nothing_to_act_on
-from fencepost.impl.sim.world.clients import SimulatedClient
+from fencepost.impl.sim.world.clients import AdministrativeRequest
 from fencepost.impl.trace_lines import Line
-from fencepost.spec.vocabulary import BrokerId, ElectionKind, ErrorCode
+from fencepost.spec.vocabulary import BrokerId, ElectionKind
 from fencepost.spec.znodes import LeaderAndIsr, TopicPartition, topic_path
-
-AGAIN_MS = 100
-"""After a refusal, or without an answer."""
-
-
-class AdminRequest(SimulatedClient):
-    """One change, asked of any broker until it is granted or not wanted any more."""
-
-    def __init__(self, world: FaultedWorld, request: Request) -> None:
-        super().__init__(world.cluster, world.next_name())
-        self.request = request
-        self.is_granted = False
-        self._ask()
-
-    def _ask(self) -> None:
-        if self.is_stopped:
-            return
-        to = self.random.choice(sorted(self.cluster.disks))
-        self.ask(to, self.request, self._hear)
-
-    def _hear(self, response: Response | None) -> None:
-        self.is_granted = _grants(response)
-        if not self.is_granted:
-            self.cluster.scheduler.after_ms(AGAIN_MS, self._ask)
-
-
-def _grants(response: Response | None) -> bool:
-    match response:
-        case AlterPartitionReassignmentsResponse() | ElectLeadersResponse():
-            each = [response, *response.partitions]
-            return all(one.error_code is ErrorCode.NONE for one in each)
-        case CreatePartitionsResponse() | CreateTopicResponse() | DeleteTopicResponse():
-            return response.error_code is ErrorCode.NONE
-        case _:
-            return False
 
 
 class SimulatedAdmin:
@@ -74,7 +33,7 @@ class SimulatedAdmin:
 
     def __init__(self, world: FaultedWorld) -> None:
         self._world = world
-        self._asked: AdminRequest | None = None
+        self._asked: AdministrativeRequest | None = None
 
     @property
     def administrator(self) -> "SimulatedAdmin":
@@ -138,7 +97,10 @@ class SimulatedAdmin:
         asked = self._asked
         if asked is None or asked.is_granted or asked.request != request:
             self.stop_asking()
-            self._asked = AdminRequest(self._world, request)
+            self._asked = AdministrativeRequest(
+                self._world.cluster, self._world.next_name(), request
+            )
+            self._asked.begin_asking()
 
 
 def _ids(replicas: Sequence[int]) -> tuple[BrokerId, ...]:

@@ -4,15 +4,16 @@ They route by trying: after an answer from a broker that does not lead, they ask
 that zombie leaders are asked as well.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from random import Random
-
-from msgspec import structs
 
 from fencepost.impl.core.types.messages import (
     ACKS_ALL,
     ACKS_LEADER,
+    AlterPartitionReassignmentsResponse,
+    CreatePartitionsResponse,
+    ElectLeadersResponse,
     FetchRequest,
     FetchResponse,
     InitProducerIdRequest,
@@ -24,6 +25,7 @@ from fencepost.impl.core.types.messages import (
 from fencepost.impl.core.types.topic_messages import (
     CreateTopicRequest,
     CreateTopicResponse,
+    DeleteTopicResponse,
     ReplicaList,
 )
 from fencepost.impl.sim.engine.options import BATCH_RECORDS_MAX
@@ -48,6 +50,8 @@ FETCH_RECORDS = 500
 RETRIES = 8
 """How often an idempotent producer sends a request again."""
 RETRY_PAUSE_MS = (5, 150)
+AGAIN_MS = 100
+"""Before an administrator asks again."""
 
 
 class SimulatedClient(TracedClient):
@@ -324,37 +328,64 @@ class FinalReader(SimulatedConsumer):
             self._read(Offset(0))
 
 
-class TopicCreator(SimulatedClient):
-    """Creates one topic, and asks until it exists or it is stopped."""
+class AdministrativeRequest(SimulatedClient):
+    """One change, asked of any broker until it is granted or the client is stopped."""
 
     def __init__(
-        self, cluster: VirtualCluster, topic: str, partitions: int, name: str = "client-admin"
+        self,
+        cluster: VirtualCluster,
+        name: str,
+        request: Request,
+        *,
+        is_there_already: ErrorCode = ErrorCode.NONE,
     ) -> None:
+        """`is_there_already` is the error of a cluster in which nothing is left to do."""
         super().__init__(cluster, name)
-        self._request = CreateTopicRequest(
+        self.request = request
+        self.is_granted = False
+        self._granting = (ErrorCode.NONE, is_there_already)
+
+    def begin_asking(self) -> None:
+        """Send the request, and again after a refusal or without an answer."""
+        if self.is_stopped:
+            return
+        to = self.random.choice(sorted(self.cluster.disks))
+        self.ask(to, self.request, self._hear)
+
+    def _hear(self, response: Response | None) -> None:
+        self.is_granted = all(code in self._granting for code in _error_codes(response))
+        if not self.is_granted:
+            self.cluster.scheduler.after_ms(AGAIN_MS, self.begin_asking)
+
+
+def _error_codes(response: Response | None) -> list[ErrorCode]:
+    """Of the answer to an administrator, and of each partition in it."""
+    match response:
+        case AlterPartitionReassignmentsResponse() | ElectLeadersResponse():
+            return [one.error_code for one in (response, *response.partitions)]
+        case CreatePartitionsResponse() | CreateTopicResponse() | DeleteTopicResponse():
+            return [response.error_code]
+        case _:
+            return [ErrorCode.REQUEST_TIMED_OUT]
+
+
+class TopicCreator(AdministrativeRequest):
+    """Creates one topic, with these replicas or with drawn ones."""
+
+    def __init__(
+        self,
+        cluster: VirtualCluster,
+        topic: str,
+        partitions: int,
+        name: str = "client-admin",
+        assignment: tuple[ReplicaList, ...] = (),
+    ) -> None:
+        request = CreateTopicRequest(
             topic=topic,
             partition_count=partitions,
             replication_factor=cluster.options.replication_factor,
+            assignment=assignment,
         )
-
-    def assign(self, replicas: Iterable[ReplicaList]) -> None:
-        """These brokers, and no drawn ones, will have the partitions."""
-        self._request = structs.replace(self._request, assignment=tuple(replicas))
-
-    @property
-    def keys(self) -> list[TopicPartition]:
+        super().__init__(cluster, name, request, is_there_already=ErrorCode.TOPIC_ALREADY_EXISTS)
+        self.keys = [TopicPartition(topic, partition) for partition in range(partitions)]
         """The partitions that the topic has, or will have."""
-        topic, count = self._request.topic, self._request.partition_count
-        return [TopicPartition(topic, partition) for partition in range(count)]
-
-    def create(self) -> None:
-        """Ask any broker."""
-        if self.is_stopped:
-            return
-
-        def then(response: Response | None) -> None:
-            exists = (ErrorCode.NONE, ErrorCode.TOPIC_ALREADY_EXISTS)
-            if not isinstance(response, CreateTopicResponse) or response.error_code not in exists:
-                self.cluster.scheduler.after_ms(100, self.create)
-
-        self.ask(self.random.choice(sorted(self.cluster.disks)), self._request, then)

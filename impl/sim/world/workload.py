@@ -26,7 +26,7 @@ START_MS = 8_000
 def create_topic(cluster: VirtualCluster, topic: str, partitions: int) -> list[TopicPartition]:
     """Create the topic, and wait until its partitions have leaders; returns the partitions."""
     creator = TopicCreator(cluster, topic, partitions)
-    creator.create()
+    creator.begin_asking()
     cluster.scheduler.run_until(START_MS, partial(is_converged, cluster))
     return creator.keys
 
@@ -73,7 +73,7 @@ def _late_creators(cluster: VirtualCluster, keys: list[TopicPartition]) -> list[
         name = f"client-admin-{n + 1}"
         creator = TopicCreator(cluster, f"{TOPIC}{n + 1}", random.choice((1, 1, 3)), name)
         delay_ms = random.randrange(1 + options.duration_ms * 2 // 3)
-        cluster.scheduler.after_ms(delay_ms, creator.create)
+        cluster.scheduler.after_ms(delay_ms, creator.begin_asking)
         cluster.scheduler.after_ms(delay_ms, partial(keys.extend, creator.keys))
         creators.append(creator)
     return creators

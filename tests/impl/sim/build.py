@@ -35,7 +35,7 @@ def calm(*faults: tuple[int, Fault], seed: int = 7) -> RunOptions:
 
 def topic(cluster: VirtualCluster, partitions: int = 1) -> None:
     """The topic `t` is being created."""
-    TopicCreator(cluster, "t", partitions).create()
+    TopicCreator(cluster, "t", partitions).begin_asking()
 
 
 def settled(cluster: VirtualCluster) -> bool:

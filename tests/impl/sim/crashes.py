@@ -1,15 +1,13 @@
 """Crashes between two writes of a sequence: the next controller must complete or undo it."""
 
 from fencepost.impl.core.types.effects import WriteZnodes
-from fencepost.impl.core.types.messages import Request, Response
 from fencepost.impl.core.types.scripts import Ask
 from fencepost.impl.core.types.topic_messages import (
-    CreateTopicRequest,
     CreateTopicResponse,
     DeleteTopicRequest,
     DeleteTopicResponse,
 )
-from fencepost.impl.sim.world.clients import SimulatedClient
+from fencepost.impl.sim.world.clients import AdministrativeRequest, TopicCreator
 from fencepost.impl.sim.world.cluster import VirtualCluster
 from fencepost.impl.sim.world.process import Process
 from fencepost.spec.vocabulary import ErrorCode
@@ -41,38 +39,20 @@ class CrashAfterWrite:
                 self._process.die()
 
 
-class Administrator(SimulatedClient):
-    """Creates and deletes topics, and asks until it is done."""
+def create(cluster: VirtualCluster, topic: str, partitions: int = 1) -> AdministrativeRequest:
+    """The topic is there in the end, with a replica on every broker."""
+    asked = TopicCreator(cluster, topic, partitions)
+    asked.begin_asking()
+    return asked
 
-    def __init__(self, cluster: VirtualCluster) -> None:
-        super().__init__(cluster, "client-admin")
-        self.is_done = False
 
-    def create(self, topic: str, partitions: int) -> None:
-        """The topic is there in the end, with a replica on every broker."""
-        request = CreateTopicRequest(
-            topic=topic,
-            partition_count=partitions,
-            replication_factor=self.cluster.options.brokers,
-        )
-        self._ask(request, CreateTopicResponse, ErrorCode.TOPIC_ALREADY_EXISTS)
-
-    def delete(self, topic: str) -> None:
-        """The topic is not there in the end."""
-        request = DeleteTopicRequest(topic=topic)
-        self._ask(request, DeleteTopicResponse, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-
-    def _ask(self, request: Request, answer: type[TopicResponse], done: ErrorCode) -> None:
-        self.is_done = False
-
-        def then(response: Response | None) -> None:
-            if isinstance(response, answer) and response.error_code in (ErrorCode.NONE, done):
-                self.is_done = True
-                return
-            self.cluster.scheduler.after_ms(AGAIN_MS, lambda: self._ask(request, answer, done))
-
-        living = [b for b, process in self.cluster.processes.items() if process.is_alive]
-        self.ask(self.random.choice(sorted(living)), request, then)
+def delete(cluster: VirtualCluster, topic: str) -> AdministrativeRequest:
+    """The topic is not there in the end."""
+    gone = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    request = DeleteTopicRequest(topic=topic)
+    asked = AdministrativeRequest(cluster, "client-admin-2", request, is_there_already=gone)
+    asked.begin_asking()
+    return asked
 
 
 def restart_the_dead(cluster: VirtualCluster) -> None:

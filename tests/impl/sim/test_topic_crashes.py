@@ -6,13 +6,15 @@ from itertools import count
 import pytest
 
 from fencepost.impl.sim.engine.liveness_state import is_converged
+from fencepost.impl.sim.world.clients import AdministrativeRequest
 from fencepost.impl.sim.world.cluster import VirtualCluster
 from fencepost.impl.sim.world.process import Process
 from fencepost.spec.vocabulary import BrokerId
 from tests.impl.sim.build import calm
 from tests.impl.sim.crashes import (
-    Administrator,
     CrashAfterWrite,
+    create,
+    delete,
     leftovers,
     restart_the_dead,
 )
@@ -21,13 +23,13 @@ PARTITIONS = 4
 LIMIT_MS = 15_000
 
 
-def ready(seed: int) -> tuple[VirtualCluster, Administrator, Process]:
-    """Three brokers, one of them controller, and an administrator."""
+def ready(seed: int) -> tuple[VirtualCluster, Process]:
+    """Three brokers, one of them controller."""
     cluster = VirtualCluster(calm(seed=seed), "crashes")
     cluster.scheduler.run_until(LIMIT_MS, lambda: cluster.controller() is not None)
     controller = cluster.controller()
     assert controller is not None
-    return cluster, Administrator(cluster), controller
+    return cluster, controller
 
 
 def goes_on(cluster: VirtualCluster) -> bool:
@@ -36,14 +38,14 @@ def goes_on(cluster: VirtualCluster) -> bool:
     return cluster.scheduler.run_until(limit_ms, partial(is_converged, cluster))
 
 
-def created(seed: int) -> tuple[VirtualCluster, Administrator]:
-    cluster, administrator, _ = ready(seed)
-    administrator.create("t", PARTITIONS)
+def created(seed: int) -> VirtualCluster:
+    cluster, _ = ready(seed)
+    create(cluster, "t", PARTITIONS)
     assert goes_on(cluster)
-    return cluster, administrator
+    return cluster
 
 
-def wait_for(cluster: VirtualCluster, crash: CrashAfterWrite, administrator: Administrator) -> None:
+def wait_for(cluster: VirtualCluster, crash: CrashAfterWrite, asked: AdministrativeRequest) -> None:
     """The crash has happened, or there was nothing left to write."""
     limit_ms = cluster.scheduler.now_ms + 2_000
     cluster.scheduler.run_until(limit_ms, lambda: crash.has_happened)
@@ -51,8 +53,12 @@ def wait_for(cluster: VirtualCluster, crash: CrashAfterWrite, administrator: Adm
         limit_ms = cluster.scheduler.now_ms + LIMIT_MS
         cluster.scheduler.run_until(limit_ms, lambda: cluster.controller() is not None)
     restart_the_dead(cluster)
+    assert is_granted(cluster, asked)
+
+
+def is_granted(cluster: VirtualCluster, asked: AdministrativeRequest) -> bool:
     limit_ms = cluster.scheduler.now_ms + LIMIT_MS
-    assert cluster.scheduler.run_until(limit_ms, lambda: administrator.is_done)
+    return cluster.scheduler.run_until(limit_ms, lambda: asked.is_granted)
 
 
 def is_gone(cluster: VirtualCluster) -> bool:
@@ -62,10 +68,9 @@ def is_gone(cluster: VirtualCluster) -> bool:
 
 def test_a_controller_that_dies_while_it_creates_is_followed_by_one_that_ends_it() -> None:
     for number in count(1):
-        cluster, administrator, controller = ready(number)
+        cluster, controller = ready(number)
         crash = CrashAfterWrite(controller, number)
-        administrator.create("t", PARTITIONS)
-        wait_for(cluster, crash, administrator)
+        wait_for(cluster, crash, create(cluster, "t", PARTITIONS))
         assert goes_on(cluster), number
         if not crash.has_happened:
             break
@@ -82,10 +87,9 @@ def test_a_broker_that_dies_while_it_deletes_leaves_no_half_topic(
     for number in count(1):
         happened = 0
         for broker_id in (BrokerId(1), BrokerId(2), BrokerId(3)):
-            cluster, administrator = created(number)
+            cluster = created(number)
             crash = CrashAfterWrite(cluster.processes[broker_id], number)
-            administrator.delete("t")
-            wait_for(cluster, crash, administrator)
+            wait_for(cluster, crash, delete(cluster, "t"))
             assert is_gone(cluster), (number, broker_id, leftovers(cluster))
             happened += crash.has_happened
         crashes += happened
@@ -95,12 +99,11 @@ def test_a_broker_that_dies_while_it_deletes_leaves_no_half_topic(
 
 
 def test_a_broker_that_was_away_while_a_topic_went_drops_it_at_its_return() -> None:
-    cluster, administrator = created(1)
+    cluster = created(1)
     away = next(b for b, p in cluster.processes.items() if p is not cluster.controller())
     cluster.processes[away].die()
-    administrator.delete("t")
+    assert is_granted(cluster, delete(cluster, "t"))
     limit_ms = cluster.scheduler.now_ms + LIMIT_MS
-    assert cluster.scheduler.run_until(limit_ms, lambda: administrator.is_done)
     cluster.scheduler.run_until(limit_ms, lambda: len(leftovers(cluster)) == PARTITIONS)
     assert all(name.startswith(f"broker {away}:") for name in leftovers(cluster))
 
@@ -110,12 +113,12 @@ def test_a_broker_that_was_away_while_a_topic_went_drops_it_at_its_return() -> N
 
 def test_a_broker_whose_session_was_over_while_a_topic_went_drops_it_too() -> None:
     """It lives on and was sent no command: the INIT of its next registration tells it."""
-    cluster, administrator = created(2)
+    cluster = created(2)
     away = next(b for b, p in cluster.processes.items() if p is not cluster.controller())
     cluster.processes[away].pause()
     run_ms = cluster.scheduler.now_ms + 3 * cluster.options.session_timeout_ms
     cluster.scheduler.run_until(run_ms)
-    administrator.delete("t")
+    delete(cluster, "t")
     limit_ms = cluster.scheduler.now_ms + LIMIT_MS
     cluster.scheduler.run_until(limit_ms, lambda: len(leftovers(cluster)) == PARTITIONS)
     cluster.processes[away].resume()
@@ -124,13 +127,10 @@ def test_a_broker_whose_session_was_over_while_a_topic_went_drops_it_too() -> No
 
 
 def test_a_topic_that_comes_again_at_once_is_whole() -> None:
-    cluster, administrator = created(3)
+    cluster = created(3)
     for _ in range(3):
-        administrator.delete("t")
-        limit_ms = cluster.scheduler.now_ms + LIMIT_MS
-        assert cluster.scheduler.run_until(limit_ms, lambda: administrator.is_done)
-        administrator.create("t", PARTITIONS)
-        assert cluster.scheduler.run_until(limit_ms, lambda: administrator.is_done)
+        assert is_granted(cluster, delete(cluster, "t"))
+        assert is_granted(cluster, create(cluster, "t", PARTITIONS))
 
     assert goes_on(cluster)
     for broker_id, disk in cluster.disks.items():

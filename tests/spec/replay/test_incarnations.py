@@ -1,6 +1,6 @@
 """A run in which topics are deleted and created again is replayed, not refused."""
 
-import json
+from functools import partial
 
 from fencepost.impl.sim.world.cluster import VirtualCluster
 from fencepost.spec.replay.incarnations import first_incarnation
@@ -12,7 +12,7 @@ from fencepost.spec.tlc.java.process import StopSignal
 from fencepost.spec.trace import TRACE_VERSION, Kind
 from fencepost.spec.znodes import TopicPartition, topic_path
 from tests.impl.sim.build import calm
-from tests.impl.sim.crashes import Administrator
+from tests.impl.sim.crashes import create, delete
 
 T0 = TopicPartition("t", 0)
 LEVEL = 2
@@ -21,19 +21,13 @@ LIMIT_MS = 15_000
 
 def with_two_incarnations() -> list[TraceFileLine]:
     cluster = VirtualCluster(calm(), "incarnations")
-    harness = cluster.recorder.node("harness")
-    administrator = Administrator(cluster)
-    started = json.dumps({"trace_version": TRACE_VERSION, "level": LEVEL})
-    harness.write({"kind": Kind.RUN, "action": "RunStarted", "detail": started})
-    for is_there in (True, False, True):
-        if is_there:
-            administrator.create("t", 1)
-        else:
-            administrator.delete("t")
+    cluster.tell_run("RunStarted", {"trace_version": TRACE_VERSION, "level": LEVEL})
+    for ask in (create, delete, create):
+        asked = ask(cluster, "t")
         limit_ms = cluster.scheduler.now_ms + LIMIT_MS
-        assert cluster.scheduler.run_until(limit_ms, lambda: administrator.is_done)
+        assert cluster.scheduler.run_until(limit_ms, partial(getattr, asked, "is_granted"))
         cluster.scheduler.run_until(cluster.scheduler.now_ms + 2_000)
-    harness.write({"kind": Kind.RUN, "action": "RunEnded", "detail": "{}"})
+    cluster.tell_run("RunEnded", {})
     return list(as_lines(cluster.recorder.events))
 
 
