@@ -68,7 +68,8 @@ class Fault(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_f
     @property
     def victim(self) -> Target:
         """The broker that it hurts, by process, session or sent requests; `any`: no single one."""
-        return ANY_BROKER
+        hurt: Target = getattr(self, "sender", getattr(self, "target", ANY_BROKER))
+        return hurt
 
     @property
     def towards(self) -> Target:
@@ -89,11 +90,6 @@ class BrokerFault(Fault, frozen=True, kw_only=True):
 
     target: Victim
 
-    @property
-    def victim(self) -> Target:
-        """The target."""
-        return self.target
-
 
 class LastingBrokerFault(BrokerFault, frozen=True, kw_only=True):
     """What the faults that last for a while on one broker have in common."""
@@ -113,8 +109,3 @@ class LinkFault(Fault, frozen=True, kw_only=True):
     sender: Sender
     receiver: Receiver = field(default_factory=any_broker)
     for_ms: ForMs
-
-    @property
-    def victim(self) -> Target:
-        """The sender."""
-        return self.sender

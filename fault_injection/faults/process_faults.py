@@ -141,7 +141,7 @@ class BounceBroker(BrokerFault, frozen=True, kw_only=True, tag="proc.bounce_fast
 @fault_kind(
     injector="rolling:RollingRestartInjector",
     evidence="every broker has ended and started again, in order",
-    undo="whoever is down starts again, and all are registered",
+    undo="brokers that are down start again, and all are registered",
     requirements=("FAIL-001", "FAIL-005", "START-002", "CTL-002"),
     spec_actions=RESTARTS,
 )

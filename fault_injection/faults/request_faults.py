@@ -8,7 +8,7 @@ from msgspec import Meta, field
 from fencepost.fault_injection.faults.fault import Fault, ForMs, Receiver, Sender
 from fencepost.fault_injection.faults.fault_kind import fault_kind
 from fencepost.fault_injection.faults.parameters import milliseconds, number
-from fencepost.fault_injection.faults.targets import Target, any_broker
+from fencepost.fault_injection.faults.targets import any_broker
 from fencepost.spec.vocabulary import EnvironmentAction
 
 RpcMethod = Literal["", "LeaderAndIsr", "Fetch", "OffsetForLeaderEpoch"]
@@ -36,11 +36,6 @@ class RpcFault(Fault, frozen=True, kw_only=True):
         int, number("to how many requests it applies; 0: to all while it is active", ge=0)
     ] = 1
     for_ms: ForMs
-
-    @property
-    def victim(self) -> Target:
-        """The sender."""
-        return self.sender
 
     @property
     def verb(self) -> str:
