@@ -86,7 +86,7 @@ class RunningCluster:
         Raises `ClusterError`.
         """
         created = self.cluster.create_topic(topic, assignment, may_end=True)
-        self.partitions.extend(created)
+        self.partitions.extend(key for key in created if key not in self.partitions)
         transport = self.session.transport
         asking = RoutedClient(self.session.bootstrap, transport=transport, node="harness")
         self.await_state(

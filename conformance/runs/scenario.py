@@ -16,8 +16,11 @@ from fencepost.conformance.runs.running_cluster import RunningCluster
 from fencepost.conformance.verdict import CheckResult, Verdict
 from fencepost.fault_injection.engine.progress import FaultReport
 from fencepost.fault_injection.faults.catalogue import needs_links, needs_proxy, needs_relay
+from fencepost.fault_injection.faults.fault import Fault
 from fencepost.fault_injection.faults.zookeeper_faults import HurtServer
 from fencepost.fault_injection.stories.story import ClientLoad, Floors, Story
+from fencepost.fault_injection.stories.story_file import fault_of
+from fencepost.fault_injection.stories.story_step import FaultStep
 
 REPLICA_LAG_MS = 1500
 """How far behind a follower of the ISR may be, unless the story says."""
@@ -27,13 +30,11 @@ WHOLE_RUN_MS = 120_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scenario:
-    """A story on real processes, played by its actions or by a function where they do not do."""
+    """A story on real processes, played by its steps and actions, or by a function."""
 
     story: Story
     play: Callable[[RunningCluster], None] | None = None
-    """What is done instead of the actions of the story; None: those."""
-    has_own_orders: bool = False
-    """True when `play` has clients or orders of its own between its faults."""
+    """What is done instead of what the story says; None: that."""
     has_links: bool = False
     """True when connections are to go through the proxy whatever the actions are."""
     again: str = ""
@@ -72,7 +73,8 @@ class Scenario:
     @property
     def needs(self) -> frozenset[Capability]:
         """What an implementation must declare to play it."""
-        return needed(self._kinds()) if self.play is None else SCRIPTS_NEED
+        has_orders = self.play is not None or self.story.steps
+        return SCRIPTS_NEED if has_orders else needed(self._kinds())
 
     @property
     def needs_links(self) -> bool:
@@ -82,8 +84,9 @@ class Scenario:
     @property
     def needs_proxy(self) -> str:
         """Why network namespaces cannot do what it does to connections; empty: they can."""
-        faults = [action.fault for action in self.story.actions]
-        return next((f"{one.kind}: {why}" for one in faults if (why := needs_proxy(one))), "")
+        return next(
+            (f"{one.kind}: {why}" for one in self._faults() if (why := needs_proxy(one))), ""
+        )
 
     @property
     def needs_relay(self) -> bool:
@@ -96,7 +99,11 @@ class Scenario:
         return HurtServer.kind in self._kinds()
 
     def _kinds(self) -> list[str]:
-        return [action.fault.kind for action in self.story.actions]
+        return [fault.kind for fault in self._faults()]
+
+    def _faults(self) -> list[Fault]:
+        steps = (fault_of(step) for step in self.story.steps if isinstance(step, FaultStep))
+        return [*(action.fault for action in self.story.actions), *steps]
 
     def expected(self, level: int) -> Verdict:
         """What the reference gives."""

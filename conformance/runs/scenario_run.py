@@ -41,6 +41,7 @@ from fencepost.conformance.runs.quiescence import WORK_S, QuiescenceWait
 from fencepost.conformance.runs.run_folder import read_folder
 from fencepost.conformance.runs.running_cluster import TOPIC, RunningCluster, assignment_among
 from fencepost.conformance.runs.scenario import Problem, RunRecord, Scenario, ScenarioResult
+from fencepost.conformance.runs.step_play import play_steps
 from fencepost.conformance.verdict import Verdict
 from fencepost.fault_injection.engine.driver import FaultDriver
 from fencepost.fault_injection.engine.process_world import ProcessWorld
@@ -300,12 +301,11 @@ class ScenarioRun:
     def _source(self, stage: RunningCluster) -> Story:
         """The story, or what a function in its place has asked for so far."""
         story = self.scenario.story
-        if self.scenario.play is None or story.script:
+        if self.scenario.play is None:
             return story
         return replace(
             story,
             seed=self.seed,
-            script=story.story_id if self.scenario.has_own_orders else "",
             cluster=self.scenario.cluster,
             actions=tuple(running.action for running in stage.engine.running()),
             origin={"kind": "script", "scenario": story.story_id},
@@ -330,7 +330,8 @@ class ScenarioRun:
             "first_controller": self._first_controller,
         }
         executed = replace(source, origin=origin, cluster=cluster)
-        write_executed(self.folder, executed, faults, offset_ms=stage.engine.offset_ms)
+        of_actions = [] if source.steps else faults
+        write_executed(self.folder, executed, of_actions, offset_ms=stage.engine.offset_ms)
 
     def _warm_up(self, stage: RunningCluster) -> None:
         floor = self.scenario.story.floors.before
@@ -339,10 +340,12 @@ class ScenarioRun:
 
     def _perform(self, stage: RunningCluster) -> None:
         try:
-            if self.scenario.play is None:
-                stage.engine.run(self.scenario.story)
-            else:
+            if self.scenario.play is not None:
                 self.scenario.play(stage)
+            elif self.scenario.story.steps:
+                play_steps(self.scenario.story, stage)
+            else:
+                stage.engine.run(self.scenario.story)
         except (ClusterError, InjectionError) as error:
             self.record.add(Verdict.INCONCLUSIVE, f"the scenario could not be played: {error}")
 

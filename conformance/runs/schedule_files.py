@@ -1,6 +1,5 @@
 """Schedule files that a user names, and records of runs, as scenarios."""
 
-from dataclasses import replace
 from pathlib import Path
 from shlex import quote
 
@@ -9,7 +8,7 @@ from fencepost.conformance.adapters.settings import ClusterSettings
 from fencepost.conformance.catalogue.requirements import load_catalogue
 from fencepost.conformance.runs.running_cluster import ASSIGNMENT, TOPIC
 from fencepost.conformance.runs.scenario import Scenario
-from fencepost.conformance.scenarios import find
+from fencepost.conformance.runs.step_play import require_playable
 from fencepost.fault_injection.faults.catalogue import require_backend
 from fencepost.fault_injection.faults.fault_kind import Backend
 from fencepost.fault_injection.faults.targets import FaultError
@@ -20,26 +19,6 @@ from fencepost.fault_injection.stories.story_refusal import StoryError, instead
 from fencepost.fault_injection.stories.story_world import StoryWorld, require_there
 
 
-def scenario_of(story: Story, again: str) -> Scenario:
-    """The story as a scenario; `again` is the option that runs it.
-
-    Of a record of a script it is the script, on the cluster of the record: its clients and orders
-    are in no schedule. Raises `ChoiceError` when there is no such scenario.
-    """
-    if not story.script:
-        return Scenario(story=story, again=again)
-    script = find(story.script)
-    same = replace(
-        story,
-        says=script.story.says,
-        covers=script.story.covers,
-        profile=script.story.profile,
-        cluster={**script.story.cluster, **story.cluster},
-        fails_at=script.story.fails_at,
-    )
-    return replace(script, story=same, again=again)
-
-
 def find_schedule(path: Path) -> Scenario:
     """The scenario of a file, of which real processes can do all; raises `ChoiceError`."""
     try:
@@ -47,7 +26,7 @@ def find_schedule(path: Path) -> Scenario:
     except FaultError as error:
         raise ChoiceError(str(error)) from error
     _require_playable(story, path)
-    return scenario_of(story, f"--schedule {quote(str(path))}")
+    return Scenario(story=story, again=f"--schedule {quote(str(path))}")
 
 
 def find_executed(run: Path) -> Scenario:
@@ -58,7 +37,7 @@ def find_executed(run: Path) -> Scenario:
     except StoryError as error:
         raise ChoiceError(str(error)) from error
     _require_playable(story, folder / EXECUTED)
-    return scenario_of(story, f"--replay {quote(str(folder))}")
+    return Scenario(story=story, again=f"--replay {quote(str(folder))}")
 
 
 def executed_folder(run: Path) -> Path:
@@ -108,5 +87,6 @@ def require_requirements(story: Story) -> None:
 
 
 def _require_real(story: Story) -> None:
+    require_playable(story)
     for action in story.actions:
         require_backend(action.action_id, action.fault.kind, Backend.REAL)

@@ -7,23 +7,10 @@ from pathlib import Path
 
 from fencepost.conformance.adapters.errors import ChoiceError
 from fencepost.conformance.runs.scenario import Scenario
-from fencepost.conformance.scenarios import (
-    drawn,
-    reassignment,
-    topic_recreated,
-    truncation_loss,
-    unreplicated_record,
-)
+from fencepost.conformance.scenarios import drawn
 from fencepost.fault_injection.stories.story_file import read_story
 
 SCHEDULES = Path(__file__).parent / "schedules"
-IN_PYTHON = (
-    reassignment.SCENARIO,
-    topic_recreated.SCENARIO,
-    truncation_loss.SCENARIO,
-    unreplicated_record.SCENARIO,
-    drawn.SCENARIO,
-)
 FIRST = (
     "quiet",
     "leader_pause",
@@ -51,7 +38,7 @@ FIRST = (
 
 def _library() -> dict[str, Scenario]:
     files = (Scenario(story=read_story(path)) for path in sorted(SCHEDULES.glob("*.yaml")))
-    found = {scenario.name: scenario for scenario in (*files, *IN_PYTHON)}
+    found = {scenario.name: scenario for scenario in (*files, drawn.SCENARIO)}
     return {name: found[name] for name in dict.fromkeys((*FIRST, *found))}
 
 

@@ -86,10 +86,10 @@ def shrink_run(ran: Path, *, out: Path, network: str | None = None) -> ShrunkRun
         read_run(folder)
     except ReplayError as error:
         raise ChoiceError(f"{error}; from a damaged trace nothing is made small") from error
-    if story.script:
+    if story.steps:
         raise ChoiceError(
-            f"{folder} is a run of {story.script}: clients and orders of its own come between its "
-            "faults: it cannot be made smaller; --replay plays it again"
+            f"{folder} is a run of {story.story_id}, which has steps: it cannot be made smaller; "
+            "--replay plays it again"
         )
     if story.profile is ClientLoad.NONE:
         raise ChoiceError(

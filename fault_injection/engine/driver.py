@@ -106,6 +106,10 @@ class FaultDriver:
         self._engine.heal_all()
         self._await(lambda: not self._engine.armed)
 
+    def step(self) -> None:
+        """Take all steps that are due: a fault is proved, ends and heals while others wait."""
+        self._engine.step_all()
+
     def reports(self) -> list[FaultReport]:
         """How each fault went, in order of injection."""
         return [report_of(running) for running in self._engine.begun]

@@ -192,9 +192,6 @@ class Story:
     """Ids of the hazards in `spec/hazards.toml` that it shows."""
     seed: int = 0
     profile: ClientLoad = ClientLoad.STEADY
-    script: str = ""
-    """The scenario of that name is played, with the clients and the orders of its own; the actions
-    are what it did."""
     cluster: Mapping[str, Any] = field(default_factory=dict)
     """Settings of the cluster that differ from the usual ones, by name."""
     floors: Floors = field(default_factory=Floors)

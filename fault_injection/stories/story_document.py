@@ -194,7 +194,6 @@ class StoryDocument(Document, frozen=True, kw_only=True, rename={"schema_version
     hazards: Annotated[list[str], Meta(description="ids of spec/hazards.toml")] = []
     seed: Annotated[int, number("of the clients", ge=0)] = 0
     profile: Annotated[ClientLoad, Meta(description="what clients do")] = ClientLoad.STEADY
-    script: Annotated[str, Meta(description="the scenario of which this is the record")] = ""
     cluster: ClusterDocument = field(default_factory=ClusterDocument)
     floors: Floors = field(default_factory=Floors)
     steps: Steps = []

@@ -30,8 +30,10 @@ from fencepost.fault_injection.stories.story import (
 )
 from fencepost.fault_injection.stories.story_document import (
     ActionDocument,
+    AfterDocument,
     RunDocument,
     StoryDocument,
+    TriggerDocument,
 )
 from fencepost.fault_injection.stories.story_refusal import (
     Place,
@@ -45,6 +47,7 @@ from fencepost.fault_injection.stories.story_step import (
     VERBS,
     FaultStep,
     StoryStep,
+    WaitForStep,
     verb_of,
 )
 from fencepost.fault_injection.stories.story_text import document_of, placed, step_text
@@ -104,7 +107,6 @@ def story_from_document(document: object) -> Story:
             hazards=tuple(given.hazards),
             seed=given.seed,
             profile=given.profile,
-            script=given.script,
             cluster=_set_fields(given.cluster),
             floors=given.floors,
             steps=_steps(("steps",), given.steps),
@@ -168,6 +170,8 @@ def read_step(given: Json | str) -> StoryStep:
         raise refusal(document, error, VERBS[verb].__name__) from error
     if isinstance(step, FaultStep):
         fault_of(step)
+    elif isinstance(step, WaitForStep):
+        awaited_by(step)
     return step
 
 
@@ -175,6 +179,15 @@ def fault_of(step: FaultStep) -> Fault:
     """The fault that a step begins; raises `FaultError`."""
     kind = kind_of(step.kind)
     return make_fault(kind.kind, _parameters(kind, step))
+
+
+def awaited_by(step: WaitForStep) -> Trigger:
+    """What a step waits for; raises `StoryError`."""
+    try:
+        after = msgspec.convert(step.wait_for, AfterDocument, dec_hook=_read_target)
+    except msgspec.ValidationError as error:
+        raise refusal({"wait_for": step.wait_for}, error, "AfterDocument") from error
+    return read_trigger("wait_for", TriggerDocument(after=after), "")
 
 
 def _require_runs(story: Story) -> None:
@@ -257,7 +270,6 @@ def _whole_document(story: Story) -> Json:
         "hazards": list(story.hazards),
         "seed": story.seed,
         "profile": str(story.profile),
-        "script": story.script,
         "cluster": dict(story.cluster),
         "floors": _plain(story.floors),
         "steps": [step_document(step) for step in story.steps],

@@ -48,6 +48,7 @@ def story_schema() -> Json:
             found[name]["minProperties"] = 1
     for name in ("StoryDocument", "RunDocument"):
         found[name]["properties"]["steps"]["items"] = {"$ref": "#/$defs/step"}
+    found["WaitForStep"]["properties"]["wait_for"] = {"$ref": "#/$defs/AfterDocument"}
     found["FaultStep"] |= _actions(found["FaultStep"])
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",

@@ -74,6 +74,7 @@ class ProduceStep(OrderStep, frozen=True, kw_only=True):
     acks: Literal["all", 1, 0] = "all"
     broker: OneBroker = UNSET
     wait: Asks = True
+    timeout_ms: Annotated[int, milliseconds("of the request; 0: the usual", ge=0)] = 0
     producer_id: Annotated[int, number("of an idempotent producer", ge=NO_PRODUCER)] = NO_PRODUCER
     producer_epoch: Number = 0
     base_sequence: Number = 0
@@ -170,6 +171,13 @@ class UntilStep(StoryStep, frozen=True, kw_only=True):
             Observation.parsed(name)
 
 
+class WaitForStep(StoryStep, frozen=True, kw_only=True):
+    """Let time pass until a line of a trace or a phase of a fault has come, as `after` says it."""
+
+    wait_for: dict[str, Any]
+    within_ms: Annotated[int, milliseconds("at most", ge=0)] = UNTIL_MS
+
+
 class Observation(NamedTuple):
     """What `until` looks at, as `role(t/0,2)`: its name, and of which partition and broker."""
 
@@ -199,6 +207,13 @@ class Observation(NamedTuple):
         given = zip(("<topic>/<p>", "<broker>"), self[1:], strict=True)
         form = ",".join(form for form, one in given if one is not None)
         return f"({form})" if form else ""
+
+
+def expected_text(value: Observed) -> str:
+    """An expected value as it is observed; nothing is `none`."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return ",".join(map(str, value)) or "none" if isinstance(value, tuple) else str(value)
 
 
 OF_PARTITION, OF_BROKER, OF_REPLICA = "(<topic>/<p>)", "(<broker>)", "(<topic>/<p>,<broker>)"

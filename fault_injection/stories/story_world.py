@@ -72,9 +72,9 @@ class StoryWorld:
 def require_there(story: Story, world: StoryWorld) -> None:
     """Raise `StoryError` for the first broker, topic or partition that is not there.
 
-    A story with a script is a record: nothing of it is done a second time.
+    A story with steps makes topics of its own: what it names is found when it is played.
     """
-    if story.script:
+    if story.steps:
         return
     world = _grown(world, story)
     for index, action in enumerate(story.actions):

@@ -14,7 +14,7 @@ from fencepost.fault_injection.stories.story import (
     StoryAction,
     Trigger,
 )
-from fencepost.spec.trace import Phase, TraceEvent
+from fencepost.spec.trace import Kind, Phase, TraceEvent
 
 OVER = (Phase.HEALED, Phase.INEFFECTIVE, Phase.FAILED)
 Resolve = Callable[[Target], int | None]
@@ -70,6 +70,13 @@ class Watch:
                 count.times += 1
                 if count.times == count.trigger.nth:
                     count.fired_ms = now_ms
+
+    def tell(self, event: TraceEvent, now_ms: int) -> None:
+        """A line of a trace, which may be that of a fault."""
+        if event.kind is Kind.FAULT and event.fault_id and event.phase:
+            self.note(event.fault_id, event.phase, now_ms)
+        else:
+            self.observe(event, now_ms)
 
     def has_come(self, trigger: Trigger, now_ms: int) -> bool:
         """True when it has happened and its delay is over."""

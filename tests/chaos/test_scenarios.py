@@ -14,7 +14,6 @@ from fencepost.conformance.runs.running_cluster import RunningCluster
 from fencepost.conformance.runs.scenario import Scenario
 from fencepost.conformance.runs.scenario_run import ScenarioRun
 from fencepost.conformance.scenarios import SCENARIOS
-from fencepost.conformance.scenarios.records import require_ok
 from fencepost.conformance.verdict import Verdict
 from fencepost.conformance.whitebox.canary import play_canary
 from fencepost.fault_injection.engine.rpc_rules import get_session
@@ -179,7 +178,7 @@ def _produce_where_the_leader_hears_late(stage: RunningCluster) -> None:
     )
     fault = stage.engine.inject("late", late)
     (partition,) = stage.create_topic("new", [[leader, other]])
-    require_ok(stage.session.client("client-1").produce(partition, ["client-1/1/1"]), "it")
+    assert stage.session.client("client-1").produce(partition, ["client-1/1/1"]).is_ok
     stage.engine.await_active(fault)
     stage.engine.heal(fault)
 
@@ -188,7 +187,6 @@ def test_topic_of_a_scenario_is_there_when_its_leaders_serve_it(tmp_path: Path) 
     scenario = Scenario(
         story=Story(story_id="late", profile=ClientLoad.NONE),
         play=_produce_where_the_leader_hears_late,
-        has_own_orders=True,
     )
 
     result = ScenarioRun(

@@ -13,6 +13,8 @@ from fencepost.impl.mutants.mutant import MutantName
 from fencepost.impl.sim.engine.liveness_state import is_converged
 from fencepost.impl.sim.engine.options import RunOptions
 from fencepost.impl.sim.engine.run import RunDescription, SimulatedRun, drawn_details
+from fencepost.impl.sim.stories.perform import perform
+from fencepost.impl.sim.stories.stage import Stage, unjudged
 from fencepost.impl.sim.world.clients import TopicCreator
 from fencepost.impl.sim.world.cluster import VirtualCluster
 from fencepost.impl.sim.world.network import Weather
@@ -56,7 +58,7 @@ HOST_SPEEDS = {
 
 @dataclass(frozen=True, slots=True)
 class StoryPart:
-    """The actions of a story, with clients at work before, during and after them."""
+    """The steps and actions of a story, with clients at work before, during and after them."""
 
     story: Story
 
@@ -65,6 +67,11 @@ class StoryPart:
         run.clients += start_clients(run.cluster, _create_topic(run))
         run.pass_time(WARM_UP_MS)
         run.injector.follow(self.story)
+        if self.story.steps:
+            stage = Stage(self.story.story_id, unjudged)
+            stage.begin(run)
+            for step in self.story.steps:
+                perform(stage, step)
         run.pass_time(LONGEST_MS, lambda: run.injector.is_done)
         run.pass_time(COOL_DOWN_MS)
 
@@ -76,14 +83,7 @@ class StoryPart:
 def options_of(
     story: Story, *, level: ProtocolLevel, mutant: MutantName | None, host: Host = Host.QUICK
 ) -> RunOptions:
-    """The run of a story: the settings of its cluster, in weather that is only slow or quick.
-
-    Raises `ValueError` for the record of a script, which only real processes can play.
-    """
-    if story.script:
-        raise ValueError(
-            f"{story.story_id} is a record of the script {story.script}: not simulated"
-        )
+    """The run of a story: the settings of its cluster, in weather that is only slow or quick."""
     cluster, is_idle = story.cluster, story.profile is ClientLoad.NONE
     return RunOptions(
         seed=story.seed,

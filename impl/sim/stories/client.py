@@ -90,6 +90,7 @@ class StepClient(SimulatedClient):
         acks: int,
         to: BrokerId,
         numbered: Numbered = NOT_NUMBERED,
+        timeout_ms: int = PRODUCE_TIMEOUT_MS,
     ) -> Pending:
         """Append the values in one request; a numbered one that has no answer stays open."""
         request = ProduceRequest(
@@ -97,7 +98,7 @@ class StepClient(SimulatedClient):
             partition=key.partition,
             acks=acks,
             values=values,
-            timeout_ms=PRODUCE_TIMEOUT_MS,
+            timeout_ms=timeout_ms,
             producer_id=numbered.producer_id,
             producer_epoch=numbered.producer_epoch,
             base_sequence=numbered.base_sequence,

@@ -6,7 +6,7 @@ Seen from outside, as if every broker and ZooKeeper stood still and could be loo
 from collections.abc import Callable, Iterator
 
 from fencepost.fault_injection.stories.story_refusal import StoryError
-from fencepost.fault_injection.stories.story_step import Observation, Observed
+from fencepost.fault_injection.stories.story_step import Observation
 from fencepost.impl.core.rules.replica import Replica
 from fencepost.impl.sim.engine.liveness_state import is_converged
 from fencepost.impl.sim.stories.stage import Stage
@@ -36,13 +36,6 @@ def observe(stage: Stage, what: Observation) -> str:
         return _OF_PARTITION[what.name](stage, key)
     replica = replica_of(stage, broker_id, key)
     return NOTHING if replica is None else _OF_REPLICA[what.name](replica)
-
-
-def text_of(value: Observed) -> str:
-    """An expected value as it is observed."""
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return ",".join(map(str, value)) or NOTHING if isinstance(value, tuple) else str(value)
 
 
 def replica_of(stage: Stage, broker_id: BrokerId, key: TopicPartition) -> Replica | None:

@@ -7,6 +7,7 @@ from typing import Any
 from msgspec import UnsetType, structs
 
 from fencepost.fault_injection.faults.targets import Target
+from fencepost.fault_injection.stories.story_file import awaited_by
 from fencepost.fault_injection.stories.story_refusal import StoryError
 from fencepost.fault_injection.stories.story_step import (
     BreakConnectionsStep,
@@ -49,9 +50,12 @@ from fencepost.fault_injection.stories.story_step import (
     ShowStep,
     StoryStep,
     UntilStep,
+    WaitForStep,
     WorkloadStep,
+    expected_text,
     partition_of,
 )
+from fencepost.fault_injection.stories.triggers import Watch
 from fencepost.impl.core.types.messages import ACKS_ALL
 from fencepost.impl.sim.engine.liveness_state import is_converged
 from fencepost.impl.sim.engine.run import FINAL_READ_MS
@@ -65,10 +69,9 @@ from fencepost.impl.sim.stories.look import (
     show_log,
     show_results,
     show_state,
-    text_of,
 )
 from fencepost.impl.sim.stories.stage import Stage
-from fencepost.impl.sim.world.clients import FinalReader
+from fencepost.impl.sim.world.clients import PRODUCE_TIMEOUT_MS, FinalReader
 from fencepost.impl.sim.world.workload import break_connections, create_topic, start_clients
 from fencepost.spec.vocabulary import BrokerId, Offset, ProducerId
 from fencepost.spec.znodes import TopicPartition
@@ -113,7 +116,7 @@ def _run(stage: Stage, step: RunMsStep) -> Lines:
 
 
 def _until(stage: Stage, step: UntilStep) -> Lines:
-    wanted = {Observation.parsed(name): text_of(value) for name, value in step.until.items()}
+    wanted = {Observation.parsed(name): expected_text(value) for name, value in step.until.items()}
 
     def unmet() -> Iterator[str]:
         for what, value in wanted.items():
@@ -122,6 +125,25 @@ def _until(stage: Stage, step: UntilStep) -> Lines:
 
     stage.run(step.within_ms, lambda: next(unmet(), None) is None)
     return list(unmet())
+
+
+def _wait_for(stage: Stage, step: WaitForStep) -> Lines:
+    """The lines from the start of the run on count."""
+    trigger = awaited_by(step)
+    watch = Watch(resolve=lambda target: target.resolve(stage.cluster.view()))
+    watch.add(trigger)
+    events = stage.cluster.recorder.events
+    seen = 0
+
+    def has_come() -> bool:
+        nonlocal seen
+        for event in events[seen:]:
+            watch.tell(event, stage.now_ms)
+        seen = len(events)
+        return watch.has_come(trigger, stage.now_ms)
+
+    came = stage.run(step.within_ms, has_come)
+    return [] if came else [f"not within {step.within_ms} ms"]
 
 
 # Topics and clients
@@ -154,7 +176,8 @@ def _produce(stage: Stage, step: ProduceStep) -> Lines:
     )
     acks = ACKS_ALL if step.acks == "all" else step.acks
     to = _asked(stage, step.broker, key)
-    pending = stage.client.produce(key, step.records, acks, to, numbered)
+    timeout_ms = step.timeout_ms or PRODUCE_TIMEOUT_MS
+    pending = stage.client.produce(key, step.records, acks, to, numbered, timeout_ms)
     return admin.wait_for(stage, step, pending)
 
 
@@ -272,6 +295,7 @@ PERFORM: dict[type[StoryStep], Callable[[Stage, Any], Lines]] = {
     ReassignStep: admin.reassign,
     RunMsStep: _run,
     UntilStep: _until,
+    WaitForStep: _wait_for,
     KillStep: acts.kill,
     PauseStep: acts.pause,
     ResumeStep: acts.resume,

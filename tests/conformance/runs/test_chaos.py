@@ -13,14 +13,15 @@ from fencepost.conformance.runs.chaos import run_all, selected
 from fencepost.conformance.runs.run_folder import read_folder
 from fencepost.conformance.runs.scenario import Problem, RunRecord, ScenarioResult
 from fencepost.conformance.runs.scenario_run import ScenarioRun
-from fencepost.conformance.runs.schedule_files import find_executed
+from fencepost.conformance.runs.schedule_files import find_executed, find_schedule
+from fencepost.conformance.runs.step_play import require_playable
 from fencepost.conformance.scenarios import SCENARIOS
 from fencepost.conformance.verdict import CheckResult, Verdict, Violation
 from fencepost.conformance.whitebox.simulate import write_trace
 from fencepost.fault_injection.engine.progress import FaultReport
 from fencepost.fault_injection.faults.process_faults import PauseBroker
 from fencepost.fault_injection.faults.targets import broker
-from fencepost.fault_injection.stories.story import Floors, Story, StoryAction
+from fencepost.fault_injection.stories.story import Floors, StoryAction
 from fencepost.fault_injection.stories.story_record import write_executed
 from fencepost.spec.trace import Phase
 from fencepost.spec.vocabulary import Invariant
@@ -41,13 +42,7 @@ def test_scenarios_are_files_where_a_file_can_say_them_and_all_are_described() -
     in_python = [name for name, scenario in SCENARIOS.items() if scenario.play is not None]
 
     assert next(iter(SCENARIOS)) == "quiet"
-    assert in_python == [
-        "reassignment",
-        "topic_recreated",
-        "truncation_loss",
-        "unreplicated_record",
-        "random",
-    ]
+    assert in_python == ["random"]
     for scenario in SCENARIOS.values():
         assert scenario.sentence.endswith(".")
         assert scenario.requirements
@@ -207,23 +202,38 @@ def test_foreign_lines_of_a_folder_are_told(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["truncation_loss", "unreplicated_record", "reassignment"])
-def test_a_scenario_with_deeds_of_its_own_is_replayed_as_a_script(
-    name: str, tmp_path: Path
-) -> None:
-    script = SCENARIOS[name]
-    executed = Story(story_id=name, script=name, cluster={"first_controller": 2})
-    write_executed(tmp_path, executed, (), offset_ms=0)
+def test_a_story_with_steps_is_replayed_step_by_step(name: str, tmp_path: Path) -> None:
+    story = replace(SCENARIOS[name].story, cluster={"first_controller": 2})
+    write_executed(tmp_path, story, (), offset_ms=0)
 
     replayed = find_executed(tmp_path)
 
-    assert (replayed.play, replayed.has_workload) == (script.play, script.has_workload)
+    assert replayed.story.steps == SCENARIOS[name].story.steps
+    assert replayed.has_workload == SCENARIOS[name].has_workload
     assert replayed.cluster["first_controller"] == 2
-    assert replayed.cluster["replica_lag_ms"] == script.cluster["replica_lag_ms"]
     assert replayed.again == f"--replay {tmp_path}"
 
 
-def test_the_script_of_a_record_has_to_be_known(tmp_path: Path) -> None:
-    write_executed(tmp_path, Story(story_id="a", script="b"), (), offset_ms=0)
+@pytest.mark.parametrize(
+    ("steps", "sentence"),
+    [
+        ("[{kill: 1}]", r"steps\[0\] \(kill\): no processes can do it; a simulator plays it"),
+        ("[{until: {held: 1}}]", "held is not seen from outside"),
+        ("[{show: state}]", "state is not seen from outside"),
+        ("[{produce: t/0, records: [a], after_ms: 5}]", "after_ms puts it off"),
+        ("[read]\nruns: [{id: one}]", "it has runs, which fencepost simulate --scenario plays"),
+        ("[{run_ms: 1}]\ncluster: {level: 1}", "cluster: level is for simulated runs"),
+        ("[{run_ms: 1}]\nactions: [{id: a, kind: zk.expire, target: 1}]", "steps and actions"),
+    ],
+)
+def test_what_only_a_simulator_plays_is_refused(steps: str, sentence: str, tmp_path: Path) -> None:
+    path = tmp_path / "story.yaml"
+    path.write_text(f"schema: 1\nid: story\nsteps: {steps}\n")
 
-    with pytest.raises(ChoiceError, match="unknown scenario 'b'; choose one of quiet"):
-        find_executed(tmp_path)
+    with pytest.raises(ChoiceError, match=sentence):
+        find_schedule(path)
+
+
+@pytest.mark.parametrize("name", [name for name, one in SCENARIOS.items() if one.story.steps])
+def test_the_steps_of_the_library_are_for_processes_too(name: str) -> None:
+    require_playable(SCENARIOS[name].story)

@@ -287,13 +287,15 @@ def test_a_run_with_clients_of_its_own_is_refused(
         shrink_run(tmp_path, out=tmp_path)
 
 
-def test_a_run_of_a_script_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    ran(tmp_path, '{"schema": 1, "id": "a", "script": "b", "actions": []}')
+def test_a_run_with_steps_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ran(tmp_path, '{"schema": 1, "id": "a", "steps": [{"run_ms": 1}]}')
     monkeypatch.setattr(
         "fencepost.conformance.whitebox.run_shrink.violations_of", lambda _: frozenset({"Lost"})
     )
 
-    with pytest.raises(ChoiceError, match="is a run of b: clients and orders of its own come"):
+    with pytest.raises(
+        ChoiceError, match="is a run of a, which has steps: it cannot be made smaller"
+    ):
         shrink_run(tmp_path, out=tmp_path)
 
 

@@ -106,7 +106,7 @@ def test_without_clients_there_is_no_topic() -> None:
         require_there(story, StoryWorld(brokers=(1,), topics={}))
 
 
-def test_the_record_of_a_script_names_what_the_script_had() -> None:
-    text = one("kind: zk.expire, target: leader(history/0)") + "script: truncation_loss\n"
+def test_a_story_with_steps_names_what_its_steps_make() -> None:
+    text = one("kind: zk.expire, target: leader(history/0)") + "steps: [{create_topic: history}]\n"
 
     require_there(story_from_text(text), WORLD)
