@@ -41,7 +41,7 @@ from fencepost.conformance.runs.quiescence import WORK_S, QuiescenceWait
 from fencepost.conformance.runs.run_folder import read_folder
 from fencepost.conformance.runs.running_cluster import TOPIC, RunningCluster, assignment_among
 from fencepost.conformance.runs.scenario import Problem, RunRecord, Scenario, ScenarioResult
-from fencepost.conformance.runs.step_play import play_steps
+from fencepost.conformance.scenarios.step_play import play_steps
 from fencepost.conformance.verdict import Verdict
 from fencepost.fault_injection.engine.driver import FaultDriver
 from fencepost.fault_injection.engine.process_world import ProcessWorld

@@ -8,7 +8,7 @@ from fencepost.conformance.adapters.settings import ClusterSettings
 from fencepost.conformance.catalogue.requirements import load_catalogue
 from fencepost.conformance.runs.running_cluster import ASSIGNMENT, TOPIC
 from fencepost.conformance.runs.scenario import Scenario
-from fencepost.conformance.runs.step_play import require_playable
+from fencepost.conformance.scenarios.step_play import require_playable
 from fencepost.fault_injection.faults.catalogue import require_backend
 from fencepost.fault_injection.faults.fault_kind import Backend
 from fencepost.fault_injection.faults.targets import FaultError

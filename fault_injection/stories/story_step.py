@@ -341,13 +341,6 @@ class CreateZnodeStep(OrderStep, frozen=True, kw_only=True):
     data: str = ""
 
 
-class SetZnodeStep(OrderStep, frozen=True, kw_only=True):
-    """Overwrite a znode by hand."""
-
-    set_znode: str
-    data: str
-
-
 # Messages
 
 
@@ -382,12 +375,6 @@ class DropResponseStep(RequestsStep, frozen=True, kw_only=True):
     """The responses to such requests are lost."""
 
     drop_response: Method
-
-
-class DuplicateRequestStep(RequestsStep, frozen=True, kw_only=True):
-    """Such requests arrive twice."""
-
-    duplicate_request: Method
 
 
 class DeliverStep(RequestsStep, frozen=True, kw_only=True):

@@ -23,13 +23,12 @@ from fencepost.fault_injection.stories.story_step import (
     RequestsStep,
     RestartStep,
     ResumeStep,
-    SetZnodeStep,
     StopStep,
     StoryStep,
     verb_of,
 )
 from fencepost.impl.core.types.effects import Effect, WriteZnodes
-from fencepost.impl.core.types.zookeeper import Create, Delete, Rejected, SetData
+from fencepost.impl.core.types.zookeeper import Create, Delete, Rejected
 from fencepost.impl.sim.stories.stage import Stage, is_at, writes
 from fencepost.impl.sim.world.network import RequestRule
 from fencepost.impl.sim.world.process import Process
@@ -161,22 +160,14 @@ def delete_znode(stage: Stage, step: DeleteZnodeStep) -> Lines:
     return _write(stage, step, Delete(path=step.delete_znode, expected_version=ANY_VERSION))
 
 
-def set_znode(stage: Stage, step: SetZnodeStep) -> Lines:
-    """Overwrite a znode, as an operator does."""
-    data = step.data.encode()
-    return _write(
-        stage, step, SetData(path=step.set_znode, data=data, expected_version=ANY_VERSION)
-    )
-
-
 def create_znode(stage: Stage, step: CreateZnodeStep) -> Lines:
     """Create a znode, as an operator does."""
     return _write(stage, step, Create(path=step.create_znode, data=step.data.encode()))
 
 
-def _write(stage: Stage, step: StoryStep, op: Create | Delete | SetData) -> Lines:
+def _write(stage: Stage, step: StoryStep, op: Create | Delete) -> Lines:
     """Write a znode in a session that no broker has."""
-    if isinstance(op, Delete | SetData) and stage.cluster.zookeeper.peek(op.path).stat is None:
+    if isinstance(op, Delete) and stage.cluster.zookeeper.peek(op.path).stat is None:
         raise StoryError(f"there is no znode {op.path}")
     result = stage.cluster.write_by_hand(op)
     if isinstance(result, Rejected):
@@ -201,7 +192,6 @@ RULES = {
     "drop_request": "drop_request",
     "hold_response": "hold_response",
     "drop_response": "drop_response",
-    "duplicate_request": "duplicate",
 }
 """Verb -> that of the `RequestRule`."""
 

@@ -14,8 +14,8 @@ from fencepost.conformance.runs.run_folder import read_folder
 from fencepost.conformance.runs.scenario import Problem, RunRecord, ScenarioResult
 from fencepost.conformance.runs.scenario_run import ScenarioRun
 from fencepost.conformance.runs.schedule_files import find_executed, find_schedule
-from fencepost.conformance.runs.step_play import require_playable
 from fencepost.conformance.scenarios import SCENARIOS
+from fencepost.conformance.scenarios.step_play import require_playable
 from fencepost.conformance.verdict import CheckResult, Verdict, Violation
 from fencepost.conformance.whitebox.simulate import write_trace
 from fencepost.fault_injection.engine.progress import FaultReport
@@ -222,7 +222,7 @@ def test_a_story_with_steps_is_replayed_step_by_step(name: str, tmp_path: Path) 
         ("[{show: state}]", "state is not seen from outside"),
         ("[{produce: t/0, records: [a], after_ms: 5}]", "after_ms puts it off"),
         ("[read]\nruns: [{id: one}]", "it has runs, which fencepost simulate --scenario plays"),
-        ("[{run_ms: 1}]\ncluster: {level: 1}", "cluster: level is for simulated runs"),
+        ("[{run_ms: 1}]\ncluster: {level: 1}", "cluster: level is no setting of processes"),
         ("[{run_ms: 1}]\nactions: [{id: a, kind: zk.expire, target: 1}]", "steps and actions"),
     ],
 )

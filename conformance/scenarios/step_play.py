@@ -50,8 +50,10 @@ WHOLE_ANSWER_MS = 60_000
 """After it a produce has ended, whatever became of it."""
 OBSERVED = frozenset({"controller", "converged", "pending", "leader", "epoch", "isr", "assigned"})
 """What `until` can see from outside."""
-ONLY_SIMULATED = ("level", "mutant", "unclean_leader_election", "simulator")
-"""Settings of a cluster that a command gives to processes, or nothing does."""
+SETTINGS = frozenset(
+    {"brokers", "session_timeout_ms", "replica_lag_ms", "first_controller", "zookeeper"}
+)
+"""Of a cluster of processes; others are given by the command, or by nothing."""
 ACKS = {"all": -1, 1: 1, 0: 0}
 
 Lines = list[str]
@@ -74,8 +76,8 @@ def require_playable(story: Story) -> None:
     """Raise `StoryError` for what only a simulator can play."""
     if story.runs:
         raise StoryError("it has runs, which fencepost simulate --scenario plays; give one story")
-    if story.steps and (names := [n for n in ONLY_SIMULATED if n in story.cluster]):
-        raise StoryError(f"cluster: {names[0]} is for simulated runs; leave it out")
+    if strange := sorted({*story.cluster} - SETTINGS):
+        raise StoryError(f"cluster: {strange[0]} is no setting of processes; leave it out")
     if story.steps and story.actions:
         raise StoryError("it has steps and actions, which only a simulator plays beside each other")
     for index, step in enumerate(story.steps):
