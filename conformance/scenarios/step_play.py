@@ -215,7 +215,7 @@ def _observe(player: StepPlayer, what: Observation) -> str:
     """As the simulator says it."""
     cluster = player.stage.cluster
     if what.name == "controller":
-        return expected_text(cluster.controller() or ())
+        return expected_text(player.stage.controller() or ())
     if what.name == "converged":
         return expected_text(cluster.is_in_sync())
     if what.name == "pending":
