@@ -84,6 +84,7 @@ def test_znodes_are_written_in_one_way() -> None:
     assert makers == ["impl/core/rules/znode_writes.py"]
 
 
+YIELDS = (ast.Yield, ast.YieldFrom)
 LAYERS = (
     ("types",),
     ("rules",),
@@ -116,6 +117,42 @@ def test_the_layers_of_the_core_are_a_strict_order() -> None:
     assert climbing == set()
     assert {name for name in graph if layer_of(name) is None} == {"impl.core"}
     assert len(LAYERS) <= 7
+
+
+def kept_rules(function: ast.AST) -> set[int]:
+    """Lines that bind the rules to a local of a function that waits for ZooKeeper."""
+    if not any(isinstance(node, YIELDS) for node in ast.walk(function)):
+        return set()
+    bound = [node for node in ast.walk(function) if isinstance(node, ast.Assign)]
+    return {
+        node.lineno
+        for node in bound
+        for value in (node.value.elts if isinstance(node.value, ast.Tuple) else [node.value])
+        if ast.unparse(value).endswith("config.rules")
+    }
+
+
+def test_no_script_keeps_rules_while_it_waits() -> None:
+    kept = {
+        f"{name_of(path)}:{line}"
+        for path in core_modules()
+        for node in ast.walk(tree_of(path))
+        if isinstance(node, ast.FunctionDef)
+        for line in kept_rules(node)
+    }
+
+    assert kept == set()
+
+
+def test_kept_rules_are_seen() -> None:
+    script = """
+def script(self):
+    session, rules = self._session, self._config.rules
+    yield
+    rules.after()
+"""
+
+    assert kept_rules(ast.parse(script)) == {3}
 
 
 def test_rules_are_asked_anew_each_time() -> None:

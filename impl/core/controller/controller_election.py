@@ -71,8 +71,8 @@ class ControllerElection:
 
     def _stand_for_election(self) -> Script:
         """The holder of `/controller` is known and watched; without one, this node tries."""
-        session_id, rules = self._session.session_id, self._config.rules
-        is_watched = WatchedReading.CONTROLLER in rules.watched
+        session_id = self._session.session_id
+        is_watched = WatchedReading.CONTROLLER in self._config.rules.watched
         znodes = yield from read(CONTROLLER, CONTROLLER_EPOCH, watch=is_watched)
         if self._session.session_id != session_id:
             return
@@ -86,18 +86,18 @@ class ControllerElection:
             return
         holder, epoch = znodes
         node = self._node()
-        if rules.holds_controller(node, holder):
+        if self._config.rules.holds_controller(node, holder):
             yield from self._hold(holder, epoch)
             return
         brokerid = self._parse_holder(holder)
-        step = rules.election_step(node, brokerid)
+        step = self._config.rules.election_step(node, brokerid)
         if step is ElectionStep.LEAD_ON:
             return
         self.resign()
         controller_epoch = self._parse_epoch(epoch)
         self.learn_controller(brokerid, controller_epoch)
         if step is ElectionStep.STAND:
-            znode = rules.candidate_znode(self._config.broker_id, self._outbox.now_ms)
+            znode = self._config.rules.candidate_znode(self._config.broker_id, self._outbox.now_ms)
             yield from self._win(
                 Candidacy(holder=znode, epoch=epoch, controller_epoch=controller_epoch)
             )
@@ -111,13 +111,12 @@ class ControllerElection:
 
     def _hold(self, holder: Znode, epoch: Znode) -> Script:
         """`/controller` is ours: since long, or by an election with a lost reply (H23)."""
-        rules = self._config.rules
         if self._controller.is_active:
-            if rules.epoch_stands(self._controller.generation.epoch_version, epoch):
+            if self._config.rules.epoch_stands(self._controller.generation.epoch_version, epoch):
                 return
             self.resign()
         controller_epoch = self._parse_epoch(epoch)
-        elected = rules.elected_by(holder, epoch, controller_epoch)
+        elected = self._config.rules.elected_by(holder, epoch, controller_epoch)
         if elected is not None:
             self.elect_controller(elected)
             return
@@ -125,16 +124,16 @@ class ControllerElection:
         yield from self._win(Candidacy(holder=held, epoch=epoch, controller_epoch=controller_epoch))
 
     def _win(self, candidacy: Candidacy) -> Script:
-        session_id, rules = self._session.session_id, self._config.rules
-        elected, must_retry = yield from rules.win_controller(
+        session_id = self._session.session_id
+        elected, must_retry = yield from self._config.rules.win_controller(
             candidacy,
-            rules.election_operations,
-            rules.elected_of,
-            rules.may_write[Writer.CANDIDATE],
+            self._config.rules.election_operations,
+            self._config.rules.elected_of,
+            self._config.rules.may_write[Writer.CANDIDATE],
         )
         if self._session.session_id != session_id:
             return
-        if not rules.accepts_election(self._node()):
+        if not self._config.rules.accepts_election(self._node()):
             return
         if elected is not None:
             self.elect_controller(elected)

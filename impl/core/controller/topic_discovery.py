@@ -111,8 +111,8 @@ class TopicDiscovery:
         added: list[TopicPartition] = []
         for topic in sorted(context.topics.keys() - {*names}):
             self.detect_topic_change(topic, Znode(path=topic_path(topic)))
-        rules = self._resources.config.rules
-        for znode in rules.topics_to_learn(context.topics.keys(), znodes):
+        topics_to_learn = self._resources.config.rules.topics_to_learn
+        for znode in topics_to_learn(context.topics.keys(), znodes):
             added += self.detect_topic_change(znode.path.rpartition("/")[2], znode)
         return sorted(added)
 
