@@ -10,6 +10,7 @@ import typer
 from fencepost.ci.commands.chaos_soak import begin_soak, resume_soak, soak_plan
 from fencepost.ci.commands.chaos_stepped import follow_counterexamples, make_moves
 from fencepost.ci.gate.failures import UsageError, as_usage
+from fencepost.ci.gate.outcomes import of_scenarios
 from fencepost.ci.gate.places import check_zookeeper, enter_network
 from fencepost.ci.gate.runs import make_run_folder, new_run_id
 from fencepost.ci.options import NEWEST_LEVEL, JsonOption, OutFolder, ZookeeperOption
@@ -227,9 +228,6 @@ def origin_of(scenarios: Sequence[Scenario]) -> Mapping[str, Any]:
 
 def tell(results: Sequence[ScenarioResult], folder: Path, *, as_json: bool, is_whole: bool) -> int:
     """Show what came of it, fault by fault, or kind by kind when all was run; the exit code."""
-    # Not above: reports bring threads, which a process must not have that enters its own network.
-    from fencepost.ci.gate.outcomes import of_scenarios
-
     outcome = of_scenarios(results)
     rows = outcome.detail["scenarios"]
     kinds = fault_table.kind_rows(results)

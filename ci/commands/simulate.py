@@ -29,7 +29,6 @@ from fencepost.conformance.whitebox.simulate import (
 from fencepost.conformance.whitebox.story_play import play_file
 from fencepost.fault_injection.faults.catalogue import DRAWN_KINDS
 from fencepost.reports.page.words import count
-from fencepost.reports.tables.seeds import on_spark
 from fencepost.spec.tlc.models import Tier
 
 SeedCount = Annotated[
@@ -137,6 +136,8 @@ def run(seeds: range, *, level: int, mutant: str | None, wish: SimulationRequest
     traces = make_run_folder(new_run_id(), wish.out) if wish.out else None
     options = SimulationOptions(out=traces)
     if wish.spark is not None:
+        from fencepost.reports.tables.seeds import on_spark  # Spark takes half a second to import
+
         options = replace(options, spread=on_spark(wish.spark))
     with progress("simulate") as advance, as_usage(ChoiceError):
         result = run_seeds(

@@ -2,20 +2,22 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fencepost.conformance.runs.scenario import ScenarioResult
 from fencepost.conformance.verdict import Verdict, worst
 from fencepost.conformance.whitebox.canary import Canary
 from fencepost.conformance.whitebox.simulate import MutantResult, SeedResult, SimulationResult
-from fencepost.reports.analysis.aggregates import Analysis
-from fencepost.reports.analysis.folder_report import CheckOutcome
 from fencepost.reports.page.words import count
 from fencepost.spec.replay.replay import ReplayReport, ReplayResult
 from fencepost.spec.tlc.compare import ModelResult
 from fencepost.spec.tlc.coverage import ModelCoverage
 from fencepost.spec.tlc.models import Model
 from fencepost.spec.tlc.repairs import Undone
+
+if TYPE_CHECKING:  # it starts threads, which a process must not have that enters its own network
+    from fencepost.reports.analysis.aggregates import Analysis
+    from fencepost.reports.analysis.folder_report import CheckOutcome
 
 VIOLATIONS_LISTED = 50
 """Of a simulation; the count is in the figures."""
@@ -307,7 +309,7 @@ def _counts(result: ScenarioResult) -> list[tuple[int, ...]]:
     return list(zip(*floors, strict=True))
 
 
-def of_analysis(analysis: Analysis) -> StageOutcome:
+def of_analysis(analysis: "Analysis") -> StageOutcome:
     """The verdict of Spark over all traces of a run."""
     figures = analysis.figures
     doubts = [doubt for folder in analysis.folders for doubt in folder.trace_doubts]
@@ -330,7 +332,7 @@ def of_analysis(analysis: Analysis) -> StageOutcome:
     )
 
 
-def _broken(analysis: Analysis) -> list[dict[str, str]]:
+def _broken(analysis: "Analysis") -> list[dict[str, str]]:
     """What does not hold, the first violation of every check of a run before all else."""
     rows = [
         {
@@ -355,7 +357,7 @@ def _broken(analysis: Analysis) -> list[dict[str, str]]:
     return [*rows, *blind, *({"what": other, "reproduce": ""} for other in others)]
 
 
-def missed_budgets(analysis: Analysis) -> list[str]:
+def missed_budgets(analysis: "Analysis") -> list[str]:
     """Which failovers took longer than `ci/budgets.toml` allows, one phrase each."""
     return [
         f"{row.phase} took {row.max_ms:.0f} ms of {row.limit_ms:.0f} allowed after {row.kind}"
@@ -365,7 +367,7 @@ def missed_budgets(analysis: Analysis) -> list[str]:
     ]
 
 
-def _check_row(check: CheckOutcome) -> dict[str, Any]:
+def _check_row(check: "CheckOutcome") -> dict[str, Any]:
     found = len(check.violations) + check.omitted_violations
     parts = (count(found, "violation") if found else "", *check.doubts)
     return {
