@@ -22,11 +22,12 @@ from fencepost.conformance.clients.recorder import TraceWriter
 from fencepost.conformance.clients.transport import Transport
 from fencepost.conformance.clients.workload import Workload
 from fencepost.fault_injection.faults.targets import ClusterView
-from fencepost.fault_injection.injectors.injection import Registration, Servers
+from fencepost.fault_injection.injectors.injection import Registration
 from fencepost.fault_injection.injectors.injector import InjectionError
 from fencepost.fault_injection.network.wiring import Wiring
 from fencepost.fault_injection.processes.supervisor import Supervisor
 from fencepost.fault_injection.zookeeper.client import ZooKeeperClient
+from fencepost.fault_injection.zookeeper.members import ZooKeeperMembers
 from fencepost.fault_injection.zookeeper.sessions import expire_session
 from fencepost.spec.znodes import LeaderAndIsr, TopicPartition
 
@@ -85,7 +86,7 @@ class ClusterUnderTest:
         return self.settings.session_timeout_ms
 
     @property
-    def servers(self) -> Servers:
+    def servers(self) -> ZooKeeperMembers:
         """The members of its ZooKeeper; raises `InjectionError` without an ensemble of our own."""
         if self.zookeeper.ensemble is None:
             raise InjectionError(

@@ -8,13 +8,13 @@ from pathlib import Path
 
 from fencepost.conformance.adapters.choices import CONTAINER, CONTAINERS, EMBEDDED, ENSEMBLE
 from fencepost.conformance.adapters.folders import Folders
-from fencepost.fault_injection.injectors.injection import Servers
 from fencepost.fault_injection.network.namespaces.links import NamespaceLinks
 from fencepost.fault_injection.network.wiring import ZOOKEEPER
 from fencepost.fault_injection.processes.supervisor import Supervisor
 from fencepost.fault_injection.zookeeper.client import ZooKeeperClient
 from fencepost.fault_injection.zookeeper.control import ControlledServer, end_in_ensemble
 from fencepost.fault_injection.zookeeper.ensemble import SIZE, ZooKeeperEnsemble
+from fencepost.fault_injection.zookeeper.members import ZooKeeperMembers
 from fencepost.fault_injection.zookeeper.transaction_log import Transaction, read_committed
 from fencepost.spec.zookeeper import ZooKeeperAddress, ZooKeeperError
 
@@ -27,7 +27,7 @@ class ZooKeeperInUse:
     """With the chroot that the run has for itself."""
     data_dirs: tuple[Path, ...] = ()
     """Of the harness's servers; those of an external ZooKeeper cannot be read."""
-    ensemble: Servers | None = None
+    ensemble: ZooKeeperMembers | None = None
     """The members that faults may hurt; None for a single server and an external one."""
     end_session: Callable[[int], None] | None = None
     """Makes it end a session by itself; None where it takes no such command."""

@@ -9,9 +9,9 @@ from fencepost.fault_injection.injectors.injection import (
     AnyFault,
     FaultTarget,
     ProcessInjector,
-    Servers,
 )
 from fencepost.fault_injection.injectors.injector import InjectionError
+from fencepost.fault_injection.zookeeper.members import ZooKeeperMembers
 from fencepost.fault_injection.zookeeper.status import MemberState, Mode
 
 ELECTION_MARGIN_MS = 1_000
@@ -140,7 +140,7 @@ class MemberAbsence:
         )
 
 
-def number_of(member: str, servers: Servers) -> int:
+def number_of(member: str, servers: ZooKeeperMembers) -> int:
     """The member that plays a role now, or has that number; raises `InjectionError`."""
     if member.isdecimal():
         return int(member)

@@ -14,7 +14,7 @@ from fencepost.fault_injection.faults.targets import ClusterView
 from fencepost.fault_injection.injectors.injector import InjectionError
 from fencepost.fault_injection.network.wiring import Wiring
 from fencepost.fault_injection.zookeeper.client import NoZnodeError, ZnodeContent
-from fencepost.fault_injection.zookeeper.status import MemberState, ServerStatus
+from fencepost.fault_injection.zookeeper.members import ZooKeeperMembers
 from fencepost.spec.znodes import LeaderAndIsr, TopicPartition
 
 AnyFault_co = TypeVar("AnyFault_co", bound=Fault, covariant=True)
@@ -69,53 +69,6 @@ class TargetProcess(Protocol):
 
     def log_tail(self) -> str:
         """The last lines that it wrote."""
-
-
-class Servers(Protocol):
-    """The members of a ZooKeeper ensemble, by number from 1; as `ZooKeeperEnsemble`."""
-
-    @property
-    def silence_ms(self) -> int:
-        """How long a leader may stand still before the others elect another one."""
-
-    def numbers(self) -> tuple[int, ...]:
-        """Of all members."""
-
-    def leader(self) -> int | None:
-        """The leader; None while there is none."""
-
-    def status(self) -> Mapping[int, ServerStatus]:
-        """What each member that serves says of itself; a paused member is not asked."""
-
-    def state(self, number: int) -> MemberState:
-        """Whether a member runs, stands still or has ended."""
-
-    def pause(self, number: int) -> None:
-        """A member stands still."""
-
-    def resume(self, number: int) -> None:
-        """A member goes on."""
-
-    def kill(self, number: int) -> None:
-        """A member has ended at once."""
-
-    def stop(self, number: int) -> None:
-        """A member was asked to end, and has ended."""
-
-    def prepare(self, number: int) -> None:
-        """A member's next process may be there already, and does nothing until `restart`."""
-
-    def is_ready(self, number: int) -> bool:
-        """False while a process that was prepared is still loading what it needs."""
-
-    def restart(self, number: int) -> None:
-        """A member that has ended is starting again on its data."""
-
-    def cut_off(self, number: int) -> None:
-        """Cut a member off, which runs on; raises `ZooKeeperError` where that cannot be."""
-
-    def join(self, number: int) -> None:
-        """A member that was cut off is in reach again."""
 
 
 class Znodes(Protocol):
@@ -203,7 +156,7 @@ class FaultTarget(Protocol):
     """What the engine must know of a cluster to hurt it."""
 
     @property
-    def servers(self) -> Servers:
+    def servers(self) -> ZooKeeperMembers:
         """Of its ZooKeeper; raises `InjectionError` when it has no ensemble of our own."""
 
     @property

@@ -27,6 +27,42 @@ class ZooKeeperMembers(ABC):
     def process_state(self, number: int) -> MemberState:
         """Whether the process of a server runs, stands still or has ended."""
 
+    @abstractmethod
+    def pause(self, number: int) -> None:
+        """Pause a server."""
+
+    @abstractmethod
+    def resume(self, number: int) -> None:
+        """Resume a server."""
+
+    @abstractmethod
+    def kill(self, number: int) -> None:
+        """Kill a server."""
+
+    @abstractmethod
+    def stop(self, number: int) -> None:
+        """Ask a server to end, and wait for that."""
+
+    @abstractmethod
+    def prepare(self, number: int) -> None:
+        """Load a server's next process, if it can wait until `restart`."""
+
+    @abstractmethod
+    def is_ready(self, number: int) -> bool:
+        """False while a process that was prepared is still loading what it needs."""
+
+    @abstractmethod
+    def restart(self, number: int) -> None:
+        """Start a server that has ended again on its data."""
+
+    @abstractmethod
+    def cut_off(self, number: int) -> None:
+        """Cut off a server, which runs on; raises `ZooKeeperError` where that cannot be."""
+
+    @abstractmethod
+    def join(self, number: int) -> None:
+        """Connect a server that was cut off again."""
+
     @property
     def silence_ms(self) -> int:
         """How long a leader may stand still before the other servers elect a new one."""
