@@ -16,7 +16,7 @@ from fencepost.impl.core.types.effects import WriteZnodes
 from fencepost.impl.core.types.scripts import Ask
 from fencepost.impl.sim.engine.scheduler import US_PER_MS
 from fencepost.impl.sim.injectors.injector import InstantInjector
-from fencepost.impl.sim.world.zookeeper_link import HurtLink
+from fencepost.impl.sim.world.zookeeper_link import ZooKeeperLinkFault
 from fencepost.impl.trace_lines import Line
 
 
@@ -40,27 +40,27 @@ class SimulatedZooKeeperCut(InstantInjector[CutZooKeeper]):
 class SimulatedZooKeeperLink(InstantInjector[HurtZooKeeperLink]):
     """`zk.link`: of the broker, whatever process it is; a restart does not mend the link."""
 
-    _hurt: HurtLink
+    _link_fault: ZooKeeperLinkFault
     _session_id: int = 0
 
     def inject(self) -> None:
         """Stall, reset or refuse connections from now on."""
         fault, is_stall = self.fault, self.fault.mode == "stall"
-        self._hurt = HurtLink(
+        self._link_fault = ZooKeeperLinkFault(
             stalls_to_server=is_stall and fault.direction in ("both", "c2s"),
             stalls_to_broker=is_stall and fault.direction in ("both", "s2c"),
             since_ms=self.cluster.scheduler.now_ms,
         )
-        self.cluster.hurt_links[self.process.broker_id].append(self._hurt)
+        self.cluster.link_faults[self.process.broker_id].append(self._link_fault)
         self._session_id = self.process.zookeeper.session_id
         if fault.mode == "reset":
             self.process.zookeeper.break_connection()
 
     def undo(self) -> Line:
         """Deliver what was stalled; how much met the fault."""
-        self.cluster.hurt_links[self.process.broker_id].remove(self._hurt)
-        self._hurt.let_go()
-        return {"matched": self._hurt.matched, "session_id": self._session_id}
+        self.cluster.link_faults[self.process.broker_id].remove(self._link_fault)
+        self._link_fault.release()
+        return {"matched": self._link_fault.matched, "session_id": self._session_id}
 
 
 class SimulatedConnectionDrop(InstantInjector[DropConnection]):

@@ -53,7 +53,7 @@ class VirtualCluster(ProcessHost):
         """Brokers that are dead for now, of which no liveness property is expected."""
         self.cut_from_zookeeper: Counter[BrokerId] = Counter()
         """How many faults keep each broker from ZooKeeper."""
-        self.hurt_links = {b: [] for b in self.disks}
+        self.link_faults = {b: [] for b in self.disks}
         self._starts = dict.fromkeys(self.disks, 0)
         self._boot_ms = boot_ms
         for broker_id in sorted(self.disks) if first is None else [first]:

@@ -32,7 +32,7 @@ from fencepost.impl.sim.world.network import SimulatedNetwork
 from fencepost.impl.sim.world.simulated_broker import Answer, SimulatedBroker
 from fencepost.impl.sim.world.virtual_world import VirtualWorld
 from fencepost.impl.sim.world.zookeeper_client import SimulatedZooKeeperClient
-from fencepost.impl.sim.world.zookeeper_link import HurtLink
+from fencepost.impl.sim.world.zookeeper_link import ZooKeeperLinkFault
 from fencepost.impl.trace_lines import log_failed
 from fencepost.spec.vocabulary import BrokerId
 from fencepost.spec.znodes import TopicPartition
@@ -51,7 +51,7 @@ class ProcessHost(VirtualWorld):
     options: RunOptions
     malformed: list[str]
     """Znodes that a broker could not read, with the reason."""
-    hurt_links: dict[BrokerId, list[HurtLink]]
+    link_faults: dict[BrokerId, list[ZooKeeperLinkFault]]
     """The faults on each broker's way to ZooKeeper."""
     network: SimulatedNetwork
 
@@ -110,7 +110,7 @@ class Process(SimulatedBroker):
         )
         self.zookeeper.loses_reply = self._loses_reply
         self.zookeeper.reaches_server = lambda: cluster.reaches_zookeeper(config.broker_id)
-        self.zookeeper.hurts = cluster.hurt_links[config.broker_id]
+        self.zookeeper.link_faults = cluster.link_faults[config.broker_id]
         self.replies_to_lose = 0
         """How many of the next answers of ZooKeeper to writes are lost."""
         self.zookeeper.start()

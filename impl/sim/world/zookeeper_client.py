@@ -27,7 +27,7 @@ from fencepost.impl.core.types.zookeeper import Children, Create, SetData, Znode
 from fencepost.impl.sim.engine.scheduler import US_PER_MS, Scheduler
 from fencepost.impl.sim.world.late_watches import LateWatches
 from fencepost.impl.sim.world.zookeeper import SimulatedZooKeeper
-from fencepost.impl.sim.world.zookeeper_link import HurtLink
+from fencepost.impl.sim.world.zookeeper_link import ZooKeeperLinkFault
 from fencepost.spec.vocabulary import SessionId
 
 DELAY_US = (200, 2_000)
@@ -78,7 +78,7 @@ class SimulatedZooKeeperClient:
         """True while no connection can be made."""
         self.reaches_server: Callable[[], bool] = lambda: True
         """Asked whenever a connection is to be opened."""
-        self.hurts: list[HurtLink] = []
+        self.link_faults: list[ZooKeeperLinkFault] = []
         """The faults on the way to the server that are active."""
         self.delay_us = 0
         """What comes from the server takes this much longer."""
@@ -227,7 +227,7 @@ class SimulatedZooKeeperClient:
         self._scheduler.at_us(self._delivery_us, arrive)
 
     def _waits(self, arrive: Callable[[], None], *, to_server: bool) -> bool:
-        return any(hurt.keeps(arrive, to_server=to_server) for hurt in self.hurts)
+        return any(fault.keeps(arrive, to_server=to_server) for fault in self.link_faults)
 
     def _drop_connection(self) -> bool:
         """Answer what was asked as unknown; false when there was no connection."""
@@ -251,11 +251,11 @@ class SimulatedZooKeeperClient:
 
     def _is_refused(self) -> bool:
         """True when a connection fails now; where only answers stall, the session lives."""
-        for hurt in self.hurts:
-            hurt.refuse()
-        if self.hurts and all(h.stalls and not h.stalls_to_server for h in self.hurts):
+        for fault in self.link_faults:
+            fault.refuse()
+        if self.link_faults and all(f.stalls and not f.stalls_to_server for f in self.link_faults):
             self._server.touch(self.session_id)
-        return bool(self.hurts) or self.is_cut or not self.reaches_server()
+        return bool(self.link_faults) or self.is_cut or not self.reaches_server()
 
     def _reconnect(self) -> None:
         if self._is_refused():
@@ -301,7 +301,7 @@ class SimulatedZooKeeperClient:
         """Close a connection that was silent for two thirds of the session timeout."""
         silent_ms = self._timeout_ms * 2 // HEARTBEATS_PER_TIMEOUT
         oldest_ms = self._scheduler.now_ms - silent_ms
-        if any(hurt.stalls and hurt.since_ms <= oldest_ms for hurt in self.hurts):
+        if any(fault.stalls and fault.since_ms <= oldest_ms for fault in self.link_faults):
             self.break_connection()
 
     def _later(self, callback: Callable[[], None], delay_us: int) -> None:

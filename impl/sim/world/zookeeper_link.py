@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
-class HurtLink:
+class ZooKeeperLinkFault:
     """One active fault; while there is one, the broker gets no new connection."""
 
     stalls_to_server: bool = False
@@ -32,7 +32,7 @@ class HurtLink:
         """Count a refused connection."""
         self.matched += 1
 
-    def let_go(self) -> None:
+    def release(self) -> None:
         """Deliver the messages that wait, in order."""
         waiting, self._waiting = self._waiting, []
         for arrive in waiting:

@@ -362,7 +362,7 @@ def test_who_is_refused_keeps_the_connection_that_it_has() -> None:
     )
     session_id = cluster.processes[TWO].zookeeper.session_id
     run_for(cluster, 990)
-    assert cluster.hurt_links[TWO][0].matched == 0
+    assert cluster.link_faults[TWO][0].matched == 0
     run_for(cluster, 1_800)
 
     assert not cluster.zookeeper.touch(session_id)

@@ -20,7 +20,7 @@ from fencepost.impl.core.types.zookeeper import Create, SetData, Unknown, Writte
 from fencepost.impl.sim.engine.scheduler import Scheduler
 from fencepost.impl.sim.world.zookeeper import SimulatedZooKeeper
 from fencepost.impl.sim.world.zookeeper_client import SimulatedZooKeeperClient
-from fencepost.impl.sim.world.zookeeper_link import HurtLink
+from fencepost.impl.sim.world.zookeeper_link import ZooKeeperLinkFault
 from fencepost.spec.vocabulary import ANY_VERSION
 from fencepost.spec.znodes import BROKER_IDS, PERSISTENT_PATHS
 
@@ -113,7 +113,7 @@ def test_a_late_watch_comes_late_but_before_what_made_it_fire_is_read(reads_befo
     line.run(300)
 
     watch = WatchFired(path=BROKER_IDS, children=True)
-    assert isinstance(of_another, ZnodesRead), "who asks for something else is not kept waiting"
+    assert isinstance(of_another, ZnodesRead), "a read of another znode does not wait"
     assert before_its_time[:1] == ([watch] if reads_before else [])
     assert line.heard.count(watch) == 1
 
@@ -137,15 +137,15 @@ def test_a_late_watch_is_told_when_the_fault_is_over_or_the_connection_another()
 
 
 @pytest.mark.parametrize(("to_server", "to_broker"), [(True, True), (True, False), (False, True)])
-def test_who_hears_nothing_gives_up_and_its_session_lasts_while_the_server_hears_of_it(
+def test_a_client_without_answers_reconnects_and_its_session_lasts_while_heartbeats_arrive(
     to_server: bool, to_broker: bool
 ) -> None:
     line = Line()
     session_id = line.client.session_id
-    hurt = HurtLink(
+    fault = ZooKeeperLinkFault(
         stalls_to_server=to_server, stalls_to_broker=to_broker, since_ms=line.scheduler.now_ms
     )
-    line.client.hurts.append(hurt)
+    line.client.link_faults.append(fault)
     line.create()
     line.run(300)
     in_time = (line.is_created, list(line.heard))
@@ -156,23 +156,23 @@ def test_who_hears_nothing_gives_up_and_its_session_lasts_while_the_server_hears
     assert in_time == (not to_server, [])
     assert outlives is not to_server
     assert [type(event) for event in line.heard] == [ZnodesWritten, SessionSuspended]
-    line.client.hurts.remove(hurt)
-    hurt.let_go()
+    line.client.link_faults.remove(fault)
+    fault.release()
     line.run(3_000)
     assert isinstance(line.heard[-1], SessionReconnected if outlives else SessionEstablished)
     assert line.is_created is outlives
-    assert hurt.matched > 2
+    assert fault.matched > 2
 
 
 def test_what_waits_arrives_in_its_order_when_the_way_is_open_again() -> None:
     line = Line()
-    hurt = HurtLink(stalls_to_server=True, since_ms=line.scheduler.now_ms)
-    line.client.hurts.append(hurt)
+    fault = ZooKeeperLinkFault(stalls_to_server=True, since_ms=line.scheduler.now_ms)
+    line.client.link_faults.append(fault)
     line.create(1)
     line.client.perform(ReadZnodes(op_id=2, paths=(PATH,)))
     line.run(100)
-    line.client.hurts.remove(hurt)
-    hurt.let_go()
+    line.client.link_faults.remove(fault)
+    fault.release()
     line.run(100)
 
     written, read = line.heard
