@@ -166,7 +166,9 @@ def _decision_fault(write: LeaderAndIsrWrite, after: LeaderAndIsr, world: _World
         return f"a decision made ISR {sorted(after.isr)} of ISR {sorted(before.isr)}"
     there = sorted(member for member in before.isr if _was_there(member, write, world))
     if there:
-        return f"leader {after.leader} is outside ISR {sorted(before.isr)}, whose {there} is there"
+        return (
+            f"leader {after.leader} is outside ISR {sorted(before.isr)}, of which {there} is there"
+        )
     return None
 
 

@@ -105,7 +105,7 @@ def mutants() -> list[dict[str, object]]:
         },
         {
             "mutant": "idle",
-            "rule": "Nobody elects.",
+            "rule": "No leader is elected.",
             "requirement": "FAIL-008",
             "caught_by": ["EventuallyLeader"],
         },

@@ -1,4 +1,4 @@
-"""Who is in the ISR is assigned, and who gives a replica up is not."""
+"""Members of the ISR are assigned, and a broker that gives a replica up is not."""
 
 from collections.abc import Callable
 

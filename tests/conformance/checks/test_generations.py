@@ -147,7 +147,7 @@ def registered(trace: Trace, broker_id: int, zxid: int) -> None:
     [
         (unflagged, "made ISR [2] of ISR [1]"),
         (flagged_for_another_epoch, "made ISR [2] of ISR [1]"),
-        (flagged_while_the_isr_is_there, "outside ISR [1], whose [1] is there"),
+        (flagged_while_the_isr_is_there, "outside ISR [1], of which [1] is there"),
     ],
 )
 def test_an_election_outside_the_isr_must_be_flagged_and_needed(

@@ -24,7 +24,7 @@ BROKER_ID = 7
 
 @dataclass
 class FakeBroker:
-    """One leader of one partition, whose log is a list."""
+    """One leader of one partition, with a list as its log."""
 
     address: str = ""
     log: list[str] = field(default_factory=list)

@@ -52,7 +52,7 @@ Play = Callable[..., pytest.RunResult]
 
 @pytest.fixture
 def play(pytester: pytest.Pytester) -> Play:
-    """`play(verdict, test)`: what pytest says of a test whose run ends with that verdict."""
+    """`play(verdict, test)`: what pytest says of a test with a run that ends with that verdict."""
 
     def play(verdict: str, test: str = CALM, *args: str) -> pytest.RunResult:
         pytester.makeconftest(PRETENDING.replace("VERDICT", verdict))

@@ -125,15 +125,15 @@ def test_fault_that_the_implementation_does_not_declare_is_not_injected() -> Non
 
 def test_broker_that_the_cluster_has_not_is_told_before_anything_is_injected() -> None:
     engine = ListeningEngine()
-    nobody = PauseBroker(target=broker(7), for_ms=9)
+    missing = PauseBroker(target=broker(7), for_ms=9)
 
     with (
         pytest.raises(FaultError, match="target is 7: there is no broker 7; choose among 1, 2, 3"),
-        faults_of(engine).active(nobody),
+        faults_of(engine).active(missing),
     ):
         engine.said.append("the body")
     with pytest.raises(FaultError, match=r"\(mine\): target is 7: there is no broker 7"):
-        faults_of(engine).run(Story(story_id="a", actions=(at("mine", 0, nobody),)))
+        faults_of(engine).run(Story(story_id="a", actions=(at("mine", 0, missing),)))
 
     assert engine.said == []
     assert engine.stories == []
