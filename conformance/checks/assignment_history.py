@@ -5,16 +5,9 @@ from dataclasses import dataclass, field
 from itertools import groupby
 
 from fencepost.conformance.checks.ordering import by_zxid
-from fencepost.conformance.checks.znode_history import document_of
+from fencepost.conformance.checks.znode_history import assignment_of, document_of
 from fencepost.spec.trace import TraceEvent
-from fencepost.spec.znodes import (
-    TOPICS,
-    LeaderAndIsr,
-    MalformedZnodeError,
-    TopicPartition,
-    parse_topic,
-    partition_of,
-)
+from fencepost.spec.znodes import TOPICS, LeaderAndIsr, TopicPartition, partition_of
 
 
 @dataclass(slots=True)
@@ -41,7 +34,8 @@ class Held:
         if key is not None:
             self._apply_state(key, event)
         elif parent == TOPICS:
-            self.assigned[topic] = _assignment(event)
+            stored = assignment_of(event) or {}
+            self.assigned[topic] = {key: frozenset(replicas) for key, replicas in stored.items()}
             self.changed |= {key for key in self.states if key.topic == topic}
 
     def _apply_state(self, key: TopicPartition, event: TraceEvent) -> None:
@@ -54,16 +48,6 @@ class Held:
         self.states[key] = (document, event)
         if event.action == "Create":
             self.incarnations[key] = event.zxid or 0
-
-
-def _assignment(event: TraceEvent) -> dict[int, frozenset[int]]:
-    if event.action == "Delete":
-        return {}
-    try:
-        assignment = parse_topic(event.path or "", (event.data or "").encode())
-    except MalformedZnodeError:
-        return {}
-    return {partition: frozenset(replicas) for partition, replicas in assignment.items()}
 
 
 def transactions(events: Iterable[TraceEvent]) -> Iterator[Held]:

@@ -16,7 +16,6 @@ Judged in the order of ZooKeeper's transactions. The author is the broker of the
 """
 
 from collections.abc import Mapping, Sequence, Set as AbstractSet
-from contextlib import suppress
 from dataclasses import dataclass
 
 from msgspec.structs import replace
@@ -26,6 +25,7 @@ from fencepost.conformance.checks.generations import is_flagged
 from fencepost.conformance.checks.ordering import broker_of, by_zxid, partition_of_event
 from fencepost.conformance.checks.znode_history import (
     LeaderAndIsrWrite,
+    assignment_of,
     brokers_by_session,
     leader_and_isr_writes,
     registrations,
@@ -33,13 +33,7 @@ from fencepost.conformance.checks.znode_history import (
 from fencepost.conformance.verdict import CheckResult
 from fencepost.spec.trace import Kind, TraceEvent
 from fencepost.spec.vocabulary import NO_BROKER, Invariant, Outcome
-from fencepost.spec.znodes import (
-    TOPICS,
-    LeaderAndIsr,
-    MalformedZnodeError,
-    TopicPartition,
-    parse_topic,
-)
+from fencepost.spec.znodes import LeaderAndIsr, TopicPartition
 
 _Decision = tuple[TopicPartition | None, int | None, int | None, int | None]
 """Partition, controller epoch, leader epoch and leader."""
@@ -120,14 +114,10 @@ def _assignments(
 ) -> dict[TopicPartition, list[tuple[int, Sequence[int]]]]:
     assigned: dict[TopicPartition, list[tuple[int, Sequence[int]]]] = {}
     for event in by_zxid(events):
-        parent, _, topic = (event.path or "").rpartition("/")
-        if parent != TOPICS or event.action == "Delete":
-            continue
-        with suppress(MalformedZnodeError):
-            document = parse_topic(event.path or "", (event.data or "").encode())
-            for partition, replicas in document.items():
-                key = TopicPartition(topic, partition)
-                assigned.setdefault(key, []).append((event.zxid or 0, replicas))
+        topic = (event.path or "").rpartition("/")[2]
+        for partition, replicas in (assignment_of(event) or {}).items():
+            key = TopicPartition(topic, partition)
+            assigned.setdefault(key, []).append((event.zxid or 0, replicas))
     return assigned
 
 

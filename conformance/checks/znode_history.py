@@ -4,7 +4,7 @@ It is the ground truth of what each session wrote; it says nothing about real ti
 """
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from fencepost.conformance.checks.ordering import broker_of, by_zxid
@@ -14,11 +14,13 @@ from fencepost.spec.znodes import (
     BROKER_IDS,
     CONTROLLER,
     CONTROLLER_EPOCH,
+    TOPICS,
     LeaderAndIsr,
     MalformedZnodeError,
     TopicPartition,
     parse_controller_epoch,
     parse_leader_and_isr,
+    parse_topic,
     partition_of,
 )
 
@@ -40,6 +42,17 @@ def document_of(event: TraceEvent) -> LeaderAndIsr | None:
         return None
     try:
         return parse_leader_and_isr(event.path, (event.data or "").encode())
+    except MalformedZnodeError:
+        return None
+
+
+def assignment_of(event: TraceEvent) -> Mapping[int, Sequence[int]] | None:
+    """The replicas of each partition that a ZooKeeper line stored; None for other lines."""
+    path = event.path or ""
+    if event.action not in _STORES or path.rpartition("/")[0] != TOPICS:
+        return None
+    try:
+        return parse_topic(path, (event.data or "").encode())
     except MalformedZnodeError:
         return None
 
