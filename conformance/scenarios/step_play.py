@@ -17,29 +17,10 @@ from fencepost.conformance.clients.client import RoutedClient
 from fencepost.conformance.clients.transport import Answer
 from fencepost.conformance.runs.running_cluster import POLL_S, STEP_S, RunningCluster
 from fencepost.fault_injection.engine.progress import RunningFault
+from fencepost.fault_injection.stories import story_step as steps
 from fencepost.fault_injection.stories.story import Story
 from fencepost.fault_injection.stories.story_file import awaited_by, fault_of
 from fencepost.fault_injection.stories.story_refusal import StoryError
-from fencepost.fault_injection.stories.story_step import (
-    CreateTopicStep,
-    DeleteTopicStep,
-    ElectStep,
-    FaultStep,
-    HealStep,
-    Observation,
-    OrderStep,
-    ProduceStep,
-    ReassignStep,
-    RunMsStep,
-    ShowStep,
-    StoryStep,
-    UntilStep,
-    WaitForStep,
-    expected_text,
-    partition_of,
-    printed_in,
-    verb_of,
-)
 from fencepost.fault_injection.stories.triggers import Watch
 from fencepost.spec.vocabulary import Outcome
 from fencepost.spec.znodes import TopicPartition
@@ -65,9 +46,9 @@ def play_steps(story: Story, stage: RunningCluster) -> None:
         player = StepPlayer(stage=stage, client=stage.client(), thread=thread)
         for index, step in enumerate(story.steps):
             printed = tuple(PERFORM[type(step)](player, step))
-            if printed != (expected := printed_in(step, "")):
+            if printed != (expected := steps.printed_in(step, "")):
                 raise ClusterError(
-                    f"steps[{index}] ({verb_of(step)}) prints {_told(printed)} and not "
+                    f"steps[{index}] ({steps.verb_of(step)}) prints {_told(printed)} and not "
                     f"{_told(expected)}"
                 )
 
@@ -82,18 +63,18 @@ def require_playable(story: Story) -> None:
         raise StoryError("it has steps and actions, which only a simulator plays beside each other")
     for index, step in enumerate(story.steps):
         if why := _why_not(step):
-            raise StoryError(f"steps[{index}] ({verb_of(step)}): {why}; a simulator plays it")
+            raise StoryError(f"steps[{index}] ({steps.verb_of(step)}): {why}; a simulator plays it")
 
 
-def _why_not(step: StoryStep) -> str:
+def _why_not(step: steps.StoryStep) -> str:
     if type(step) not in PERFORM:
         return "no processes can do it"
-    if isinstance(step, OrderStep) and step.after_ms:
+    if isinstance(step, steps.OrderStep) and step.after_ms:
         return "after_ms puts it off"
-    if isinstance(step, ShowStep) and step.show != "results":
+    if isinstance(step, steps.ShowStep) and step.show != "results":
         return f"{step.show} is not seen from outside"
-    if isinstance(step, UntilStep):
-        names = (Observation.parsed(name).name for name in step.until)
+    if isinstance(step, steps.UntilStep):
+        names = (steps.Observation.parsed(name).name for name in step.until)
         return next(
             (f"{name} is not seen from outside" for name in names if name not in OBSERVED), ""
         )
@@ -127,18 +108,18 @@ class StepPlayer:
         return True
 
 
-def _create_topic(player: StepPlayer, step: CreateTopicStep) -> Lines:
+def _create_topic(player: StepPlayer, step: steps.CreateTopicStep) -> Lines:
     count = step.partitions if isinstance(step.partitions, int) else 1
     player.stage.create_topic(step.create_topic, [step.replicas] * count)
     return []
 
 
-def _delete_topic(player: StepPlayer, step: DeleteTopicStep) -> Lines:
+def _delete_topic(player: StepPlayer, step: steps.DeleteTopicStep) -> Lines:
     player.stage.cluster.delete_topic(step.delete_topic)
     return []
 
 
-def _produce(player: StepPlayer, step: ProduceStep) -> Lines:
+def _produce(player: StepPlayer, step: steps.ProduceStep) -> Lines:
     done = player.thread.submit(_produced, player, step)
     if not step.wait:
         player.begun.append((f"produce {step.produce} {' '.join(step.records)}", done))
@@ -151,9 +132,9 @@ def _outcome(answer: Answer) -> str:
     return f"ok offset={answer.offset}" if answer.is_ok else str(answer.error_code)
 
 
-def _produced(player: StepPlayer, step: ProduceStep) -> Answer:
+def _produced(player: StepPlayer, step: steps.ProduceStep) -> Answer:
     """The answer; while no leader is known or serves, the records are sent under a new name."""
-    key, deadline = partition_of(step.produce), monotonic() + STEP_S
+    key, deadline = steps.partition_of(step.produce), monotonic() + STEP_S
     wait, attempt = threading.Event(), 1
     while True:
         answer = player.client.produce(
@@ -169,14 +150,14 @@ def _produced(player: StepPlayer, step: ProduceStep) -> Answer:
         attempt += 1
 
 
-def _reassign(player: StepPlayer, step: ReassignStep) -> Lines:
+def _reassign(player: StepPlayer, step: steps.ReassignStep) -> Lines:
     """A controller refuses a broker until it has heard that the broker is back."""
-    moves = {partition_of(step.reassign): step.replicas}
+    moves = {steps.partition_of(step.reassign): step.replicas}
     return _granted(player, lambda: player.stage.cluster.reassign(moves))
 
 
-def _elect(player: StepPlayer, step: ElectStep) -> Lines:
-    key = partition_of(step.elect)
+def _elect(player: StepPlayer, step: steps.ElectStep) -> Lines:
+    key = steps.partition_of(step.elect)
     return _granted(player, lambda: player.stage.cluster.elect_preferred([key]))
 
 
@@ -194,13 +175,16 @@ def _granted(player: StepPlayer, ask: Callable[[], None]) -> Lines:
     return [] if player.comes(is_granted, round(STEP_S * MS)) else refused
 
 
-def _run(player: StepPlayer, step: RunMsStep) -> Lines:
+def _run(player: StepPlayer, step: steps.RunMsStep) -> Lines:
     player.comes(lambda: False, step.run_ms)
     return []
 
 
-def _until(player: StepPlayer, step: UntilStep) -> Lines:
-    wanted = {Observation.parsed(name): expected_text(value) for name, value in step.until.items()}
+def _until(player: StepPlayer, step: steps.UntilStep) -> Lines:
+    wanted = {
+        steps.Observation.parsed(name): steps.expected_text(value)
+        for name, value in step.until.items()
+    }
 
     def unmet() -> Iterator[str]:
         for what, value in wanted.items():
@@ -211,13 +195,13 @@ def _until(player: StepPlayer, step: UntilStep) -> Lines:
     return list(unmet())
 
 
-def _observe(player: StepPlayer, what: Observation) -> str:
+def _observe(player: StepPlayer, what: steps.Observation) -> str:
     """As the simulator says it."""
     cluster = player.stage.cluster
     if what.name == "controller":
-        return expected_text(player.stage.controller() or ())
+        return steps.expected_text(player.stage.controller() or ())
     if what.name == "converged":
-        return expected_text(cluster.is_in_sync())
+        return steps.expected_text(cluster.is_in_sync())
     if what.name == "pending":
         return str(sum(not done.done() for _, done in player.begun))
     assert what.partition is not None
@@ -226,16 +210,16 @@ def _observe(player: StepPlayer, what: Observation) -> str:
 
 def _observe_partition(cluster: ClusterUnderTest, name: str, key: TopicPartition) -> str:
     if name == "assigned":
-        return expected_text(cluster.assignment(key.topic).get(key.partition, ()))
+        return steps.expected_text(cluster.assignment(key.topic).get(key.partition, ()))
     state = cluster.state_of(key)
     if state is None:
-        return expected_text(())
+        return steps.expected_text(())
     if name == "isr":
-        return expected_text(tuple(sorted(state.isr)))
+        return steps.expected_text(tuple(sorted(state.isr)))
     return str(state.leader_epoch if name == "epoch" else state.leader)
 
 
-def _wait_for(player: StepPlayer, step: WaitForStep) -> Lines:
+def _wait_for(player: StepPlayer, step: steps.WaitForStep) -> Lines:
     stage, trigger = player.stage, awaited_by(step)
 
     def has_come() -> bool:
@@ -250,37 +234,37 @@ def _wait_for(player: StepPlayer, step: WaitForStep) -> Lines:
     return [] if player.comes(has_come, step.within_ms) else [f"not within {step.within_ms} ms"]
 
 
-def _show(player: StepPlayer, _: ShowStep) -> Lines:
+def _show(player: StepPlayer, _: steps.ShowStep) -> Lines:
     """The outcome of what was not waited for, and has ended; each is printed once."""
     ended = [one for one in player.begun if one[1].done()]
     player.begun[:] = [one for one in player.begun if one not in ended]
     return [f"{what}: {_outcome(done.result())}" for what, done in ended]
 
 
-def _begin_fault(player: StepPlayer, step: FaultStep) -> Lines:
+def _begin_fault(player: StepPlayer, step: steps.FaultStep) -> Lines:
     fault_id = step.id or f"fault-{len(player.faults) + 1}"
     player.faults[fault_id] = player.stage.engine.inject(fault_id, fault_of(step))
     return []
 
 
-def _heal(player: StepPlayer, step: HealStep) -> Lines:
+def _heal(player: StepPlayer, step: steps.HealStep) -> Lines:
     if step.heal not in player.faults:
         raise ClusterError(f"no fault {step.heal!r} was begun")
     player.stage.engine.heal(player.faults[step.heal])
     return []
 
 
-PERFORM: dict[type[StoryStep], Callable[[StepPlayer, Any], Lines]] = {
-    CreateTopicStep: _create_topic,
-    DeleteTopicStep: _delete_topic,
-    ProduceStep: _produce,
-    ReassignStep: _reassign,
-    ElectStep: _elect,
-    RunMsStep: _run,
-    UntilStep: _until,
-    WaitForStep: _wait_for,
-    ShowStep: _show,
-    FaultStep: _begin_fault,
-    HealStep: _heal,
+PERFORM: dict[type[steps.StoryStep], Callable[[StepPlayer, Any], Lines]] = {
+    steps.CreateTopicStep: _create_topic,
+    steps.DeleteTopicStep: _delete_topic,
+    steps.ProduceStep: _produce,
+    steps.ReassignStep: _reassign,
+    steps.ElectStep: _elect,
+    steps.RunMsStep: _run,
+    steps.UntilStep: _until,
+    steps.WaitForStep: _wait_for,
+    steps.ShowStep: _show,
+    steps.FaultStep: _begin_fault,
+    steps.HealStep: _heal,
 }
 """The steps that processes can do."""

@@ -3,30 +3,10 @@
 from collections.abc import Callable
 from functools import partial
 
+from fencepost.fault_injection.stories import story_step as steps
 from fencepost.fault_injection.stories.story import StoryAction
 from fencepost.fault_injection.stories.story_file import fault_of
 from fencepost.fault_injection.stories.story_refusal import StoryError
-from fencepost.fault_injection.stories.story_step import (
-    ConnectStep,
-    CreateZnodeStep,
-    DeleteZnodeStep,
-    DeliverStep,
-    DisconnectStep,
-    ExpireStep,
-    FaultStep,
-    HealStep,
-    KillStep,
-    LiftStep,
-    LoseReplyStep,
-    PauseStep,
-    Point,
-    RequestsStep,
-    RestartStep,
-    ResumeStep,
-    StopStep,
-    StoryStep,
-    verb_of,
-)
 from fencepost.impl.core.types.effects import Effect, WriteZnodes
 from fencepost.impl.core.types.zookeeper import Create, Delete, Rejected
 from fencepost.impl.sim.stories.stage import Stage, is_at, writes
@@ -40,7 +20,7 @@ Lines = list[str]
 # Processes
 
 
-def kill(stage: Stage, step: KillStep) -> Lines:
+def kill(stage: Stage, step: steps.KillStep) -> Lines:
     """The process is gone, now or just before it performs what `at` names."""
 
     def die(process: Process) -> None:
@@ -50,17 +30,17 @@ def kill(stage: Stage, step: KillStep) -> Lines:
     return _stop(stage.process(step.kill), step, die)
 
 
-def pause(stage: Stage, step: PauseStep) -> Lines:
+def pause(stage: Stage, step: steps.PauseStep) -> Lines:
     """The process stands still, from now or from what `at` names on."""
     return _stop(stage.process(step.pause), step, Process.pause)
 
 
-def _stop(process: Process, step: StopStep, stop: Callable[[Process], None]) -> Lines:
+def _stop(process: Process, step: steps.StopStep, stop: Callable[[Process], None]) -> Lines:
     """At once, or just before the process performs what `at` names."""
     if not step.at:
         stop(process)
         return []
-    is_there = is_at(Point.parsed(step.at))
+    is_there = is_at(steps.Point.parsed(step.at))
     left = [step.nth]
 
     def before(effect: Effect) -> None:
@@ -74,7 +54,7 @@ def _stop(process: Process, step: StopStep, stop: Callable[[Process], None]) -> 
     return []
 
 
-def restart(stage: Stage, step: RestartStep) -> Lines:
+def restart(stage: Stage, step: steps.RestartStep) -> Lines:
     """The broker starts anew on its disk; it dies first if it lives."""
     process = stage.process(step.restart, alive=False)
     process.die()
@@ -82,13 +62,13 @@ def restart(stage: Stage, step: RestartStep) -> Lines:
     return []
 
 
-def resume(stage: Stage, step: ResumeStep) -> Lines:
+def resume(stage: Stage, step: steps.ResumeStep) -> Lines:
     """The process goes on with all that came meanwhile."""
     stage.process(step.resume).resume()
     return []
 
 
-def begin_fault(stage: Stage, step: FaultStep) -> Lines:
+def begin_fault(stage: Stage, step: steps.FaultStep) -> Lines:
     """A fault of the catalogue, recorded and healed as in any run."""
     stage.faults += 1
     action_id = step.id or f"fault-{stage.faults}"
@@ -97,7 +77,7 @@ def begin_fault(stage: Stage, step: FaultStep) -> Lines:
     return []
 
 
-def heal(stage: Stage, step: HealStep) -> Lines:
+def heal(stage: Stage, step: steps.HealStep) -> Lines:
     """End the fault of that id."""
     if not stage.injector.heal(step.heal):
         raise StoryError(f"no fault {step.heal!r} is active")
@@ -107,7 +87,7 @@ def heal(stage: Stage, step: HealStep) -> Lines:
 # ZooKeeper
 
 
-def expire(stage: Stage, step: ExpireStep) -> Lines:
+def expire(stage: Stage, step: steps.ExpireStep) -> Lines:
     """ZooKeeper ends the session of the broker, which may be dead."""
     process = stage.process(step.expire, alive=False)
     if not process.zookeeper.session_id:
@@ -116,7 +96,7 @@ def expire(stage: Stage, step: ExpireStep) -> Lines:
     return []
 
 
-def disconnect(stage: Stage, step: DisconnectStep) -> Lines:
+def disconnect(stage: Stage, step: steps.DisconnectStep) -> Lines:
     """The broker has no connection to ZooKeeper, for a time or until `connect`."""
     process = stage.process(step.disconnect)
     process.zookeeper.is_cut = True
@@ -126,7 +106,7 @@ def disconnect(stage: Stage, step: DisconnectStep) -> Lines:
     return []
 
 
-def connect(stage: Stage, step: ConnectStep) -> Lines:
+def connect(stage: Stage, step: steps.ConnectStep) -> Lines:
     """The broker may connect to ZooKeeper again."""
     _reconnect(stage.process(step.connect))
     return []
@@ -136,7 +116,7 @@ def _reconnect(process: Process) -> None:
     process.zookeeper.is_cut = False
 
 
-def lose_reply(stage: Stage, step: LoseReplyStep) -> Lines:
+def lose_reply(stage: Stage, step: steps.LoseReplyStep) -> Lines:
     """The next write to such a path is done, and its reply lost."""
     process = stage.process(step.lose_reply)
     zookeeper = process.zookeeper
@@ -155,32 +135,32 @@ def lose_reply(stage: Stage, step: LoseReplyStep) -> Lines:
     return []
 
 
-def delete_znode(stage: Stage, step: DeleteZnodeStep) -> Lines:
+def delete_znode(stage: Stage, step: steps.DeleteZnodeStep) -> Lines:
     """Delete a znode, as an operator does."""
     return _write(stage, step, Delete(path=step.delete_znode, expected_version=ANY_VERSION))
 
 
-def create_znode(stage: Stage, step: CreateZnodeStep) -> Lines:
+def create_znode(stage: Stage, step: steps.CreateZnodeStep) -> Lines:
     """Create a znode, as an operator does."""
     return _write(stage, step, Create(path=step.create_znode, data=step.data.encode()))
 
 
-def _write(stage: Stage, step: StoryStep, op: Create | Delete) -> Lines:
+def _write(stage: Stage, step: steps.StoryStep, op: Create | Delete) -> Lines:
     """Write a znode in a session that no broker has."""
     if isinstance(op, Delete) and stage.cluster.zookeeper.peek(op.path).stat is None:
         raise StoryError(f"there is no znode {op.path}")
     result = stage.cluster.write_by_hand(op)
     if isinstance(result, Rejected):
-        raise StoryError(f"ZooKeeper refuses to {verb_of(step)} {op.path}: {result.error}")
+        raise StoryError(f"ZooKeeper refuses to {steps.verb_of(step)} {op.path}: {result.error}")
     return []
 
 
 # Messages
 
 
-def add_rule(stage: Stage, step: RequestsStep) -> Lines:
+def add_rule(stage: Stage, step: steps.RequestsStep) -> Lines:
     """Every request that the step describes obeys it."""
-    verb = verb_of(step)
+    verb = steps.verb_of(step)
     rule = stage.rule(step, getattr(step, verb), RULES[verb])
     stage.rules.append(rule)
     stage.cluster.network.rules.append(rule)
@@ -196,7 +176,7 @@ RULES = {
 """Verb -> that of the `RequestRule`."""
 
 
-def deliver(stage: Stage, step: DeliverStep) -> Lines:
+def deliver(stage: Stage, step: steps.DeliverStep) -> Lines:
     """What is held arrives now, in order; nothing more is held unless the step keeps the rules."""
     rules = stage.rules_for(step, step.deliver)
     if not step.keep:
@@ -213,7 +193,7 @@ def release(rule: RequestRule) -> None:
         deliver()
 
 
-def lift(stage: Stage, step: LiftStep) -> Lines:
+def lift(stage: Stage, step: steps.LiftStep) -> Lines:
     """The rules end; what they hold is lost."""
     stage.lift(stage.rules_for(step, step.lift))
     return []

@@ -2,20 +2,8 @@
 
 from msgspec import UnsetType
 
+from fencepost.fault_injection.stories import story_step as steps
 from fencepost.fault_injection.stories.story_refusal import StoryError
-from fencepost.fault_injection.stories.story_step import (
-    AdminStep,
-    ConsumeStep,
-    CreatePartitionsStep,
-    DeleteTopicStep,
-    ElectStep,
-    ProduceStep,
-    ReassignStep,
-    RemovePartitionsStep,
-    RetryStep,
-    partition_of,
-    verb_of,
-)
 from fencepost.impl.core.types.failed_log_messages import PartitionId
 from fencepost.impl.core.types.messages import (
     AlterPartitionReassignmentsRequest,
@@ -39,12 +27,12 @@ ANSWER_MS = TIMEOUT_MS + 1
 """After it every operation has ended, if only for want of an answer."""
 
 
-def delete_topic(stage: Stage, step: DeleteTopicStep) -> Lines:
+def delete_topic(stage: Stage, step: steps.DeleteTopicStep) -> Lines:
     """Ask for the deletion; it is done when the topic is gone."""
     return _ask(stage, step, DeleteTopicRequest(topic=step.delete_topic))
 
 
-def create_partitions(stage: Stage, step: CreatePartitionsStep) -> Lines:
+def create_partitions(stage: Stage, step: steps.CreatePartitionsStep) -> Lines:
     """Ask for so many partitions, the new ones wherever the broker puts them."""
     request = CreatePartitionsRequest(
         topic=step.create_partitions, partition_count=step.partition_count
@@ -52,30 +40,30 @@ def create_partitions(stage: Stage, step: CreatePartitionsStep) -> Lines:
     return _ask(stage, step, request)
 
 
-def remove_partitions(stage: Stage, step: RemovePartitionsStep) -> Lines:
+def remove_partitions(stage: Stage, step: steps.RemovePartitionsStep) -> Lines:
     """Ask for the removal of these partitions."""
     request = RemovePartitionsRequest(topic=step.remove_partitions, partitions=step.partitions)
     return _ask(stage, step, request)
 
 
-def elect(stage: Stage, step: ElectStep) -> Lines:
+def elect(stage: Stage, step: steps.ElectStep) -> Lines:
     """Ask for an election."""
-    topic, partition = partition_of(step.elect)
+    topic, partition = steps.partition_of(step.elect)
     one = PartitionId(topic=topic, partition=partition)
     return _ask(stage, step, ElectLeadersRequest(kind=step.election, partitions=(one,)))
 
 
-def reassign(stage: Stage, step: ReassignStep) -> Lines:
+def reassign(stage: Stage, step: steps.ReassignStep) -> Lines:
     """Ask for other replicas; without any a move is cancelled."""
-    topic, partition = partition_of(step.reassign)
+    topic, partition = steps.partition_of(step.reassign)
     replicas = tuple(map(BrokerId, step.replicas))
     move = Reassignment(topic=topic, partition=partition, replicas=replicas)
     return _ask(stage, step, AlterPartitionReassignmentsRequest(reassignments=(move,)))
 
 
-def _ask(stage: Stage, step: AdminStep, request: Request) -> Lines:
+def _ask(stage: Stage, step: steps.AdminStep, request: Request) -> Lines:
     """The answer is printed unless it is good."""
-    verb = verb_of(step)
+    verb = steps.verb_of(step)
     to = _live_broker(stage) if isinstance(step.broker, UnsetType) else stage.broker(step.broker)
     pending = stage.client.ask_for(f"{verb} {getattr(step, verb)}", to, request, _told)
     found = wait_for(stage, step, pending)
@@ -83,7 +71,9 @@ def _ask(stage: Stage, step: AdminStep, request: Request) -> Lines:
 
 
 def wait_for(
-    stage: Stage, step: AdminStep | ProduceStep | RetryStep | ConsumeStep, pending: Pending
+    stage: Stage,
+    step: steps.AdminStep | steps.ProduceStep | steps.RetryStep | steps.ConsumeStep,
+    pending: Pending,
 ) -> Lines:
     """The outcome of an operation, unless its step was put off or does not wait."""
     if step.after_ms or not step.wait:

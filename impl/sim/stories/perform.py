@@ -7,52 +7,9 @@ from typing import Any
 from msgspec import UnsetType, structs
 
 from fencepost.fault_injection.faults.targets import Target
+from fencepost.fault_injection.stories import story_step as steps
 from fencepost.fault_injection.stories.story_file import awaited_by
 from fencepost.fault_injection.stories.story_refusal import StoryError
-from fencepost.fault_injection.stories.story_step import (
-    BreakConnectionsStep,
-    CheckStep,
-    ConnectStep,
-    ConsumeStep,
-    CreatePartitionsStep,
-    CreateTopicStep,
-    CreateZnodeStep,
-    DeleteTopicStep,
-    DeleteZnodeStep,
-    DeliverStep,
-    DisconnectStep,
-    DropRequestStep,
-    DropResponseStep,
-    ElectStep,
-    ExpireStep,
-    FaultStep,
-    HealAllStep,
-    HealStep,
-    HoldRequestStep,
-    HoldResponseStep,
-    KillStep,
-    LiftStep,
-    LoseReplyStep,
-    Observation,
-    OrderStep,
-    PauseStep,
-    ProduceStep,
-    ReadStep,
-    ReassignStep,
-    RemovePartitionsStep,
-    ReplayStep,
-    RestartStep,
-    ResumeStep,
-    RetryStep,
-    RunMsStep,
-    ShowStep,
-    StoryStep,
-    UntilStep,
-    WaitForStep,
-    WorkloadStep,
-    expected_text,
-    partition_of,
-)
 from fencepost.fault_injection.stories.triggers import Watch
 from fencepost.impl.core.types.messages import ACKS_ALL
 from fencepost.impl.sim.engine.liveness_state import is_converged
@@ -79,16 +36,20 @@ START_MS = 10_000
 """How long a step waits for a first controller, or for brokers that register."""
 
 
-def perform(stage: Stage, step: StoryStep) -> Lines:
+def perform(stage: Stage, step: steps.StoryStep) -> Lines:
     """Do what a step says, now or when its time comes; raises `ValueError`."""
     act = PERFORM[type(step)]
-    if isinstance(step, OrderStep) and step.after_ms and not isinstance(step, FaultStep):
+    if (
+        isinstance(step, steps.OrderStep)
+        and step.after_ms
+        and not isinstance(step, steps.FaultStep)
+    ):
         stage.cluster.scheduler.after_ms(step.after_ms, partial(_at_last, act, stage, step))
         return []
     return act(stage, step)
 
 
-def _at_last(act: Callable[[Stage, Any], Lines], stage: Stage, step: StoryStep) -> None:
+def _at_last(act: Callable[[Stage, Any], Lines], stage: Stage, step: steps.StoryStep) -> None:
     act(stage, step)
 
 
@@ -108,13 +69,16 @@ def elect_controller(stage: Stage, wanted: int) -> None:
         process.resume()
 
 
-def _run(stage: Stage, step: RunMsStep) -> Lines:
+def _run(stage: Stage, step: steps.RunMsStep) -> Lines:
     stage.run(step.run_ms)
     return []
 
 
-def _until(stage: Stage, step: UntilStep) -> Lines:
-    wanted = {Observation.parsed(name): expected_text(value) for name, value in step.until.items()}
+def _until(stage: Stage, step: steps.UntilStep) -> Lines:
+    wanted = {
+        steps.Observation.parsed(name): steps.expected_text(value)
+        for name, value in step.until.items()
+    }
 
     def unmet() -> Iterator[str]:
         for what, value in wanted.items():
@@ -125,7 +89,7 @@ def _until(stage: Stage, step: UntilStep) -> Lines:
     return list(unmet())
 
 
-def _wait_for(stage: Stage, step: WaitForStep) -> Lines:
+def _wait_for(stage: Stage, step: steps.WaitForStep) -> Lines:
     """The lines from the start of the run on count."""
     trigger = awaited_by(step)
     watch = Watch(resolve=lambda target: target.resolve(stage.cluster.view()))
@@ -147,7 +111,7 @@ def _wait_for(stage: Stage, step: WaitForStep) -> Lines:
 # Topics and clients
 
 
-def _create_topic(stage: Stage, step: CreateTopicStep) -> Lines:
+def _create_topic(stage: Stage, step: steps.CreateTopicStep) -> Lines:
     topic, count = step.create_topic, step.partitions
     partitions = stage.cluster.options.partitions if isinstance(count, UnsetType) else count
     replicas = tuple(map(BrokerId, step.replicas))
@@ -165,8 +129,8 @@ def _create_topic(stage: Stage, step: CreateTopicStep) -> Lines:
     return []
 
 
-def _produce(stage: Stage, step: ProduceStep) -> Lines:
-    key = partition_of(step.produce)
+def _produce(stage: Stage, step: steps.ProduceStep) -> Lines:
+    key = steps.partition_of(step.produce)
     numbered = Numbered(
         producer_id=ProducerId(step.producer_id),
         producer_epoch=step.producer_epoch,
@@ -179,17 +143,17 @@ def _produce(stage: Stage, step: ProduceStep) -> Lines:
     return admin.wait_for(stage, step, pending)
 
 
-def _retry(stage: Stage, step: RetryStep) -> Lines:
+def _retry(stage: Stage, step: steps.RetryStep) -> Lines:
     """The last produce of a numbered producer to the partition is sent again, as it was."""
-    key = partition_of(step.retry)
+    key = steps.partition_of(step.retry)
     pending = stage.client.retry(key, _asked(stage, step.broker, key))
     if pending is None:
         raise StoryError(f"no produce to {key} is open; give one a producer_id first")
     return admin.wait_for(stage, step, pending)
 
 
-def _consume(stage: Stage, step: ConsumeStep) -> Lines:
-    key = partition_of(step.consume)
+def _consume(stage: Stage, step: steps.ConsumeStep) -> Lines:
+    key = steps.partition_of(step.consume)
     pending = stage.client.consume(key, Offset(step.offset), _asked(stage, step.broker, key))
     return admin.wait_for(stage, step, pending)
 
@@ -204,7 +168,7 @@ def _asked(stage: Stage, named: Target | UnsetType, key: TopicPartition) -> Brok
     return BrokerId(leader)
 
 
-def _workload(stage: Stage, _: WorkloadStep) -> Lines:
+def _workload(stage: Stage, _: steps.WorkloadStep) -> Lines:
     keys = sorted(stage.cluster.assignments())
     if not keys:
         raise StoryError("there is no partition to work on; create_topic comes first")
@@ -212,7 +176,7 @@ def _workload(stage: Stage, _: WorkloadStep) -> Lines:
     return []
 
 
-def _break_connections(stage: Stage, _: BreakConnectionsStep) -> Lines:
+def _break_connections(stage: Stage, _: steps.BreakConnectionsStep) -> Lines:
     break_connections(stage.cluster)
     return []
 
@@ -220,7 +184,7 @@ def _break_connections(stage: Stage, _: BreakConnectionsStep) -> Lines:
 # The end
 
 
-def _heal_all(stage: Stage, step: HealAllStep) -> Lines:
+def _heal_all(stage: Stage, step: steps.HealAllStep) -> Lines:
     """End all faults, start every broker, and wait for what must come to hold."""
     absent = frozenset(map(BrokerId, step.without))
     rules = list(stage.rules)
@@ -241,7 +205,7 @@ def _heal_all(stage: Stage, step: HealAllStep) -> Lines:
     return [f"unhealed: {', '.join(sorted(owed))}"] if owed else []
 
 
-def _read(stage: Stage, _: ReadStep) -> Lines:
+def _read(stage: Stage, _: steps.ReadStep) -> Lines:
     """Every partition is read from its start to its high watermark, as the last client does."""
     if stage.is_read:
         raise StoryError("all was read already; read comes once, at the end of a run")
@@ -255,19 +219,19 @@ def _read(stage: Stage, _: ReadStep) -> Lines:
     return [] if done else ["not all could be read"]
 
 
-def _check(stage: Stage, _: CheckStep) -> Lines:
+def _check(stage: Stage, _: steps.CheckStep) -> Lines:
     return list(stage.judge(stage.cluster.recorder.events))
 
 
-def _show(stage: Stage, step: ShowStep) -> Lines:
+def _show(stage: Stage, step: steps.ShowStep) -> Lines:
     if step.show == "state":
         return list(show_state(stage))
     if step.show == "results":
         return list(show_results(stage))
-    return list(show_log(stage, partition_of(step.show[len("log(") : -1])))
+    return list(show_log(stage, steps.partition_of(step.show[len("log(") : -1])))
 
 
-def _replay(stage: Stage, step: ReplayStep) -> Lines:
+def _replay(stage: Stage, step: steps.ReplayStep) -> Lines:
     """Play a counterexample of the specs on the core, with its mutant if the run has one."""
     schedule = read_schedule(SCHEDULES / f"{step.replay}.json")
     if stage.cluster.options.mutant is None:
@@ -280,42 +244,42 @@ def _replay(stage: Stage, step: ReplayStep) -> Lines:
     return [*lines, *(f"violated: {name}" for name in sorted(done.violated))]
 
 
-PERFORM: dict[type[StoryStep], Callable[[Stage, Any], Lines]] = {
-    CreateTopicStep: _create_topic,
-    ProduceStep: _produce,
-    RetryStep: _retry,
-    ConsumeStep: _consume,
-    WorkloadStep: _workload,
-    DeleteTopicStep: admin.delete_topic,
-    CreatePartitionsStep: admin.create_partitions,
-    RemovePartitionsStep: admin.remove_partitions,
-    ElectStep: admin.elect,
-    ReassignStep: admin.reassign,
-    RunMsStep: _run,
-    UntilStep: _until,
-    WaitForStep: _wait_for,
-    KillStep: acts.kill,
-    PauseStep: acts.pause,
-    ResumeStep: acts.resume,
-    RestartStep: acts.restart,
-    ExpireStep: acts.expire,
-    DisconnectStep: acts.disconnect,
-    ConnectStep: acts.connect,
-    LoseReplyStep: acts.lose_reply,
-    BreakConnectionsStep: _break_connections,
-    DeleteZnodeStep: acts.delete_znode,
-    CreateZnodeStep: acts.create_znode,
-    HoldRequestStep: acts.add_rule,
-    DropRequestStep: acts.add_rule,
-    HoldResponseStep: acts.add_rule,
-    DropResponseStep: acts.add_rule,
-    DeliverStep: acts.deliver,
-    LiftStep: acts.lift,
-    FaultStep: acts.begin_fault,
-    HealStep: acts.heal,
-    HealAllStep: _heal_all,
-    ShowStep: _show,
-    ReadStep: _read,
-    CheckStep: _check,
-    ReplayStep: _replay,
+PERFORM: dict[type[steps.StoryStep], Callable[[Stage, Any], Lines]] = {
+    steps.CreateTopicStep: _create_topic,
+    steps.ProduceStep: _produce,
+    steps.RetryStep: _retry,
+    steps.ConsumeStep: _consume,
+    steps.WorkloadStep: _workload,
+    steps.DeleteTopicStep: admin.delete_topic,
+    steps.CreatePartitionsStep: admin.create_partitions,
+    steps.RemovePartitionsStep: admin.remove_partitions,
+    steps.ElectStep: admin.elect,
+    steps.ReassignStep: admin.reassign,
+    steps.RunMsStep: _run,
+    steps.UntilStep: _until,
+    steps.WaitForStep: _wait_for,
+    steps.KillStep: acts.kill,
+    steps.PauseStep: acts.pause,
+    steps.ResumeStep: acts.resume,
+    steps.RestartStep: acts.restart,
+    steps.ExpireStep: acts.expire,
+    steps.DisconnectStep: acts.disconnect,
+    steps.ConnectStep: acts.connect,
+    steps.LoseReplyStep: acts.lose_reply,
+    steps.BreakConnectionsStep: _break_connections,
+    steps.DeleteZnodeStep: acts.delete_znode,
+    steps.CreateZnodeStep: acts.create_znode,
+    steps.HoldRequestStep: acts.add_rule,
+    steps.DropRequestStep: acts.add_rule,
+    steps.HoldResponseStep: acts.add_rule,
+    steps.DropResponseStep: acts.add_rule,
+    steps.DeliverStep: acts.deliver,
+    steps.LiftStep: acts.lift,
+    steps.FaultStep: acts.begin_fault,
+    steps.HealStep: acts.heal,
+    steps.HealAllStep: _heal_all,
+    steps.ShowStep: _show,
+    steps.ReadStep: _read,
+    steps.CheckStep: _check,
+    steps.ReplayStep: _replay,
 }
