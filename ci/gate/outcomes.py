@@ -4,20 +4,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from fencepost.conformance.runs.scenario import ScenarioResult
 from fencepost.conformance.verdict import Verdict, worst
-from fencepost.conformance.whitebox.canary import Canary
-from fencepost.conformance.whitebox.simulate import MutantResult, SeedResult, SimulationResult
 from fencepost.reports.page.words import count
-from fencepost.spec.replay.replay import ReplayReport, ReplayResult
-from fencepost.spec.tlc.compare import ModelResult
-from fencepost.spec.tlc.coverage import ModelCoverage
-from fencepost.spec.tlc.models import Model
-from fencepost.spec.tlc.repairs import Undone
 
-if TYPE_CHECKING:  # it starts threads, which a process must not have that enters its own network
+if TYPE_CHECKING:  # much to import for annotations; and reports start threads, which chaos must not
+    from fencepost.conformance.runs.scenario import ScenarioResult
+    from fencepost.conformance.whitebox.canary import Canary
+    from fencepost.conformance.whitebox.simulate import MutantResult, SeedResult, SimulationResult
     from fencepost.reports.analysis.aggregates import Analysis
     from fencepost.reports.analysis.folder_report import CheckOutcome
+    from fencepost.spec.replay.replay import ReplayReport, ReplayResult
+    from fencepost.spec.tlc.compare import ModelResult
+    from fencepost.spec.tlc.coverage import ModelCoverage
+    from fencepost.spec.tlc.models import Model
+    from fencepost.spec.tlc.repairs import Undone
 
 VIOLATIONS_LISTED = 50
 """Of a simulation; the count is in the figures."""
@@ -48,7 +48,7 @@ class StageOutcome:
         )
 
 
-def of_models(models: Sequence[Model], results: Sequence[ModelResult]) -> StageOutcome:
+def of_models(models: Sequence["Model"], results: Sequence["ModelResult"]) -> StageOutcome:
     """Every model must have ended exactly as `spec/models.toml` expects."""
     rows = [_model_row(model, result) for model, result in zip(models, results, strict=True)]
     agreeing = sum(1 for row in rows if row["agrees"])
@@ -87,16 +87,16 @@ SCENARIO = ("name", "verdict", "expected", "seed", "acknowledged", "reproduce")
 REPLAY = ("run", "partition", "verdict", "events", "violated", "why")
 
 
-def _model_row(model: Model, result: ModelResult) -> dict[str, Any]:
+def _model_row(model: "Model", result: "ModelResult") -> dict[str, Any]:
     told = _told(model, *MODEL) | _told(result, *MODEL_FOUND)
     return told | {"expected": _expectation(model), "seconds": round(result.seconds, 1)}
 
 
-def _expectation(model: Model) -> str:
+def _expectation(model: "Model") -> str:
     return f"{model.expected} {model.invariant}" if model.invariant else str(model.expected)
 
 
-def _model_verdict(result: ModelResult) -> Verdict:
+def _model_verdict(result: "ModelResult") -> Verdict:
     """A run that was cut short decides nothing; what TLC could not do is the harness's fault."""
     if result.agrees:
         return Verdict.PASS
@@ -104,7 +104,7 @@ def _model_verdict(result: ModelResult) -> Verdict:
     return undecided.get(result.verdict, Verdict.FAIL)
 
 
-def of_coverage(coverage: ModelCoverage) -> StageOutcome:
+def of_coverage(coverage: "ModelCoverage") -> StageOutcome:
     """Every action of a module must be taken in some row that holds."""
     dead, undecided = coverage.dead(), coverage.undecided
     found = Verdict.PASS if coverage.rows else Verdict.VACUOUS
@@ -120,7 +120,7 @@ def of_coverage(coverage: ModelCoverage) -> StageOutcome:
     )
 
 
-def of_trials(outcomes: Sequence[Undone]) -> StageOutcome:
+def of_trials(outcomes: Sequence["Undone"]) -> StageOutcome:
     """With a hazard's switch on exactly its rows must fail; without hazards nothing was tried."""
     wrong = [outcome for outcome in outcomes if not outcome.is_as_expected]
     verdict = Verdict.FAIL if wrong else Verdict.PASS if outcomes else Verdict.VACUOUS
@@ -138,7 +138,7 @@ def of_trials(outcomes: Sequence[Undone]) -> StageOutcome:
     )
 
 
-def of_replay(replay: ReplayReport) -> StageOutcome:
+def of_replay(replay: "ReplayReport") -> StageOutcome:
     """Every recorded run must be a behaviour of the specs; one that cannot be read proves none."""
     rows = [_replay_row(result) for result in replay.results]
     accepted = sum(1 for result in replay.results if result.verdict == "accepted")
@@ -159,7 +159,7 @@ def of_replay(replay: ReplayReport) -> StageOutcome:
     )
 
 
-def _replay_row(result: ReplayResult) -> dict[str, Any]:
+def _replay_row(result: "ReplayResult") -> dict[str, Any]:
     row = _told(result, *REPLAY) | {"file": None, "line": None, "state": None, "enabled": []}
     if stopped := result.explanation:
         line = stopped.event.line
@@ -168,13 +168,13 @@ def _replay_row(result: ReplayResult) -> dict[str, Any]:
     return row
 
 
-def _replay_verdict(result: ReplayResult) -> Verdict:
+def _replay_verdict(result: "ReplayResult") -> Verdict:
     """No order of a trace, or no trace, is the harness's fault and decides nothing."""
     verdicts = {"accepted": Verdict.PASS, "unreadable": Verdict.ERROR}
     return verdicts.get(str(result.verdict), Verdict.FAIL)
 
 
-def of_seeds(result: SimulationResult) -> StageOutcome:
+def of_seeds(result: "SimulationResult") -> StageOutcome:
     """What the simulated schedules showed; a check that never had anything to decide is vacuous."""
     rows = _violations(result)
     violating = {row["seed"] for row in rows}
@@ -211,7 +211,7 @@ def of_seeds(result: SimulationResult) -> StageOutcome:
     )
 
 
-def _violations(result: SimulationResult) -> list[dict[str, Any]]:
+def _violations(result: "SimulationResult") -> list[dict[str, Any]]:
     """The first of every seed before the second of any, so that a cut hides no seed too early."""
     ranked = [
         (rank, row) for failing in result.failing for rank, row in enumerate(_distinct(failing))
@@ -219,19 +219,19 @@ def _violations(result: SimulationResult) -> list[dict[str, Any]]:
     return [row for _, row in sorted(ranked, key=lambda pair: pair[0])]
 
 
-def _distinct(failing: SeedResult) -> list[dict[str, Any]]:
+def _distinct(failing: "SeedResult") -> list[dict[str, Any]]:
     """What the seed violates; what reads the same is told once."""
     return list(
         {(row["invariant"], row["message"]): row for row in _violation_rows(failing)}.values()
     )
 
 
-def _violation_rows(failing: SeedResult) -> list[dict[str, Any]]:
+def _violation_rows(failing: "SeedResult") -> list[dict[str, Any]]:
     rows = [_told(failure, "invariant", "message") for failure in failing.failures]
     return [row | _told(failing, "seed", "reproduce") for row in rows]
 
 
-def of_hunt(results: Sequence[MutantResult], *, level: int) -> StageOutcome:
+def of_hunt(results: Sequence["MutantResult"], *, level: int) -> StageOutcome:
     """Every mutant must be caught at `level`; one that lives shows a hole in the checks."""
     caught = sum(1 for result in results if result.is_caught)
     alive = ", ".join(result.mutant for result in results if not result.is_caught)
@@ -244,14 +244,14 @@ def of_hunt(results: Sequence[MutantResult], *, level: int) -> StageOutcome:
     )
 
 
-def _mutant_row(result: MutantResult, level: int) -> dict[str, Any]:
+def _mutant_row(result: "MutantResult", level: int) -> dict[str, Any]:
     """No seed at all was tried of a mutant that a replayed counterexample shows."""
     tried = f"fencepost simulate --seeds {result.seeds} --level {level:d} --mutant {result.mutant}"
     seen = {"caught": result.is_caught, "seeds_tried": result.seeds}
     return _told(result, *MUTANT) | seen | {"reproduce": result.reproduce or tried}
 
 
-def of_scenarios(results: Sequence[ScenarioResult]) -> StageOutcome:
+def of_scenarios(results: Sequence["ScenarioResult"]) -> StageOutcome:
     """The verdicts of the chaos scenarios: one that fails fails the stage, expected or not."""
     rows = [_scenario_row(result) for result in results]
     passed = sum(1 for row in rows if row["verdict"] == Verdict.PASS)
@@ -281,7 +281,7 @@ def of_scenarios(results: Sequence[ScenarioResult]) -> StageOutcome:
     )
 
 
-def of_canary(canary: Canary) -> StageOutcome:
+def of_canary(canary: "Canary") -> StageOutcome:
     """The known defect must be found, or nothing that passed can be believed."""
     return StageOutcome(
         verdict=canary.verdict,
@@ -291,7 +291,7 @@ def of_canary(canary: Canary) -> StageOutcome:
     )
 
 
-def _scenario_row(result: ScenarioResult) -> dict[str, Any]:
+def _scenario_row(result: "ScenarioResult") -> dict[str, Any]:
     return {
         **_told(result, *SCENARIO),
         **_told(result.indefinite_outcomes, "indefinite", "unsettled"),
@@ -303,7 +303,7 @@ def _scenario_row(result: ScenarioResult) -> dict[str, Any]:
     }
 
 
-def _counts(result: ScenarioResult) -> list[tuple[int, ...]]:
+def _counts(result: "ScenarioResult") -> list[tuple[int, ...]]:
     """Acknowledged before, during and after each fault; empty where it was not counted."""
     floors = [(floor.before, floor.during, floor.after) for floor in result.floors]
     return list(zip(*floors, strict=True))

@@ -169,7 +169,7 @@ def test_help_tells_both_defaults(capsys: pytest.CaptureFixture[str]) -> None:
 
     said = " ".join(capsys.readouterr().out.split())
     assert "default: 200, or 1 with --seed" in said
-    assert "The first seed; alone, the only one." in said
+    assert "The first seed; without --seeds, the only one." in said
 
 
 def test_mutants_are_hunted_at_the_newest_level_and_the_summary_says_so(
