@@ -11,7 +11,7 @@ from fencepost.spec.vocabulary import LeaderEpoch, Offset
 
 
 class DelayedProduce(Struct, frozen=True, kw_only=True):
-    """A produce with acks=all whose records `[base_offset, end_offset)` are not yet committed."""
+    """A produce with acks=all; its records `[base_offset, end_offset)` are not yet committed."""
 
     token: int
     base_offset: Offset
