@@ -9,7 +9,7 @@ import pytest
 
 from fencepost.impl.core.types.actions import action
 from fencepost.spec.vocabulary import Action, snake_case
-from tests.test_tidy import PACKAGE, ROOT, arrows, core_modules, name_of, tree_of
+from tests.test_tidy import PACKAGE, ROOT, arrows, core_modules, name_of, nodes_of
 
 FOREIGN_WORDS = re.compile(r"mutant|ProtocolLevel", re.IGNORECASE)
 """A level is rules, and so is a mutant: the core asks its rules, and not where they come from."""
@@ -45,7 +45,7 @@ def test_lines_of_the_trace_are_made_in_one_place() -> None:
     makers = {
         name_of(path)
         for path in core_modules()
-        for node in ast.walk(tree_of(path))
+        for node in nodes_of(path)
         if isinstance(node, ast.Call) and "ActionTaken" in map(ast.unparse, (node.func, *node.args))
     }
 
@@ -56,7 +56,7 @@ def test_every_action_is_declared_by_its_function() -> None:
     declared = [
         node.name
         for path in core_modules()
-        for node in ast.walk(tree_of(path))
+        for node in nodes_of(path)
         if isinstance(node, ast.FunctionDef)
         for decorator in node.decorator_list
         if ast.unparse(decorator) == "action"
@@ -77,7 +77,7 @@ def test_znodes_are_written_in_one_way() -> None:
     makers = [
         name_of(path)
         for path in core_modules()
-        for node in ast.walk(tree_of(path))
+        for node in nodes_of(path)
         if isinstance(node, ast.Yield) and ast.unparse(node).startswith("(yield WriteZnodes(")
     ]
 
@@ -136,7 +136,7 @@ def test_no_script_keeps_rules_while_it_waits() -> None:
     kept = {
         f"{name_of(path)}:{line}"
         for path in core_modules()
-        for node in ast.walk(tree_of(path))
+        for node in nodes_of(path)
         if isinstance(node, ast.FunctionDef)
         for line in kept_rules(node)
     }
@@ -160,7 +160,7 @@ def test_rules_are_asked_anew_each_time() -> None:
     kept = {
         f"{name_of(path)}:{node.lineno}"
         for path in core_modules()
-        for node in ast.walk(tree_of(path))
+        for node in nodes_of(path)
         if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None
         if re.search(r"\bconfig\.rules\b|^rules\b", ast.unparse(node.value))
         for target in (node.targets if isinstance(node, ast.Assign) else [node.target])
