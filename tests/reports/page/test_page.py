@@ -14,22 +14,24 @@ from tests.reports.aggregated import analysed, save_all
 from tests.reports.stages_example import write_stages
 from tests.reports.stories import Story, failover_story, truncation_story
 
+SECTIONS = {"stages", "checks", "latency", "models", "hazards", "mutants", "requirements", "traces"}
 HOSTILE = "</script><b>\"'&{{ 7 * 7 }}\u202e"
 
 
-@pytest.fixture
-def failing(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def failing(tmp_path_factory: pytest.TempPathFactory) -> Path:
     stories = {
         "chaos/leader_killed": failover_story("a"),
         "chaos/truncation_loss": truncation_story("b"),
         "simulate/no_step_down": truncation_story("c", mutant="no_step_down"),
     }
-    return rendered(tmp_path, stories, "FAIL")
+    return rendered(tmp_path_factory.mktemp("failing"), stories, "FAIL")
 
 
-@pytest.fixture
-def passing(tmp_path: Path) -> Path:
-    return rendered(tmp_path, {"chaos/leader_killed": failover_story("a")})
+@pytest.fixture(scope="module")
+def passing(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("passing")
+    return rendered(folder, {"chaos/leader_killed": failover_story("a")})
 
 
 def rendered(tmp_path: Path, stories: dict[str, Story], chaos: str = "PASS") -> Path:
@@ -88,12 +90,10 @@ def test_a_passing_run_says_so_and_shows_no_broken_section(passing: Path) -> Non
     assert 'id="broken"' not in html
 
 
-@pytest.mark.parametrize(
-    "section",
-    ["stages", "checks", "latency", "models", "hazards", "mutants", "requirements", "traces"],
-)
-def test_every_section_is_there(passing: Path, section: str) -> None:
-    assert f'<section id="{section}">' in passing.read_text()
+def test_every_section_is_there(passing: Path) -> None:
+    sections = {*re.findall(r'<section id="(\w+)">', passing.read_text())}
+
+    assert sections >= SECTIONS
 
 
 def test_the_page_loads_nothing_and_runs_nothing(failing: Path) -> None:
@@ -122,8 +122,8 @@ def test_the_same_input_gives_the_same_bytes(failing: Path) -> None:
     assert render(failing.parent).read_bytes() == first
 
 
-def test_no_path_of_this_machine_is_on_the_page(failing: Path, tmp_path: Path) -> None:
-    assert str(tmp_path) not in failing.read_text()
+def test_no_path_of_this_machine_is_on_the_page(failing: Path) -> None:
+    assert str(failing.parents[1]) not in failing.read_text()
 
 
 def test_every_picture_has_a_title_and_every_id_is_unique(failing: Path) -> None:
