@@ -18,25 +18,43 @@ from fencepost.spec.replay.replay import (
 )
 from tests.recorded import write_run
 
+LEVELS = (0, 1, 2)
+ALONE = "high_watermark_from_leader_alone"
+HASTY = "acknowledge_before_replication"
 
-def simulated(seed: int, level: int = 2, mutant: str | None = None) -> RecordedRun:
-    events = simulate(seed, level=level, mutant=mutant)
-    return recorded_run(f"seed {seed}", as_lines(events))
+
+def simulated(name: str, seed: int, level: int, mutant: str | None = None) -> RecordedRun:
+    return recorded_run(name, as_lines(simulate(seed, level=level, mutant=mutant)))
 
 
-def of_the_partition(found: ReplayReport) -> ReplayResult:
+@pytest.fixture(scope="module")
+def found() -> ReplayReport:
+    """Good runs of each level and two wrong ones, replayed together."""
+    good = [
+        simulated(f"level {level}, {seed}", seed, level) for level in LEVELS for seed in (0, 39)
+    ]
+    return replay([*good, *(simulated(mutant, 0, 2, mutant) for mutant in (ALONE, HASTY))])
+
+
+def results_of(found: ReplayReport, run: str) -> list[ReplayResult]:
+    return [result for result in found.results if result.run.startswith(run)]
+
+
+def of_the_partition(found: ReplayReport, run: str) -> ReplayResult:
     """The result of the one partition; ZooKeeper did nothing wrong."""
-    zookeeper, partition = sorted(found.results, key=lambda result: result.partition != ZOOKEEPER)
+    results = results_of(found, run)
+    zookeeper, partition = sorted(results, key=lambda result: result.partition != ZOOKEEPER)
     assert zookeeper.verdict is Replayed.ACCEPTED
     return partition
 
 
-@pytest.mark.parametrize("level", [0, 1, 2])
-def test_what_the_core_does_is_what_the_spec_allows(level: int) -> None:
-    found = replay([simulated(seed, level) for seed in (0, 39)])
+@pytest.mark.parametrize("level", LEVELS)
+def test_what_the_core_does_is_what_the_spec_allows(found: ReplayReport, level: int) -> None:
+    results = results_of(found, f"level {level}")
 
-    assert {result.verdict for result in found.results} == {Replayed.ACCEPTED}
-    assert found.events == sum(result.events for result in found.results) > 300
+    assert {result.verdict for result in results} == {Replayed.ACCEPTED}
+    assert sum(result.events for result in results) > 300
+    assert found.events == sum(result.events for result in found.results)
 
 
 def test_a_long_run_is_one_behaviour_from_its_first_event_to_its_last() -> None:
@@ -47,10 +65,11 @@ def test_a_long_run_is_one_behaviour_from_its_first_event_to_its_last() -> None:
     assert found.events > 3_000
 
 
-def test_a_leader_that_commits_alone_is_told_with_line_state_and_alternatives() -> None:
-    found = replay([simulated(0, mutant="high_watermark_from_leader_alone")])
+def test_a_leader_that_commits_alone_is_told_with_line_state_and_alternatives(
+    found: ReplayReport,
+) -> None:
+    result = of_the_partition(found, ALONE)
 
-    result = of_the_partition(found)
     assert result.verdict is Replayed.REJECTED
     assert "the spec does not allow AdvanceHighWatermark (trace-broker-" in result.why
     explanation = result.explanation
@@ -66,8 +85,8 @@ def test_a_leader_that_commits_alone_is_told_with_line_state_and_alternatives() 
     assert replica["role"] == "leader"
 
 
-def test_an_acknowledgement_before_replication_is_rejected() -> None:
-    result = of_the_partition(replay([simulated(0, mutant="acknowledge_before_replication")]))
+def test_an_acknowledgement_before_replication_is_rejected(found: ReplayReport) -> None:
+    result = of_the_partition(found, HASTY)
 
     assert result.verdict is Replayed.REJECTED
     assert "the spec does not allow Produce" in result.why
