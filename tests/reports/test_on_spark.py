@@ -69,21 +69,12 @@ def spark() -> Iterator[SparkSession]:
 
 
 @pytest.fixture(scope="module")
-def passing_run(passing_run: Path, spark: SparkSession) -> Path:
-    return analysed_again(passing_run, spark)
-
-
-@pytest.fixture(scope="module")
 def failing_run(failing_run: Path, spark: SparkSession) -> Path:
-    return analysed_again(failing_run, spark)
-
-
-def analysed_again(run: Path, spark: SparkSession) -> Path:
     """The run with its report; analysed by `spark`, which is the active session."""
     assert spark is SparkSession.getActiveSession()
-    analyse(run)
-    render(run)
-    return run
+    analyse(failing_run)
+    render(failing_run)
+    return failing_run
 
 
 def loaded(run: Path) -> Analysis:
@@ -224,20 +215,6 @@ def test_a_mutants_run_without_violation_is_an_error(tmp_path: Path) -> None:
     assert without_spark(tmp_path).verdicts["mutants"] is Verdict.ERROR
 
 
-@pytest.mark.usefixtures("spark")
-def test_the_command_says_verdict_and_place(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    truncation_story("r").save(tmp_path)
-
-    code = run_command(["report", str(tmp_path)])
-
-    assert code == 1
-    out = capsys.readouterr().out.splitlines()
-    assert out[0].startswith("FAIL: ")
-    assert out[-1] == f"report {tmp_path / 'report.html'}"
-
-
 OF_OTHER_SPARKS = frozenset({"JAVA_HOME", "SPARK_HOME"})
 
 
@@ -292,7 +269,7 @@ def path_without_java(tmp_path: Path) -> Path:
 
 
 @pytest.mark.usefixtures("spark")
-def test_a_violation_is_named_with_the_command_of_its_run(
+def test_the_command_says_verdict_place_and_each_violation_with_the_command_of_its_run(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     events = fake_simulator.simulate(fake_simulator.LOSING_SEED, level=0, mutant=None)
@@ -305,6 +282,8 @@ def test_a_violation_is_named_with_the_command_of_its_run(
     assert run_command(["report", str(tmp_path)]) == 1
 
     lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("FAIL: ")
+    assert lines[-1] == f"report {tmp_path / 'report.html'}"
     named = [line for line in lines if "AcknowledgedDurable: " in line]
     assert len(named) == 1
     assert named[0].endswith(" — fencepost chaos --seed 7")
