@@ -30,14 +30,14 @@ def test_what_a_harness_and_its_reaper_left_is_ended(
     assert heal_below(tmp_path)[0].is_at_work
     (reaper,) = reapers_of(folder)
     os.kill(reaper, signal.SIGKILL)
-    eventually(lambda: not lives(reaper))
+    assert eventually(lambda: not lives(reaper))
     harness.kill()
     harness.communicate()
 
     (healed,) = heal_below(tmp_path)
 
     # What a process had started is killed and not waited for: it is nobody's child here.
-    eventually(lambda: not any(map(lives, pids)))
+    assert eventually(lambda: not any(map(lives, pids)))
     assert healed.left == ()
     assert any(told.startswith("process of immortal") for told in healed.undone)
     assert any(told.startswith("pause of stopped") for told in healed.undone)

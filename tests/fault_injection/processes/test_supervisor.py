@@ -256,7 +256,7 @@ def test_what_a_detached_supervisor_has_not_let_go_ends_with_it(
         harness.kill()
 
     assert len(pids) == 2
-    eventually(lambda: not any(map(lives, pids)))
+    assert eventually(lambda: not any(map(lives, pids)))
 
 
 def test_a_detached_supervisor_that_ends_leaves_nothing(tmp_path: Path) -> None:
