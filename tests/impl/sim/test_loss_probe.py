@@ -10,8 +10,9 @@ from fencepost.impl.sim.stepped.schedule import SCHEDULES, SteppedSchedule, read
 from fencepost.spec.pacing import Verb
 from tests.impl.sim.build import violated
 
-NAMES = sorted(path.stem for path in SCHEDULES.glob("*.json"))
-SCHEDULED = {name: read_schedule(SCHEDULES / f"{name}.json") for name in NAMES}
+SCHEDULED = [
+    pytest.param(read_schedule(path), id=path.stem) for path in sorted(SCHEDULES.glob("*.json"))
+]
 
 
 def found(done: SteppedReplay) -> list[str]:
@@ -20,22 +21,13 @@ def found(done: SteppedReplay) -> list[str]:
     return sorted([*own, *(invariant.value for invariant in violated(done.events))])
 
 
-def judged(name: str) -> SteppedSchedule:
-    schedule = SCHEDULED[name]
+@pytest.mark.parametrize("schedule", SCHEDULED)
+def test_the_checks_see_what_a_counterexample_leads_to_and_nothing_of_the_repaired_core(
+    schedule: SteppedSchedule,
+) -> None:
     assert schedule.violates is not None
-    return schedule
-
-
-@pytest.mark.parametrize("name", [n for n in NAMES if is_visible(SCHEDULED[n].violates or "")])
-def test_the_checks_see_what_a_counterexample_leads_to(name: str) -> None:
-    schedule = judged(name)
-
-    assert shows(schedule.violates or "", found(replay(schedule, probes_loss=True)))
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_the_repaired_core_does_not_get_there_and_loses_nothing_afterwards(name: str) -> None:
-    schedule = judged(name)
+    assert is_visible(schedule.violates)
+    assert shows(schedule.violates, found(replay(schedule, probes_loss=True)))
 
     done = replay(repaired(schedule), probes_loss=True)
 
@@ -43,10 +35,6 @@ def test_the_repaired_core_does_not_get_there_and_loses_nothing_afterwards(name:
     assert done.mismatch is not None or not done.violated
     assert found(done) == []
     assert any("100" in (event.values or ()) for event in done.events if event.action == "Fetch")
-
-
-def test_what_counterexamples_violate_is_seen_in_a_trace() -> None:
-    assert {s.violates for s in SCHEDULED.values() if not is_visible(s.violates or "")} == set()
 
 
 def test_moves_are_the_same_each_time_and_say_who_reports_what() -> None:
