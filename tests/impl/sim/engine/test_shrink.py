@@ -1,13 +1,8 @@
-"""A failing run is made small, stays failing, and is a story that can be kept."""
+"""A failing run is made small, stays failing, and can be written as a story."""
 
 from collections.abc import Callable
 from dataclasses import replace
 
-import pytest
-
-from fencepost.conformance.adapters.errors import ChoiceError
-from fencepost.conformance.whitebox.shrink import shrink_seed
-from fencepost.conformance.whitebox.simulate import REFERENCE_TARGET, Subject
 from fencepost.fault_injection.faults.network_faults import IsolateBroker, PartitionBrokers
 from fencepost.fault_injection.faults.process_faults import PauseBroker
 from fencepost.fault_injection.faults.targets import broker
@@ -81,22 +76,6 @@ def test_no_more_runs_are_played_than_allowed() -> None:
 
     assert shrink(calm(), fails, runs_max=3).runs == 3
     assert len(played) == 3
-
-
-def test_a_seed_becomes_a_story_that_shows_the_same() -> None:
-    subject = Subject(target=REFERENCE_TARGET, level=2, mutant="acknowledge_before_replication")
-
-    shrunk = shrink_seed(subject, 1)
-
-    assert shrunk.faults <= shrunk.faults_before
-    assert "mutant: acknowledge_before_replication" in shrunk.text
-    assert any(f"violated: {name}" in shrunk.text for name in shrunk.violated)
-    assert shrunk.text.startswith("# fencepost simulate --seed 1 --level 2 --mutant ")
-
-
-def test_a_seed_that_violates_nothing_cannot_be_shrunk() -> None:
-    with pytest.raises(ChoiceError, match="seed 3 violates nothing at level 2: nothing to"):
-        shrink_seed(Subject(target=REFERENCE_TARGET, level=2), 3)
 
 
 def test_a_fault_of_a_list_of_brokers_can_be_said_in_a_story() -> None:

@@ -1,4 +1,4 @@
-"""Stories are made small: what is not needed goes, and the rest gets shorter and closer."""
+"""Runs of seeds and stories are made small: what is not needed goes, the rest gets shorter."""
 
 import json
 from collections.abc import Callable
@@ -20,7 +20,8 @@ from fencepost.conformance.whitebox.run_shrink import (
     shrink_story,
     violations_of,
 )
-from fencepost.conformance.whitebox.shrink import shrink_actions
+from fencepost.conformance.whitebox.shrink import shrink_actions, shrink_seed
+from fencepost.conformance.whitebox.simulate import REFERENCE_TARGET, Subject
 from fencepost.fault_injection.faults.fault_kind import Backend
 from fencepost.fault_injection.faults.process_faults import PauseBroker
 from fencepost.fault_injection.faults.targets import broker
@@ -86,6 +87,22 @@ def test_what_was_larger_is_told_the_last_first() -> None:
     stages = [one.actions[0] for one in (found.story, *found.larger)]
     assert [one.fault.active_ms for one in stages] == [50, 50, 800]
     assert [one.when for one in stages] == [At(at_ms=0), At(at_ms=500), At(at_ms=500)]
+
+
+def test_a_seed_becomes_a_story_that_shows_the_same() -> None:
+    subject = Subject(target=REFERENCE_TARGET, level=2, mutant="leader_epoch_not_raised")
+
+    small = shrink_seed(subject, 0)
+
+    assert small.faults < small.faults_before
+    assert "mutant: leader_epoch_not_raised" in small.text
+    assert any(f"violated: {name}" in small.text for name in small.violated)
+    assert small.text.startswith("# fencepost simulate --seed 0 --level 2 --mutant ")
+
+
+def test_a_seed_that_violates_nothing_cannot_be_shrunk() -> None:
+    with pytest.raises(ChoiceError, match="seed 3 violates nothing at level 2: nothing to"):
+        shrink_seed(Subject(target=REFERENCE_TARGET, level=2), 3)
 
 
 PLAN = """
