@@ -16,13 +16,13 @@ DATA = (".tla", ".cfg", ".toml", ".yaml", ".proto", ".j2", ".json", ".css", ".sq
 """Suffixes of what the rooms read besides Python."""
 
 
-@pytest.mark.parametrize("room", ROOMS)
-def test_room_resolves_to_this_checkout(room: str) -> None:
-    found = find_spec(f"fencepost.{room}")
+def test_rooms_resolve_to_this_checkout() -> None:
+    for room in ROOMS:
+        found = find_spec(f"fencepost.{room}")
 
-    assert found is not None
-    assert found.origin is not None
-    assert Path(found.origin).resolve() == ROOT / room / "__init__.py"
+        assert found is not None
+        assert found.origin is not None
+        assert Path(found.origin).resolve() == ROOT / room / "__init__.py"
 
 
 @pytest.fixture(scope="module")
@@ -45,14 +45,11 @@ def read_at_run_time(suffix: str) -> set[str]:
     }
 
 
-@pytest.mark.parametrize("suffix", [".py", *DATA])
-def test_wheel_holds_what_the_rooms_read(names: frozenset[str], suffix: str) -> None:
-    assert read_at_run_time(suffix) <= names
+def test_wheel_holds_what_the_rooms_read(names: frozenset[str]) -> None:
+    read = set().union(*map(read_at_run_time, (".py", *DATA)))
 
-
-@pytest.mark.parametrize("suffix", [".py", ".tla", ".toml", ".yaml", ".proto", ".j2"])
-def test_there_is_something_of_every_kind(suffix: str) -> None:
-    assert read_at_run_time(suffix)
+    assert read
+    assert read - names == set()
 
 
 def test_wheel_installs_one_package(names: frozenset[str]) -> None:
