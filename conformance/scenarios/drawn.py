@@ -2,7 +2,7 @@
 
 from fencepost.conformance.runs.running_cluster import RunningCluster
 from fencepost.conformance.runs.scenario import Scenario
-from fencepost.fault_injection.stories.drawn_story import generate
+from fencepost.fault_injection.stories.drawn_story import draw_story
 from fencepost.fault_injection.stories.story import Story
 
 RANDOM_MS = 12_000
@@ -10,7 +10,7 @@ RANDOM_MS = 12_000
 
 
 def _play(stage: RunningCluster) -> None:
-    schedule = generate(
+    schedule = draw_story(
         stage.seed,
         brokers=stage.cluster.settings.broker_ids,
         duration_ms=RANDOM_MS,

@@ -7,7 +7,7 @@ from typing import Any
 from fencepost.conformance.adapters.command_line import LEVELS
 from fencepost.conformance.adapters.errors import ChoiceError
 from fencepost.fault_injection.faults.catalogue import kind_of, needs_links
-from fencepost.fault_injection.stories.profiles import PROFILE_KINDS
+from fencepost.fault_injection.stories.drawn_story import PROFILE_KINDS
 
 ALL = "all"
 BUDGET_S = 12.0

@@ -26,7 +26,7 @@ from fencepost.fault_injection.faults.zookeeper_faults import HurtZooKeeperLink
 from fencepost.fault_injection.injectors.injector import InjectionError
 from fencepost.fault_injection.network.namespaces.relay import why_no_relay
 from fencepost.fault_injection.processes.managed_process import ProcessError
-from fencepost.fault_injection.stories.profiles import draw
+from fencepost.fault_injection.stories.drawn_story import draw_story
 from fencepost.fault_injection.stories.story import Story
 from fencepost.spec.zookeeper import ZooKeeperError
 
@@ -135,7 +135,7 @@ class ChaosRun:
         mark = self.tested.mark
         if not mark.kinds:
             return None
-        return draw(
+        return draw_story(
             self.tested.seed,
             brokers=stage.cluster.settings.broker_ids,
             duration_ms=int(mark.budget_s * 1000),

@@ -29,7 +29,7 @@ from fencepost.spec.zookeeper import ZooKeeperError
 
 LEVEL = 2
 DENSE = "dense"
-"""The random runs that processes repeat (`impl/sim/draw/multi_round_draw.py`)."""
+"""The random runs that processes repeat (`impl/sim/draw/drawn_run.py`)."""
 VARIATIONS = "variations"
 """Other such runs: situations of several exact steps, and something else (`variations.py`)."""
 REPETITIONS_MAX = 3

@@ -71,7 +71,7 @@ def leader_epoch_not_raised(rules: Rules) -> Rules:
     )
 
 
-@mutant(12, "FAIL-008", {Liveness.EVENTUALLY_LEADER}, seed=36)
+@mutant(12, "FAIL-008", {Liveness.EVENTUALLY_LEADER})
 def no_election_on_arrival(rules: Rules) -> Rules:
     """A member of the ISR comes back to a partition without leader, and is not elected."""
     return _electing(
@@ -79,7 +79,7 @@ def no_election_on_arrival(rules: Rules) -> Rules:
     )
 
 
-@mutant(13, "ZK-006", {Liveness.EVENTUALLY_LEADER}, seed=19)
+@mutant(13, "ZK-006", {Liveness.EVENTUALLY_LEADER}, seed=62)
 def forget_unsettled_decision(rules: Rules) -> Rules:
     """A decision that was written, with a lost reply, is taken for another's."""
 

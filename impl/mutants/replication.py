@@ -51,7 +51,7 @@ def high_watermark_from_leader_alone(rules: Rules) -> Rules:
     return replace(rules, advance_high_watermark=lambda leader: commit_with(leader, frozenset()))
 
 
-@mutant(15, "REPL-009", {Liveness.EVENTUALLY_ACKED_OR_FAILED}, seed=31)
+@mutant(15, "REPL-009", {Liveness.EVENTUALLY_ACKED_OR_FAILED}, seed=42)
 def high_watermark_on_fetch_only(rules: Rules) -> Rules:
     """The high watermark moves only while a follower's fetch is answered."""
     fetched: set[TopicPartition] = set()
@@ -71,7 +71,7 @@ def high_watermark_on_fetch_only(rules: Rules) -> Rules:
     return replace(rules, serve_fetch=serve_fetch, advance_high_watermark=advance_high_watermark)
 
 
-@mutant(16, "CMD-005", {Liveness.EVENTUALLY_TRUNCATED}, seed=168)
+@mutant(16, "CMD-005", {Liveness.EVENTUALLY_TRUNCATED}, seed=299)
 def end_offset_alone(rules: Rules) -> Rules:
     """A follower truncates to the leader's offset, and does not look at the epoch."""
     return replace(

@@ -27,6 +27,7 @@ def restart_ignores_znode(rules: Rules) -> Rules:
         Invariant.LINEARIZABLE_LOG,
         Invariant.ONE_COMMITTER_PER_EPOCH,
     },
+    seed=51,
 )
 def go_on_without_log(rules: Rules) -> Rules:
     """A replica goes on when its log fails, and claims what it could not write."""

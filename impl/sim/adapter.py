@@ -10,8 +10,7 @@ from fencepost.fault_injection.stories.story_file import story_from_document
 from fencepost.impl.mutants.mutant import MutantName
 from fencepost.impl.mutants.mutants import MUTANTS, mutant_name
 from fencepost.impl.sim.counterexamples import moves, replay, schedules, why_not_stepped
-from fencepost.impl.sim.draw.draw import DrawKind, draw, draw_variations
-from fencepost.impl.sim.draw.swarm import swarm
+from fencepost.impl.sim.draw.draw import DrawKind, draw, draw_variations, swarm
 from fencepost.impl.sim.engine.move_lists import moves_of_run, moves_of_variation
 from fencepost.impl.sim.engine.run import IsEnough, described, run
 from fencepost.impl.sim.engine.shrink import Fails, shrink as shrink_run

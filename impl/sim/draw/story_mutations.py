@@ -12,6 +12,7 @@ from random import Random
 
 import msgspec
 
+from fencepost.fault_injection.stories.situations import CONTROL, DATA, LEADERS, SituationDraw
 from fencepost.fault_injection.stories.story_file import story_from_text
 from fencepost.fault_injection.stories.story_step import (
     CreateTopicStep,
@@ -24,8 +25,7 @@ from fencepost.fault_injection.stories.story_step import (
     WorkloadStep,
     verb_of,
 )
-from fencepost.impl.sim.draw.fault_stories import About, FaultStoryDraw
-from fencepost.impl.sim.engine.options import RunOptions
+from fencepost.impl.sim.engine.options import TOPIC, RunOptions
 from fencepost.impl.sim.stories.play import fault_step
 from fencepost.impl.sim.stories.settings import read_options
 from fencepost.spec.vocabulary import NO_PRODUCER, ProtocolLevel
@@ -184,16 +184,18 @@ class _Changer:
 
     def _fault(self, rest: list[StoryStep]) -> str:
         """A situation of the multi-round runs begins somewhere in the story."""
-        situations = FaultStoryDraw(
-            self._random,
-            self._options,
+        draw = SituationDraw(
+            random=self._random,
+            brokers=tuple(range(1, self._options.brokers + 1)),
             session_timeout_ms=min(self._options.session_timeout_ms, 2_000),
-            may_move=False,
-            about=About.ALL,
+            topic=TOPIC,
+            partitions=self._options.partitions,
+            replication_factor=self._options.replication_factor,
         )
+        situation = self._random.choice((*CONTROL, *DATA, *LEADERS))
         place = self._place(rest)
         begins_ms = self._random.randint(0, LATEST_MS)
-        steps = [fault_step(begins_ms + ms, fault) for ms, fault in situations.draw()]
+        steps = [fault_step(begins_ms + ms, fault) for ms, fault in situation(draw)]
         rest[place:place] = steps
         return f"{', '.join(map(_named, steps))} before {_named(rest[place + len(steps)])}"
 

@@ -1,6 +1,6 @@
 """One round of a multi-round run: its own weather, clients and faults, and healing after it.
 
-The rounds are drawn by `draw/multi_round_draw.py`; a run of several goes through `run` one by one.
+The rounds are drawn by `draw/drawn_run.py`; a run of several goes through `run` one by one.
 """
 
 from collections.abc import Set as AbstractSet

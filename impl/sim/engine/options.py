@@ -1,4 +1,4 @@
-"""The settings of one simulated run; `impl/sim/draw/swarm.py` draws them from a seed."""
+"""The settings of one simulated run; `impl/sim/draw/drawn_run.py` draws them from a seed."""
 
 from dataclasses import dataclass
 

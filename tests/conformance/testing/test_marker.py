@@ -5,7 +5,7 @@ import pytest
 from fencepost.conformance.adapters.errors import ChoiceError
 from fencepost.conformance.testing.marker import BUDGET_S, ChaosMark, kinds_of, read_mark
 from fencepost.fault_injection.faults.catalogue import kind_of
-from fencepost.fault_injection.stories.profiles import PROFILE_KINDS
+from fencepost.fault_injection.stories.drawn_story import PROFILE_KINDS
 
 
 def test_bare_marker_draws_nothing_and_runs_once() -> None:

@@ -12,7 +12,7 @@ from fencepost.conformance.checks.registry import judge
 from fencepost.fault_injection.stories.story_refusal import StoryError
 from fencepost.fault_injection.stories.story_step import VERBS
 from fencepost.impl.mutants.mutants import mutant_name
-from fencepost.impl.sim.draw.swarm import swarm
+from fencepost.impl.sim.draw.draw import swarm
 from fencepost.impl.sim.engine.run import described, run
 from fencepost.impl.sim.stories.perform import PERFORM
 from fencepost.impl.sim.stories.play import play, story_text

@@ -6,13 +6,13 @@ import msgspec
 import pytest
 
 from fencepost.conformance.checks.generations import is_flagged
-from fencepost.impl.sim.draw.swarm import swarm
+from fencepost.impl.sim.draw.draw import swarm
 from fencepost.impl.sim.engine.run import described, run
 from fencepost.spec.trace import TraceEvent
 from fencepost.spec.vocabulary import Action, ProtocolLevel
 from tests.impl.sim.build import violated
 
-FLAGGED_SEEDS = (36, 38, 45)
+FLAGGED_SEEDS = (0, 1, 8)
 """Random schedules in which a whole ISR is gone for a while."""
 
 

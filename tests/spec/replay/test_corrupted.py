@@ -17,7 +17,7 @@ from fencepost.spec.trace import Kind, TraceEvent
 from fencepost.spec.vocabulary import Action
 
 LEVEL = 2
-SEEDS = (39, 26, 1, 2, 3, 5, 0)
+SEEDS = (40, 43, 28, 50)
 """Between them they have every action, and have it early."""
 
 OPERATIONS = {

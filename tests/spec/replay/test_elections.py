@@ -13,13 +13,13 @@ from fencepost.spec.vocabulary import NO_BROKER, Action
 
 LEVEL = 2
 
-REFUSED = 8
+REFUSED = 123
 """In this seed broker 1 registers long before it reads; until then it becomes the leader in
 ZooKeeper. It reads the very state of its first command, and leads in no such epoch (START-002)."""
 
 REFUSING, ELECTED = 1, 2
 
-FAILED = 38
+FAILED = 430
 """In this seed the log of a leader that is the whole ISR fails; no other can lead."""
 
 

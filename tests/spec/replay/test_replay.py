@@ -31,9 +31,9 @@ def simulated(name: str, seed: int, level: int, mutant: str | None = None) -> Re
 def found() -> ReplayReport:
     """Good runs of each level and two wrong ones, replayed together."""
     good = [
-        simulated(f"level {level}, {seed}", seed, level) for level in LEVELS for seed in (0, 39)
+        simulated(f"level {level}, {seed}", seed, level) for level in LEVELS for seed in (40, 43)
     ]
-    return replay([*good, *(simulated(mutant, 0, 2, mutant) for mutant in (ALONE, HASTY))])
+    return replay([*good, *(simulated(mutant, 40, 2, mutant) for mutant in (ALONE, HASTY))])
 
 
 def results_of(found: ReplayReport, run: str) -> list[ReplayResult]:
@@ -58,7 +58,7 @@ def test_what_the_core_does_is_what_the_spec_allows(found: ReplayReport, level: 
 
 
 def test_a_long_run_is_one_behaviour_from_its_first_event_to_its_last() -> None:
-    events = simulate_long(2, level=2, seconds=30)
+    events = simulate_long(21, level=2, seconds=30)
     found = replay([recorded_run("long", as_lines(events))], partitions_max=1)
 
     assert {result.verdict for result in found.results} == {Replayed.ACCEPTED}
@@ -93,7 +93,7 @@ def test_an_acknowledgement_before_replication_is_rejected(found: ReplayReport) 
 
 
 def test_the_command_replays_a_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    write_run(tmp_path, 39)
+    write_run(tmp_path, 40)
     (tmp_path / "torn").mkdir()
     (tmp_path / "torn" / "trace-broker-1-1.ndjson").write_bytes(b"{")
 

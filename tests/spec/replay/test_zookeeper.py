@@ -16,7 +16,7 @@ from fencepost.spec.tlc.java.process import StopSignal
 from fencepost.spec.trace import Kind
 from fencepost.spec.vocabulary import Outcome
 
-SEED = 39
+SEED = 40
 STATE = "/brokers/topics/t/0/leaderAndISR"
 NOBODYS_SESSION = 7
 READ, WRITE = "ReadLeaderAndIsr", "WriteLeaderAndIsr"

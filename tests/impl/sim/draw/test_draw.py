@@ -1,10 +1,12 @@
-"""Dense random runs: a number draws the same run for everybody, and all kinds of trouble in it."""
+"""Drawn runs: a number always draws the same run, and all kinds of faults are in it."""
 
 from fencepost.conformance.runs.run_end import run_end
 from fencepost.conformance.whitebox.mutants_on_processes import is_violated
+from fencepost.fault_injection.faults.catalogue import DRAWN_KINDS
 from fencepost.fault_injection.faults.fault import Fault
 from fencepost.impl.mutants.mutants import mutant_name
-from fencepost.impl.sim.draw.multi_round_draw import NOT_REPEATED, PATIENT_MS, multi_round
+from fencepost.impl.sim.draw.draw import multi_round, swarm
+from fencepost.impl.sim.draw.mixes import MANY_PARTITIONS, NOT_REPEATED, PATIENT_MS
 from fencepost.impl.sim.engine.move_recorder import MoveRecorder
 from fencepost.impl.sim.engine.run import never, run as play
 from fencepost.spec.vocabulary import ProtocolLevel
@@ -36,6 +38,28 @@ def test_the_number_alone_decides_what_happens() -> None:
         )
 
 
+def test_the_swarm_has_something_of_everything() -> None:
+    runs = [swarm(seed, level=LEVEL) for seed in range(300)]
+    kinds = {timed.fault.kind for run in runs for timed in run.story.actions}
+
+    assert swarm(7, level=LEVEL) == runs[7]
+    assert {run.brokers for run in runs} == {3, 4, 5}
+    assert {1, 2, MANY_PARTITIONS} <= {run.partitions for run in runs}
+    assert all(run.replication_factor <= run.brokers for run in runs)
+    for name in ("moves", "founds", "idempotent", "survivors_first"):
+        assert {getattr(run, name) for run in runs} == {False, True}
+    assert kinds >= {*DRAWN_KINDS, "zk.fail_request", "zk.watch_delay"}
+    assert any(len(run.story.actions) > 15 for run in runs)
+
+
+def test_a_longer_run_has_faults_all_the_time() -> None:
+    run = swarm(3, level=LEVEL, duration_ms=120_000)
+    times = [timed.at_ms for timed in run.story.actions]
+
+    assert run.duration_ms == 120_000
+    assert all(any(at <= one < at + 30_000 for one in times) for at in (15_000, 45_000))
+
+
 def test_twenty_numbers_have_something_of_everything() -> None:
     runs = [multi_round(number, level=LEVEL) for number in NUMBERS]
     rounds = [one for run in runs for one in run.parts]
@@ -63,7 +87,7 @@ def test_twenty_numbers_have_something_of_everything() -> None:
         "zk.lose_reply",
         "zk.watch_delay",
     }
-    assert not kinds & {*NOT_REPEATED, "rpc.duplicate"}
+    assert not kinds & NOT_REPEATED
 
 
 def test_nothing_begins_when_a_round_is_over() -> None:
