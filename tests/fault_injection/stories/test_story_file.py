@@ -117,12 +117,15 @@ def test_what_is_written_is_read_again() -> None:
 
 
 @pytest.mark.parametrize("path", sorted(SCHEDULES.glob("*.yaml")), ids=lambda path: path.stem)
-def test_a_file_that_comes_along_has_the_name_of_its_story(path: Path) -> None:
+def test_a_file_that_comes_along_has_the_name_of_its_story_and_follows_the_schema(
+    path: Path,
+) -> None:
     story = read_story(path)
 
     assert story.story_id == path.stem
     assert story.says.endswith(".")
     assert story.requirements
+    assert shown(document_of(path.read_text())) == []
 
 
 def one(action: str) -> str:
@@ -274,11 +277,6 @@ def document_of(text: str) -> object:
 
 def test_the_schema_is_one() -> None:
     jsonschema.Draft202012Validator.check_schema(story_schema())
-
-
-@pytest.mark.parametrize("path", sorted(SCHEDULES.glob("*.yaml")), ids=lambda path: path.stem)
-def test_the_schema_takes_the_files_that_come_along(path: Path) -> None:
-    assert shown(document_of(path.read_text())) == []
 
 
 @pytest.mark.parametrize("path", STEPPED, ids=lambda path: path.stem)
