@@ -186,10 +186,17 @@ class FaultEngine(Generic[Evidence]):
             self._give_up(running, f"{fault.victim} is no registered broker")
 
     def _inject(self, running: RunningFault[Evidence]) -> None:
-        running.injected_ms, running.injected_ns = self.now_ms, self.world.now_ns()
-        self._move(running, Phase.INJECTING)
+        """Inject the fault; whatever interrupts that, from its first line on it can be undone."""
         try:
             running.injection = self.world.injector(running)
+        except self.world.trouble as error:
+            running.error = str(error)
+        running.injected_ms, running.injected_ns = self.now_ms, self.world.now_ns()
+        self._move(running, Phase.INJECTING)
+        if running.injection is None:
+            self._give_up(running, running.error)
+            return
+        try:
             running.injection.inject()
         except self.world.trouble as error:
             running.error = str(error)

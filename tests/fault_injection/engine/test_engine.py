@@ -260,6 +260,24 @@ def test_whatever_ends_a_run_heals_in_reverse_order(error: BaseException) -> Non
     assert bench.phases("a")[-1] is Phase.HEALED
 
 
+def test_a_fault_interrupted_at_its_first_line_is_healed() -> None:
+    bench = Bench()
+
+    def interrupt(line: dict[str, Any]) -> None:
+        bench.changes.append(line)
+        if line["phase"] is Phase.INJECTING:
+            raise KeyboardInterrupt
+
+    driver = bench.engine()
+    driver.world.on_phase = interrupt
+    with pytest.raises(KeyboardInterrupt), driver:
+        driver.run(Story(seed=1, actions=(pause("a", 0),)))
+
+    assert bench.phases("a")[-2:] == [Phase.HEALING, Phase.INEFFECTIVE]
+    assert bench.log[-1] == "heal a"
+    assert bench.ledger.lines == ["open a", "close a"]
+
+
 def test_kill_without_restart_stays_until_everything_is_healed() -> None:
     bench = Bench()
     killed = StoryAction.at(
