@@ -10,7 +10,8 @@ from typing import Annotated, Any
 
 import typer
 
-from fencepost.ci.client_process import answers, bootstrap_servers
+from fencepost.ci import client_process
+from fencepost.ci.client_process import bootstrap_servers
 from fencepost.ci.commands.topics import OptionalTopic, described
 from fencepost.ci.gate.failures import HarnessError, UsageError
 from fencepost.ci.options import (
@@ -88,7 +89,7 @@ def list_moves(
 ) -> int:
     """Show the partitions that are being moved."""
     moving: list[Any] = list(
-        answers("list_reassignments", bootstrap_servers(bootstrap_server, cluster))
+        client_process.answers("list_reassignments", bootstrap_servers(bootstrap_server, cluster))
     )
     if as_json:
         show_json(moving)
@@ -117,7 +118,7 @@ def verify(
     """Check that partitions have their target replicas; exit code 3 while one has not."""
     wanted = wanted_moves(topic, partition, replicas, reassignment_json_file)
     servers = bootstrap_servers(bootstrap_server, cluster)
-    moving: list[Any] = list(answers("list_reassignments", servers))
+    moving: list[Any] = list(client_process.answers("list_reassignments", servers))
     topics = described(servers)["topics"]
     states = [(one, state_of(one, moving, topics)) for one in wanted]
     for one, state in states:
@@ -211,7 +212,7 @@ def ask(
     """Print what became of each partition; the exit code of the worst."""
     worst = 0
     servers = bootstrap_servers(bootstrap_server, cluster)
-    for answer in answers(name, servers, given=json.dumps(partitions), **arguments):
+    for answer in client_process.answers(name, servers, given=json.dumps(partitions), **arguments):
         assert isinstance(answer, dict)
         if answer["error"] is None:
             say(f"{answer['topic']}-{answer['partition']}: {done}")

@@ -5,7 +5,8 @@ from typing import Annotated
 
 import typer
 
-from fencepost.ci.client_process import answers, bootstrap_servers, call
+from fencepost.ci import client_process
+from fencepost.ci.client_process import bootstrap_servers, call
 from fencepost.ci.gate.failures import UsageError
 from fencepost.ci.options import (
     BootstrapServers,
@@ -86,7 +87,7 @@ def consume(
     start = parse_offset(offset)
     if follow and as_json and max_messages is None:
         raise UsageError("--follow has no end, and one JSON document has; give --max-messages")
-    read = answers(
+    read = client_process.answers(
         "consume",
         bootstrap_servers(bootstrap_server, cluster),
         topic=topic,

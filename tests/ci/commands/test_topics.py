@@ -58,8 +58,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, object]]:
             "elect": {"topic": "orders", "partition": 1, "error": "why not", "exit_code": 4},
         }[name]
 
-    for module in ("client_process", "commands.reassign", "commands.records"):
-        monkeypatch.setattr(f"fencepost.ci.{module}.answers", answers)
+    monkeypatch.setattr("fencepost.ci.client_process.answers", answers)
     return calls
 
 
