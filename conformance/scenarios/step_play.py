@@ -43,7 +43,7 @@ Lines = list[str]
 def play_steps(story: Story, stage: RunningCluster) -> None:
     """Every step is done, and has printed what the story says; raises `ClusterError`."""
     with ThreadPoolExecutor(1) as thread:
-        player = StepPlayer(stage=stage, client=stage.client(), thread=thread)
+        player = StepPlayer(stage=stage, thread=thread)
         for index, step in enumerate(story.steps):
             printed = tuple(PERFORM[type(step)](player, step))
             if printed != (expected := steps.printed_in(step, "")):
@@ -90,12 +90,19 @@ class StepPlayer:
     """What the steps of one story act upon."""
 
     stage: RunningCluster
-    client: RoutedClient
     thread: ThreadPoolExecutor
     """The client does one operation after the other."""
+    _client: RoutedClient | None = None
     faults: dict[str, RunningFault[str]] = field(default_factory=dict)
     begun: list[tuple[str, Future[Answer]]] = field(default_factory=list)
     """Operations that were not waited for, and what they are."""
+
+    @property
+    def client(self) -> RoutedClient:
+        """Begun when it is first asked for: an idle client would leave an empty trace."""
+        if self._client is None:
+            self._client = self.stage.client()
+        return self._client
 
     def comes(self, holds: Callable[[], bool], within_ms: int) -> bool:
         """Wait until it holds; false when it does not in time."""
@@ -120,7 +127,7 @@ def _delete_topic(player: StepPlayer, step: steps.DeleteTopicStep) -> Lines:
 
 
 def _produce(player: StepPlayer, step: steps.ProduceStep) -> Lines:
-    done = player.thread.submit(_produced, player, step)
+    done = player.thread.submit(_produced, player.client, step)
     if not step.wait:
         player.begun.append((f"produce {step.produce} {' '.join(step.records)}", done))
         return []
@@ -132,12 +139,12 @@ def _outcome(answer: Answer) -> str:
     return f"ok offset={answer.offset}" if answer.is_ok else str(answer.error_code)
 
 
-def _produced(player: StepPlayer, step: steps.ProduceStep) -> Answer:
+def _produced(client: RoutedClient, step: steps.ProduceStep) -> Answer:
     """The answer; while no leader is known or serves, the records are sent under a new name."""
     key, deadline = steps.partition_of(step.produce), monotonic() + STEP_S
     wait, attempt = threading.Event(), 1
     while True:
-        answer = player.client.produce(
+        answer = client.produce(
             key,
             [value if attempt == 1 else f"{value}/{attempt}" for value in step.records],
             acks=ACKS[step.acks],
@@ -145,7 +152,7 @@ def _produced(player: StepPlayer, step: steps.ProduceStep) -> Answer:
         )
         if answer.outcome is not Outcome.DEFINITE_ERROR or monotonic() > deadline:
             return answer
-        player.client.forget(key)
+        client.forget(key)
         wait.wait(POLL_S)
         attempt += 1
 

@@ -28,6 +28,7 @@ def played(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
             folder = tmp_path_factory.mktemp("scenario")
             settings = ClusterSettings(level=LEVEL)
             (results[name],) = run_all(selected([name]), settings=settings, seed=SEED, out=folder)
+            assert all(path.stat().st_size for path in folder.rglob("trace-*.ndjson"))
         return results[name]
 
     return play
