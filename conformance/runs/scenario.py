@@ -24,8 +24,6 @@ from fencepost.fault_injection.stories.story_step import FaultStep
 
 REPLICA_LAG_MS = 1500
 """How far behind a follower of the ISR may be, unless the story says."""
-WHOLE_RUN_MS = 120_000
-"""Of a fault that ends with its scenario, not by time."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

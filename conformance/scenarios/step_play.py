@@ -5,9 +5,10 @@ anything is done.
 """
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from time import monotonic
 from typing import Any
 
@@ -17,6 +18,7 @@ from fencepost.conformance.clients.client import RoutedClient
 from fencepost.conformance.clients.transport import Answer
 from fencepost.conformance.runs.running_cluster import POLL_S, STEP_S, RunningCluster
 from fencepost.fault_injection.engine.progress import RunningFault
+from fencepost.fault_injection.processes.trace_tail import TraceTail
 from fencepost.fault_injection.stories import story_step as steps
 from fencepost.fault_injection.stories.story import Story
 from fencepost.fault_injection.stories.story_file import awaited_by, fault_of
@@ -188,18 +190,9 @@ def _run(player: StepPlayer, step: steps.RunMsStep) -> Lines:
 
 
 def _until(player: StepPlayer, step: steps.UntilStep) -> Lines:
-    wanted = {
-        steps.Observation.parsed(name): steps.expected_text(value)
-        for name, value in step.until.items()
-    }
-
-    def unmet() -> Iterator[str]:
-        for what, value in wanted.items():
-            if (seen := _observe(player, what)) != value:
-                yield f"not within {step.within_ms} ms: {what}={value}; it is {seen}"
-
-    player.comes(lambda: next(unmet(), None) is None, step.within_ms)
-    return list(unmet())
+    look = partial(_observe, player)
+    player.comes(lambda: next(step.unmet(look), None) is None, step.within_ms)
+    return list(step.unmet(look))
 
 
 def _observe(player: StepPlayer, what: steps.Observation) -> str:
@@ -227,14 +220,16 @@ def _observe_partition(cluster: ClusterUnderTest, name: str, key: TopicPartition
 
 
 def _wait_for(player: StepPlayer, step: steps.WaitForStep) -> Lines:
+    """The lines from the start of the run on count; each is read once."""
     stage, trigger = player.stage, awaited_by(step)
+    watch = Watch(resolve=lambda target: target.resolve(stage.cluster.view()))
+    watch.add(trigger)
+    traces = TraceTail(stage.session.folder)
 
     def has_come() -> bool:
-        watch = Watch(resolve=lambda target: target.resolve(stage.cluster.view()))
-        watch.add(trigger)
         for running in player.faults.values():
             watch.note(running.action.action_id, running.phase, 0)
-        for event in (event for one in stage.brokers for event in stage.trace_of(one)):
+        for event in traces.events():
             watch.observe(event, 0)
         return watch.has_come(trigger, 0)
 

@@ -31,7 +31,7 @@ LEVEL = 2
 DENSE = "dense"
 """The random runs that processes repeat (`impl/sim/draw/drawn_run.py`)."""
 VARIATIONS = "variations"
-"""Other such runs: situations of several exact steps, and something else (`variations.py`)."""
+"""Other such runs: stories of exact steps, changed (`impl/sim/draw/story_mutations.py`)."""
 REPETITIONS_MAX = 3
 """So often processes repeat a part of one run."""
 LATE = "in time"

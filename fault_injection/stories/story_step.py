@@ -5,7 +5,8 @@ stands beside it as `expected`. msgspec reads the structs, and the JSON Schema i
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import cache
 from types import NoneType
 from typing import Annotated, Any, Literal, NamedTuple, get_args
 
@@ -170,6 +171,13 @@ class UntilStep(StoryStep, frozen=True, kw_only=True):
         for name in self.until:
             Observation.parsed(name)
 
+    def unmet(self, observe: "Callable[[Observation], str]") -> Iterator[str]:
+        """What is not so, each as a line that tells what is seen; `observe` looks."""
+        for name, value in self.until.items():
+            seen, wanted = observe(Observation.parsed(name)), expected_text(value)
+            if seen != wanted:
+                yield f"not within {self.within_ms} ms: {name}={wanted}; it is {seen}"
+
 
 class WaitForStep(StoryStep, frozen=True, kw_only=True):
     """Let time pass until a line of a trace or a phase of a fault has come, as `after` says it."""
@@ -186,6 +194,7 @@ class Observation(NamedTuple):
     broker_id: BrokerId | None = None
 
     @classmethod
+    @cache
     def parsed(cls, text: str) -> "Observation":
         """Raise `FaultError` for what cannot be seen."""
         name, _, rest = text.partition("(")

@@ -28,16 +28,13 @@ from fencepost.impl.sim.draw.mixes import (
     RunMix,
 )
 from fencepost.impl.sim.engine.multi_round_run import FaultRound
-from fencepost.impl.sim.engine.options import BATCH_RECORDS_MAX, CALM, TOPIC, RunOptions
+from fencepost.impl.sim.engine.options import BATCH_RECORDS_MAX, CALM, TOPIC, RunOptions, healing_ms
 from fencepost.spec.vocabulary import ProtocolLevel
 
 SESSION_MAX_MS = 1_200
 """Times of faults go by a session of this length, where sessions outlast what happens."""
 SITUATIONS_MS = 12_000
 """A run of this length has so many situations as its mix says, a longer one more."""
-LONG_MS = 500
-HEALS_MS = 20_000
-"""And three sessions more: so long healing may take."""
 
 
 class RunDraw:
@@ -190,7 +187,7 @@ def _consistent(options: RunOptions) -> RunOptions:
         moves=moves,
         founds=options.founds and not has_many,
         duration_ms=min(options.duration_ms, 6_000) if has_many else options.duration_ms,
-        settle_ms=HEALS_MS + 3 * options.session_timeout_ms,
+        settle_ms=healing_ms(options),
         fetch_records_max=BATCH_RECORDS_MAX + 1 if options.idempotent else 200,
         unacknowledged=0.0 if options.idempotent else options.unacknowledged,
     )

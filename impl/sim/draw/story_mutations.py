@@ -25,7 +25,7 @@ from fencepost.fault_injection.stories.story_step import (
     WorkloadStep,
     verb_of,
 )
-from fencepost.impl.sim.engine.options import TOPIC, RunOptions
+from fencepost.impl.sim.engine.options import TOPIC, RunOptions, healing_ms
 from fencepost.impl.sim.stories.play import fault_step
 from fencepost.impl.sim.stories.settings import read_options
 from fencepost.spec.vocabulary import NO_PRODUCER, ProtocolLevel
@@ -40,8 +40,6 @@ STRETCH = (0.4, 2.5)
 """Times become so much shorter or longer."""
 REPLICATION_FACTOR = 2
 """Most stories name two replicas, and the other brokers are controllers."""
-HEALS_MS = 20_000
-"""And three sessions more: so long healing may take."""
 LATEST_MS = 1_500
 """A fault beside the story comes so long after the step before it, at most."""
 
@@ -137,7 +135,7 @@ def _own_options(options: RunOptions, random: Random) -> RunOptions:
         replication_factor=min(options.brokers, REPLICATION_FACTOR),
         seed=random.randrange(2**31),
         level=ProtocolLevel.LEADER_EPOCH,
-        settle_ms=HEALS_MS + 3 * options.session_timeout_ms,
+        settle_ms=healing_ms(options),
     )
 
 

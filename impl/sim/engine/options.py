@@ -12,6 +12,7 @@ TOPIC = "t"
 BATCH_RECORDS_MAX = 3
 """Of an idempotent producer; any other appends one record at a time."""
 CALM = Weather()
+SETTLE_MS = 20_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,7 +30,7 @@ class RunOptions:
     producers: int = 2
     consumers: int = 1
     duration_ms: int = 12_000
-    settle_ms: int = 20_000
+    settle_ms: int = SETTLE_MS
     """How long healing may take before the run counts as not converged."""
     session_timeout_ms: int = 1_200
     replica_lag_time_ms: int = 900
@@ -60,3 +61,8 @@ class RunOptions:
     story: Story
     survivors_first: bool = False
     """The surviving brokers must heal before brokers return that were killed until the end."""
+
+
+def healing_ms(options: RunOptions) -> int:
+    """How long healing may take where sessions have to end first, perhaps three in turn."""
+    return SETTLE_MS + 3 * options.session_timeout_ms

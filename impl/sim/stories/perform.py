@@ -1,6 +1,6 @@
 """What each step does on the stage, by its class; the classes say what a step may be given."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -75,18 +75,9 @@ def _run(stage: Stage, step: steps.RunMsStep) -> Lines:
 
 
 def _until(stage: Stage, step: steps.UntilStep) -> Lines:
-    wanted = {
-        steps.Observation.parsed(name): steps.expected_text(value)
-        for name, value in step.until.items()
-    }
-
-    def unmet() -> Iterator[str]:
-        for what, value in wanted.items():
-            if (seen := observe(stage, what)) != value:
-                yield f"not within {step.within_ms} ms: {what}={value}; it is {seen}"
-
-    stage.run(step.within_ms, lambda: next(unmet(), None) is None)
-    return list(unmet())
+    look = partial(observe, stage)
+    stage.run(step.within_ms, lambda: next(step.unmet(look), None) is None)
+    return list(step.unmet(look))
 
 
 def _wait_for(stage: Stage, step: steps.WaitForStep) -> Lines:
