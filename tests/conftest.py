@@ -71,9 +71,9 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
-        "--rewrite-scenarios",
+        "--rewrite-stories",
         action="store_true",
-        help="let the files of tests/scenarios say what they print now; read the difference",
+        help="let the files of tests/stories say what they print now; read the difference",
     )
 
 

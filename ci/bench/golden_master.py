@@ -34,8 +34,8 @@ from fencepost.spec.trace import TraceEvent, encode_all
 
 SEEDS = 2_000
 DENSE = 200
-STORIES = (Path("tests/scenarios"), Path("impl/sim/schedules"))
-SCHEDULES = Path("conformance/scenarios/schedules")
+STORIES = (Path("tests/stories"), Path("impl/sim/schedules"))
+SCHEDULES = Path("conformance/scenarios/stories")
 VARIATIONS = 10
 """Numbers of which each is a run of many variations."""
 CHUNK = 4

@@ -40,7 +40,7 @@ from fencepost.spec.zookeeper import ZooKeeperError
 
 ROOT = Path(__file__).resolve().parents[2]
 SCHEDULES = Path(__file__).with_name("mutants_on_processes.toml")
-VARIED = (ROOT / "tests" / "scenarios", ROOT / "impl" / "sim" / "schedules")
+VARIED = (ROOT / "tests" / "stories", ROOT / "impl" / "sim" / "schedules")
 RESULTS = Path(".fencepost") / "mutants_on_processes.ndjson"
 TRIES_MAX = 2
 """How often a schedule is led that could not be played to its end."""

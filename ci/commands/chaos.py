@@ -21,8 +21,8 @@ from fencepost.conformance.adapters.networks import require_network, why_proxy
 from fencepost.conformance.adapters.settings import ClusterSettings
 from fencepost.conformance.runs import fault_table
 from fencepost.conformance.runs.chaos import run_all
+from fencepost.conformance.runs.find_story import find_executed, find_schedule
 from fencepost.conformance.runs.scenario import Scenario, ScenarioResult
-from fencepost.conformance.runs.schedule_files import find_executed, find_schedule
 from fencepost.conformance.scenarios import SCENARIOS, find
 from fencepost.conformance.verdict import exit_code
 from fencepost.conformance.whitebox.mutants import settings_of
@@ -156,7 +156,7 @@ def make_small(run: Path, out: Path | None, network: str | None, *, as_json: boo
     note(f"chaos: shrinking {run}; on real processes that takes as long as a dozen runs")
     with as_usage(errors.ChoiceError):
         found = shrink_run(run, out=folder, network=network)
-    path = folder / "schedule.yaml"
+    path = folder / "story.yaml"
     text = to_yaml(found.story, f"Violates {', '.join(found.violated)}; shrunk from {run}.")
     path.write_text(text, encoding="utf-8")
     if as_json:

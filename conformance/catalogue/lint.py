@@ -17,7 +17,7 @@ from fencepost.spec.vocabulary import Invariant
 
 ROOT = Path(__file__).resolve().parents[2]
 
-STORIES = ("tests/scenarios", "impl/sim/schedules")
+STORIES = ("tests/stories", "impl/sim/schedules")
 """Where text scenarios stand."""
 OWED_IN = ("ZK", "CTL", "FAIL", "CMD", "START", "REPL", "ISR", "TOP", "PART", "REAS", "CLI")
 """The areas with requirements that carry all of `PARTS`."""

@@ -88,7 +88,7 @@ class Requirement(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     scenarios: tuple[Name, ...] = ()
     """On real processes."""
     stories: tuple[Name, ...] = ()
-    """On the simulator: stories of `tests/scenarios` and `impl/sim/schedules`."""
+    """On the simulator: stories of `tests/stories` and `impl/sim/schedules`."""
     without: Mapping[Literal["tla", "judge", "scenario", "mutant"], Reason] = {}
     """Why it cannot have a part of the chain; sparingly."""
     note: str = ""

@@ -1,6 +1,6 @@
 """The chaos scenarios: the library of story files, and what a file cannot say.
 
-One file per story in `schedules/`; several kinds of faults in one run save time.
+One file per story in `stories/`; several kinds of faults in one run save time.
 """
 
 from pathlib import Path
@@ -10,7 +10,7 @@ from fencepost.conformance.runs.scenario import Scenario
 from fencepost.conformance.scenarios import drawn
 from fencepost.fault_injection.stories.story_file import read_story
 
-SCHEDULES = Path(__file__).parent / "schedules"
+STORIES = Path(__file__).parent / "stories"
 FIRST = (
     "quiet",
     "leader_pause",
@@ -37,7 +37,7 @@ FIRST = (
 
 
 def _library() -> dict[str, Scenario]:
-    files = (Scenario(story=read_story(path)) for path in sorted(SCHEDULES.glob("*.yaml")))
+    files = (Scenario(story=read_story(path)) for path in sorted(STORIES.glob("*.yaml")))
     found = {scenario.name: scenario for scenario in (*files, drawn.SCENARIO)}
     return {name: found[name] for name in dict.fromkeys((*FIRST, *found))}
 

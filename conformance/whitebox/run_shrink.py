@@ -17,10 +17,10 @@ from fencepost.conformance.adapters.implementation import Capability
 from fencepost.conformance.adapters.networks import require_network
 from fencepost.conformance.adapters.reference import implementation_of
 from fencepost.conformance.adapters.settings import ClusterSettings
+from fencepost.conformance.runs.find_story import executed_folder
 from fencepost.conformance.runs.run_folder import begun_in, read_folder
 from fencepost.conformance.runs.scenario import Scenario
 from fencepost.conformance.runs.scenario_run import run
-from fencepost.conformance.runs.schedule_files import executed_folder
 from fencepost.conformance.whitebox.mutants import breaking
 from fencepost.conformance.whitebox.shrink import (
     ShrunkStory,

@@ -23,9 +23,9 @@ from fencepost.fault_injection.stories.story_file import (
     to_yaml,
 )
 
-SOURCE = "schedule.yaml"
-EXPANDED = "schedule.expanded.json"
-EXECUTED = "schedule.executed.json"
+SOURCE = "story.yaml"
+EXPANDED = "story.expanded.json"
+EXECUTED = "story.executed.json"
 
 
 def write_source(folder: Path, story: Story) -> None:

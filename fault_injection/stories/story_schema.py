@@ -18,7 +18,7 @@ from fencepost.fault_injection.stories.story_step import BARE, VERBS
 from fencepost.fault_injection.stories.trigger_document import OF_EVENTS
 from fencepost.spec.znodes import TOPIC_NAME
 
-SCHEMA = Path("fault_injection/schedule.schema.json")
+SCHEMA = Path("fault_injection/story.schema.json")
 ONE_BROKER = (
     rf"([0-9]+|controller|leader\({TOPIC_NAME.pattern}/[0-9]+\)"
     rf"|follower\({TOPIC_NAME.pattern}/[0-9]+,[0-9]+\))"

@@ -7,9 +7,9 @@ import pytest
 from fencepost.ci.cli import run as main
 from fencepost.ci.commands.chaos import origin_of
 from fencepost.conformance.adapters.settings import ClusterSettings
+from fencepost.conformance.runs.find_story import find_schedule
 from fencepost.conformance.runs.scenario import Scenario
 from fencepost.conformance.runs.scenario_run import ScenarioRun
-from fencepost.conformance.runs.schedule_files import find_schedule
 from fencepost.conformance.verdict import Verdict
 from fencepost.conformance.whitebox.mutants import breaking
 from fencepost.conformance.whitebox.run_shrink import violations_of
@@ -64,7 +64,7 @@ def test_a_real_finding_is_made_small_and_stays_one(tmp_path: Path) -> None:
 
     assert main(["chaos", "--shrink", str(run), "--out", str(tmp_path / "small")]) == 0
 
-    schedule = tmp_path / "small" / "schedule.yaml"
+    schedule = tmp_path / "small" / "story.yaml"
     small = read_story(schedule)
     assert 1 <= len(small.actions) <= ACTIONS_MAX
     assert "kill" in {action.action_id for action in small.actions}

@@ -73,7 +73,7 @@ def test_a_run_without_a_record_cannot_be_replayed(
 ) -> None:
     told = refused(capsys, "--replay", str(tmp_path))
 
-    assert "holds no schedule.executed.json; name the folder of a run" in told
+    assert "holds no story.executed.json; name the folder of a run" in told
 
 
 def test_several_scenarios_cannot_be_replayed_at_once(
@@ -81,7 +81,7 @@ def test_several_scenarios_cannot_be_replayed_at_once(
 ) -> None:
     for name in ("one", "two"):
         (tmp_path / name).mkdir()
-        (tmp_path / name / "schedule.executed.json").write_text("{}")
+        (tmp_path / name / "story.executed.json").write_text("{}")
 
     assert "name the folder of one of one, two" in refused(capsys, "--replay", str(tmp_path))
     told = refused(capsys, "--replay", str(tmp_path / "one"))
@@ -93,7 +93,7 @@ def test_a_run_that_violates_nothing_is_not_made_small(
 ) -> None:
     run_folder = tmp_path / "run"
     run_folder.mkdir()
-    (run_folder / "schedule.executed.json").write_text('{"schema": 1, "id": "a", "actions": []}')
+    (run_folder / "story.executed.json").write_text('{"schema": 1, "id": "a", "actions": []}')
 
     told = refused(capsys, "--shrink", str(run_folder), "--out", str(tmp_path / "out"))
 

@@ -135,7 +135,7 @@ def test_a_sound_requirement_has_no_fault() -> None:
         (lambda r: replace(r, scenarios=()), "scenario storm names it"),
         (
             lambda r: replace(r, stories=("h1_story", "h2")),
-            "there is no h2.yaml in tests/scenarios",
+            "there is no h2.yaml in tests/stories",
         ),
         (lambda r: replace(r, stories=()), "Story h1_story.yaml plays no requirement"),
         (lambda r: replace(r, tla=()), "a safety rule without a TLA+ operator needs a note"),

@@ -10,10 +10,10 @@ from fencepost.conformance.adapters.grpc_transport import GrpcTransport
 from fencepost.conformance.adapters.settings import ClusterSettings
 from fencepost.conformance.clients.workload import Session, Workload
 from fencepost.conformance.runs.chaos import run_all, selected
+from fencepost.conformance.runs.find_story import find_executed, find_schedule
 from fencepost.conformance.runs.run_folder import read_folder
 from fencepost.conformance.runs.scenario import Problem, RunRecord, ScenarioResult
 from fencepost.conformance.runs.scenario_run import ScenarioRun
-from fencepost.conformance.runs.schedule_files import find_executed, find_schedule
 from fencepost.conformance.scenarios import SCENARIOS
 from fencepost.conformance.scenarios.step_play import require_playable
 from fencepost.conformance.verdict import CheckResult, Verdict, Violation

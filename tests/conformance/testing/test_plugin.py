@@ -61,7 +61,7 @@ def bundle(folder: Path, told: Mapping[str, object]) -> Path:
     with TraceWriter(folder, run_id="r", node="harness", clock=LamportClock()) as harness:
         harness.write(Kind.RUN, "RunStarted", detail=json.dumps(told))
         harness.write(Kind.RUN, "RunEnded")
-    (folder / "schedule.executed.json").write_text(json.dumps(as_document(EXECUTED)))
+    (folder / "story.executed.json").write_text(json.dumps(as_document(EXECUTED)))
     return folder
 
 

@@ -148,7 +148,7 @@ def test_the_command_has_no_thread_that_would_stay_in_the_old_network() -> None:
         (["--zookeeper", "container"], "reaches only servers that are in it"),
         (["--moves", "moves.ndjson"], "leave out --zookeeper and --network"),
         (["--resume", "soak"], "--resume continues a soak with its own settings"),
-        (["--shrink", "none"], "none holds no schedule.executed.json"),
+        (["--shrink", "none"], "none holds no story.executed.json"),
     ],
 )
 def test_what_namespaces_cannot_do_is_told_before_anything_starts(

@@ -8,7 +8,7 @@ import jsonschema
 import pytest
 import yaml
 
-from fencepost.conformance.scenarios import SCHEDULES
+from fencepost.conformance.scenarios import STORIES
 from fencepost.fault_injection.faults.catalogue import KINDS
 from fencepost.fault_injection.faults.process_faults import KillBroker
 from fencepost.fault_injection.faults.request_faults import HoldRequest
@@ -116,7 +116,7 @@ def test_what_is_written_is_read_again() -> None:
     assert story_from_text(to_yaml(story, "two\nlines")) == story
 
 
-@pytest.mark.parametrize("path", sorted(SCHEDULES.glob("*.yaml")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", sorted(STORIES.glob("*.yaml")), ids=lambda path: path.stem)
 def test_a_file_that_comes_along_has_the_name_of_its_story_and_follows_the_schema(
     path: Path,
 ) -> None:
@@ -262,7 +262,7 @@ def test_the_usual_is_left_out_of_a_small_file() -> None:
     assert to_yaml(Story(story_id="small")) == "schema: 1\nid: small\n"
 
 
-STEPPED = sorted((Path(__file__).parents[2] / "scenarios").glob("*.yaml"))[::6]
+STEPPED = sorted((Path(__file__).parents[2] / "stories").glob("*.yaml"))[::6]
 SCHEMA_OF_PLANS = jsonschema.Draft202012Validator(story_schema())
 
 

@@ -31,7 +31,7 @@ from tests.spec.tla.test_names import NOT_MODELLED
 NAMES = sorted(path.stem for path in SCHEDULES.glob("*.json"))
 LEVEL_ONE = "truncation_to_high_watermark"
 STORY = "followers_serve_consumers"
-"""A counterexample that is a story; `tests/scenarios` plays all of them."""
+"""A counterexample that is a story; `tests/stories` plays all of them."""
 SEEN_BY_CHECKS = {
     "accept_older_controller_epoch",
     "commands_without_epochs",

@@ -20,7 +20,7 @@ from fencepost.impl.sim.stories.settings import read_options, write_options
 from fencepost.spec.trace import Kind, TraceEvent
 from fencepost.spec.vocabulary import ProtocolLevel
 
-README = Path(__file__).resolve().parents[2] / "scenarios" / "README.md"
+README = Path(__file__).resolve().parents[2] / "stories" / "README.md"
 ROW = re.compile(r"^\| `\{?(\w+)", re.MULTILINE)
 """Of the table of steps: the verb."""
 HEAD = "schema: 1\nid: short\n"

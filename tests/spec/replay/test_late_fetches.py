@@ -158,7 +158,7 @@ def test_at_the_newest_level_epochs_tell_late_fetches_from_wrong_ones() -> None:
     level = ProtocolLevel.LEADER_EPOCH
     late = projected(traced(BEFORE_A_COMMAND, level), level)
     behind = projected(traced(BEHIND_A_LATER_ONE), level)
-    story = Path(__file__).parents[2] / "scenarios" / "h41_fetch_without_epoch.yaml"
+    story = Path(__file__).parents[2] / "stories" / "h41_fetch_without_epoch.yaml"
     mutant, repaired = play(story.read_text(), lambda _: ()).traces
 
     runs = [late, behind, projected(list(repaired), level), projected(list(mutant), level)]

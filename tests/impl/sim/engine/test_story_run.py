@@ -2,7 +2,7 @@
 
 import pytest
 
-from fencepost.conformance.scenarios import SCHEDULES
+from fencepost.conformance.scenarios import STORIES
 from fencepost.conformance.whitebox.shrink import failures
 from fencepost.fault_injection.stories.story_file import as_document, read_story, story_from_text
 from fencepost.impl.sim.adapter import play_story
@@ -66,7 +66,7 @@ def test_the_same_plan_gives_the_same_bytes() -> None:
 
 @pytest.mark.parametrize("name", ["broken_disk", "disks", "requests"])
 def test_a_file_that_comes_along_is_simulated_as_well(name: str) -> None:
-    events = play_story(as_document(read_story(SCHEDULES / f"{name}.yaml")), level=2)
+    events = play_story(as_document(read_story(STORIES / f"{name}.yaml")), level=2)
 
     assert failures(lambda: events) == frozenset()
     assert {e.phase for e in events if e.fault_id} >= {Phase.ACTIVE, Phase.HEALED}

@@ -1,6 +1,6 @@
 """Every story prints what its file says, and every hazard has one, or a reason why not.
 
-`--rewrite-scenarios` lets the files say what they print.
+`--rewrite-stories` lets the files say what they print.
 """
 
 import re
@@ -57,7 +57,7 @@ def goes_wrong(run: StoryRun) -> bool:
 @pytest.mark.parametrize("path", SCENARIOS, ids=lambda path: path.stem)
 def test_a_scenario_prints_what_its_file_says(path: Path, request: pytest.FixtureRequest) -> None:
     played = play_file(path)
-    if request.config.getoption("--rewrite-scenarios"):
+    if request.config.getoption("--rewrite-stories"):
         path.write_text(played.after, encoding="utf-8")
         return
 
