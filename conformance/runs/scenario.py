@@ -18,9 +18,9 @@ from fencepost.fault_injection.engine.progress import FaultReport
 from fencepost.fault_injection.faults.catalogue import needs_links, needs_proxy, needs_relay
 from fencepost.fault_injection.faults.fault import Fault
 from fencepost.fault_injection.faults.zookeeper_faults import HurtServer
+from fencepost.fault_injection.stories.steps.story_step import FaultStep
 from fencepost.fault_injection.stories.story import ClientLoad, Floors, Story
 from fencepost.fault_injection.stories.story_file import fault_of
-from fencepost.fault_injection.stories.story_step import FaultStep
 
 REPLICA_LAG_MS = 1500
 """How far behind a follower of the ISR may be, unless the story says."""

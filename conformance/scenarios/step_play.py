@@ -19,7 +19,7 @@ from fencepost.conformance.clients.transport import Answer
 from fencepost.conformance.runs.running_cluster import POLL_S, STEP_S, RunningCluster
 from fencepost.fault_injection.engine.progress import RunningFault
 from fencepost.fault_injection.processes.trace_tail import TraceTail
-from fencepost.fault_injection.stories import story_step as steps
+from fencepost.fault_injection.stories.steps import story_step as steps
 from fencepost.fault_injection.stories.story import Story
 from fencepost.fault_injection.stories.story_file import awaited_by, fault_of
 from fencepost.fault_injection.stories.story_refusal import StoryError

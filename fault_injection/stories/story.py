@@ -14,7 +14,7 @@ from msgspec import Struct
 from fencepost.fault_injection.faults.fault import Fault
 from fencepost.fault_injection.faults.parameters import milliseconds, number
 from fencepost.fault_injection.faults.targets import FaultError, Target
-from fencepost.fault_injection.stories.story_step import StoryStep
+from fencepost.fault_injection.stories.steps.story_step import StoryStep
 from fencepost.spec.trace import Phase
 
 HEALTHY_WITHIN_MS = 25_000

@@ -17,6 +17,7 @@ from fencepost.fault_injection.faults.parameters import (
     number,
 )
 from fencepost.fault_injection.faults.targets import Target
+from fencepost.fault_injection.stories.steps.story_step import VERBS
 from fencepost.fault_injection.stories.story import (
     DEADLINE_MS,
     HEALTHY_WITHIN_MS,
@@ -24,7 +25,6 @@ from fencepost.fault_injection.stories.story import (
     Floors,
     QuietTime,
 )
-from fencepost.fault_injection.stories.story_step import VERBS
 from fencepost.spec.trace import NODE_LINES, TraceEvent
 from fencepost.spec.vocabulary import Action, ProtocolLevel
 

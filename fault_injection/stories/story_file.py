@@ -18,6 +18,14 @@ from fencepost.fault_injection.faults.fault_json import as_json, make_fault
 from fencepost.fault_injection.faults.fault_kind import FaultKind
 from fencepost.fault_injection.faults.parameters import Json
 from fencepost.fault_injection.faults.targets import FaultError, Target, parse_target
+from fencepost.fault_injection.stories.steps.story_step import (
+    BARE,
+    VERBS,
+    FaultStep,
+    StoryStep,
+    WaitForStep,
+    verb_of,
+)
 from fencepost.fault_injection.stories.story import (
     DEADLINE_MS,
     AfterAction,
@@ -41,14 +49,6 @@ from fencepost.fault_injection.stories.story_refusal import (
     instead,
     refusal,
     require_text,
-)
-from fencepost.fault_injection.stories.story_step import (
-    BARE,
-    VERBS,
-    FaultStep,
-    StoryStep,
-    WaitForStep,
-    verb_of,
 )
 from fencepost.fault_injection.stories.story_text import document_of, placed, step_text
 from fencepost.fault_injection.stories.trigger_document import read_trigger

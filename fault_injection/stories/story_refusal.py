@@ -12,8 +12,8 @@ import msgspec
 
 from fencepost.fault_injection.faults.parameters import Json
 from fencepost.fault_injection.faults.targets import FaultError
+from fencepost.fault_injection.stories.steps.story_step import VERBS
 from fencepost.fault_injection.stories.story_document import FIELDS, components
-from fencepost.fault_injection.stories.story_step import VERBS
 
 _PLACE = re.compile(r"(?P<says>.*?)(?: - at `(?P<inside>key` in `)?\$(?P<path>[^`]*)`)?", re.DOTALL)
 _STEP = re.compile(r"\.(\w+)|\[(\d+)\]")

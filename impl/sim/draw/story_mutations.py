@@ -13,8 +13,7 @@ from random import Random
 import msgspec
 
 from fencepost.fault_injection.stories.situations import CONTROL, DATA, LEADERS, SituationDraw
-from fencepost.fault_injection.stories.story_file import story_from_text
-from fencepost.fault_injection.stories.story_step import (
+from fencepost.fault_injection.stories.steps.story_step import (
     CreateTopicStep,
     DisconnectStep,
     FaultStep,
@@ -25,6 +24,7 @@ from fencepost.fault_injection.stories.story_step import (
     WorkloadStep,
     verb_of,
 )
+from fencepost.fault_injection.stories.story_file import story_from_text
 from fencepost.impl.sim.engine.options import TOPIC, RunOptions, healing_ms
 from fencepost.impl.sim.stories.play import fault_step
 from fencepost.impl.sim.stories.settings import read_options

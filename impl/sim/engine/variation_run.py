@@ -3,7 +3,7 @@
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from fencepost.fault_injection.stories.story_step import HealAllStep, StoryStep
+from fencepost.fault_injection.stories.steps.story_step import HealAllStep, StoryStep
 from fencepost.impl.mutants.mutant import MutantName
 from fencepost.impl.sim.draw.story_mutations import Variation
 from fencepost.impl.sim.engine.liveness_state import unhealed

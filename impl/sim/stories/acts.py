@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from functools import partial
 
-from fencepost.fault_injection.stories import story_step as steps
+from fencepost.fault_injection.stories.steps import story_step as steps
 from fencepost.fault_injection.stories.story import StoryAction
 from fencepost.fault_injection.stories.story_file import fault_of
 from fencepost.fault_injection.stories.story_refusal import StoryError

@@ -2,7 +2,7 @@
 
 from msgspec import UnsetType
 
-from fencepost.fault_injection.stories import story_step as steps
+from fencepost.fault_injection.stories.steps import story_step as steps
 from fencepost.fault_injection.stories.story_refusal import StoryError
 from fencepost.impl.core.types.failed_log_messages import PartitionId
 from fencepost.impl.core.types.messages import (

@@ -5,8 +5,8 @@ Seen from outside, as if every broker and ZooKeeper stood still and could be loo
 
 from collections.abc import Callable, Iterator
 
+from fencepost.fault_injection.stories.steps.story_step import Observation
 from fencepost.fault_injection.stories.story_refusal import StoryError
-from fencepost.fault_injection.stories.story_step import Observation
 from fencepost.impl.core.rules.replica import Replica
 from fencepost.impl.sim.engine.liveness_state import is_converged
 from fencepost.impl.sim.stories.stage import Stage

@@ -7,7 +7,7 @@ from typing import Any
 from msgspec import UnsetType, structs
 
 from fencepost.fault_injection.faults.targets import Target
-from fencepost.fault_injection.stories import story_step as steps
+from fencepost.fault_injection.stories.steps import story_step as steps
 from fencepost.fault_injection.stories.story_file import awaited_by
 from fencepost.fault_injection.stories.story_refusal import StoryError
 from fencepost.fault_injection.stories.triggers import Watch

@@ -7,15 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from fencepost.fault_injection.faults.fault import Fault
-from fencepost.fault_injection.stories.story import Story, StoryAction, StoryRun
-from fencepost.fault_injection.stories.story_file import (
-    action_document,
-    read_step,
-    story_from_text,
-    to_yaml,
-)
-from fencepost.fault_injection.stories.story_refusal import Place, StoryError
-from fencepost.fault_injection.stories.story_step import (
+from fencepost.fault_injection.stories.steps.story_step import (
     BreakConnectionsStep,
     CheckStep,
     CreateTopicStep,
@@ -26,6 +18,14 @@ from fencepost.fault_injection.stories.story_step import (
     WorkloadStep,
     printed_in,
 )
+from fencepost.fault_injection.stories.story import Story, StoryAction, StoryRun
+from fencepost.fault_injection.stories.story_file import (
+    action_document,
+    read_step,
+    story_from_text,
+    to_yaml,
+)
+from fencepost.fault_injection.stories.story_refusal import Place, StoryError
 from fencepost.fault_injection.stories.story_text import placed, rewritten
 from fencepost.impl.sim.engine.move_recorder import MoveRecorder
 from fencepost.impl.sim.engine.options import TOPIC, RunOptions

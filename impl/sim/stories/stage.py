@@ -5,8 +5,8 @@ from collections.abc import Callable, Sequence
 from msgspec import UnsetType
 
 from fencepost.fault_injection.faults.targets import Target
+from fencepost.fault_injection.stories.steps.story_step import Point, RequestsStep
 from fencepost.fault_injection.stories.story_refusal import StoryError
-from fencepost.fault_injection.stories.story_step import Point, RequestsStep
 from fencepost.impl.core.types.effects import ActionTaken, Effect, ReadZnodes, Send, WriteZnodes
 from fencepost.impl.sim.engine.move_recorder import MoveRecorder
 from fencepost.impl.sim.engine.options import RunOptions

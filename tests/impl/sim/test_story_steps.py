@@ -9,8 +9,8 @@ import pytest
 from msgspec import structs
 
 from fencepost.conformance.checks.registry import judge
+from fencepost.fault_injection.stories.steps.story_step import VERBS
 from fencepost.fault_injection.stories.story_refusal import StoryError
-from fencepost.fault_injection.stories.story_step import VERBS
 from fencepost.impl.mutants.mutants import mutant_name
 from fencepost.impl.sim.draw.draw import swarm
 from fencepost.impl.sim.engine.run import described, run

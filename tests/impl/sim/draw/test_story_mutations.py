@@ -8,7 +8,7 @@ import pytest
 from fencepost.ci.bench.mutants_on_processes import scenarios
 from fencepost.conformance.runs.run_end import run_end
 from fencepost.conformance.whitebox.mutants_on_processes import is_violated
-from fencepost.fault_injection.stories.story_step import ProduceStep, verb_of
+from fencepost.fault_injection.stories.steps.story_step import ProduceStep, verb_of
 from fencepost.impl.mutants.mutants import mutant_name
 from fencepost.impl.sim.adapter import VARIATIONS, variations
 from fencepost.impl.sim.draw.story_mutations import (
