@@ -46,7 +46,7 @@ COMMANDS = {
     "gate": ("gate.gate", "Run every stage and judge the whole."),
     "check": ("check.check", "Check the specs with TLC."),
     "simulate": ("simulate.simulate", "Run the protocol in virtual time."),
-    "chaos": ("chaos.chaos", "Run fault scenarios on real processes."),
+    "chaos": ("chaos.chaos", "Run stories of faults on real processes."),
     "heal": ("heal.heal", "End the processes and undo the faults of killed runs."),
     "report": ("report.report", "Analyse a stored run again."),
     "cluster": ("cluster.app", "A local cluster to play with."),

@@ -61,7 +61,7 @@ def kill_once(seed: int, folder: Path, moment_s: float, *options: str, processes
         "-m",
         "fencepost.ci",
         "chaos",
-        "--scenario",
+        "--story",
         "random",
         "--seed",
         str(seed),

@@ -1,4 +1,4 @@
-"""`fencepost chaos`: fault scenarios and schedules on real processes and a real ZooKeeper."""
+"""`fencepost chaos`: stories of faults on real processes and a real ZooKeeper."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
@@ -17,21 +17,24 @@ from fencepost.ci.options import NEWEST_LEVEL, JsonOption, OutFolder, ZookeeperO
 from fencepost.ci.screens.console import note, progress, say, show_json, show_table
 from fencepost.conformance.adapters import errors
 from fencepost.conformance.adapters.choices import EMBEDDED, PROXY
-from fencepost.conformance.adapters.networks import require_network, why_proxy
+from fencepost.conformance.adapters.networks import require_network
 from fencepost.conformance.adapters.settings import ClusterSettings
 from fencepost.conformance.runs import fault_table
-from fencepost.conformance.runs.chaos import run_all
-from fencepost.conformance.runs.find_story import find_executed, find_schedule
+from fencepost.conformance.runs.chaos import run_all, selected
+from fencepost.conformance.runs.find_story import find_executed
 from fencepost.conformance.runs.scenario import Scenario, ScenarioResult
-from fencepost.conformance.scenarios import SCENARIOS, find
 from fencepost.conformance.verdict import exit_code
 from fencepost.conformance.whitebox.mutants import settings_of
 from fencepost.conformance.whitebox.run_shrink import shrink_run
 from fencepost.fault_injection.stories.story_file import as_document, to_yaml
 
-ScenarioNames = Annotated[
+Stories = Annotated[
     list[str] | None,
-    typer.Option("--scenario", help="A scenario to run; may be given again.  [default: all]"),
+    typer.Option(
+        "--story",
+        metavar="NAME|FILE",
+        help="A story of the library, or a story file; may be given again.  [default: the library]",
+    ),
 ]
 Counterexamples = Annotated[
     list[str] | None,
@@ -49,7 +52,6 @@ Mutant = Annotated[
     str,
     typer.Option(metavar="NAME", help="Break one rule in all brokers; the checks should find it."),
 ]
-ScheduleFile = Annotated[Path | None, typer.Option(metavar="FILE", help="Execute a story file.")]
 ReplayedRun = Annotated[
     Path | None,
     typer.Option(metavar="RUN", help="Execute again what a run executed, on the same brokers."),
@@ -90,8 +92,7 @@ FAULT_COLUMNS = ("fault", "kind", "broker", "phase", "seconds", "evidence")
 
 
 def chaos(
-    scenario: ScenarioNames = None,
-    schedule: ScheduleFile = None,
+    story: Stories = None,
     replay: ReplayedRun = None,
     shrink: ShrunkRunFolder = None,
     seed: OptionalSeed = None,
@@ -106,11 +107,11 @@ def chaos(
     resume: SoakFolder = None,
     as_json: JsonOption = False,
 ) -> int:
-    """Run fault scenarios on real processes.
+    """Run stories of faults on real processes.
 
     Brokers run under a real ZooKeeper, and every check judges what they did.
     """
-    given = [scenario or soak, schedule, replay, shrink, from_counterexample, moves]
+    given = [story or soak, replay, shrink, from_counterexample, moves]
     require_one(given)
     if (from_counterexample or moves) and (zookeeper != EMBEDDED or network):
         raise UsageError(
@@ -123,15 +124,15 @@ def chaos(
     if shrink is not None:
         return make_small(shrink, out, network, as_json=as_json)
     if resume:
-        beside = [scenario, *given[1:], out, mutant, network, seed is not None, level is not None]
+        beside = [story, *given[1:], out, mutant, network, seed is not None, level is not None]
         return resume_soak(resume, soak, is_alone=not any(beside), as_json=as_json)
     with as_usage(errors.ChoiceError):
-        scenarios = chosen(scenario, schedule, replay, network or PROXY)
-        before = origin_of(scenarios) if schedule or replay else {}
+        scenarios = [find_executed(replay)] if replay else selected(story or (), network or PROXY)
+        before = origin_of(scenarios) if story or replay else {}
         settings = replace(settings_for(before, level, mutant, network), zookeeper=zookeeper)
     make_ready(settings, scenarios)
     if soak:
-        plan = soak_plan(soak, settings, scenario, seed=seed or 0)
+        plan = soak_plan(soak, settings, story, seed=seed or 0)
         return begin_soak(plan, out, as_json=as_json)
     folder = make_run_folder(new_run_id(), out)
     with progress("chaos") as advance, as_usage(errors.ChoiceError):
@@ -146,7 +147,7 @@ def chaos(
 
 
 def make_small(run: Path, out: Path | None, network: str | None, *, as_json: bool) -> int:
-    """Print the smallest schedule that still violates what the run violated; keep it in a file."""
+    """Print the smallest story that still violates what the run violated; keep it in a file."""
     with as_usage(errors.ChoiceError):
         executed = find_executed(run)
         network = network or origin_of([executed]).get("network", PROXY)
@@ -162,14 +163,14 @@ def make_small(run: Path, out: Path | None, network: str | None, *, as_json: boo
     if as_json:
         document = as_document(found.story)
         places = {"path": str(path), "evidence": str(found.evidence)}
-        show_json({"schedule": document, **places, "runs": found.runs, "backend": found.backend})
+        show_json({"story": document, **places, "runs": found.runs, "backend": found.backend})
         return 0
     say(text.rstrip())
     note(
         f"{len(found.story.actions)} of {found.actions_before} actions are left after "
         f"{found.runs} runs ({found.backend}); on real processes: {found.evidence}"
     )
-    note(f"again: fencepost chaos --schedule {path}")
+    note(f"again: fencepost chaos --story {path}")
     return 0
 
 
@@ -177,25 +178,9 @@ def require_one(given: Sequence[object]) -> None:
     """Raise `UsageError` when two of the options are given that each say what is run."""
     if sum(map(bool, given)) > 1:
         raise UsageError(
-            "--scenario, --schedule, --replay, --shrink, --from-counterexample and --moves "
-            "exclude each other; give one"
+            "--story, --replay, --shrink, --from-counterexample and --moves exclude each other; "
+            "give one"
         )
-
-
-def chosen(
-    names: Sequence[str] | None,
-    schedule: Path | None,
-    replay: Path | None,
-    network: str = PROXY,
-) -> list[Scenario]:
-    """What is to be run, by default all that can; raises `UsageError`."""
-    if schedule is not None:
-        return [find_schedule(schedule)]
-    if replay is not None:
-        return [find_executed(replay)]
-    if names:
-        return [find(name) for name in dict.fromkeys(names)]
-    return [one for one in SCENARIOS.values() if network == PROXY or not why_proxy(one)]
 
 
 def settings_for(
@@ -221,9 +206,16 @@ def make_ready(settings: ClusterSettings, scenarios: Sequence[Scenario]) -> None
 
 
 def origin_of(scenarios: Sequence[Scenario]) -> Mapping[str, Any]:
-    """`level`, `mutant` and `network` of a run that is replayed, or was made small; else empty."""
-    story = scenarios[0].story if len(scenarios) == 1 else None
-    return story.origin if story and story.origin.get("kind") in ("executed", "shrunk") else {}
+    """`level`, `mutant` and `network` of a run that is replayed, or was made small; else empty.
+
+    Raises `ChoiceError` when there are other stories beside it.
+    """
+    ran = [one for one in scenarios if one.story.origin.get("kind") in ("executed", "shrunk")]
+    if ran and len(scenarios) > 1:
+        raise errors.ChoiceError(
+            f"{ran[0].name} comes from a run, and has its level and mutant; play it alone"
+        )
+    return ran[0].story.origin if ran else {}
 
 
 def tell(results: Sequence[ScenarioResult], folder: Path, *, as_json: bool, is_whole: bool) -> int:

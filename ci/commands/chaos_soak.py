@@ -13,8 +13,9 @@ from fencepost.ci.screens.soak_screen import soak_screen, totals_lines, verdict_
 from fencepost.conformance.adapters.errors import ChoiceError
 from fencepost.conformance.adapters.networks import require_network
 from fencepost.conformance.adapters.settings import ClusterSettings
+from fencepost.conformance.runs.chaos import selected
 from fencepost.conformance.runs.soak import PLAN, Soak, SoakPlan, Totals, begin, read_soak, resume
-from fencepost.conformance.scenarios import find
+from fencepost.conformance.scenarios import path_of
 from fencepost.conformance.verdict import exit_code
 from fencepost.conformance.whitebox.mutants import settings_of
 from fencepost.reports.page.words import count
@@ -22,7 +23,7 @@ from fencepost.reports.page.words import count
 SECONDS = {"s": 1, "m": 60, "h": 3600}
 DURATION_MAX_S = 7 * 24 * 3600
 DRAWN = "random"
-"""What is played unless scenarios are named."""
+"""What is played unless stories are named."""
 
 
 def seconds_of(text: str) -> float:
@@ -39,7 +40,7 @@ def seconds_of(text: str) -> float:
 def soak_plan(
     duration: str,
     settings: ClusterSettings,
-    scenarios: Sequence[str] | None,
+    stories: Sequence[str] | None,
     *,
     seed: int,
 ) -> SoakPlan:
@@ -48,11 +49,17 @@ def soak_plan(
         duration_s=seconds_of(duration),
         seed=seed,
         level=settings.level,
-        scenarios=tuple(dict.fromkeys(scenarios or (DRAWN,))),
+        stories=tuple(dict.fromkeys(map(_wherever, stories or (DRAWN,)))),
         zookeeper=settings.zookeeper,
         broken_rule=settings.implementation.broken_rule,
         network=settings.network,
     )
+
+
+def _wherever(story: str) -> str:
+    """A file by its whole path, so that the soak can be resumed from another folder."""
+    path = path_of(story)
+    return str(path.resolve()) if path else story
 
 
 def begin_soak(plan: SoakPlan, out: Path | None, *, as_json: bool) -> int:
@@ -70,7 +77,7 @@ def resume_soak(folder: Path, duration: str | None, *, is_alone: bool, as_json: 
     with as_usage(ChoiceError):
         soak = resume(folder, None if duration is None else seconds_of(duration))
         plan = soak.plan
-        require_network(_settings_of(plan), [find(name) for name in plan.scenarios])
+        require_network(_settings_of(plan), selected(plan.stories))
     enter_network(plan.network)
     return _run(soak, as_json=as_json)
 

@@ -15,6 +15,7 @@ from fencepost.ci.options import NEWEST_LEVEL, JsonOption, LevelOption, require_
 from fencepost.ci.screens.console import progress, say, show_json, show_table
 from fencepost.conformance.adapters.errors import ChoiceError
 from fencepost.conformance.checks.registry import judge
+from fencepost.conformance.runs.find_story import find_file
 from fencepost.conformance.verdict import Verdict, exit_code
 from fencepost.conformance.whitebox.coverage import CALM
 from fencepost.conformance.whitebox.shrink import ShrunkSeed, shrink_seed
@@ -47,14 +48,16 @@ StepsFile = Annotated[
         metavar="FILE|MUTANT", help="Replay steps of the specs: a file, or a mutant's own."
     ),
 ]
-ScenarioFile = Annotated[
-    Path | None,
+StoryFile = Annotated[
+    str | None,
     typer.Option(
-        metavar="FILE", help="Play the steps of a story file; compare the output with it."
+        "--story",
+        metavar="NAME|FILE",
+        help="Play the steps of a story; compare the output with its file.",
     ),
 ]
 Rewrite = Annotated[
-    bool, typer.Option("--rewrite", help="Write the output of --scenario into its file.")
+    bool, typer.Option("--rewrite", help="Write the output of --story into its file.")
 ]
 TraceFolder = Annotated[
     Path | None, typer.Option(help="A new folder for the traces of the first violating seeds.")
@@ -89,7 +92,7 @@ def simulate(
     shrink: Shrink = False,
     spark_master: SparkMaster = None,
     steps: StepsFile = None,
-    scenario: ScenarioFile = None,
+    story: StoryFile = None,
     rewrite: Rewrite = False,
     as_json: JsonOption = False,
 ) -> int:
@@ -106,11 +109,11 @@ def simulate(
         "--shrink": shrink or None,
         "--spark-master": spark_master,
     }
-    if scenario is not None:
-        refuse_beside("--scenario plays one file", {**chosen, "--steps": steps})
-        return play_story(scenario, rewrite=rewrite, as_json=as_json)
+    if story is not None:
+        refuse_beside("--story plays one file", {**chosen, "--steps": steps})
+        return play_story(story, rewrite=rewrite, as_json=as_json)
     if rewrite:
-        refuse_beside("there is no --scenario", {"--rewrite": rewrite})
+        refuse_beside("there is no --story", {"--rewrite": rewrite})
     if steps is not None:
         refuse_beside("--steps replays one schedule without chance", chosen)
         return replay_steps(steps, as_json=as_json)
@@ -232,9 +235,10 @@ def refuse_beside(reason: str, given: Mapping[str, object]) -> None:
         raise UsageError(f"{reason}; leave out {lost[0]}")
 
 
-def play_story(path: Path, *, rewrite: bool, as_json: bool) -> int:
+def play_story(story: str, *, rewrite: bool, as_json: bool) -> int:
     """Say whether a story prints what its file says; with `rewrite` the file says it now."""
     with as_usage(ChoiceError):
+        path = find_file(story)
         played = play_file(path)
     if rewrite and not played.holds:
         path.write_text(played.after, encoding="utf-8")

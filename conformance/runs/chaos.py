@@ -1,15 +1,17 @@
 """Chaos scenarios on real processes under a real ZooKeeper: which to run, and where."""
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from fencepost.conformance.adapters.choices import OWN
+from fencepost.conformance.adapters.choices import OWN, PROXY
 from fencepost.conformance.adapters.errors import ChoiceError
-from fencepost.conformance.adapters.networks import require_network
+from fencepost.conformance.adapters.networks import require_network, why_proxy
 from fencepost.conformance.adapters.settings import ClusterSettings
+from fencepost.conformance.runs.find_story import find_story
 from fencepost.conformance.runs.scenario import Scenario, ScenarioResult
 from fencepost.conformance.runs.scenario_run import run
-from fencepost.conformance.scenarios import SCENARIOS, find
+from fencepost.conformance.scenarios import SCENARIOS
 from fencepost.fault_injection.zookeeper.server import check_external
 from fencepost.spec.zookeeper import AddressError
 
@@ -20,9 +22,18 @@ Progress = Callable[[int, int, str], None]
 """Called with what is done, what there is to do, and what happens now."""
 
 
-def selected(names: Sequence[str] = ()) -> list[Scenario]:
-    """The named scenarios, each once, or all; raises `ChoiceError` for an unknown name."""
-    return [find(name) for name in dict.fromkeys(names or SCENARIOS)]
+def selected(stories: Sequence[str] = (), network: str = PROXY) -> list[Scenario]:
+    """The stories of these names and files, each once; without any, all that the network can have.
+
+    Raises `ChoiceError`.
+    """
+    if not stories:
+        return [one for one in SCENARIOS.values() if network == PROXY or not why_proxy(one)]
+    found = [find_story(given) for given in dict.fromkeys(stories)]
+    ids = Counter(scenario.name for scenario in found)
+    if twice := [name for name, times in ids.items() if times > 1]:
+        raise ChoiceError(f"two stories have the id {twice[0]!r}; give one, or rename one")
+    return found
 
 
 def run_all(

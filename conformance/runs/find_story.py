@@ -1,4 +1,4 @@
-"""Schedule files that a user names, and records of runs, as scenarios."""
+"""Stories of the library, story files and records of runs, as scenarios."""
 
 from pathlib import Path
 from shlex import quote
@@ -8,6 +8,7 @@ from fencepost.conformance.adapters.settings import ClusterSettings
 from fencepost.conformance.catalogue.requirements import load_catalogue
 from fencepost.conformance.runs.running_cluster import ASSIGNMENT, TOPIC
 from fencepost.conformance.runs.scenario import Scenario
+from fencepost.conformance.scenarios import STORIES, find, path_of
 from fencepost.conformance.scenarios.step_play import require_playable
 from fencepost.fault_injection.faults.catalogue import require_backend
 from fencepost.fault_injection.faults.fault_kind import Backend
@@ -19,14 +20,26 @@ from fencepost.fault_injection.stories.story_refusal import StoryError, instead
 from fencepost.fault_injection.stories.story_world import StoryWorld, require_there
 
 
-def find_schedule(path: Path) -> Scenario:
-    """The scenario of a file, of which real processes can do all; raises `ChoiceError`."""
+def find_story(given: str) -> Scenario:
+    """The story of a name or a file, of which real processes can do all; raises `ChoiceError`."""
+    path = path_of(given)
+    if path is None:
+        return find(given)
     try:
         story = read_story(path)
     except FaultError as error:
         raise ChoiceError(str(error)) from error
     _require_playable(story, path)
-    return Scenario(story=story, again=f"--schedule {quote(str(path))}")
+    return Scenario(story=story, again=f"--story {quote(given)}")
+
+
+def find_file(given: str) -> Path:
+    """The file of the story of that name or path; raises `ChoiceError`."""
+    if path := path_of(given):
+        return path
+    if find(given).play is not None:
+        raise ChoiceError(f"{given} is drawn from the seed; fencepost chaos plays it")
+    return STORIES / f"{given}.yaml"
 
 
 def find_executed(run: Path) -> Scenario:

@@ -77,7 +77,7 @@ class ScenarioRun:
     seed: int
     folder: Path
     again: str = ""
-    """The command that runs the same again, when `fencepost chaos --scenario` does not."""
+    """The command that runs the same again, when `fencepost chaos --story` does not."""
     told: Mapping[str, object] = field(default_factory=dict)
     """What the trace says of the run besides what it says of every run."""
     run_id: str = field(init=False)
@@ -101,7 +101,7 @@ class ScenarioRun:
         """The command that runs the same again."""
         if self.again:
             return self.again
-        what = self.scenario.again or f"--scenario {self.scenario.name}"
+        what = self.scenario.again or f"--story {self.scenario.name}"
         command = f"fencepost chaos {what} --seed {self.seed} --level {self.settings.level}"
         command += self.settings.implementation.again
         if {self.settings.network, self.scenario.network} != {PROXY}:

@@ -20,9 +20,9 @@ import msgspec
 from fencepost.conformance.adapters.choices import PROXY
 from fencepost.conformance.adapters.errors import ChoiceError
 from fencepost.conformance.adapters.settings import ClusterSettings
+from fencepost.conformance.runs.find_story import find_story
 from fencepost.conformance.runs.scenario import ScenarioResult
 from fencepost.conformance.runs.scenario_run import run
-from fencepost.conformance.scenarios import find
 from fencepost.conformance.verdict import Verdict, worst
 
 PLAN = "soak.json"
@@ -40,8 +40,8 @@ class SoakPlan(msgspec.Struct, frozen=True, kw_only=True):
     seed: int
     """Of the first round; each round has the next one."""
     level: int
-    scenarios: tuple[str, ...]
-    """Played in turn."""
+    stories: tuple[str, ...]
+    """Names and files, played in turn."""
     zookeeper: str
     broken_rule: str = ""
     """The rule that every broker breaks on purpose; empty for none."""
@@ -146,14 +146,14 @@ class Soak:
 
     def _round(self, watcher: Watcher, settings: ClusterSettings) -> None:
         number = self.totals.rounds + 1
-        scenario = self.plan.scenarios[(number - 1) % len(self.plan.scenarios)]
+        scenario = self.plan.stories[(number - 1) % len(self.plan.stories)]
         seed = self.plan.seed + number - 1
         folder = self.folder / f"round-{number:05d}"
         shutil.rmtree(folder, ignore_errors=True)  # of a sitting that was killed
         watcher.begin(number, scenario, seed, self.totals)
         try:
             result = run(
-                find(scenario),
+                find_story(scenario),
                 settings=settings,
                 seed=seed,
                 folder=folder,

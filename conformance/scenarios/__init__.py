@@ -9,6 +9,7 @@ from fencepost.conformance.adapters.errors import ChoiceError
 from fencepost.conformance.runs.scenario import Scenario
 from fencepost.conformance.scenarios import drawn
 from fencepost.fault_injection.stories.story_file import read_story
+from fencepost.fault_injection.stories.story_refusal import instead
 
 STORIES = Path(__file__).parent / "stories"
 FIRST = (
@@ -49,5 +50,16 @@ SCENARIOS = _library()
 def find(name: str) -> Scenario:
     """The scenario of that name; raises `ChoiceError`."""
     if name not in SCENARIOS:
-        raise ChoiceError(f"unknown scenario {name!r}; choose one of {', '.join(SCENARIOS)}")
+        near = instead(name, SCENARIOS, f"choose one of {', '.join(SCENARIOS)}, or a file")
+        raise ChoiceError(f"unknown story {name!r}; {near}")
     return SCENARIOS[name]
+
+
+def path_of(given: str) -> Path | None:
+    """The story file that `given` is; None: it is a name of the library. Raises `ChoiceError`."""
+    path = Path(given)
+    if given in SCENARIOS and path.is_file():
+        raise ChoiceError(
+            f"{given!r} is a story of the library and a file here; write ./{given} for the file"
+        )
+    return path if "/" in given or path.suffix or path.is_file() else None

@@ -58,7 +58,7 @@ def play_steps(story: Story, stage: RunningCluster) -> None:
 def require_playable(story: Story) -> None:
     """Raise `StoryError` for what only a simulator can play."""
     if story.runs:
-        raise StoryError("it has runs, which fencepost simulate --scenario plays; give one story")
+        raise StoryError("it has runs, which fencepost simulate --story plays; give one story")
     if strange := sorted({*story.cluster} - SETTINGS):
         raise StoryError(f"cluster: {strange[0]} is no setting of processes; leave it out")
     if story.steps and story.actions:

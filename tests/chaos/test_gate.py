@@ -63,5 +63,5 @@ def test_gate_at_level_0_fails_and_its_report_names_the_lost_record(tmp_path: Pa
         "analyse": "FAIL",
         "report": "PASS",
     }
-    assert "fencepost chaos --scenario truncation_loss --seed 0 --level 0" in told
+    assert "fencepost chaos --story truncation_loss --seed 0 --level 0" in told
     assert re.search(r"<h3>Acknowledged record client-1/2/1 at offset 1 is lost\b", told)

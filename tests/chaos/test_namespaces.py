@@ -177,7 +177,7 @@ def test_all_faults_of_the_network_are_seen_and_healed_and_nothing_is_left(tmp_p
     schedule, out = tmp_path / "namespaces.yaml", tmp_path / "out"
     schedule.write_text(SCHEDULE)
 
-    done = chaos("--schedule", schedule, *NETWORK, "--json", "--out", out)
+    done = chaos("--story", schedule, *NETWORK, "--json", "--out", out)
 
     told = json.loads(done.stdout)
     events = read_folder(out / "namespaces", "harness")[0]
@@ -198,7 +198,7 @@ def test_a_run_is_replayed_in_the_network_that_it_had(tmp_path: Path) -> None:
     schedule = tmp_path / "late.yaml"
     schedule.write_text(LATE)
 
-    played = chaos("--schedule", schedule, *NETWORK, "--out", tmp_path / "first")
+    played = chaos("--story", schedule, *NETWORK, "--out", tmp_path / "first")
     again = chaos("--replay", tmp_path / "first", "--out", tmp_path / "again")
 
     assert (played.returncode, again.returncode) == (0, 0)

@@ -66,9 +66,7 @@ def test_truncation_to_the_high_watermark_loses_an_acknowledged_record(
     assert violated >= LOSS
     assert all(report.is_effective for report in result.faults)
     assert "client-1/2/1" in result.why
-    assert (
-        result.reproduce == f"fencepost chaos --scenario truncation_loss --seed 1 --level {level}"
-    )
+    assert result.reproduce == f"fencepost chaos --story truncation_loss --seed 1 --level {level}"
 
 
 def test_phases_of_a_fault_are_in_the_trace(tmp_path: Path) -> None:

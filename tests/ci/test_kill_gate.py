@@ -104,7 +104,7 @@ def until(holds: Callable[[], bool], deadline_s: float) -> bool:
 
 
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-CHAOS = ("chaos", "--scenario", "leader_pause", "--out", "run")
+CHAOS = ("chaos", "--story", "leader_pause", "--out", "run")
 SOAK = ("chaos", "--soak", "5m", "--out", "run")
 UP = ("cluster", "up")
 GATE = ("gate", "--out", "run")

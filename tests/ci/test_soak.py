@@ -27,9 +27,7 @@ from fencepost.conformance.runs.soak import (
 )
 from fencepost.conformance.verdict import Verdict
 
-PLAN = SoakPlan(
-    duration_s=10.0, seed=5, level=2, scenarios=("random", "quiet"), zookeeper="embedded"
-)
+PLAN = SoakPlan(duration_s=10.0, seed=5, level=2, stories=("random", "quiet"), zookeeper="embedded")
 
 
 class Watched:
@@ -113,7 +111,7 @@ def test_round_that_passes_leaves_a_line_and_one_that_does_not_its_folder(
     ]
     assert [one.bundle for one in watched.ended] == ["", "round-00002", "", "round-00004"]
     assert watched.ended[1].why == "it broke"
-    assert watched.ended[1].reproduce == "fencepost chaos --scenario quiet --seed 6 --level 2"
+    assert watched.ended[1].reproduce == "fencepost chaos --story quiet --seed 6 --level 2"
 
 
 def test_disk_and_memory_are_bounded_when_every_round_fails(
@@ -236,7 +234,7 @@ def test_command_says_each_round_and_the_end(
 
     told = capsys.readouterr()
     assert "soak: round 1 after 2 s: random seed 5: FAIL in 2 s" in told.err
-    assert "again: fencepost chaos --scenario random --seed 5 --level 2" in told.out
+    assert "again: fencepost chaos --story random --seed 5 --level 2" in told.out
     assert "FAIL: 1 round in 2 s (1 FAIL)" in told.out
     assert f"continue with: fencepost chaos --resume {tmp_path / 's'}" in told.out
 

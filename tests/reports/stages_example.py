@@ -86,7 +86,7 @@ def scenario(name: str, verdict: str) -> dict[str, Any]:
         "indefinite": 2,
         "unsettled": 0,
         "noise": "the host stood still once, for 400 ms at most",
-        "reproduce": f"fencepost chaos --scenario {name} --seed 7",
+        "reproduce": f"fencepost chaos --story {name} --seed 7",
         "message": None,
     }
 

@@ -60,7 +60,7 @@ class Story:
     def wait_ms(self, duration_ms: int) -> None:
         self.now_ns += duration_ms * MILLISECOND
 
-    def start(self, reproduce: str = "fencepost chaos --scenario leader_killed --seed 7") -> None:
+    def start(self, reproduce: str = "fencepost chaos --story leader_killed --seed 7") -> None:
         detail = {
             "trace_version": 1,
             "backend": self.backend,

@@ -1,4 +1,4 @@
-"""`fencepost chaos`: what is wrong with a schedule is told before anything starts."""
+"""`fencepost chaos`: what is wrong with a story is told before anything starts."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -17,15 +17,42 @@ actions:
 """
 
 
+FROM_A_RUN = f"{SIMULATED}origin: {{kind: shrunk, level: 1}}\n"
+
+
 def refused(capsys: pytest.CaptureFixture[str], *words: str) -> str:
     assert run(["chaos", *words]) == 4
     return capsys.readouterr().err
 
 
-def test_a_schedule_that_cannot_be_read_is_bad_usage(
+@pytest.mark.parametrize(
+    ("stories", "message"),
+    [
+        (["leader_pauze"], "unknown story 'leader_pauze'; did you mean leader_pause"),
+        (["earthquake"], "unknown story 'earthquake'; choose one of quiet, leader_pause, "),
+        (["quiet"], "'quiet' is a story of the library and a file here; write ./quiet for the"),
+        (["./quiet", "a.yaml"], "two stories have the id 'a'; give one, or rename one"),
+        (["links_cut", "./quiet"], "a comes from a run, and has its level and mutant; play it al"),
+    ],
+)
+def test_a_story_is_a_name_or_a_file(
+    stories: list[str],
+    message: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("quiet", "a.yaml"):
+        Path(name).write_text(FROM_A_RUN)
+
+    assert message in refused(capsys, *(word for one in stories for word in ("--story", one)))
+
+
+def test_a_story_that_cannot_be_read_is_bad_usage(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert "none.yaml: No such file" in refused(capsys, "--schedule", str(tmp_path / "none.yaml"))
+    assert "none.yaml: No such file" in refused(capsys, "--story", str(tmp_path / "none.yaml"))
 
 
 def test_a_fault_that_can_only_be_simulated_is_bad_usage(
@@ -36,7 +63,7 @@ def test_a_fault_that_can_only_be_simulated_is_bad_usage(
     path = tmp_path / "a.yaml"
     path.write_text(SIMULATED)
 
-    told = refused(capsys, "--schedule", str(path))
+    told = refused(capsys, "--story", str(path))
 
     assert "first: zk.expire can only be simulated, since of a test; on real" in told
 
@@ -59,13 +86,13 @@ def test_a_fault_that_can_only_be_simulated_is_bad_usage(
         ),
     ],
 )
-def test_a_schedule_that_names_what_is_not_there_is_bad_usage(
+def test_a_story_that_names_what_is_not_there_is_bad_usage(
     head: str, action: str, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "a.yaml"
     path.write_text(SIMULATED.replace("target: 1", action) + f"{head}\n")
 
-    assert message in refused(capsys, "--schedule", str(path))
+    assert message in refused(capsys, "--story", str(path))
 
 
 def test_a_run_without_a_record_cannot_be_replayed(
@@ -101,6 +128,6 @@ def test_a_run_that_violates_nothing_is_not_made_small(
 
 
 def test_what_to_run_is_said_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    told = refused(capsys, "--scenario", "quiet", "--replay", str(tmp_path))
+    told = refused(capsys, "--story", "quiet", "--replay", str(tmp_path))
 
     assert "exclude each other; give one" in told

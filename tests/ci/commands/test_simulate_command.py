@@ -111,13 +111,20 @@ def test_a_story_is_compared_and_rewritten(
     path = tmp_path / "story.yaml"
     path.write_text(STORY)
 
-    assert run(["simulate", "--scenario", str(path)]) == 1
+    assert run(["simulate", "--story", str(path)]) == 1
     assert "+  - {produce: t/0, records: [a], expected: ok offset=0}\n" in capsys.readouterr().out
     assert path.read_text() == STORY
-    assert run(["simulate", "--scenario", str(path), "--rewrite"]) == 0
+    assert run(["simulate", "--story", str(path), "--rewrite"]) == 0
     assert path.read_text() == TOLD
-    assert run(["simulate", "--scenario", str(path), "--json"]) == 0
+    assert run(["simulate", "--story", str(path), "--json"]) == 0
     assert '"difference": []' in capsys.readouterr().out
+
+
+def test_a_story_of_the_library_is_played_by_its_name(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["simulate", "--story", "unreplicated_record"]) == 0
+    assert "unreplicated_record.yaml, as the file says" in capsys.readouterr().out
+    assert run(["simulate", "--story", "random"]) == 4
+    assert "random is drawn from the seed; fencepost chaos plays it" in capsys.readouterr().err
 
 
 def test_a_story_that_cannot_be_played_is_a_wrong_argument(
@@ -126,18 +133,18 @@ def test_a_story_that_cannot_be_played_is_a_wrong_argument(
     path = tmp_path / "story.yaml"
     path.write_text(STORY.replace("check", "{dance: 1}"))
 
-    assert run(["simulate", "--scenario", str(path)]) == 4
+    assert run(["simulate", "--story", str(path)]) == 4
     assert f"{path}: line 7: there is no verb 'dance'" in capsys.readouterr().err
-    assert run(["simulate", "--scenario", str(tmp_path / "none.yaml")]) == 4
+    assert run(["simulate", "--story", str(tmp_path / "none.yaml")]) == 4
     assert "No such file or directory; name a story file" in capsys.readouterr().err
     path.write_bytes(b"\xff")
-    assert run(["simulate", "--scenario", str(path)]) == 4
+    assert run(["simulate", "--story", str(path)]) == 4
     assert "is no text; name a story file" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
     ("arguments", "option"),
-    [(["--scenario", "f", "--seed", "1"], "--seed"), (["--rewrite"], "--rewrite")],
+    [(["--story", "f", "--seed", "1"], "--seed"), (["--rewrite"], "--rewrite")],
 )
 def test_a_story_refuses_what_it_would_forget(
     arguments: list[str], option: str, capsys: pytest.CaptureFixture[str]

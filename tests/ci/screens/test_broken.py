@@ -14,7 +14,7 @@ SCENARIO = {
     "name": "kill",
     "verdict": "FAIL",
     "message": "LogMatching: Offset 3\ndiffers.",
-    "reproduce": "fencepost chaos --scenario kill --seed 0 --level 2",
+    "reproduce": "fencepost chaos --story kill --seed 0 --level 2",
 }
 VIOLATION = {
     "seed": 4,
@@ -34,7 +34,7 @@ def failing(**detail: list[dict[str, object]]) -> StageRecord:
         (
             failing(scenarios=[dict(SCENARIO)]),
             "  scenario kill: FAIL: LogMatching: Offset 3 differs. — "
-            "fencepost chaos --scenario kill --seed 0 --level 2",
+            "fencepost chaos --story kill --seed 0 --level 2",
         ),
         (
             failing(violations=[dict(VIOLATION)]),

@@ -10,7 +10,7 @@ from fencepost.conformance.adapters.grpc_transport import GrpcTransport
 from fencepost.conformance.adapters.settings import ClusterSettings
 from fencepost.conformance.clients.workload import Session, Workload
 from fencepost.conformance.runs.chaos import run_all, selected
-from fencepost.conformance.runs.find_story import find_executed, find_schedule
+from fencepost.conformance.runs.find_story import find_executed, find_story
 from fencepost.conformance.runs.run_folder import read_folder
 from fencepost.conformance.runs.scenario import Problem, RunRecord, ScenarioResult
 from fencepost.conformance.runs.scenario_run import ScenarioRun
@@ -62,7 +62,7 @@ def test_only_the_truncation_loss_is_expected_to_fail_and_only_below_leader_epoc
 @pytest.mark.parametrize(
     ("name", "level", "zookeeper", "message"),
     [
-        ("earthquake", 2, "embedded", "unknown scenario 'earthquake'; choose one of quiet, "),
+        ("earthquake", 2, "embedded", "unknown story 'earthquake'; choose one of quiet, "),
         ("quiet", 5, "embedded", r"level 5 is none; choose one of \(0, 1, 2\)"),
         ("quiet", 2, "nowhere", "'nowhere' is no ZooKeeper address; .* or embedded"),
     ],
@@ -113,7 +113,7 @@ def test_command_that_reproduces_names_an_external_zookeeper(
         folder=tmp_path,
     )
 
-    assert run.reproduce == f"fencepost chaos --scenario quiet --seed 7 --level 1{suffix}"
+    assert run.reproduce == f"fencepost chaos --story quiet --seed 7 --level 1{suffix}"
 
 
 def test_scenario_that_is_named_twice_runs_once_in_the_order_named(
@@ -221,7 +221,7 @@ def test_a_story_with_steps_is_replayed_step_by_step(name: str, tmp_path: Path) 
         ("[{until: {held: 1}}]", "held is not seen from outside"),
         ("[{show: state}]", "state is not seen from outside"),
         ("[{produce: t/0, records: [a], after_ms: 5}]", "after_ms puts it off"),
-        ("[read]\nruns: [{id: one}]", "it has runs, which fencepost simulate --scenario plays"),
+        ("[read]\nruns: [{id: one}]", "it has runs, which fencepost simulate --story plays"),
         ("[{run_ms: 1}]\ncluster: {level: 1}", "cluster: level is no setting of processes"),
         ("[{run_ms: 1}]\nactions: [{id: a, kind: zk.expire, target: 1}]", "steps and actions"),
     ],
@@ -231,7 +231,7 @@ def test_what_only_a_simulator_plays_is_refused(steps: str, sentence: str, tmp_p
     path.write_text(f"schema: 1\nid: story\nsteps: {steps}\n")
 
     with pytest.raises(ChoiceError, match=sentence):
-        find_schedule(path)
+        find_story(str(path))
 
 
 def test_the_steps_of_the_library_are_for_processes_too() -> None:

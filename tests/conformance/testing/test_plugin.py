@@ -186,11 +186,11 @@ def test_replay_of_no_folder_is_one_sentence(pytester: pytest.Pytester) -> None:
 
 
 def test_replay_of_a_scenario_names_its_own_command(pytester: pytest.Pytester) -> None:
-    folder = bundle(pytester.path / "run", {"reproduce": "fencepost chaos --scenario quiet"})
+    folder = bundle(pytester.path / "run", {"reproduce": "fencepost chaos --story quiet"})
 
     line = refusal(run(pytester, "--fencepost-replay", str(folder)))
 
-    assert "is no run of a test; run it again with: fencepost chaos --scenario quiet" in line
+    assert "is no run of a test; run it again with: fencepost chaos --story quiet" in line
 
 
 def test_replay_of_a_test_that_is_not_collected_is_one_sentence(pytester: pytest.Pytester) -> None:

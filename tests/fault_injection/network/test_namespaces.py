@@ -124,7 +124,7 @@ def test_the_command_says_that_it_skips_and_why(
 ) -> None:
     monkeypatch.setattr("os.geteuid", lambda: 1000)
 
-    code = run(["chaos", "--network", "namespaces", "--scenario", "links_cut"])
+    code = run(["chaos", "--network", "namespaces", "--story", "links_cut"])
 
     assert code == 3
     assert "skipped: no network namespaces: only root can make them" in capsys.readouterr().err
@@ -142,7 +142,7 @@ def test_the_command_has_no_thread_that_would_stay_in_the_old_network() -> None:
     ("words", "told"),
     [
         (
-            ["--scenario", "links_restless"],
+            ["--story", "links_restless"],
             "links_restless takes the proxy: rpc.stream_reset: a packet filter",
         ),
         (["--zookeeper", "container"], "reaches only servers that are in it"),
@@ -159,7 +159,7 @@ def test_what_namespaces_cannot_do_is_told_before_anything_starts(
 
 
 def test_another_network_is_bad_usage(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["chaos", "--network", "token-ring", "--scenario", "quiet"]) == 4
+    assert run(["chaos", "--network", "token-ring", "--story", "quiet"]) == 4
     assert "choose one of proxy, namespaces" in capsys.readouterr().err
 
 
@@ -189,7 +189,7 @@ def test_latency_is_refused_before_the_run_where_no_packet_can_be_kept(
     schedule = tmp_path / "late.yaml"
     schedule.write_text(LATE)
 
-    assert run(["chaos", "--network", "namespaces", "--schedule", str(schedule)]) == 4
+    assert run(["chaos", "--network", "namespaces", "--story", str(schedule)]) == 4
     assert "late takes the proxy: /none cannot be opened: No such" in capsys.readouterr().err
 
 

@@ -70,7 +70,7 @@ def test_the_story_has_witnesses_replicas_diagram_and_command(failing: Path) -> 
     html = failing.read_text()
 
     assert "The first violation: LeaderComplete" in html
-    assert "fencepost chaos --scenario leader_killed --seed 7" in html
+    assert "fencepost chaos --story leader_killed --seed 7" in html
     assert '<span class="record missing"><i>1</i>missing</span>' in html
     assert html.count('class="picture spacetime"') == 1
     assert "Broker 2 became leader of epoch 1 with nothing at offset 1" in html
