@@ -10,13 +10,7 @@ from fencepost.ci.gate.runs import make_run_folder, new_run_id
 from fencepost.ci.screens.console import progress, say, show_json, show_table
 from fencepost.conformance.adapters.errors import ChoiceError as WrongName
 from fencepost.conformance.verdict import exit_code, worst
-from fencepost.conformance.whitebox.stepped import (
-    SteppedPair,
-    follow,
-    follow_file,
-    run_verdict,
-    select,
-)
+from fencepost.conformance.whitebox.stepped import SteppedPair, follow, follow_file, select
 from fencepost.reports.page.words import count
 from fencepost.spec.pacing import MoveError, read_moves
 
@@ -29,7 +23,7 @@ def make_moves(path: Path, out: Path | None, *, as_json: bool) -> int:
         read_moves(path)
     folder = make_run_folder(new_run_id(), out)
     listed, run = follow_file(path, out=folder)
-    verdict = run_verdict(run)
+    verdict = run.verdict
     if as_json:
         show_json({"verdict": verdict, "run": str(folder), "name": listed.name, **asdict(run)})
         return exit_code([verdict])

@@ -1,4 +1,4 @@
-"""Which capabilities the kinds of faults need of an implementation."""
+"""Whether an implementation declares what a run, or a kind of fault, needs."""
 
 from collections.abc import Iterable, Sequence
 from types import MappingProxyType
@@ -36,6 +36,13 @@ SCRIPTS_NEED = _PROCESSES | _ZOOKEEPER | _FAULT_CONTROL
 
 class UnsupportedFaultError(InjectionError):
     """A fault needs what the implementation does not declare; says what."""
+
+
+def refusal(implementation: Implementation, needs: frozenset[Capability]) -> str:
+    """Why a run that needs these is `UNSUPPORTED`; empty when the implementation declares all."""
+    missing = (needs | implementation.needs) - implementation.capabilities
+    names = ", ".join(sorted(missing))
+    return f"{implementation.name} does not declare what the run needs: {names}" if missing else ""
 
 
 def require_supported(implementation: Implementation, kinds: Sequence[str]) -> None:

@@ -153,7 +153,7 @@ class ClusterUnderTest:
             self.start()
             yield self
         except KeyboardInterrupt:
-            for process in self._running():
+            for process in self._running().values():
                 process.kill()
             raise
         finally:
@@ -175,15 +175,14 @@ class ClusterUnderTest:
 
     def stop(self) -> None:
         """Ask the brokers to end, and kill those that did not in time."""
-        for process in self._running():
+        for process in self._running().values():
             process.terminate(STOP_GRACE_S)
 
     def close(self) -> None:
         """Close connections and the session that the state is read in; stop the proxy."""
         if self._wiring is not None:
             self._wiring.links.close()
-        self._parts.transport.close()
-        self._parts.state.close()
+        self._parts.close()
 
     def restart(self, broker_id: int) -> None:
         """A broker that does not run is starting on its data."""
@@ -201,10 +200,10 @@ class ClusterUnderTest:
 
     def process(self, broker_id: int) -> StartedBroker:
         """The running process of a broker; raises `InjectionError` when it does not run."""
-        process = self._parts.lifecycle.started(broker_id)
-        if process is None or not process.is_running:
+        running = self._parts.running([broker_id])
+        if not running:
             raise InjectionError(f"broker {broker_id} does not run")
-        return process
+        return running[broker_id]
 
     def data_folder(self, broker_id: int) -> Path:
         """Where a broker keeps its logs."""
@@ -355,11 +354,8 @@ class ClusterUnderTest:
                 )
             self._wait.wait(POLL_S)
 
-    def _running(self) -> Iterator[StartedBroker]:
-        for broker_id in self.settings.broker_ids:
-            process = self._parts.lifecycle.started(broker_id)
-            if process is not None and process.is_running:
-                yield process
+    def _running(self) -> dict[int, StartedBroker]:
+        return self._parts.running(self.settings.broker_ids)
 
     def _require_running(self, what: str) -> None:
         for broker_id in self.ended():

@@ -116,7 +116,7 @@ class BrokerProcesses:
         self._command_of = command_of
         self._prepared = prepared
 
-    def start(self, broker_id: int) -> None:
+    def start(self, broker_id: int, /, *flags: str) -> None:
         """Start the broker; of several ZooKeeper servers, each broker tries another one first."""
         wiring = self._site.wiring
         place = BrokerPlace(zookeeper=self._site.zookeeper)
@@ -125,7 +125,7 @@ class BrokerProcesses:
         address = ZooKeeperAddress.parse(place.zookeeper).beginning_at(broker_id)
         command = self._command_of(broker_id, replace(place, zookeeper=str(address)))
         process = self._site.supervisor.start(
-            broker_name(broker_id), list(command), namespace=place.namespace
+            broker_name(broker_id), [*command, *flags], namespace=place.namespace
         )
         if wiring:
             wiring.started(broker_id, process.pid)

@@ -11,7 +11,7 @@ implementation in memory implements the protocols here itself (`tests/conformanc
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -122,8 +122,8 @@ class StartedBroker(TargetProcess, Protocol):
 class BrokerLifecycle(Protocol):
     """Starts the brokers of one cluster and knows where their data is."""
 
-    def start(self, broker_id: int) -> None:
-        """A broker that does not run is starting on its data."""
+    def start(self, broker_id: int, /, *_flags: str) -> None:
+        """A broker that does not run is starting on its data; with flags of a stepped run."""
 
     def prepare(self, _broker_id: int, /) -> None:
         """Load the broker's next run, which does nothing until `start`; by default nothing."""
@@ -214,6 +214,16 @@ class ClusterParts:
     transport: Transport
     znodes: ZnodeAccess | None = None
     """Where faults can hurt the state; None when it is in no ZooKeeper."""
+
+    def running(self, broker_ids: Iterable[int]) -> dict[int, StartedBroker]:
+        """The brokers of these that run, in this order."""
+        started = {broker_id: self.lifecycle.started(broker_id) for broker_id in broker_ids}
+        return {b: process for b, process in started.items() if process and process.is_running}
+
+    def close(self) -> None:
+        """Close the connections of the clients and the session that the state is read in."""
+        self.transport.close()
+        self.state.close()
 
 
 @dataclass(frozen=True, kw_only=True)

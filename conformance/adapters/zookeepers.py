@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -33,8 +33,34 @@ class ZooKeeperInUse:
     """Makes it end a session by itself; None where it takes no such command."""
 
     def transactions(self) -> Sequence[Transaction] | None:
-        """What it wrote down; None when that cannot be read."""
-        return read_committed(self.data_dirs) if self.data_dirs else None
+        """What it wrote down of sessions, and below the chroot; None when it cannot be read."""
+        if not self.data_dirs:
+            return None
+        written = read_committed(self.data_dirs)
+        chroot = ZooKeeperAddress.parse(self.address).chroot
+        return list(_below(chroot, written)) if chroot else written
+
+    @contextmanager
+    def shared(self, run_id: str) -> Iterator["ZooKeeperInUse"]:
+        """The same with a chroot for this run alone, which is gone afterwards."""
+        where = ZooKeeperAddress.parse(self.address)
+        chroot = f"{where.chroot}/{run_id}"
+        with ZooKeeperClient(where.servers) as client:
+            client.create_path(chroot)
+            try:
+                yield replace(self, address=f"{where.servers}{chroot}")
+            finally:
+                with suppress(ZooKeeperError):  # a failing clean-up must not hide what happened
+                    client.delete_recursively(chroot)
+
+
+def _below(chroot: str, transactions: Sequence[Transaction]) -> Iterator[Transaction]:
+    """Sessions, and the changes of znodes below the chroot, with paths that begin there."""
+    for one in transactions:
+        if one.path is None:
+            yield one
+        elif one.path.startswith(f"{chroot}/"):
+            yield replace(one, path=one.path.removeprefix(chroot))
 
 
 @contextmanager
@@ -80,8 +106,7 @@ def zookeeper_for(
         elif choice in (CONTAINER, CONTAINERS):
             yield _in_containers(stack, run_id, supervisor, directory, choice)
         else:
-            address = stack.enter_context(_chroot(ZooKeeperAddress.parse(choice), run_id))
-            yield ZooKeeperInUse(address=address)
+            yield stack.enter_context(ZooKeeperInUse(address=choice).shared(run_id))
 
 
 def _in_containers(
@@ -101,15 +126,3 @@ def _in_containers(
         data_dirs=servers.data_dirs,
         ensemble=servers if size > 1 else None,
     )
-
-
-@contextmanager
-def _chroot(where: ZooKeeperAddress, run_id: str) -> Iterator[str]:
-    chroot = f"{where.chroot}/{run_id}"
-    with ZooKeeperClient(where.servers) as client:
-        client.create_path(chroot)
-        try:
-            yield f"{where.servers}{chroot}"
-        finally:
-            with suppress(ZooKeeperError):  # a failing clean-up must not hide what happened
-                client.delete_recursively(chroot)

@@ -1,13 +1,54 @@
-"""What the traces in the folder of a run say."""
+"""The folder of a run on processes: what the harness traces there, and what all traces say."""
 
 import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from fencepost.conformance.adapters.errors import ChoiceError
-from fencepost.spec.trace import Kind, TraceEvent, read_trace
+from fencepost.conformance.checks.completeness import trace_health
+from fencepost.conformance.clients.recorder import TraceWriter
+from fencepost.fault_injection.zookeeper.transaction_log import Transaction, to_trace_events
+from fencepost.spec.trace import (
+    TRACE_VERSION,
+    Kind,
+    LamportClock,
+    TraceEvent,
+    encode_all,
+    read_trace,
+)
 
 HARNESS_TRACE = "trace-harness.ndjson"
+ZOOKEEPER_TRACE = "trace-zookeeper.ndjson"
+
+
+@contextmanager
+def traced_run(
+    folder: Path,
+    run_id: str,
+    *,
+    begun: Mapping[str, object],
+    ending: Callable[[], Mapping[str, object]],
+) -> Iterator[TraceWriter]:
+    """The harness's own trace: `begun` goes into `RunStarted`, `ending()` into `RunEnded`."""
+    clock = LamportClock()
+    with TraceWriter(folder, run_id=run_id, node="harness", clock=clock) as harness:
+        what = {"trace_version": TRACE_VERSION, "backend": "real", **begun}
+        harness.write(Kind.RUN, "RunStarted", detail=json.dumps(what))
+        try:
+            yield harness
+        finally:
+            harness.write(Kind.RUN, "RunEnded", detail=json.dumps(ending()))
+
+
+def write_transactions(
+    folder: Path, run_id: str, transactions: Iterable[Transaction] | None
+) -> None:
+    """Write what ZooKeeper logged of this run; no trace when that could not be read."""
+    if transactions is not None:
+        with (folder / ZOOKEEPER_TRACE).open("wb") as file:
+            file.writelines(encode_all(to_trace_events(transactions, run_id)))
 
 
 def begun_in(folder: Path) -> dict[str, Any]:
@@ -20,6 +61,12 @@ def begun_in(folder: Path) -> dict[str, Any]:
     except json.JSONDecodeError as error:
         raise ChoiceError(f"{path} cannot be read: {error}") from error
     return told if isinstance(told, dict) else {}
+
+
+def read_run_folder(folder: Path) -> tuple[list[TraceEvent], list[str]]:
+    """All events of a run, and why they may not be all that happened, one sentence each."""
+    events, doubts = read_folder(folder)
+    return events, [*doubts, *trace_health(events).doubts]
 
 
 def read_folder(folder: Path, nodes: str = "*") -> tuple[list[TraceEvent], list[str]]:

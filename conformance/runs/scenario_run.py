@@ -5,7 +5,6 @@ in sync, reads every partition in full, stops the cluster, adds what ZooKeeper w
 then judges. What could not be played is reported beside what the checks found, and hides nothing.
 """
 
-import json
 import secrets
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,6 +16,7 @@ from shlex import quote
 from time import monotonic
 from typing import Any
 
+from fencepost.conformance.adapters.capabilities import refusal
 from fencepost.conformance.adapters.choices import CONTAINERS, EMBEDDED, ENSEMBLE, OWN, PROXY
 from fencepost.conformance.adapters.cluster import ClusterUnderTest
 from fencepost.conformance.adapters.errors import ChoiceError, ClusterError
@@ -25,7 +25,6 @@ from fencepost.conformance.adapters.implementation import Capability, TraceSourc
 from fencepost.conformance.adapters.networks import switch_for, wiring_for
 from fencepost.conformance.adapters.settings import ClusterSettings, unusual
 from fencepost.conformance.adapters.zookeepers import ZooKeeperInUse, zookeeper_for
-from fencepost.conformance.checks.completeness import trace_health
 from fencepost.conformance.clients.recorder import TraceWriter
 from fencepost.conformance.clients.workload import Session, Workload
 from fencepost.conformance.runs.host_interference import (
@@ -38,7 +37,12 @@ from fencepost.conformance.runs.host_interference import (
 from fencepost.conformance.runs.indefinite_outcomes import classify_outcomes
 from fencepost.conformance.runs.judgement import judge_checks
 from fencepost.conformance.runs.quiescence import WORK_S, QuiescenceWait
-from fencepost.conformance.runs.run_folder import read_folder
+from fencepost.conformance.runs.run_folder import (
+    read_folder,
+    read_run_folder,
+    traced_run,
+    write_transactions,
+)
 from fencepost.conformance.runs.running_cluster import TOPIC, RunningCluster, assignment_among
 from fencepost.conformance.runs.scenario import Problem, RunRecord, Scenario, ScenarioResult
 from fencepost.conformance.scenarios.step_play import play_steps
@@ -58,8 +62,7 @@ from fencepost.fault_injection.stories.story_record import (
     write_expanded,
     write_source,
 )
-from fencepost.fault_injection.zookeeper.transaction_log import Transaction, to_trace_events
-from fencepost.spec.trace import TRACE_VERSION, Kind, LamportClock, Phase, TraceEvent, encode
+from fencepost.spec.trace import Kind, Phase, TraceEvent
 from fencepost.spec.vocabulary import Outcome
 from fencepost.spec.zookeeper import ZooKeeperError
 
@@ -116,10 +119,9 @@ class ScenarioRun:
         Raises `ChoiceError` when the folder is there already. A scenario that needs what the
         implementation does not declare is `UNSUPPORTED`, and not begun.
         """
-        implementation = self.settings.implementation
-        needs = self.scenario.needs | implementation.needs
-        if missing := needs - implementation.capabilities:
-            return self._unsupported(", ".join(sorted(missing)))
+        if why := refusal(self.settings.implementation, self.scenario.needs):
+            problem = Problem(verdict=Verdict.UNSUPPORTED, sentence=why)
+            return self._result(Verdict.UNSUPPORTED, Verdict.UNSUPPORTED, [problem])
         try:
             with self.running() as stage:
                 self._perform(stage)
@@ -161,9 +163,7 @@ class ScenarioRun:
                 with cluster.running(), self._clients_of(cluster, harness) as stage:
                     yield stage
                 self._note_lost_sessions(harness)
-                transactions = zookeeper.transactions()
-                if transactions is not None:
-                    self._write_transactions(transactions)
+                write_transactions(self.folder, self.run_id, zookeeper.transactions())
 
     def _zookeeper(
         self, supervisor: Supervisor, switch: NamespaceLinks | None
@@ -181,15 +181,14 @@ class ScenarioRun:
 
     @contextmanager
     def _traced(self) -> Iterator[TraceWriter]:
-        """The harness's own trace, which begins and ends the run."""
-        clock = LamportClock()
-        with TraceWriter(self.folder, run_id=self.run_id, node="harness", clock=clock) as harness:
-            harness.write(Kind.RUN, "RunStarted", detail=json.dumps(self._description()))
-            try:
-                with Heartbeat(partial(self._note_stall, harness)):
-                    yield harness
-            finally:
-                harness.write(Kind.RUN, "RunEnded", detail=json.dumps(self._ending()))
+        """The harness's own trace, which also tells when the host stalls."""
+        with (
+            traced_run(
+                self.folder, self.run_id, begun=self._description(), ending=self._ending
+            ) as harness,
+            Heartbeat(partial(self._note_stall, harness)),
+        ):
+            yield harness
 
     def _note_stall(self, harness: TraceWriter, stall: Stall) -> None:
         self.record.interference.stalls.append(stall)
@@ -208,8 +207,6 @@ class ScenarioRun:
 
     def _description(self) -> dict[str, object]:
         return {
-            "trace_version": TRACE_VERSION,
-            "backend": "real",
             "level": self.settings.level,
             "seed": self.seed,
             "brokers": self.settings.brokers,
@@ -357,15 +354,10 @@ class ScenarioRun:
         self.record.judge_faults(stage.workload, self.scenario.story.floors)
         self._write_schedules(stage)
 
-    def _write_transactions(self, transactions: Sequence[Transaction]) -> None:
-        events = to_trace_events(transactions, self.run_id)
-        with (self.folder / "trace-zookeeper.ndjson").open("wb") as file:
-            file.writelines(map(encode, events))
-
     def judge(self) -> ScenarioResult:
         """What the traces in the folder and the problems of the run are worth."""
-        events, doubts = read_folder(self.folder)
-        for doubt in (*doubts, *trace_health(events).doubts):
+        events, doubts = read_run_folder(self.folder)
+        for doubt in doubts:
             self.record.add(Verdict.INCONCLUSIVE, doubt)
         for contradiction in self.settings.implementation.contradictions(events):
             self.record.add(Verdict.ERROR, contradiction)
@@ -386,12 +378,6 @@ class ScenarioRun:
             acknowledged=sum(map(_is_acknowledgement, events)),
             seconds=monotonic() - self._started,
         )
-
-    def _unsupported(self, what: str) -> ScenarioResult:
-        name = self.settings.implementation.name
-        sentence = f"{name} does not declare what the run needs: {what}"
-        problem = Problem(verdict=Verdict.UNSUPPORTED, sentence=sentence)
-        return self._result(Verdict.UNSUPPORTED, Verdict.UNSUPPORTED, [problem])
 
     def _result(
         self, verdict: Verdict, expected: Verdict, problems: Sequence[Problem]

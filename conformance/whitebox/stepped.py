@@ -5,7 +5,6 @@ real ZooKeeper: once where the hazard is, where the checks must find what the sp
 with the protocol as it should be, where they must find nothing.
 """
 
-import json
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -15,35 +14,31 @@ from pathlib import Path
 from time import monotonic
 from types import MappingProxyType
 
+from fencepost.conformance.adapters.capabilities import refusal
 from fencepost.conformance.adapters.errors import ChoiceError
 from fencepost.conformance.adapters.folders import Folders
-from fencepost.conformance.checks.completeness import trace_health
+from fencepost.conformance.adapters.implementation import Capability, Implementation
+from fencepost.conformance.adapters.reference import REFERENCE
+from fencepost.conformance.adapters.zookeepers import ZooKeeperInUse, zookeeper_for
 from fencepost.conformance.checks.registry import CHECKS, run_checks
 from fencepost.conformance.checks.unclean_elections import UNCLEAN_ONLY_IF_ISR_DEAD, judge_elections
-from fencepost.conformance.clients.recorder import TraceWriter
-from fencepost.conformance.runs.liveness_state import LivenessState, owed
-from fencepost.conformance.runs.run_folder import read_folder
+from fencepost.conformance.runs.run_end import run_end
+from fencepost.conformance.runs.run_folder import read_run_folder, traced_run, write_transactions
 from fencepost.conformance.verdict import Verdict
 from fencepost.conformance.whitebox.simulate import REFERENCE_TARGET, Progress, load
 from fencepost.conformance.whitebox.stepped_cluster import SteppedProcesses
 from fencepost.fault_injection.processes.managed_process import ProcessError
 from fencepost.fault_injection.processes.pacing import PacingError
 from fencepost.fault_injection.processes.supervisor import Supervisor
-from fencepost.fault_injection.zookeeper.client import ZooKeeperClient
-from fencepost.fault_injection.zookeeper.server import ZooKeeperServer
-from fencepost.fault_injection.zookeeper.transaction_log import (
-    Transaction,
-    read_transactions,
-    to_trace_events,
-)
 from fencepost.spec.pacing import MoveList, read_moves, write_moves
-from fencepost.spec.trace import TRACE_VERSION, Kind, LamportClock, encode
 from fencepost.spec.vocabulary import Invariant
 from fencepost.spec.zookeeper import ZooKeeperError
 
 MOVES_FILE = "moves.ndjson"
 KINDS = ("hazard", "repaired")
 DECIDED = (Verdict.PASS, Verdict.FAIL)
+NEEDED = frozenset({Capability.PROCESSES, Capability.ZOOKEEPER, Capability.STEPPED_RUNS})
+"""What an implementation must declare to make moves."""
 
 SHOWN_BY: Mapping[str, frozenset[Invariant]] = MappingProxyType(
     {
@@ -85,6 +80,17 @@ class SteppedRun:
     """Why the run says nothing; empty when it does."""
     seconds: float
     folder: str
+    is_supported: bool = True
+    """False when the implementation does not declare what the run needs."""
+
+    @property
+    def verdict(self) -> Verdict:
+        """What it alone is worth: a violation is one, expected or not."""
+        if not self.is_supported:
+            return Verdict.UNSUPPORTED
+        if self.found:
+            return Verdict.FAIL
+        return Verdict.INCONCLUSIVE if self.problem else Verdict.PASS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,6 +108,8 @@ class SteppedPair:
     @property
     def verdict(self) -> Verdict:
         """`PASS` when the violation came where it must, and nowhere else."""
+        if not (self.hazard.is_supported and self.repaired.is_supported):
+            return Verdict.UNSUPPORTED
         if self.repaired.found:
             return Verdict.FAIL
         if self.hazard.problem or self.repaired.problem:
@@ -128,13 +136,6 @@ class SteppedPair:
             return f"{self.violates} was to be seen, and {found} was"
         place, _, _ = self.repaired.refused.partition(": ")
         return f"the repair refuses {place}" if place else ""
-
-
-def run_verdict(run: SteppedRun) -> Verdict:
-    """What one run alone is worth: a violation is one, expected or not."""
-    if run.found:
-        return Verdict.FAIL
-    return Verdict.INCONCLUSIVE if run.problem else Verdict.PASS
 
 
 def shows(violates: str, found: Sequence[str]) -> bool:
@@ -174,18 +175,21 @@ def follow(
     names: Sequence[str],
     *,
     out: Path,
+    implementation: Implementation = REFERENCE,
     target: str = REFERENCE_TARGET,
     jobs: int = 2,
     on_progress: Progress | None = None,
 ) -> tuple[SteppedPair, ...]:
     """Lead processes along the counterexamples, several at a time; each has a folder below `out`.
 
+    An implementation that does not declare stepped runs is `UNSUPPORTED`, and not started.
+
     Raises `ChoiceError` before anything starts, and `ZooKeeperError` when ZooKeeper does not start.
     """
     wanted = select(names, target)
     lists = [lists_of(one["schedule"], target) for one in wanted]
     results: list[SteppedPair] = []
-    with stepped_site(out) as site, _workers(jobs) as pool:
+    with stepped_site(out, implementation) as site, _workers(jobs) as pool:
         runs = [
             [
                 pool.submit(site.run, listed, out / one["schedule"] / kind)
@@ -209,13 +213,15 @@ def follow(
     return tuple(results)
 
 
-def follow_file(path: Path, *, out: Path) -> tuple[MoveList, SteppedRun]:
+def follow_file(
+    path: Path, *, out: Path, implementation: Implementation = REFERENCE
+) -> tuple[MoveList, SteppedRun]:
     """Lead processes by a file of moves, as a run before has left it.
 
     Raises `MoveError`, and `ZooKeeperError` when ZooKeeper does not start.
     """
     listed = read_moves(path)
-    with stepped_site(out) as site:
+    with stepped_site(out, implementation) as site:
         return listed, site.run(listed, out / listed.name)
 
 
@@ -242,27 +248,33 @@ def _workers(jobs: int) -> Iterator[ThreadPoolExecutor]:
 class SteppedSite:
     """What all runs share."""
 
-    supervisor: Supervisor
-    server: ZooKeeperServer
+    implementation: Implementation
+    zookeeper: ZooKeeperInUse
 
     def run(self, listed: MoveList, folder: Path) -> SteppedRun:
-        """All moves were made, or as many as could be, on processes of their own."""
+        """Make all moves, or as many as can be, on processes of their own, in a new folder."""
         folder.mkdir(parents=True)
         write_moves(folder / MOVES_FILE, listed)
-        return _Run(site=self, listed=listed, folder=folder).play()
+        run = _Run(site=self, listed=listed, folder=folder)
+        if why := refusal(self.implementation, NEEDED):
+            run.problem = why
+            return replace(run.judged(), is_supported=False)
+        run.play()
+        return run.judged()
 
 
 @contextmanager
-def stepped_site(out: Path) -> Iterator[SteppedSite]:
-    """A ZooKeeper for all runs; raises `ZooKeeperError`."""
-    folders = Folders(root=out)
-    with Supervisor(folders.processes, f"stepped-{secrets.token_hex(4)}") as supervisor:
-        server = ZooKeeperServer(supervisor, folders.zookeeper)
-        server.start()
-        try:
-            yield SteppedSite(supervisor=supervisor, server=server)
-        finally:
-            server.stop()
+def stepped_site(out: Path, implementation: Implementation = REFERENCE) -> Iterator[SteppedSite]:
+    """A ZooKeeper for all runs, unless they are refused; raises `ZooKeeperError`."""
+    if refusal(implementation, NEEDED):
+        yield SteppedSite(implementation=implementation, zookeeper=ZooKeeperInUse(address=""))
+        return
+    run_id = f"stepped-{secrets.token_hex(4)}"
+    with (
+        Supervisor(Folders(root=out).processes, run_id) as supervisor,
+        zookeeper_for(run_id, supervisor=supervisor, folder=out) as zookeeper,
+    ):
+        yield SteppedSite(implementation=implementation, zookeeper=zookeeper)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -274,36 +286,36 @@ class _Run:
     folder: Path
     made: int = 0
     problem: str = ""
-    published: LivenessState | None = None
-    """What ZooKeeper held after the last move of a run."""
-    running: Sequence[int] = ()
+    unhealed: tuple[str, ...] = ()
+    """What had not come to hold after the last move of a run."""
     run_id: str = field(init=False)
+    _started: float = field(init=False, default_factory=monotonic)
 
     def __post_init__(self) -> None:
         kind = self.listed.mutant or f"level-{self.listed.level}"
         self.run_id = f"{self.listed.name}-{kind}-{secrets.token_hex(4)}"
 
-    def play(self) -> SteppedRun:
-        started = monotonic()
-        clock = LamportClock()
-        with TraceWriter(self.folder, run_id=self.run_id, node="harness", clock=clock) as harness:
-            harness.write(Kind.RUN, "RunStarted", detail=json.dumps(self._description()))
+    def play(self) -> None:
+        """Trace the run, its moves, and what ZooKeeper logged of it."""
+        with traced_run(self.folder, self.run_id, begun=self._description(), ending=self._ending):
             try:
-                self._make_all()
+                with self.site.zookeeper.shared(self.run_id) as zookeeper:
+                    try:
+                        self._make_all(zookeeper.address)
+                    finally:
+                        write_transactions(self.folder, self.run_id, zookeeper.transactions())
             except (PacingError, ProcessError, ZooKeeperError) as error:
                 self.problem = f"{self._place()}: {error}"
-            harness.write(Kind.RUN, "RunEnded", detail=json.dumps({"problem": self.problem}))
-        self._write_transactions()
-        events, doubts = read_folder(self.folder)
+
+    def judged(self) -> SteppedRun:
+        """What the traces in the folder are worth."""
+        events, doubts = read_run_folder(self.folder)
         results = run_checks(events)
         found = [r.invariant.value for r in results if r.violations]
         decided = [r.invariant.value for r in results if r.verdict in DECIDED]
         elections, needless = judge_elections(events)
         found += [UNCLEAN_ONLY_IF_ISR_DEAD] if needless else []
         decided += [UNCLEAN_ONLY_IF_ISR_DEAD] if elections else []
-        if self.published is not None:
-            found += owed(self.published, events, self.running)
-        problems = [self.problem, *doubts, *trace_health(events).doubts]
         return SteppedRun(
             level=self.listed.level,
             mutant=self.listed.mutant,
@@ -311,22 +323,20 @@ class _Run:
             made=self.made,
             steps=self.listed.taken,
             refused=self.listed.refused,
-            found=tuple(found),
+            found=(*found, *sorted(run_end(events).unhealed)),
             decided=tuple(decided),
-            problem=next(filter(None, problems), ""),
-            seconds=round(monotonic() - started, 2),
+            problem=next(filter(None, [self.problem, *doubts]), ""),
+            seconds=round(monotonic() - self._started, 2),
             folder=str(self.folder),
         )
 
     def _description(self) -> dict[str, object]:
         return {
-            "trace_version": TRACE_VERSION,
-            "backend": "real",
             "level": self.listed.level,
             "brokers": len(self.listed.brokers) + len(self.listed.controllers),
             "scenario": self.listed.name,
-            "mutant": self.listed.mutant or None,
             "reproduce": self._reproduce(),
+            **replace(self.site.implementation, broken_rule=self.listed.mutant).told,
         }
 
     def _reproduce(self) -> str:
@@ -334,27 +344,26 @@ class _Run:
             return f"fencepost chaos --moves {MOVES_FILE}"
         return f"fencepost chaos --from-counterexample {self.listed.name}"
 
-    @property
-    def _chroot(self) -> str:
-        return f"/{self.run_id}"
+    def _ending(self) -> dict[str, object]:
+        return {"problem": self.problem, "unhealed": self.unhealed}
 
-    def _make_all(self) -> None:
-        server = self.site.server.address
-        with ZooKeeperClient(server) as client:
-            client.create_path(self._chroot)
-        processes = SteppedProcesses(
-            self.listed,
-            folder=self.folder,
-            run_id=self.run_id,
-            supervisor=self.site.supervisor,
-            zookeeper=f"{server}{self._chroot}",
-        )
-        with processes:
+    def _make_all(self, zookeeper: str) -> None:
+        with (
+            Supervisor(Folders(root=self.folder).processes, self.run_id) as supervisor,
+            SteppedProcesses(
+                self.listed,
+                self.site.implementation,
+                folder=self.folder,
+                run_id=self.run_id,
+                supervisor=supervisor,
+                zookeeper=zookeeper,
+            ) as processes,
+        ):
             for move in self.listed.moves:
                 processes.make(move)
                 self.made += 1
             if self.listed.settles:
-                self.published, self.running = processes.liveness_state(), processes.running
+                self.unhealed = processes.owed()
 
     def _place(self) -> str:
         """Where the run is, for people."""
@@ -364,17 +373,3 @@ class _Run:
         if step > len(self.listed.steps):
             return "after the last step"
         return f"at step {step}, {self.listed.steps[step - 1]}"
-
-    def _write_transactions(self) -> None:
-        """Write what ZooKeeper logged of this run, which has a chroot of its own."""
-        own = [
-            replace(one, path=one.path and one.path.removeprefix(self._chroot))
-            for one in read_transactions(self.site.server.data_dir)
-            if _is_of(one, f"{self._chroot}/")
-        ]
-        with (self.folder / "trace-zookeeper.ndjson").open("wb") as file:
-            file.writelines(map(encode, to_trace_events(own, self.run_id)))
-
-
-def _is_of(transaction: Transaction, prefix: str) -> bool:
-    return transaction.path is None or transaction.path.startswith(prefix)

@@ -5,28 +5,23 @@ at a move is compared with what the list says that it does.
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
-from fencepost.conformance.adapters.folders import Folders
-from fencepost.conformance.adapters.implementation import Site
-from fencepost.conformance.adapters.reference import REFERENCE
+from fencepost.conformance.adapters.implementation import Implementation, Site
 from fencepost.conformance.adapters.settings import ClusterSettings
-from fencepost.conformance.adapters.znode_dialect import ZnodeAccess
-from fencepost.conformance.adapters.zookeeper_state import ZooKeeperState
-from fencepost.conformance.runs.liveness_state import LivenessState, read_liveness_state
-from fencepost.conformance.whitebox.mutants import breaking
+from fencepost.conformance.runs.liveness_state import owed, read_liveness_state
+from fencepost.conformance.runs.run_folder import read_folder
 from fencepost.conformance.whitebox.stepped_clients import SteppedClients
 from fencepost.fault_injection.engine import data_folder
 from fencepost.fault_injection.engine.rpc_rules import BrokerSession
-from fencepost.fault_injection.network.wiring import BrokerPlace
-from fencepost.fault_injection.processes.managed_process import ManagedProcess
 from fencepost.fault_injection.processes.pacing import PacedBroker, PacingError
 from fencepost.fault_injection.processes.supervisor import Supervisor
 from fencepost.fault_injection.zookeeper.client import ZooKeeperClient
 from fencepost.fault_injection.zookeeper.sessions import expire_session
 from fencepost.spec.pacing import Move, MoveList, Verb
 from fencepost.spec.trace import LamportClock
-from fencepost.spec.vocabulary import ANY_VERSION
+from fencepost.spec.vocabulary import ANY_VERSION, Liveness
 
 SESSION_TIMEOUT_MS = 60_000
 """No session may end by itself: the list says when one does."""
@@ -36,49 +31,69 @@ class SteppedProcesses:
     """The brokers of one list of moves; a context manager that ends them."""
 
     def __init__(
-        self, listed: MoveList, *, folder: Path, run_id: str, supervisor: Supervisor, zookeeper: str
+        self,
+        listed: MoveList,
+        implementation: Implementation,
+        *,
+        folder: Path,
+        run_id: str,
+        supervisor: Supervisor,
+        zookeeper: str,
     ) -> None:
-        """`zookeeper` has a chroot of its own, which is empty."""
+        """`zookeeper` has a chroot of its own, which is empty. Raises `ZooKeeperError`."""
         self.listed = listed
         self.folder = folder
         self.run_id = run_id
         self.zookeeper = zookeeper
         self.brokers: dict[int, PacedBroker] = {}
-        self.clock = LamportClock()
-        self._supervisor = supervisor
-        self._znodes = ZooKeeperClient(zookeeper)
-        self._starts: dict[int, int] = {}
-        self._processes: dict[int, ManagedProcess] = {}
+        self.numbers = (*listed.controllers, *listed.brokers)
+        self._parts = replace(
+            implementation, broken_rule=listed.mutant if listed.is_free else ""
+        ).open(
+            Site(
+                folder=folder,
+                run_id=run_id,
+                broker_ids=self.numbers,
+                level=listed.level,
+                session_timeout_ms=SESSION_TIMEOUT_MS,
+                replica_lag_ms=ClusterSettings().replica_lag_ms,
+                supervisor=supervisor,
+                zookeeper=zookeeper,
+            )
+        )
+        self._starts = dict.fromkeys(self.numbers, 0)
         self._sessions: dict[tuple[int, int], BrokerSession] = {}
         """Broker, and which of its sessions -> what ends that."""
         self._early: set[int] = set()
         """Brokers with a process that runs ahead of its move and does nothing yet."""
         self._is_awake = False
-        self._clients = SteppedClients(folder, run_id=run_id, clock=self.clock)
+        self._clients = SteppedClients(folder, run_id=run_id, clock=LamportClock())
 
     def __enter__(self) -> "SteppedProcesses":
-        self._znodes.connect()
-        for number in (*self.listed.controllers, *self.listed.brokers):
-            self._start(number, checkpoint=-1)
+        for number in self.numbers:
+            self._start(number)
             self._early.add(number)
         return self
 
     def __exit__(self, *_: object) -> None:
-        for process in self._processes.values():
+        for process in self._parts.running(self.numbers).values():
             process.kill()
         for broker in self.brokers.values():
             broker.close()
         self._clients.close()
-        self._znodes.close()
+        self._parts.close()
+
+    def owed(self) -> tuple[Liveness, ...]:
+        """What the brokers that run should have come to, and have not; raises `ZooKeeperError`."""
+        events = read_folder(self.folder, "broker-*")[0]
+        return owed(
+            read_liveness_state(self._parts.state), events, self._parts.running(self.numbers)
+        )
 
     @property
-    def running(self) -> list[int]:
-        """The brokers that have a running process."""
-        return [number for number, process in self._processes.items() if process.is_running]
-
-    def liveness_state(self) -> LivenessState:
-        """What ZooKeeper holds now; raises `ZooKeeperError`."""
-        return read_liveness_state(ZooKeeperState(ZnodeAccess(self._znodes, REFERENCE.dialect)))
+    def _znodes(self) -> ZooKeeperClient:
+        assert self._parts.znodes is not None, "stepped brokers have their state in ZooKeeper"
+        return self._parts.znodes.client
 
     def make(self, move: Move) -> None:
         """The move is made; raises `PacingError` when it cannot be, or shows something else."""
@@ -113,44 +128,30 @@ class SteppedProcesses:
         if self._is_awake:
             self.brokers[move.broker].take(Move(verb=Verb.AWAKEN, mutant=self.listed.mutant))
 
-    def _start(self, number: int, *, checkpoint: int) -> None:
-        self._starts[number] = self._starts.get(number, 0) + 1
+    def _start(self, number: int, *, checkpoint: int = -1) -> None:
+        self._starts[number] += 1
         pacer = f"unix-abstract:{self.run_id}-{number}-{self._starts[number]}"
-        flags = {"paced": pacer, **self.listed.flags}
+        options = {"paced": pacer, **self.listed.flags}
         if checkpoint >= 0:
-            flags["recover-from"] = checkpoint
-        extra = [text for name, value in flags.items() for text in (f"--{name}", str(value))]
+            options["recover-from"] = checkpoint
+        flags = [text for name, value in options.items() for text in (f"--{name}", str(value))]
         if self.listed.unclean_leader_election:
-            extra.append("--unclean-leader-election")
+            flags.append("--unclean-leader-election")
         if self.listed.is_free:
-            extra.append("--own-pace")
-        usual = ClusterSettings()
-        site = Site(
-            folder=self.folder,
-            run_id=self.run_id,
-            broker_ids=(*self.listed.controllers, *self.listed.brokers),
-            level=self.listed.level,
-            session_timeout_ms=SESSION_TIMEOUT_MS,
-            replica_lag_ms=usual.replica_lag_ms,
-            supervisor=self._supervisor,
-            zookeeper=self.zookeeper,
-            extra=tuple(extra),
-        )
-        reference = breaking(self.listed.mutant if self.listed.is_free else "")
-        place = BrokerPlace(zookeeper=self.zookeeper)
-        command = reference.broker_command(site, number, place)
-        name = f"{self.run_id}-broker-{number}"
-        self._processes[number] = self._supervisor.start(name, command)
+            flags.append("--own-pace")
+        self._parts.lifecycle.start(number, *flags)
         self.brokers[number] = PacedBroker(number, pacer)
 
     def kill(self, move: Move) -> None:
         """The process is gone; its session is not."""
-        self._processes[move.broker].kill()
+        for process in self._parts.running([move.broker]).values():
+            process.kill()
         self.brokers[move.broker].close()
 
     def lose_power(self, move: Move) -> None:
         """What it had not flushed is gone; raises `InjectionError`."""
-        data_folder.cut(data_folder.tails(Folders(root=self.folder).data(move.broker)))
+        folder = self._parts.lifecycle.data_folder(move.broker)
+        data_folder.cut(data_folder.tails(folder))
 
     def awaken(self, move: Move) -> None:
         """The broker has the wrong rule of the list."""

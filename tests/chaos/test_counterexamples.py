@@ -10,7 +10,7 @@ from fencepost.ci.bench.mutants_on_processes import scenarios
 from fencepost.conformance.runs.run_folder import read_folder
 from fencepost.conformance.verdict import Verdict
 from fencepost.conformance.whitebox.mutants_on_processes import run_directed, run_varied
-from fencepost.conformance.whitebox.stepped import follow, follow_file, run_verdict, stepped_site
+from fencepost.conformance.whitebox.stepped import follow, follow_file, stepped_site
 from fencepost.impl.sim.adapter import moves, variations
 from fencepost.spec.pacing import read_moves, write_moves
 
@@ -93,7 +93,7 @@ def test_processes_follow_a_counterexample_and_do_so_again_until_a_move_differs(
 
     _, run = follow_file(tmp_path / "changed", out=tmp_path / "out")
 
-    assert run_verdict(replace(run, found=())) is Verdict.INCONCLUSIVE
+    assert replace(run, found=()).verdict is Verdict.INCONCLUSIVE
     assert run.made == at
     assert run.problem.startswith(f"at step 2, {left.steps[1]}: at ")
     assert "not ['BecomeLeader']" in run.problem

@@ -99,7 +99,7 @@ class ToyCluster(port.BrokerLifecycle, port.PublishedState, wire.Transport):
     def connect(self, address: str, /, *_: object) -> ToyBroker:
         return self.brokers[int(address)]
 
-    def start(self, broker_id: int) -> None:
+    def start(self, broker_id: int, *_: str) -> None:
         self.brokers[broker_id] = ToyBroker(self, broker_id, next(self._runs))
 
     def started(self, broker_id: int) -> ToyBroker | None:

@@ -1,12 +1,22 @@
 """Counterexamples on real processes: which can be led, and the verdict."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
+from fencepost.conformance.adapters.command_line import CommandLine
 from fencepost.conformance.adapters.errors import ChoiceError
 from fencepost.conformance.verdict import Verdict
-from fencepost.conformance.whitebox.stepped import SteppedPair, SteppedRun, select, shows
+from fencepost.conformance.whitebox.stepped import (
+    MOVES_FILE,
+    SteppedPair,
+    SteppedRun,
+    follow,
+    follow_file,
+    select,
+    shows,
+)
 
 RIDE = SteppedRun(
     level=2,
@@ -101,3 +111,19 @@ def test_a_row_is_known_by_its_name_and_by_its_schedules() -> None:
 def test_a_row_that_cannot_be_led_says_why(name: str, why: str) -> None:
     with pytest.raises(ChoiceError, match=why):
         select([name])
+
+
+def test_an_implementation_without_stepped_runs_is_unsupported_and_not_begun(
+    tmp_path: Path,
+) -> None:
+    foreign = CommandLine(command="./mine")
+    why = "command does not declare what the run needs: stepped runs"
+    name = "leader_may_leave_isr"
+
+    (pair,) = follow([name], out=tmp_path / "pair", implementation=foreign)
+    left = tmp_path / "pair" / name / "hazard"
+    _, run = follow_file(left / MOVES_FILE, out=tmp_path / "moves", implementation=foreign)
+
+    assert (pair.verdict, pair.message) == (Verdict.UNSUPPORTED, why)
+    assert (run.verdict, run.problem, run.made) == (Verdict.UNSUPPORTED, why, 0)
+    assert [path.name for path in left.iterdir()] == [MOVES_FILE]
