@@ -70,7 +70,7 @@ def explain(kind: KindName, as_json: JsonOption = False) -> int:
 
 @app.command("schema")
 def schema() -> int:
-    """Print the JSON Schema of schedule files, for editors and other programs."""
+    """Print the JSON Schema of story files, for editors and other programs."""
     print(schema_text(), end="")
     return 0
 

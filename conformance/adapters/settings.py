@@ -44,7 +44,7 @@ class ClusterSettings:
 
 
 def unusual(settings: ClusterSettings) -> dict[str, int]:
-    """What a schedule file says of a cluster, where it differs from the usual one."""
+    """What a story file says of a cluster, where it differs from the usual one."""
     names = ("brokers", "session_timeout_ms", "replica_lag_ms")
     usual = ClusterSettings()
     found = {name: getattr(settings, name) for name in names}

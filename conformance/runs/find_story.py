@@ -88,7 +88,7 @@ def require_requirements(story: Story) -> None:
     if not story.requirements:
         return
     known = {requirement.id for requirement in load_catalogue()}
-    places = [("the schedule", story.covers)] + [
+    places = [("the story", story.covers)] + [
         (f"actions[{index}] ({action.action_id})", action.covers)
         for index, action in enumerate(story.actions)
     ]

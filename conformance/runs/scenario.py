@@ -46,7 +46,7 @@ class Scenario:
     @property
     def sentence(self) -> str:
         """What it shows."""
-        return self.story.says or "Faults from a schedule file."
+        return self.story.says or "Faults from a story file."
 
     @property
     def requirements(self) -> tuple[str, ...]:
@@ -232,7 +232,7 @@ class RunRecord:
             self.add(
                 Verdict.VACUOUS,
                 f"{acknowledged} requests were acknowledged while faults were about; "
-                f"the schedule wants {wanted.during}",
+                f"the story wants {wanted.during}",
             )
         for floor in self.floors:
             if not floor.is_met:

@@ -290,7 +290,7 @@ class ScenarioRun:
     def _note_phase(
         self, stage: RunningCluster, harness: TraceWriter, line: dict[str, Any]
     ) -> None:
-        """It is in the trace, and what a role resolved to in the expanded schedule."""
+        """It is in the trace, and what a role resolved to in the expanded story."""
         harness.write(**line)
         if line["phase"] is Phase.INJECTING:
             write_expanded(self.folder, self._source(stage), stage.engine.running())
@@ -308,7 +308,7 @@ class ScenarioRun:
             origin={"kind": "script", "scenario": story.story_id},
         )
 
-    def _write_schedules(self, stage: RunningCluster) -> None:
+    def _write_stories(self, stage: RunningCluster) -> None:
         """As it was meant, as it was resolved, and as it was executed."""
         source, faults = self._source(stage), stage.engine.running()
         origin = {
@@ -352,7 +352,7 @@ class ScenarioRun:
         if stage.workload is not None:
             stage.workload.stop()
         self.record.judge_faults(stage.workload, self.scenario.story.floors)
-        self._write_schedules(stage)
+        self._write_stories(stage)
 
     def judge(self) -> ScenarioResult:
         """What the traces in the folder and the problems of the run are worth."""

@@ -76,18 +76,17 @@ class Faults:
             raise
         self.stage.engine.heal(running)
 
-    def run(self, schedule: Story | Path | None = None) -> None:
-        """Every fault of a schedule was injected and healed; without one, of what was drawn.
+    def run(self, story: Story | Path | None = None) -> None:
+        """Every fault of a story was injected and healed; without one, of what was drawn.
 
-        A path is that of a schedule file. Whether faults took effect is judged when the test is
+        A path is that of a story file. Whether faults took effect is judged when the test is
         over. Raises `ChoiceError` when nothing was drawn or the network cannot have it, and
-        `FaultError` for a bad schedule.
+        `FaultError` for a bad story.
         """
-        if schedule is None:
-            schedule = self._drawn()
+        if story is None:
+            story = self._drawn()
             self.has_run_drawn = True
-        story = read_story(schedule) if isinstance(schedule, Path) else schedule
-        named = self._named(story)
+        named = self._named(read_story(story) if isinstance(story, Path) else story)
         require_there(named, self._world())
         faults = [action.fault for action in named.actions]
         require_possible(self.network, faults)
@@ -113,7 +112,7 @@ class Faults:
     def _drawn(self) -> Story:
         if self.drawn is None:
             raise ChoiceError(
-                "nothing was drawn: give faults.run a schedule, or the test chaos(profile=...)"
+                "nothing was drawn: give faults.run a story, or the test chaos(profile=...)"
             )
         if not self.drawn.actions:
             raise InjectionError(f"seed {self.drawn.seed} drew no fault; give a larger budget")
@@ -141,7 +140,7 @@ class Faults:
     def _again(self, story: Story) -> Story:
         """As the recorded run executed it, or as it is when there is none.
 
-        What was injected has its real time there, counted from the first schedule of that run.
+        What was injected has its real time there, counted from the first story of that run.
         """
         executed = [self._recorded_as(one.action_id, one.fault) or one for one in story.actions]
         late = [_late_ms(now, then) for now, then in zip(story.actions, executed, strict=True)]

@@ -122,7 +122,7 @@ def cluster(fencepost_run: "ChaosRun") -> "RunningCluster":
 
 @pytest.fixture
 def faults(fencepost_run: "ChaosRun") -> "Faults":
-    """`with faults.active(fault) as evidence:`, or `faults.run(schedule)`."""
+    """`with faults.active(fault) as evidence:`, or `faults.run(story)`."""
     return fencepost_run.faults
 
 

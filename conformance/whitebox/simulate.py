@@ -90,7 +90,7 @@ class Simulator(Protocol):
     def play_story(
         self, document: dict[str, Any], *, level: int, mutant: str | None = None, host: str
     ) -> list[TraceEvent]:
-        """The trace of a schedule file as plain values; `fencepost.impl.sim.adapter`."""
+        """The trace of a story file as plain values; `fencepost.impl.sim.adapter`."""
 
     def play(
         self, text: str, judge: Callable[[Sequence[TraceEvent]], Sequence[str]]

@@ -123,7 +123,7 @@ def _check_request(kinds: list[str], brokers: Sequence[int], duration_ms: int) -
     if unknown:
         raise FaultError(f"unknown fault {unknown[0]!r}; choose among {', '.join(PROFILE_KINDS)}")
     if not brokers:
-        raise FaultError("a schedule needs brokers to hurt; give at least one broker id")
+        raise FaultError("a story needs brokers to hurt; give at least one broker id")
     if len(brokers) < 2 and BETWEEN_BROKERS.intersection(kinds):
         raise FaultError("some of these faults come between brokers; give at least two")
     if duration_ms < 1:

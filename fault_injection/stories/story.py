@@ -183,7 +183,7 @@ class StoryRun:
 class Story:
     """Steps and actions in the order of the file, and what they are played on."""
 
-    story_id: str = "schedule"
+    story_id: str = "story"
     says: str = ""
     """The story in one sentence."""
     covers: tuple[str, ...] = ()

@@ -125,7 +125,7 @@ class AfterDocument(Document, frozen=True, kw_only=True):
 class TriggerDocument(Document, frozen=True, kw_only=True, rename={"with_": "with"}):
     """When something comes, in exactly one of these forms."""
 
-    at_ms: Annotated[int, milliseconds("from the start of the schedule", ge=0)] | UnsetType = UNSET
+    at_ms: Annotated[int, milliseconds("from the start of the story", ge=0)] | UnsetType = UNSET
     after: AfterDocument | UnsetType = UNSET
     with_: Text | UnsetType = UNSET
     on: FirstLine | UnsetType = UNSET
@@ -205,7 +205,7 @@ class StoryDocument(Document, frozen=True, kw_only=True, rename={"schema_version
     origin: Annotated[
         dict[str, Any],
         Meta(
-            description="where the schedule comes from",
+            description="where the story comes from",
             extra_json_schema={
                 "properties": {"kind": {"type": "string"}},
                 "required": ["kind"],

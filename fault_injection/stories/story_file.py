@@ -68,12 +68,12 @@ def read_story(path: Path) -> Story:
         with path.open("rb") as file:
             text = file.read(FILE_MAX + 1)
         if len(text) > FILE_MAX:
-            raise StoryError(f"it is larger than {FILE_MAX >> 20} MiB; name a schedule file")
+            raise StoryError(f"it is larger than {FILE_MAX >> 20} MiB; name a story file")
         return story_from_text(text.decode("utf-8-sig"))
     except OSError as error:
-        raise StoryError(f"{path}: {error.strerror}; name a schedule file") from error
+        raise StoryError(f"{path}: {error.strerror}; name a story file") from error
     except UnicodeDecodeError as error:
-        raise StoryError(f"{path}: it is no UTF-8 text; name a schedule file") from error
+        raise StoryError(f"{path}: it is no UTF-8 text; name a story file") from error
     except FaultError as error:
         raise StoryError(f"{path}: {error}") from error
 
@@ -94,7 +94,7 @@ def story_from_document(document: object) -> Story:
     except msgspec.ValidationError as error:
         raise refusal(document, error) from error
     if not isinstance(given.origin.get("kind"), str):
-        raise StoryError("the schedule: origin has no kind; give a text")
+        raise StoryError("the story: origin has no kind; give a text")
     actions = tuple(
         _action(f"actions[{index}] ({action.id})", action)
         for index, action in enumerate(given.actions)
@@ -120,7 +120,7 @@ def story_from_document(document: object) -> Story:
     except StoryError:
         raise
     except FaultError as error:
-        raise StoryError(f"the schedule: {error}") from error
+        raise StoryError(f"the story: {error}") from error
     _require_runs(story)
     return story
 
@@ -194,7 +194,7 @@ def _require_runs(story: Story) -> None:
     """Raise `StoryError` for two runs of one name, or a step that names a run that is not there."""
     known = [run.run_id for run in story.runs]
     if twice := [name for name in known if known.count(name) > 1]:
-        raise StoryError(f"the schedule: runs: the id {twice[0]!r} is used twice; rename one")
+        raise StoryError(f"the story: runs: the id {twice[0]!r} is used twice; rename one")
     for number, run in enumerate(story.played):
         for index, step in enumerate(run.steps):
             for name in step.expected if isinstance(step.expected, dict) else ():

@@ -1,6 +1,6 @@
 """What became of a story: as it was meant, as its roles resolved, and as it was executed.
 
-All three are schedule files. `expanded` has the brokers that roles resolved to; `executed` has the
+All three are story files. `expanded` has the brokers that roles resolved to; `executed` has the
 times too, and beside each action a `record` of what proved it and how it ended, which a reader
 leaves aside.
 """

@@ -86,11 +86,11 @@ def instead(wrong: str, known: Iterable[str], else_say: str) -> str:
 
 
 def _place(document: object, path: Place) -> str:
-    """`actions[0] (first): when: at_ms`; what is not of an action is of the schedule."""
+    """`actions[0] (first): when: at_ms`; what is not of an action is of the story."""
     if (verb := _verb(document)) is not None:
         return ": ".join([verb, *map(str, path)])
     if path[:1] != ("actions",) or len(path) < 2:
-        return ": ".join(["the schedule", *map(str, path)])
+        return ": ".join(["the story", *map(str, path)])
     action = _value_at(document, path[:2])
     name = action.get("id") if isinstance(action, Mapping) else None
     named = f" ({name})" if isinstance(name, str) and name else ""

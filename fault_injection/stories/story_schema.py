@@ -1,4 +1,4 @@
-"""The JSON Schema (2020-12) of schedule files, as msgspec makes it of the structs of a file.
+"""The JSON Schema (2020-12) of story files, as msgspec makes it of the structs of a file.
 
 For editors and other programs. The reader in `story_file.py` decides: it also checks what a schema
 cannot say, as that a trigger names an action that stands before it.
@@ -53,7 +53,7 @@ def story_schema() -> Json:
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         **found.pop("StoryDocument"),
-        "title": "Fencepost: a schedule of faults",
+        "title": "Fencepost: a story of faults",
         "$defs": {
             **found,
             "step": _step(),

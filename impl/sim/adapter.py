@@ -58,7 +58,7 @@ def simulate_long(seed: int, *, level: int, seconds: int) -> list[TraceEvent]:
 def play_story(
     document: dict[str, object], *, level: int, mutant: str | None = None, host: str = Host.QUICK
 ) -> list[TraceEvent]:
-    """The trace of a schedule file as plain values, on a `quick` or a `busy` host.
+    """The trace of a story file as plain values, on a `quick` or a `busy` host.
 
     Raises `ValueError` with one sentence.
     """

@@ -1,6 +1,6 @@
 """One simulated run of a story: actions that wait for events, by the clock of the simulator.
 
-For directed use: a schedule file, or one that is made small. Random runs have schedules of times.
+For directed use: a story file, or one that is made small. Random runs have schedules of times.
 """
 
 from dataclasses import dataclass

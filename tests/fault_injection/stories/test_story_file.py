@@ -136,7 +136,7 @@ PAUSE = "kind: proc.pause, target: 1, for_ms: 5"
 
 
 SEEN_BY_SCHEMA = [
-    ("3", "the schedule: expected an object with named fields, found 3"),
+    ("3", "the story: expected an object with named fields, found 3"),
     ("schema: 2\nid: a", "schema is 2; this Fencepost reads schema 1"),
     ("id: a", "the field schema is missing; add it"),
     ("schema: 1", "the field id is missing"),
@@ -219,7 +219,7 @@ SEEN_BY_READER = [
     ("[" * 3000, "no valid YAML: too many brackets within brackets"),
     ("\0", "yaml: no valid YAML: it has characters that are no text"),
     ('schema: 1\nid: a\nsays: "\\ud800"', "says is .*, which is no Unicode text"),
-    ("#" * ((2 << 20) + 1), "it is larger than 2 MiB; name a schedule file"),
+    ("#" * ((2 << 20) + 1), "it is larger than 2 MiB; name a story file"),
     (one(f"{PAUSE}, when: {{at_ms: 2147483648}}"), "at_ms is 2147483648; give 2147483647 or less"),
     (one("kind: proc.pause, target: 1, for_ms: 2147483648"), "give 2147483647 or less"),
     (
@@ -247,7 +247,7 @@ def test_a_mistake_is_told_with_its_place(text: str, message: str, tmp_path: Pat
 
 
 def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:
-    with pytest.raises(StoryError, match=r"none\.yaml: No such file or directory; name a schedule"):
+    with pytest.raises(StoryError, match=r"none\.yaml: No such file or directory; name a story"):
         read_story(tmp_path / "none.yaml")
 
 

@@ -97,7 +97,7 @@ steps:
         ("{dance: 1}", "line 5: there is no verb 'dance'; begin with one of produce"),
         ("{kil: 1}", "line 5: there is no verb 'kil'; did you mean kill"),
         ("kill", "line 5: kill does not stand alone; write it as in {kill: ...}"),
-        ("7", r"the schedule: steps holds 7; give a list of"),
+        ("7", r"the story: steps holds 7; give a list of"),
         (
             "{kill: 1, brokr: 2}",
             "line 5: kill: there is no field 'brokr'; choose among after_ms, at",
@@ -155,9 +155,9 @@ def test_what_cannot_be_played_gets_one_sentence_with_its_line(steps: str, sente
 @pytest.mark.parametrize(
     ("cluster", "sentence"),
     [
-        ("level: 9", "the schedule: cluster: level is 9; give 2 or less"),
+        ("level: 9", "the story: cluster: level is 9; give 2 or less"),
         ("mutant: x", "cluster: there is no mutant 'x'"),
-        ("colour: red", "the schedule: cluster: there is no field 'colour'"),
+        ("colour: red", "the story: cluster: there is no field 'colour'"),
         ("simulator: {colour: red}", "cluster: Object contains unknown field `colour`"),
         ("simulator: {think_ms: 5}", "cluster: Expected `array`, got `int` - at `.*think_ms"),
         ("first_controller: 7", "first_controller is 7; choose one of 1 to 3"),

@@ -1,4 +1,4 @@
-"""The simulator executes schedule files: the same value as the engine of real processes."""
+"""The simulator executes story files: the same value as the engine of real processes."""
 
 import pytest
 
