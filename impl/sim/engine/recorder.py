@@ -37,7 +37,7 @@ class NodeTrace:
         self.clock = LamportClock()
         self._recorder = recorder
         self._run_id = run_id
-        self._incarnation = incarnation
+        self.incarnation = incarnation
         self._seq = 0
 
     def now_ns(self) -> int:
@@ -50,7 +50,7 @@ class NodeTrace:
         event = TraceEvent(
             run_id=self._run_id,
             node=self.name,
-            incarnation=self._incarnation,
+            incarnation=self.incarnation,
             seq=self._seq,
             mono_ns=self.now_ns() if mono_ns is None else mono_ns,
             lamport=self.clock.tick(),

@@ -30,13 +30,16 @@ from fencepost.impl.mutants.mutants import with_mutant
 from fencepost.impl.paced import PacedPermissions, expand_now, paced, truncate_now
 from fencepost.impl.sim.engine.move_recorder import MoveRecorder, RequestOrigin
 from fencepost.impl.sim.world.disk import SimulatedDisk
-from fencepost.impl.sim.world.simulated_broker import Answer as OnAnswer, SimulatedBroker
+from fencepost.impl.sim.world.simulated_broker import SimulatedBroker
 from fencepost.impl.sim.world.virtual_world import VirtualWorld
 from fencepost.spec.pacing import Verb
 from fencepost.spec.vocabulary import Offset
 from fencepost.spec.znodes import CONTROLLER, TopicPartition
 
 SESSION_TIMEOUT_MS = 1_000_000
+
+Answered = tuple[Response, int]
+"""A response, and the Lamport clock of its sender."""
 
 
 @dataclass(slots=True, eq=False)
@@ -97,7 +100,6 @@ class SteppedBroker(SimulatedBroker):
         self.taken: list[ActionTaken] = []
         """The actions since the last comparison."""
         self._checkpoint = -1
-        self._starts = 0
 
     # Life
 
@@ -113,11 +115,8 @@ class SteppedBroker(SimulatedBroker):
 
     def start(self) -> None:
         """Start the process, without a session."""
-        self.move_recorder.started(self.number, self._checkpoint)
-        self._starts += 1
         self.is_alive = True
-        trace = self.world.recorder.node(f"broker-{self.number}", self._starts)
-        self.node = self._boot(trace)
+        self.node = self._boot(self.world.begin_process(self.broker_id, self._checkpoint))
         self.pace: PacedPermissions = paced(self.node, self.config)
 
     def checkpoint(self, offset: int) -> None:
@@ -259,25 +258,13 @@ class SteppedBroker(SimulatedBroker):
             self.step(fired)
         return fired is not None
 
-    # Peers
+    # Requests
 
-    def receive(
-        self, request: Request, lamport: int, answer: OnAnswer, origin: RequestOrigin
-    ) -> None:
-        """Take a request; `answer` gets the response, now or later."""
-        self._take_request(request, lamport, answer, origin)
-
-    def origin(self, send: Send) -> RequestOrigin:
-        """This broker, as the sender of the request."""
-        return RequestOrigin(number=send.request_id, process=self)
-
-    def respond(self, send: Send, response: Response, lamport: int) -> None:
-        """Take the peer's answer."""
-        self._take_response(send, response, lamport)
-
-    def fail(self, send: Send) -> None:
-        """Fail a request that was not answered in time."""
-        self._take_response(send, None, 0)
+    def answers(self, request: Request, lamport: int, origin: RequestOrigin) -> list[Answered]:
+        """Take a request; the list gets the response, now or later."""
+        found: list[Answered] = []
+        self.receive(request, lamport, lambda *answered: found.append(answered), origin)
+        return found
 
 
 def _is_election(ask: Ask) -> bool:

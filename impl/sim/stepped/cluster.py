@@ -24,6 +24,7 @@ from fencepost.impl.mutants.mutants import mutant_name, rules_of
 from fencepost.impl.sim.engine.move_recorder import NEVER_MS, MoveRecorder
 from fencepost.impl.sim.stepped.broker import SESSION_TIMEOUT_MS, HeldAsk, SteppedBroker
 from fencepost.impl.sim.stepped.schedule import SteppedSetting
+from fencepost.impl.sim.stepped.spec_state import KEY, STATE
 from fencepost.impl.sim.world.operations import Operation, TracedClient, fetched, produced
 from fencepost.impl.sim.world.virtual_world import VirtualWorld
 from fencepost.impl.sim.world.zookeeper import ZnodeChange
@@ -43,16 +44,12 @@ from fencepost.spec.znodes import (
     CONTROLLER_EPOCH,
     LeaderAndIsr,
     TopicDocument,
-    TopicPartition,
     broker_path,
     document_bytes,
-    leader_and_isr_path,
     parse_leader_and_isr,
     topic_path,
 )
 
-KEY = TopicPartition("t", 0)
-STATE = leader_and_isr_path(KEY)
 RETRY_MS = 100
 LAG_MS = 1_000_000
 READS_MAX = 20
@@ -239,8 +236,7 @@ class SteppedWorld(VirtualWorld):
         self._write(Delete(path=path, expected_version=ANY_VERSION))
 
     def _write(self, op: Create | Delete) -> None:
-        self.move_recorder.written(op)
-        result = self.zookeeper.write(self.operator, (op,))
+        result = self.write_in(self.operator, op)
         assert isinstance(result, Written), f"{op} was refused: {result}"
 
     def produce(self, number: int, value: int) -> None:
@@ -267,13 +263,8 @@ class SteppedWorld(VirtualWorld):
             request = FetchRequest(topic=KEY.topic, partition=KEY.partition, fetch_offset=found)
             operation = reader.begin(request)
             origin = self.move_recorder.asks(reader.name)
-            answers: list[Response] = []
-
-            def answer(response: Response, _: int, answers: list[Response] = answers) -> None:
-                answers.append(response)
-
-            self.nodes[number].receive(request, reader.trace.clock.now, answer, origin)
-            (response,) = answers
+            lamport = reader.trace.clock.now
+            ((response, _),) = self.nodes[number].answers(request, lamport, origin)
             assert isinstance(response, FetchResponse)
             self.move_recorder.hears(origin, response)
             found = Offset(found + len(response.records))
@@ -292,7 +283,7 @@ class SteppedWorld(VirtualWorld):
         broker = self.nodes[controller]
         waiting, self.outstanding[controller] = self.outstanding[controller], {}
         for send in waiting.values():
-            broker.fail(send)
+            broker.respond(send, None, 0)
         broker.clock.jump(RETRY_MS)
 
     def drop_answers(self, follower: int, copies: tuple[int, ...] = (1, 2)) -> None:
@@ -312,6 +303,15 @@ class SteppedWorld(VirtualWorld):
                 self._owners[session_id] = broker.number
         return self._owners.get(session_id, 0)
 
+    def controller(self) -> int:
+        """The broker that holds `/controller`, 0 when there is none."""
+        holder = self.zookeeper.peek(CONTROLLER).stat
+        return self.owner(holder.ephemeral_owner) if holder is not None else 0
+
+    def is_registered(self, number: int) -> bool:
+        """True while the broker has a znode of its own."""
+        return self.zookeeper.peek(broker_path(number)).stat is not None
+
     def _on_watch(self, session_id: SessionId, event: WatchFired) -> None:
         number = self.owner(session_id)
         if number and self.nodes[number].session_id == session_id:
@@ -330,9 +330,8 @@ class SteppedWorld(VirtualWorld):
         before, self._last_state = self._last_state, parse_leader_and_isr(STATE, data)
         self.is_state_a_leaders = author in self.setting.brokers
         if author in self.setting.controllers:
-            holder = self.zookeeper.peek(CONTROLLER).stat
-            in_office = holder is not None and self.owner(holder.ephemeral_owner) == author
-            if holder is not None and not in_office:
+            in_office = self.controller() == author
+            if not in_office and self.zookeeper.peek(CONTROLLER).stat is not None:
                 self.ledger.breach("StaleControllerHarmless", author)
             if before is not None:
                 self._judge_election(author, before, self._last_state, in_office=in_office)
@@ -361,7 +360,7 @@ class SteppedWorld(VirtualWorld):
             self._decided_needlessly.add(author)
 
     def _is_back(self, state: LeaderAndIsr) -> bool:
-        return any(self.zookeeper.peek(broker_path(member)).stat for member in state.isr)
+        return any(map(self.is_registered, state.isr))
 
     def running(self) -> Iterator[SteppedBroker]:
         """The brokers with a node."""

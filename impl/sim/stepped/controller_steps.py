@@ -6,20 +6,19 @@ from fencepost.impl.core.types.events import ZnodesRead
 from fencepost.impl.sim.stepped.broker import HeldAsk, SteppedBroker
 from fencepost.impl.sim.stepped.cluster import (
     RETRY_MS,
-    STATE,
     is_listing,
-    is_membership,
     is_read,
     is_registration_read,
     is_state_read,
 )
 from fencepost.impl.sim.stepped.observed_state import message, pending_write
 from fencepost.impl.sim.stepped.schedule import SpecStep
-from fencepost.impl.sim.stepped.spec_state import Abstract
+from fencepost.impl.sim.stepped.spec_state import STATE, Abstract
 from fencepost.impl.sim.stepped.step_context import (
     TRIES_MAX,
     ImpossibleStepError,
     StepContext,
+    release_controller,
     repeat,
 )
 from fencepost.spec.znodes import (
@@ -43,8 +42,7 @@ class ControllerSteps(StepContext):
         def is_done() -> bool:
             if step.parameters["status"] == "active":
                 return controller.is_active
-            holder = self.cluster.zookeeper.peek(CONTROLLER).stat
-            return holder is not None and self.cluster.owner(holder.ephemeral_owner) == step.actor
+            return self.cluster.controller() == step.actor
 
         def is_election(held: HeldAsk) -> bool:
             return CONTROLLER in held.paths or CONTROLLER_EPOCH in held.paths
@@ -65,13 +63,8 @@ class ControllerSteps(StepContext):
     def resign_controller(self, step: SpecStep) -> None:
         """The broker knows that it is no longer the controller."""
         broker = self.broker(step)
-        for _ in range(TRIES_MAX):
-            if not broker.running.controller.is_active:
-                break
-            if not (
-                broker.release_watch(CONTROLLER, CONTROLLER_EPOCH) or broker.release(is_membership)
-            ):
-                break
+        controller = broker.running.controller
+        repeat(lambda: controller.is_active and release_controller(broker))
         self._forget_generation(broker)
 
     def _forget_generation(self, broker: SteppedBroker) -> None:
@@ -89,9 +82,7 @@ class ControllerSteps(StepContext):
         """The controller has read the live brokers."""
         broker = self.broker(step)
         broker.release_watch(BROKER_IDS)
-        repeat(
-            lambda: broker.release(is_listing(BROKER_IDS)) or broker.release(is_registration_read)
-        )
+        repeat(lambda: _release_brokers(broker))
         self._prepare_to_tell(step)
 
     def _prepare_to_tell(self, step: SpecStep) -> None:
@@ -142,13 +133,10 @@ class ControllerSteps(StepContext):
 
         for _ in range(TRIES_MAX):
             if pending_write(broker) is not None:
-                self.cluster.note_decision(step.actor)
-                return
+                break
             if broker.release_watch(TOPICS) or broker.release(is_topic):
                 continue
-            if broker.running.controller.elections.is_confirming and (
-                broker.release(is_listing(BROKER_IDS)) or broker.release(is_registration_read)
-            ):
+            if broker.running.controller.elections.is_confirming and _release_brokers(broker):
                 continue
             for held in broker.asks:
                 if is_state_read(held):
@@ -220,6 +208,11 @@ class ControllerSteps(StepContext):
             }
             for broker in self.cluster.setting.brokers
         ]
+
+
+def _release_brokers(broker: SteppedBroker) -> bool:
+    """Deliver an answer about the live brokers; false when there is none."""
+    return broker.release(is_listing(BROKER_IDS)) or broker.release(is_registration_read)
 
 
 def _is_survey(held: HeldAsk) -> bool:

@@ -15,7 +15,7 @@ from fencepost.impl.sim.stepped.spec_state import records_of
 from fencepost.impl.sim.stepped.step_context import TRIES_MAX, ImpossibleStepError
 from fencepost.impl.sim.stepped.steps import StepPerformer
 from fencepost.spec.vocabulary import Action, EnvironmentAction
-from fencepost.spec.znodes import LeaderAndIsr, broker_path
+from fencepost.spec.znodes import LeaderAndIsr
 
 LAST_VALUE = 98
 SURVIVORS_VALUE = 100
@@ -114,7 +114,7 @@ class LossProbe:
                 continue
             if broker.node is not None:
                 self.steps.take(_step(EnvironmentAction.CRASH_BROKER, broker))
-            if self.cluster.zookeeper.peek(broker_path(other)).stat:
+            if self.cluster.is_registered(other):
                 self.cluster.expire(other)
         return self.cluster.nodes[number]
 
@@ -129,7 +129,7 @@ class LossProbe:
         if survivor.node is None:
             survivor.start()
         for _ in range(ROUNDS_MAX):
-            if not self.cluster.zookeeper.peek(broker_path(survivor.number)).stat:
+            if not self.cluster.is_registered(survivor.number):
                 survivor.join()
             self.cluster.drain()
             leader = self._acting_leader()

@@ -31,25 +31,23 @@ from fencepost.impl.core.types.zookeeper import Create, SetData, Znode
 from fencepost.impl.paced import PacedFetcher
 from fencepost.impl.sim.stepped.broker import HeldAsk, SteppedBroker
 from fencepost.impl.sim.stepped.cluster import (
-    STATE,
     FetchAnswer,
     HeldCommand,
     SteppedWorld,
     is_state_read,
 )
 from fencepost.impl.sim.stepped.spec_state import (
-    NO_BROKER,
     NO_VERSION,
+    STATE,
     Abstract,
     Plain,
     bag,
     records_of,
 )
-from fencepost.spec.vocabulary import NO_EPOCH
+from fencepost.spec.vocabulary import NO_BROKER, NO_EPOCH
 from fencepost.spec.znodes import (
     CONTROLLER,
     CONTROLLER_EPOCH,
-    broker_path,
     parse_leader_and_isr,
     topic_path,
 )
@@ -119,11 +117,11 @@ def fetch(answer: FetchAnswer) -> Abstract:
 
 def _znodes(cluster: SteppedWorld) -> Abstract:
     zookeeper, setting = cluster.zookeeper, cluster.setting
-    holder, epoch = zookeeper.peek(CONTROLLER).stat, zookeeper.peek(CONTROLLER_EPOCH)
+    epoch = zookeeper.peek(CONTROLLER_EPOCH)
     assert epoch.stat is not None
     return {
-        "registered": [b for b in setting.brokers if zookeeper.peek(broker_path(b)).stat],
-        "controller": cluster.owner(holder.ephemeral_owner) if holder else 0,
+        "registered": [b for b in setting.brokers if cluster.is_registered(b)],
+        "controller": cluster.controller(),
         "controller_epoch": [int(epoch.data), epoch.stat.version],
         "topic": zookeeper.peek(topic_path(cluster.key.topic)).stat is not None,
         "state": state_of(zookeeper.peek(STATE)),

@@ -7,7 +7,8 @@ what the core did.
 from collections.abc import Callable, Iterable
 from itertools import combinations
 
-from fencepost.impl.sim.stepped.spec_state import NO_BROKER, Abstract, Plain
+from fencepost.impl.sim.stepped.spec_state import Abstract, Plain
+from fencepost.spec.vocabulary import NO_BROKER
 
 Property = Callable[[Abstract, Abstract], bool]
 """Of the state before and after a step."""

@@ -4,6 +4,7 @@ A run ends at its last step, at the first that the core cannot take, or at the f
 """
 
 from dataclasses import dataclass, field
+from functools import partial
 
 import msgspec
 
@@ -116,7 +117,8 @@ class _Stepper:
         self.cluster.begin()
         states = self.schedule.states()
         before = observe(self.cluster)
-        mismatch = self._compare(0, SpecStep(action="Init", actor=0, changed={}), states[0], before)
+        found = self._compare(states[0], before)
+        mismatch = Mismatch(step=0, action="Init", actor=0, differences=found) if found else None
         broken: set[str] = set()
         taken = 0
         for number, step in enumerate(self.schedule.steps, start=1):
@@ -155,20 +157,15 @@ class _Stepper:
         for broker in self.cluster.nodes.values():
             broker.taken.clear()
         self.cluster.move_recorder.step = number
+        mismatch = partial(Mismatch, step=number, action=step.action, actor=step.actor)
         try:
             self.steps.take(step)
         except ImpossibleStepError as error:
-            return Mismatch(
-                step=number, action=step.action, actor=step.actor, impossible=str(error)
-            )
-        reported = self._compare_actions(step)
-        if reported is not None:
-            return Mismatch(
-                step=number, action=step.action, actor=step.actor, differences=(reported,)
-            )
-        return self._compare(number, step, expected, observe(self.cluster))
+            return mismatch(impossible=str(error))
+        found = self._compare_actions(step) or self._compare(expected, observe(self.cluster))
+        return mismatch(differences=found) if found else None
 
-    def _compare_actions(self, step: SpecStep) -> Difference | None:
+    def _compare_actions(self, step: SpecStep) -> tuple[Difference, ...]:
         """The core has reported this action, and no other that is not a part of it."""
         taken = [
             (broker.number, t)
@@ -179,9 +176,9 @@ class _Stepper:
         foreign = [one for one in taken if not self._belongs(step, *one)]
         is_reported = any(t.action == step.action and actor == step.actor for actor, t in taken)
         if not foreign and (is_reported or not SPEC_ACTIONS[step.action].is_reported):
-            return None
+            return ()
         core = [(actor, t.action.value) for actor, t in taken]
-        return Difference(field="actions", spec=[(step.actor, step.action)], core=core)
+        return (Difference(field="actions", spec=[(step.actor, step.action)], core=core),)
 
     def _belongs(self, step: SpecStep, actor: int, taken: ActionTaken) -> bool:
         companions = SPEC_ACTIONS[step.action].reports
@@ -189,13 +186,8 @@ class _Stepper:
             companions |= {Action.SERVE_FETCH}
         return actor == step.actor and (taken.action == step.action or taken.action in companions)
 
-    def _compare(
-        self, number: int, step: SpecStep, spec: Abstract, core: Abstract
-    ) -> Mismatch | None:
-        found = tuple(differences(self._expected(spec, core), core))
-        if not found:
-            return None
-        return Mismatch(step=number, action=step.action, actor=step.actor, differences=found)
+    def _compare(self, spec: Abstract, core: Abstract) -> tuple[Difference, ...]:
+        return tuple(differences(self._expected(spec, core), core))
 
     def _expected(self, spec: Abstract, core: Abstract) -> Abstract:
         """The spec's state without what `observe` says is not compared."""

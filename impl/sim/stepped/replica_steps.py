@@ -1,22 +1,20 @@
 """How the specs' actions of leaders and followers are brought about on the core."""
 
-from collections.abc import Callable
-
-from fencepost.impl.core.types.effects import Send
-from fencepost.impl.core.types.messages import FetchRequest, OffsetForLeaderEpochRequest, Response
-from fencepost.impl.sim.stepped.broker import HeldAsk, HeldRequest, SteppedBroker
-from fencepost.impl.sim.stepped.cluster import LAG_MS, RETRY_MS, STATE, FetchAnswer, is_membership
+from fencepost.impl.core.types.messages import FetchRequest, OffsetForLeaderEpochRequest
+from fencepost.impl.sim.stepped.broker import Answered, HeldAsk, HeldRequest, SteppedBroker
+from fencepost.impl.sim.stepped.cluster import LAG_MS, RETRY_MS, FetchAnswer, is_membership
 from fencepost.impl.sim.stepped.observed_state import message
 from fencepost.impl.sim.stepped.schedule import SpecStep
-from fencepost.impl.sim.stepped.spec_state import records_of
+from fencepost.impl.sim.stepped.spec_state import STATE, records_of
 from fencepost.impl.sim.stepped.step_context import (
     TRIES_MAX,
     ImpossibleStepError,
     StepContext,
+    release_controller,
     repeat,
 )
 from fencepost.spec.vocabulary import BrokerId
-from fencepost.spec.znodes import CONTROLLER, CONTROLLER_EPOCH, broker_path
+from fencepost.spec.znodes import broker_path
 
 
 class ReplicaSteps(StepContext):
@@ -38,20 +36,16 @@ class ReplicaSteps(StepContext):
     def learn_controller(self, step: SpecStep) -> None:
         """The broker has read `/controller` and its epoch."""
         broker = self.broker(step)
-        repeat(
-            lambda: (
-                broker.release_watch(CONTROLLER, CONTROLLER_EPOCH) or broker.release(is_membership)
-            )
-        )
+        repeat(lambda: release_controller(broker))
 
     def become(self, step: SpecStep) -> None:
-        """A command arrives; its answer is not waited for."""
+        """A command arrives; its answer is dropped: the specs have none, or are late to read it."""
         broker = self.broker(step)
         command = self.command(step.parameters["message"])
         known = broker.running.broker.controller_epoch
         self.cluster.commands.remove(command)
         origin = self.cluster.nodes[command.sender].origin(command.send)
-        broker.receive(command.request, command.lamport, _ignore, origin)
+        broker.answers(command.request, command.lamport, origin)
         if all(taken.action != step.action for taken in broker.taken):
             raise ImpossibleStepError(f"broker {step.actor} refuses {message(command)}")
         broker.is_reply_lost = False
@@ -100,7 +94,7 @@ class ReplicaSteps(StepContext):
             leader_epoch=replica.leader_epoch,
             fetch_offset=replica.log_end_offset,
         )
-        leader.receive(request, 0, _ignore, self.cluster.move_recorder.asks("follower"))
+        leader.answers(request, 0, self.cluster.move_recorder.asks("follower"))
 
     def end_isr_write(self, step: SpecStep) -> None:
         """The write's outcome, or what is read after it is lost, until the leader knows."""
@@ -130,41 +124,34 @@ class ReplicaSteps(StepContext):
             question = self._question(broker)
             if not isinstance(question.send.request, OffsetForLeaderEpochRequest):
                 return
-            self._ask(question, broker, broker.respond)
+            self._exchange(question, broker)
 
     def _question(self, broker: SteppedBroker) -> HeldRequest:
         """What the follower asks its leader now: an unanswered question is asked again."""
         if broker.question is not None and broker.question.is_delivered:
-            broker.fail(broker.question.send)
+            broker.respond(broker.question.send, None, 0)
             broker.tick(RETRY_MS)
         if broker.question is None or broker.question.is_delivered:
             raise ImpossibleStepError(f"follower {broker.number} has no request to send")
         return broker.question
 
-    def _ask(
-        self,
-        question: HeldRequest,
-        broker: SteppedBroker,
-        on_answer: Callable[[Send, Response, int], None],
-    ) -> None:
+    def _ask(self, question: HeldRequest, broker: SteppedBroker) -> list[Answered]:
+        """Deliver the question to the leader; its answers are in flight."""
         question.is_delivered = True
         send = question.send
         leader = self.cluster.nodes.get(int(send.to))
         if leader is None or leader.node is None:
             raise ImpossibleStepError(f"{send.to}, the leader of {broker.number}, is down")
-        answers: list[tuple[Response, int]] = []
+        return leader.answers(send.request, broker.trace.clock.now, broker.origin(send))
 
-        def answer(response: Response, lamport: int) -> None:
-            answers.append((response, lamport))
-
-        leader.receive(send.request, broker.trace.clock.now, answer, broker.origin(send))
-        for response, lamport in answers:
-            on_answer(send, response, lamport)
+    def _exchange(self, question: HeldRequest, broker: SteppedBroker) -> None:
+        for answered in self._ask(question, broker):
+            broker.respond(question.send, *answered)
 
     def exchange(self, broker: SteppedBroker) -> None:
         """The follower's next question to its leader is asked and answered."""
         broker.truncate_now()
-        self._ask(self._question(broker), broker, broker.respond)
+        self._exchange(self._question(broker), broker)
 
     def serve_fetch(self, step: SpecStep) -> None:
         """The leader has answered a fetch; the answer is in flight."""
@@ -175,19 +162,18 @@ class ReplicaSteps(StepContext):
         self.cluster.drop_answers(follower.number, copies=(1,))
         replica = follower.replica()
         assert replica is not None
-
-        def keep(send: Send, response: Response, lamport: int) -> None:
-            answer = FetchAnswer(
+        epoch = replica.leader_epoch
+        self.cluster.answers += [
+            FetchAnswer(
                 leader=step.actor,
                 follower=follower.number,
-                send=send,
+                send=question.send,
                 response=response,
-                leader_epoch=replica.leader_epoch,
+                leader_epoch=epoch,
                 lamport=lamport,
             )
-            self.cluster.answers.append(answer)
-
-        self._ask(question, follower, keep)
+            for response, lamport in self._ask(question, follower)
+        ]
 
     def follower_append(self, step: SpecStep) -> None:
         """The follower has taken an answer."""
@@ -208,7 +194,3 @@ class ReplicaSteps(StepContext):
             entry: dict[str, object] = {"offset": offset, "record": record}
             if entry not in self.cluster.ledger.committed:
                 self.cluster.ledger.committed.append(entry)
-
-
-def _ignore(_: Response, _lamport: int) -> None:
-    """Drop the answer: the specs have none, or are late to read it."""

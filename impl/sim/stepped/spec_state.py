@@ -9,6 +9,14 @@ from typing import Any
 
 from fencepost.impl.core.types.messages import Record
 from fencepost.spec.tlc.values import Value
+from fencepost.spec.znodes import (
+    BROKER_IDS,
+    CONTROLLER,
+    CONTROLLER_EPOCH,
+    TopicPartition,
+    leader_and_isr_path,
+    topic_path,
+)
 
 Plain = Any
 """A value that JSON can hold."""
@@ -35,10 +43,11 @@ VARIABLES = frozenset(
 LOG_VARIABLES = VARIABLES | {"logs", "fetches", "committed", "acknowledged"}
 """What a state of `Replication` has."""
 
-NO_BROKER = -1
+KEY = TopicPartition("t", 0)
+"""The one partition of the specs."""
+STATE = leader_and_isr_path(KEY)
 NO_VERSION = -1
-STATE_PATH = "/brokers/topics/t/0/leaderAndISR"
-_BROKERS = "/brokers/ids/"
+_BROKERS = f"{BROKER_IDS}/"
 _ONLY_SPECS = ("is_watching", "is_isr_alive", "place")
 """Fields of mutants' histories, and of links that keep order."""
 _SETS = ("isr", "live_brokers")
@@ -92,8 +101,8 @@ def differences(spec: Plain, core: Plain, place: str = "") -> Iterator[Differenc
 
 
 def _znodes(znodes: Plain) -> Abstract:
-    state = znodes[STATE_PATH]
-    epoch = znodes["/controller_epoch"]
+    state = znodes[STATE]
+    epoch = znodes[CONTROLLER_EPOCH]
     registrations = {path: znode for path, znode in znodes.items() if path.startswith(_BROKERS)}
     return {
         "registered": sorted(
@@ -101,9 +110,9 @@ def _znodes(znodes: Plain) -> Abstract:
             for path, znode in registrations.items()
             if znode["version"] >= 0
         ),
-        "controller": znodes["/controller"]["ephemeral_owner"],
+        "controller": znodes[CONTROLLER]["ephemeral_owner"],
         "controller_epoch": [epoch["data"], epoch["version"]],
-        "topic": znodes["/brokers/topics/t"]["version"] >= 0,
+        "topic": znodes[topic_path(KEY.topic)]["version"] >= 0,
         "state": {**_record(state["data"]), "znode_version": state["version"]}
         if state["version"] >= 0
         else None,

@@ -3,10 +3,16 @@
 from collections.abc import Callable
 
 from fencepost.impl.sim.stepped.broker import SteppedBroker
-from fencepost.impl.sim.stepped.cluster import FetchAnswer, HeldCommand, SteppedWorld
+from fencepost.impl.sim.stepped.cluster import (
+    FetchAnswer,
+    HeldCommand,
+    SteppedWorld,
+    is_membership,
+)
 from fencepost.impl.sim.stepped.observed_state import fetch, message
 from fencepost.impl.sim.stepped.schedule import SpecStep
 from fencepost.impl.sim.stepped.spec_state import Abstract
+from fencepost.spec.znodes import CONTROLLER, CONTROLLER_EPOCH
 
 TRIES_MAX = 12
 """Releases that one action of the specs may take on the core."""
@@ -47,6 +53,11 @@ class StepContext:
             why = "the core did not tell it" if wanted in self.never_sent else "it is not in flight"
             raise ImpossibleStepError(f"no command {wanted}: {why}")
         return found
+
+
+def release_controller(broker: SteppedBroker) -> bool:
+    """Deliver something about the controller; false when nothing is held."""
+    return broker.release_watch(CONTROLLER, CONTROLLER_EPOCH) or broker.release(is_membership)
 
 
 def repeat(release: Callable[[], bool]) -> None:

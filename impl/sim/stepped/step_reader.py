@@ -86,10 +86,7 @@ _starts = changed("replicas", lambda was, now: was["role"] == "down" and now["ro
 
 def restart_broker(before: Abstract, after: Abstract) -> Found | None:
     """A broker that was down starts, with the checkpoint that its log has then."""
-    reader = changed(
-        "replicas", lambda was, now: (was["role"], now["role"]) == ("down", "starting")
-    )
-    if (found := reader(before, after)) is None:
+    if (found := _starts(before, after)) is None:
         return None
     log = after.get("logs", {}).get(str(found[0]), {})
     return found[0], {"checkpoint": log.get("high_watermark", 0)}

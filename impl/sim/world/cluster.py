@@ -8,14 +8,13 @@ from random import Random
 from fencepost.impl.core.config import Config
 from fencepost.impl.core.types.events import WatchFired
 from fencepost.impl.core.types.messages import Request, Response
-from fencepost.impl.core.types.zookeeper import Create, Delete, SetData, WriteResult, Written
+from fencepost.impl.core.types.zookeeper import Create, Delete, SetData, WriteResult
 from fencepost.impl.mutants.mutants import rules_of
 from fencepost.impl.sim.engine.move_recorder import MoveRecorder, RequestOrigin
 from fencepost.impl.sim.engine.options import RunOptions
 from fencepost.impl.sim.world.disk import SimulatedDisk
 from fencepost.impl.sim.world.network import RequestRule, SimulatedNetwork
 from fencepost.impl.sim.world.process import OnAnswer, Process, ProcessHost
-from fencepost.impl.trace_lines import node_name
 from fencepost.spec.vocabulary import BrokerId, SessionId
 from fencepost.spec.znodes import CONTROLLER
 
@@ -54,7 +53,6 @@ class VirtualCluster(ProcessHost):
         self.cut_from_zookeeper: Counter[BrokerId] = Counter()
         """How many faults keep each broker from ZooKeeper."""
         self.link_faults = {b: [] for b in self.disks}
-        self._starts = dict.fromkeys(self.disks, 0)
         self._boot_ms = boot_ms
         for broker_id in sorted(self.disks) if first is None else [first]:
             self.start(broker_id)
@@ -68,10 +66,7 @@ class VirtualCluster(ProcessHost):
 
     def start(self, broker_id: BrokerId) -> None:
         """Start a process of the broker on its disk."""
-        self._starts[broker_id] += 1
-        if self.move_recorder is not None:
-            self.move_recorder.started(broker_id)
-        incarnation = self._starts[broker_id]
+        trace = self.begin_process(broker_id)
         options = self.options
         config = Config(
             broker_id=broker_id,
@@ -87,8 +82,8 @@ class VirtualCluster(ProcessHost):
             self,
             config,
             self.disks[broker_id],
-            self.recorder.node(node_name(broker_id), incarnation),
-            self.random(f"broker-{broker_id}-{incarnation}"),
+            trace,
+            self.random(f"broker-{broker_id}-{trace.incarnation}"),
         )
         if self.move_recorder is not None:
             process = self.processes[broker_id]
@@ -128,12 +123,10 @@ class VirtualCluster(ProcessHost):
         return self.zookeeper.is_serving and not self.cut_from_zookeeper[broker_id]
 
     def write_by_hand(self, op: Create | Delete | SetData) -> WriteResult:
-        """Write one znode in a session that no broker has, as a person with a shell does."""
+        """Write one znode in a session that lasts no longer than that."""
         session_id = self.zookeeper.open_session(self.options.session_timeout_ms)
-        result = self.zookeeper.write(session_id, (op,))
+        result = self.write_in(session_id, op)
         self.zookeeper.end_session(session_id)
-        if self.move_recorder is not None and isinstance(result, Written):
-            self.move_recorder.written(op)
         return result
 
     def _tick_zookeeper(self) -> None:

@@ -290,17 +290,17 @@ class Process(SimulatedBroker):
             request=effect.request,
             lamport=self.trace.clock.now,
             on_answer=on_answer,
-            origin=RequestOrigin(number=effect.request_id, process=self),
+            origin=self.origin(effect),
         )
         self.cluster.scheduler.after_ms(effect.timeout_ms, lambda: on_answer(None, 0))
 
     def _receive(self, request_id: int, response: Response | None, lamport: int) -> None:
         sent = self._sent.pop(request_id, None)
         if sent is not None:
-            self._take_response(sent, response, lamport)
+            self.respond(sent, response, lamport)
 
     def receive(
         self, request: Request, lamport: int, answer: Answer, origin: RequestOrigin | None = None
     ) -> None:
-        """A request has reached the process."""
-        self.gate(lambda: self._take_request(request, lamport, answer, origin))
+        """Take a request that has reached the process, unless it is paused or dead."""
+        self.gate(partial(super().receive, request, lamport, answer, origin))

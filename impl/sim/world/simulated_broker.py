@@ -77,8 +77,12 @@ class SimulatedBroker(ABC):
     def step(self, event: Event) -> None:
         """Let the core take the event, and perform what it asks."""
 
-    def _take_request(
-        self, request: Request, lamport: int, answer: Answer, origin: RequestOrigin | None
+    def origin(self, send: Send) -> RequestOrigin:
+        """This process, as the sender of the request."""
+        return RequestOrigin(number=send.request_id, process=self)
+
+    def receive(
+        self, request: Request, lamport: int, answer: Answer, origin: RequestOrigin | None = None
     ) -> None:
         """Let the core take a request; `answer` gets the response, now or later."""
         self.trace.clock.observe(lamport)
@@ -88,7 +92,7 @@ class SimulatedBroker(ABC):
             self.move_recorder.arrived(self, self._tokens, origin)
         self.step(RequestReceived(token=self._tokens, request=request))
 
-    def _take_response(self, send: Send, response: Response | None, lamport: int) -> None:
+    def respond(self, send: Send, response: Response | None, lamport: int) -> None:
         """Let the core take the response to its request; None: there was none in time."""
         number, to, request = send.request_id, send.to, send.request
         self.trace.clock.observe(lamport)

@@ -5,15 +5,17 @@ Brokers run free in it (`cluster.py`), or one step at a time (`stepped/cluster.p
 
 import json
 from abc import ABC, abstractmethod
+from collections import Counter
 from contextlib import suppress
 
 from fencepost.fault_injection.faults.targets import ClusterView
 from fencepost.impl.core.types.events import WatchFired
+from fencepost.impl.core.types.zookeeper import Create, Delete, SetData, WriteResult, Written
 from fencepost.impl.sim.engine.move_recorder import MoveRecorder
-from fencepost.impl.sim.engine.recorder import TraceBuffer, transaction_line
+from fencepost.impl.sim.engine.recorder import NodeTrace, TraceBuffer, transaction_line
 from fencepost.impl.sim.engine.scheduler import Scheduler
 from fencepost.impl.sim.world.zookeeper import SimulatedZooKeeper, ZnodeChange
-from fencepost.impl.trace_lines import Line
+from fencepost.impl.trace_lines import Line, node_name
 from fencepost.spec.trace import Kind
 from fencepost.spec.vocabulary import BrokerId, SessionId
 from fencepost.spec.znodes import (
@@ -50,11 +52,26 @@ class VirtualWorld(ABC):
         )
         self.zookeeper.ensure(PERSISTENT_PATHS)
         self.harness = self.recorder.node("harness")
+        self._starts: Counter[BrokerId] = Counter()
 
     def tell_run(self, action: str, detail: Line) -> None:
         """Write what the harness says of the whole run: that it starts, or has ended."""
         text = json.dumps(detail, sort_keys=True)
         self.harness.write({"kind": Kind.RUN, "action": action, "detail": text})
+
+    def begin_process(self, broker_id: BrokerId, checkpoint: int = -1) -> NodeTrace:
+        """Count a start of the broker and return its trace; `checkpoint` as in `Move`."""
+        self._starts[broker_id] += 1
+        if self.move_recorder is not None:
+            self.move_recorder.started(broker_id, checkpoint)
+        return self.recorder.node(node_name(broker_id), self._starts[broker_id])
+
+    def write_in(self, session_id: SessionId, op: Create | Delete | SetData) -> WriteResult:
+        """Write one znode in a session that no broker has, as a person with a shell does."""
+        result = self.zookeeper.write(session_id, (op,))
+        if self.move_recorder is not None and isinstance(result, Written):
+            self.move_recorder.written(op)
+        return result
 
     @abstractmethod
     def _on_watch(self, session_id: SessionId, event: WatchFired) -> None:
