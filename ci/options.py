@@ -11,18 +11,13 @@ from fencepost.spec.tlc.models import Tier
 from fencepost.spec.vocabulary import ProtocolLevel
 
 TierOption = Annotated[Tier, typer.Option(help="How many models, seeds and scenarios are tried.")]
-LevelOption = Annotated[
-    int, typer.Option(min=0, max=2, help="Protocol level: 0 draft-v3, 2 the newest.")
-]
+LEVEL_HELP = "Protocol level: 0 draft-v3, 2 the newest."
+LevelOption = Annotated[int, typer.Option(min=0, max=2, help=LEVEL_HELP)]
 SeedOption = Annotated[int, typer.Option(min=0, help="Seed of every random choice.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
-ZookeeperOption = Annotated[
-    str,
-    typer.Option(
-        metavar="embedded|ensemble|container|containers|HOST:PORT/CHROOT",
-        help="One server or an ensemble of three, as processes or in containers, or a running one.",
-    ),
-]
+ZOOKEEPER_METAVAR = "embedded|ensemble|container|containers|HOST:PORT/CHROOT"
+ZOOKEEPER_HELP = "One server or three, as processes or in containers, or a running one."
+ZookeeperOption = Annotated[str, typer.Option(metavar=ZOOKEEPER_METAVAR, help=ZOOKEEPER_HELP)]
 SPARK_MASTER = re.compile(r"local(\[[^]]+\])?|local-cluster\[[^]]+\]|yarn|(spark|k8s)://.+")
 
 

@@ -1,7 +1,7 @@
 """`fencepost chaos`: stories of faults on real processes and a real ZooKeeper."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,18 +13,26 @@ from fencepost.ci.gate.failures import UsageError, as_usage
 from fencepost.ci.gate.outcomes import of_scenarios
 from fencepost.ci.gate.places import check_zookeeper, enter_network
 from fencepost.ci.gate.runs import make_run_folder, new_run_id
-from fencepost.ci.options import NEWEST_LEVEL, JsonOption, OutFolder, ZookeeperOption
+from fencepost.ci.options import (
+    LEVEL_HELP,
+    ZOOKEEPER_HELP,
+    ZOOKEEPER_METAVAR,
+    JsonOption,
+    OutFolder,
+)
 from fencepost.ci.screens.console import note, progress, say, show_json, show_table
 from fencepost.conformance.adapters import errors
-from fencepost.conformance.adapters.choices import EMBEDDED, PROXY
+from fencepost.conformance.adapters.choices import PROXY
 from fencepost.conformance.adapters.networks import require_network
 from fencepost.conformance.adapters.settings import ClusterSettings
 from fencepost.conformance.runs import fault_table
 from fencepost.conformance.runs.chaos import run_all, selected
-from fencepost.conformance.runs.find_story import find_executed
+from fencepost.conformance.runs.run_folder import begun_in
+from fencepost.conformance.runs.run_settings import settings_of
 from fencepost.conformance.runs.scenario import Scenario, ScenarioResult
+from fencepost.conformance.scenarios.find_story import executed_folder, find_executed
 from fencepost.conformance.verdict import exit_code
-from fencepost.conformance.whitebox.mutants import settings_of
+from fencepost.conformance.whitebox.mutants import require_rule
 from fencepost.conformance.whitebox.run_shrink import shrink_run
 from fencepost.fault_injection.stories.story_file import as_document, to_yaml
 
@@ -67,9 +75,12 @@ OptionalSeed = Annotated[
     typer.Option(min=0, help="Seed of every random choice.  [default: the file's, or 0]"),
 ]
 OptionalLevel = Annotated[
-    int | None,
+    int | None, typer.Option(min=0, max=2, help=f"{LEVEL_HELP}  [default: 2, or the run's]")
+]
+OptionalZookeeper = Annotated[
+    str | None,
     typer.Option(
-        min=0, max=2, help="Protocol level: 0 draft-v3, 2 the newest.  [default: 2, or the run's]"
+        metavar=ZOOKEEPER_METAVAR, help=f"{ZOOKEEPER_HELP}  [default: embedded, or the run's]"
     ),
 ]
 SoakTime = Annotated[
@@ -97,7 +108,7 @@ def chaos(
     shrink: ShrunkRunFolder = None,
     seed: OptionalSeed = None,
     level: OptionalLevel = None,
-    zookeeper: ZookeeperOption = EMBEDDED,
+    zookeeper: OptionalZookeeper = None,
     network: NetworkOption = None,
     out: OutFolder = None,
     from_counterexample: Counterexamples = None,
@@ -113,7 +124,7 @@ def chaos(
     """
     given = [story or soak, replay, shrink, from_counterexample, moves]
     require_one(given)
-    if (from_counterexample or moves) and (zookeeper != EMBEDDED or network):
+    if (from_counterexample or moves) and (zookeeper or network):
         raise UsageError(
             "recorded moves name their ZooKeeper and network; leave out --zookeeper and --network"
         )
@@ -124,12 +135,15 @@ def chaos(
     if shrink is not None:
         return make_small(shrink, out, network, as_json=as_json)
     if resume:
-        beside = [story, *given[1:], out, mutant, network, seed is not None, level is not None]
-        return resume_soak(resume, soak, is_alone=not any(beside), as_json=as_json)
+        chosen = [*given[1:], story, out, mutant, network, zookeeper]
+        is_alone = not any(chosen) and seed is None and level is None
+        return resume_soak(resume, soak, is_alone=is_alone, as_json=as_json)
     with as_usage(errors.ChoiceError):
         scenarios = [find_executed(replay)] if replay else selected(story or (), network or PROXY)
-        before = origin_of(scenarios) if story or replay else {}
-        settings = replace(settings_for(before, level, mutant, network), zookeeper=zookeeper)
+        before = recorded(scenarios, replay) if story or replay else []
+        asked = {"level": level, "mutant": mutant, "network": network, "zookeeper": zookeeper}
+        settings = settings_of(asked, *before)
+        require_rule(settings)
     make_ready(settings, scenarios)
     if soak:
         plan = soak_plan(soak, settings, story, seed=seed or 0)
@@ -150,13 +164,13 @@ def make_small(run: Path, out: Path | None, network: str | None, *, as_json: boo
     """Print the smallest story that still violates what the run violated; keep it in a file."""
     with as_usage(errors.ChoiceError):
         executed = find_executed(run)
-        network = network or origin_of([executed]).get("network", PROXY)
-        require_network(ClusterSettings(network=network), [executed])
-    enter_network(network)
+        settings = settings_of({"network": network}, *recorded([executed], run))
+        require_network(settings, [executed])
+    enter_network(settings.network)
     folder = make_run_folder(new_run_id(), out)
     note(f"chaos: shrinking {run}; on real processes that takes as long as a dozen runs")
     with as_usage(errors.ChoiceError):
-        found = shrink_run(run, out=folder, network=network)
+        found = shrink_run(run, out=folder, network=settings.network)
     path = folder / "story.yaml"
     text = to_yaml(found.story, f"Violates {', '.join(found.violated)}; shrunk from {run}.")
     path.write_text(text, encoding="utf-8")
@@ -183,20 +197,6 @@ def require_one(given: Sequence[object]) -> None:
         )
 
 
-def settings_for(
-    before: Mapping[str, Any], level: int | None, mutant: str, network: str | None
-) -> ClusterSettings:
-    """What the brokers have in common: as in the run of `before`, unless told otherwise.
-
-    Raises `fencepost.conformance.adapters.errors.ChoiceError`.
-    """
-    return settings_of(
-        before.get("level", NEWEST_LEVEL) if level is None else level,
-        mutant or before.get("mutant", ""),
-        network or before.get("network", PROXY),
-    )
-
-
 def make_ready(settings: ClusterSettings, scenarios: Sequence[Scenario]) -> None:
     """The network and the ZooKeeper will do for all that is to be run; raises `UsageError`."""
     with as_usage(errors.ChoiceError):
@@ -205,8 +205,8 @@ def make_ready(settings: ClusterSettings, scenarios: Sequence[Scenario]) -> None
     check_zookeeper(settings.zookeeper)
 
 
-def origin_of(scenarios: Sequence[Scenario]) -> Mapping[str, Any]:
-    """`level`, `mutant` and `network` of a run that is replayed, or was made small; else empty.
+def recorded(scenarios: Sequence[Scenario], replay: Path | None) -> list[Mapping[str, Any]]:
+    """What is known of the cluster of a run that is replayed, or was made small.
 
     Raises `ChoiceError` when there are other stories beside it.
     """
@@ -215,7 +215,8 @@ def origin_of(scenarios: Sequence[Scenario]) -> Mapping[str, Any]:
         raise errors.ChoiceError(
             f"{ran[0].name} comes from a run, and has its level and mutant; play it alone"
         )
-    return ran[0].story.origin if ran else {}
+    begun = [begun_in(executed_folder(replay))] if replay else []
+    return [*begun, *(one.story.origin for one in ran)]
 
 
 def tell(results: Sequence[ScenarioResult], folder: Path, *, as_json: bool, is_whole: bool) -> int:

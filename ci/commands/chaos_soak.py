@@ -17,7 +17,6 @@ from fencepost.conformance.runs.chaos import selected
 from fencepost.conformance.runs.soak import PLAN, Soak, SoakPlan, Totals, begin, read_soak, resume
 from fencepost.conformance.scenarios import path_of
 from fencepost.conformance.verdict import exit_code
-from fencepost.conformance.whitebox.mutants import settings_of
 from fencepost.reports.page.words import count
 
 SECONDS = {"s": 1, "m": 60, "h": 3600}
@@ -51,6 +50,7 @@ def soak_plan(
         level=settings.level,
         stories=tuple(dict.fromkeys(map(_wherever, stories or (DRAWN,)))),
         zookeeper=settings.zookeeper,
+        command=settings.implementation.target,
         broken_rule=settings.implementation.broken_rule,
         network=settings.network,
     )
@@ -77,7 +77,7 @@ def resume_soak(folder: Path, duration: str | None, *, is_alone: bool, as_json: 
     with as_usage(ChoiceError):
         soak = resume(folder, None if duration is None else seconds_of(duration))
         plan = soak.plan
-        require_network(_settings_of(plan), selected(plan.stories))
+        require_network(plan.settings, selected(plan.stories))
     enter_network(plan.network)
     return _run(soak, as_json=as_json)
 
@@ -86,7 +86,7 @@ def _run(soak: Soak, *, as_json: bool) -> int:
 
     plan = soak.plan
     with as_usage(ChoiceError), soak_screen(plan) as watcher:
-        totals = soak.run(watcher, _settings_of(plan))
+        totals = soak.run(watcher)
     if as_json:
         show_json(_document(soak, totals))
     else:
@@ -94,10 +94,6 @@ def _run(soak: Soak, *, as_json: bool) -> int:
             say_fitted(line)
     code = exit_code(totals.verdicts)
     return INTERRUPTED if totals.is_interrupted and code != 1 else int(code)
-
-
-def _settings_of(plan: SoakPlan) -> ClusterSettings:
-    return settings_of(plan.level, plan.broken_rule, plan.network, plan.zookeeper)
 
 
 def summary_lines(soak: Soak, totals: Totals) -> list[str]:

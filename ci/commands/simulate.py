@@ -15,7 +15,7 @@ from fencepost.ci.options import NEWEST_LEVEL, JsonOption, LevelOption, require_
 from fencepost.ci.screens.console import progress, say, show_json, show_table
 from fencepost.conformance.adapters.errors import ChoiceError
 from fencepost.conformance.checks.registry import judge
-from fencepost.conformance.runs.find_story import find_file
+from fencepost.conformance.scenarios.find_story import find_file
 from fencepost.conformance.verdict import Verdict, exit_code
 from fencepost.conformance.whitebox.coverage import CALM
 from fencepost.conformance.whitebox.shrink import ShrunkSeed, shrink_seed

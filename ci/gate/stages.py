@@ -92,13 +92,13 @@ def simulate(run: GateRun) -> StageOutcome:
 
 def inject_faults(run: GateRun) -> StageOutcome:
     """Directed scenarios on real processes and a real ZooKeeper."""
+    from fencepost.conformance.adapters.settings import ClusterSettings
     from fencepost.conformance.runs.chaos import run_all, selected
-    from fencepost.conformance.whitebox.mutants import settings_of
 
     with progress("chaos") as advance:
         results = run_all(
             selected(EFFORT[run.tier].scenarios),
-            settings=settings_of(run.level, zookeeper=run.zookeeper),
+            settings=ClusterSettings(level=run.level, zookeeper=run.zookeeper),
             seed=run.seed,
             out=run.folder / "chaos",
             on_progress=advance,

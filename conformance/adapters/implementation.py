@@ -256,7 +256,7 @@ class Implementation(ABC):
     @property
     def told(self) -> Mapping[str, object]:
         """What the trace's `RunStarted` says of it."""
-        return {"command": self.target or None}
+        return {"implementation": self.name, "command": self.target or None}
 
     @property
     def again(self) -> str:

@@ -26,7 +26,7 @@ class Reference(CommandLine):
     @property
     def told(self) -> Mapping[str, object]:
         """What the trace's `RunStarted` says of it."""
-        return {"command": None, "mutant": self.broken_rule or None}
+        return {**super().told, "mutant": self.broken_rule or None}
 
     @property
     def again(self) -> str:

@@ -8,10 +8,10 @@ from fencepost.conformance.adapters.choices import OWN, PROXY
 from fencepost.conformance.adapters.errors import ChoiceError
 from fencepost.conformance.adapters.networks import require_network, why_proxy
 from fencepost.conformance.adapters.settings import ClusterSettings
-from fencepost.conformance.runs.find_story import find_story
 from fencepost.conformance.runs.scenario import Scenario, ScenarioResult
 from fencepost.conformance.runs.scenario_run import run
 from fencepost.conformance.scenarios import SCENARIOS
+from fencepost.conformance.scenarios.find_story import find_story
 from fencepost.fault_injection.zookeeper.server import check_external
 from fencepost.spec.zookeeper import AddressError
 

@@ -1,9 +1,8 @@
 """What a chaos scenario is, and what it plays on."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from time import monotonic_ns
-from typing import Any
 
 from fencepost.conformance.adapters.capabilities import SCRIPTS_NEED, needed
 from fencepost.conformance.adapters.implementation import Capability
@@ -21,9 +20,6 @@ from fencepost.fault_injection.faults.zookeeper_faults import HurtServer
 from fencepost.fault_injection.stories.steps.story_step import FaultStep
 from fencepost.fault_injection.stories.story import ClientLoad, Floors, Story
 from fencepost.fault_injection.stories.story_file import fault_of
-
-REPLICA_LAG_MS = 1500
-"""How far behind a follower of the ISR may be, unless the story says."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,11 +53,6 @@ class Scenario:
     def has_workload(self) -> bool:
         """False when the scenario's own clients are the only ones."""
         return self.story.profile is ClientLoad.STEADY
-
-    @property
-    def cluster(self) -> Mapping[str, Any]:
-        """Settings of the cluster that differ from the usual ones."""
-        return {"replica_lag_ms": REPLICA_LAG_MS, **self.story.cluster}
 
     @property
     def network(self) -> str:

@@ -17,7 +17,7 @@ from time import monotonic
 from typing import Any
 
 from fencepost.conformance.adapters.capabilities import refusal
-from fencepost.conformance.adapters.choices import CONTAINERS, EMBEDDED, ENSEMBLE, OWN, PROXY
+from fencepost.conformance.adapters.choices import EMBEDDED, OWN, PROXY
 from fencepost.conformance.adapters.cluster import ClusterUnderTest
 from fencepost.conformance.adapters.errors import ChoiceError, ClusterError
 from fencepost.conformance.adapters.folders import Folders
@@ -43,6 +43,7 @@ from fencepost.conformance.runs.run_folder import (
     traced_run,
     write_transactions,
 )
+from fencepost.conformance.runs.run_settings import settings_for
 from fencepost.conformance.runs.running_cluster import TOPIC, RunningCluster, assignment_among
 from fencepost.conformance.runs.scenario import Problem, RunRecord, Scenario, ScenarioResult
 from fencepost.conformance.scenarios.step_play import play_steps
@@ -92,12 +93,7 @@ class ScenarioRun:
 
     def __post_init__(self) -> None:
         self.run_id = f"{self.scenario.name}-{self.settings.level}-{secrets.token_hex(4)}"
-        own = dict(self.scenario.cluster)
-        if self.settings.zookeeper != EMBEDDED:
-            own["zookeeper"] = self.settings.zookeeper
-        if self.scenario.needs_ensemble and self.settings.zookeeper != CONTAINERS:
-            own["zookeeper"] = ENSEMBLE  # faults hurt only servers of our own
-        self.settings = replace(self.settings, **own)
+        self.settings = settings_for(self.scenario, self.settings)
 
     @property
     def reproduce(self) -> str:
@@ -109,7 +105,7 @@ class ScenarioRun:
         command += self.settings.implementation.again
         if {self.settings.network, self.scenario.network} != {PROXY}:
             command += f" --network {self.settings.network}"
-        if self.settings.zookeeper == self.scenario.cluster.get("zookeeper", EMBEDDED):
+        if self.settings.zookeeper == self.scenario.story.cluster.get("zookeeper", EMBEDDED):
             return command
         return f"{command} --zookeeper {quote(self.settings.zookeeper)}"
 
@@ -212,6 +208,7 @@ class ScenarioRun:
             "brokers": self.settings.brokers,
             "scenario": self.scenario.name,
             "network": self.settings.network,
+            "zookeeper": self.settings.zookeeper,
             "reproduce": self.reproduce,
             **self.settings.implementation.told,
             **self.told,
@@ -303,7 +300,6 @@ class ScenarioRun:
         return replace(
             story,
             seed=self.seed,
-            cluster=self.scenario.cluster,
             actions=tuple(running.action for running in stage.engine.running()),
             origin={"kind": "script", "scenario": story.story_id},
         )
@@ -315,8 +311,8 @@ class ScenarioRun:
             "kind": "executed",
             "run": self.run_id,
             "level": self.settings.level,
-            "mutant": self.settings.implementation.broken_rule,
             "network": self.settings.network,
+            **self.settings.implementation.told,
             "of": dict(source.origin),
         }
         write_source(self.folder, source)

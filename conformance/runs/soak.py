@@ -20,9 +20,10 @@ import msgspec
 from fencepost.conformance.adapters.choices import PROXY
 from fencepost.conformance.adapters.errors import ChoiceError
 from fencepost.conformance.adapters.settings import ClusterSettings
-from fencepost.conformance.runs.find_story import find_story
+from fencepost.conformance.runs.run_settings import settings_of
 from fencepost.conformance.runs.scenario import ScenarioResult
 from fencepost.conformance.runs.scenario_run import run
+from fencepost.conformance.scenarios.find_story import find_story
 from fencepost.conformance.verdict import Verdict, worst
 
 PLAN = "soak.json"
@@ -43,9 +44,16 @@ class SoakPlan(msgspec.Struct, frozen=True, kw_only=True):
     stories: tuple[str, ...]
     """Names and files, played in turn."""
     zookeeper: str
-    broken_rule: str = ""
+    command: str = ""
+    """How a broker is started; empty for the reference."""
+    broken_rule: str = msgspec.field(default="", name="mutant")
     """The rule that every broker breaks on purpose; empty for none."""
     network: str = PROXY
+
+    @property
+    def settings(self) -> ClusterSettings:
+        """Of the cluster of every round; raises `ChoiceError`."""
+        return settings_of(msgspec.to_builtins(self))
 
 
 class SoakRound(msgspec.Struct, frozen=True, kw_only=True):
@@ -128,7 +136,7 @@ class Soak:
     totals: Totals = field(default_factory=Totals)
     now: Callable[[], float] = monotonic
 
-    def run(self, watcher: Watcher, settings: ClusterSettings) -> Totals:
+    def run(self, watcher: Watcher) -> Totals:
         """Rounds until the time is over, the last one to its end; Ctrl-C ends all of it early.
 
         The time of all sittings counts. A soak that has used its time runs nothing. Raises
@@ -139,12 +147,12 @@ class Soak:
             _cut_torn_line(self.folder / ROUNDS)
             try:
                 while before + self.now() - started < self.plan.duration_s:
-                    self._round(watcher, settings)
+                    self._round(watcher)
             except KeyboardInterrupt:
                 self.totals.is_interrupted = True
         return self.totals
 
-    def _round(self, watcher: Watcher, settings: ClusterSettings) -> None:
+    def _round(self, watcher: Watcher) -> None:
         number = self.totals.rounds + 1
         scenario = self.plan.stories[(number - 1) % len(self.plan.stories)]
         seed = self.plan.seed + number - 1
@@ -154,7 +162,7 @@ class Soak:
         try:
             result = run(
                 find_story(scenario),
-                settings=settings,
+                settings=self.plan.settings,
                 seed=seed,
                 folder=folder,
             )

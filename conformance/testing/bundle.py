@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
-from fencepost.conformance.adapters.choices import PROXY
 from fencepost.conformance.adapters.errors import ChoiceError
 from fencepost.conformance.runs.run_folder import HARNESS_TRACE, begun_in
 from fencepost.fault_injection.stories.story import Story, StoryAction
@@ -19,14 +19,8 @@ class RecordedTest:
     test: str
     """Its node id."""
     seed: int
-    level: int
-    command: str | None
-    """How brokers were started; None: the reference."""
-    zookeeper: str | None
-    """Which ZooKeeper it had; None: the single server."""
-    network: str = PROXY
-    first_controller: int = 0
-    """The controller before anything happened; 0: unknown."""
+    cluster: Mapping[str, Any]
+    """`level`, `command`, `zookeeper`, `network` and the `first_controller`, as far as known."""
     faults: Mapping[str, StoryAction] = field(default_factory=dict)
     """By id: when each was injected, and at which brokers."""
 
@@ -47,11 +41,11 @@ def read_bundle(folder: Path) -> RecordedTest:
             folder=folder,
             test=test,
             seed=int(begun["seed"]),
-            level=int(begun["level"]),
-            command=begun.get("command"),
-            zookeeper=begun.get("zookeeper"),
-            network=str(begun.get("network", PROXY)),
-            first_controller=executed.cluster.get("first_controller", 0),
+            cluster={
+                **{name: begun.get(name) for name in ("command", "zookeeper", "network")},
+                "level": int(begun["level"]),
+                "first_controller": executed.cluster.get("first_controller"),
+            },
             faults={action.action_id: action for action in executed.actions},
         )
     except (KeyError, TypeError, ValueError) as error:

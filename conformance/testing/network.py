@@ -24,7 +24,7 @@ class PluginNetwork:
             )
 
 
-def enter_network(asked: str, recorded: str = "") -> PluginNetwork:
+def enter_network(asked: str, recorded: str | None = None) -> PluginNetwork:
     """Enter the network that was asked for, or that of the `recorded` run.
 
     Namespaces get a network of their own, so that the machine's is left alone; whatever else the

@@ -9,7 +9,6 @@ import os
 import shlex
 import shutil
 from collections.abc import Generator, Iterator
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -38,6 +37,8 @@ if TYPE_CHECKING:
 RUN: "pytest.StashKey[ChaosRun]" = pytest.StashKey()
 RECORDED: "pytest.StashKey[RecordedTest | None]" = pytest.StashKey()
 NETWORK: pytest.StashKey[PluginNetwork] = pytest.StashKey()
+CHOSEN = ("command", "zookeeper")
+"""Settings that have an option."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -56,7 +57,7 @@ def pytest_configure(config: pytest.Config) -> None:
     check_settings(config)
     recorded = config.stash[RECORDED] = recorded_run(config)
     config.stash[NETWORK] = enter_network(
-        given(config, "network"), recorded.network if recorded else ""
+        given(config, "network"), recorded.cluster["network"] if recorded else ""
     )
 
 
@@ -216,7 +217,8 @@ def _add(error: BaseException, told: str) -> None:
 
 
 def _tested(item: pytest.Item, seed: int, settings: "ClusterSettings") -> "Tested":
-    from fencepost.conformance.testing.run import Tested, settings_of
+    from fencepost.conformance.runs.run_settings import settings_of
+    from fencepost.conformance.testing.run import Tested
 
     config = item.config
     mark, recorded, network = mark_of(item), config.stash[RECORDED], config.stash[NETWORK]
@@ -228,12 +230,11 @@ def _tested(item: pytest.Item, seed: int, settings: "ClusterSettings") -> "Teste
         name=item.name,
         sentence=doc.strip().splitlines()[0],
         seed=seed,
-        settings=replace(
-            settings_of(settings, mark, recorded, given(config, "command")),
-            network=network.name,
-            zookeeper=given(config, "zookeeper")
-            or (recorded and recorded.zookeeper)
-            or settings.zookeeper,
+        settings=settings_of(
+            {"network": network.name, **{name: given(config, name) for name in CHOSEN}},
+            recorded.cluster if recorded else {},
+            {"level": mark.level},
+            usual=settings,
         ),
         mark=mark,
         out=bundles(config),

@@ -4,13 +4,12 @@ import re
 import secrets
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from fencepost.conformance.adapters.capabilities import UnsupportedFaultError
 from fencepost.conformance.adapters.choices import PROXY
 from fencepost.conformance.adapters.errors import ChoiceError, ClusterError
-from fencepost.conformance.adapters.reference import implementation_of
 from fencepost.conformance.adapters.settings import ClusterSettings
 from fencepost.conformance.runs.running_cluster import RunningCluster
 from fencepost.conformance.runs.scenario import Scenario, ScenarioResult
@@ -78,11 +77,7 @@ class ChaosRun:
         self.folder = tested.out / f"{name}-{secrets.token_hex(3)}"
         possible(tested.mark.kinds, tested.settings.network)
         scenario = Scenario(
-            story=Story(
-                story_id=name,
-                says=tested.sentence,
-                cluster={"replica_lag_ms": tested.settings.replica_lag_ms},
-            ),
+            story=Story(story_id=name, says=tested.sentence),
             play=_nothing,
             has_links=tested.mark.links,
         )
@@ -92,7 +87,7 @@ class ChaosRun:
             seed=tested.seed,
             folder=self.folder,
             again=f"{tested.again} {shown(self.folder)}",
-            told={"test": tested.test, "zookeeper": tested.settings.zookeeper},
+            told={"test": tested.test},
         )
 
     def start(self) -> None:
@@ -158,22 +153,6 @@ def possible(kinds: Sequence[str], network: str) -> list[str]:
         why = kind_of(kinds[0]).needs_proxy or late
         raise ChoiceError(f"nothing of the profile can be drawn in {network}: {kinds[0]}: {why}")
     return found
-
-
-def settings_of(
-    settings: ClusterSettings, mark: ChaosMark, recorded: RecordedTest | None, command: str
-) -> ClusterSettings:
-    """The settings of one run; what the marker, the recorded run and the command line say wins.
-
-    Raises `ChoiceError`.
-    """
-    level = settings.level if mark.level is None else mark.level
-    if recorded is not None:
-        level = recorded.level
-        command = command or recorded.command or ""
-        settings = replace(settings, first_controller=recorded.first_controller)
-    implementation = implementation_of(command) if command else settings.implementation
-    return replace(settings, level=level, implementation=implementation)
 
 
 def is_own(error: BaseException | None) -> bool:

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fencepost.conformance.adapters.choices import EMBEDDED
+from fencepost.conformance.adapters.settings import ClusterSettings
 from fencepost.conformance.runs.scenario import ScenarioResult
 from fencepost.conformance.runs.scenario_run import run
 from fencepost.conformance.scenarios import find
 from fencepost.conformance.verdict import Verdict
-from fencepost.conformance.whitebox.mutants import settings_of
+from fencepost.conformance.whitebox.mutants import breaking
 from fencepost.conformance.whitebox.simulate import REFERENCE_TARGET, Subject
 
 MUTANT = "acknowledge_before_replication"
@@ -74,10 +75,12 @@ def play_canary(
     `level` is the newest that the implementation has: a mutant breaks a rule of that one. Raises
     `UsageError` when the folder is there already.
     """
+    settings = ClusterSettings(implementation=breaking(mutant), level=level, zookeeper=zookeeper)
     subject = Subject(target=REFERENCE_TARGET, level=level, mutant=mutant)
+    subject.require_known()
     result = run(
         find(scenario),
-        settings=settings_of(level, mutant, zookeeper=zookeeper),
+        settings=settings,
         seed=seed,
         folder=out,
     )

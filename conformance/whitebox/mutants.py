@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 
-from fencepost.conformance.adapters.choices import EMBEDDED, PROXY
 from fencepost.conformance.adapters.reference import REFERENCE, Reference
 from fencepost.conformance.adapters.settings import ClusterSettings
 from fencepost.conformance.whitebox.simulate import REFERENCE_TARGET, Subject
@@ -13,11 +12,7 @@ def breaking(rule: str) -> Reference:
     return replace(REFERENCE, broken_rule=rule)
 
 
-def settings_of(
-    level: int, mutant: str = "", network: str = PROXY, zookeeper: str = EMBEDDED
-) -> ClusterSettings:
-    """A cluster of the reference; raises `ChoiceError` for an unknown level or mutant."""
-    Subject(target=REFERENCE_TARGET, level=level, mutant=mutant or None).require_known()
-    return ClusterSettings(
-        implementation=breaking(mutant), level=level, network=network, zookeeper=zookeeper
-    )
+def require_rule(settings: ClusterSettings) -> None:
+    """Raise `ChoiceError` when the settings break a rule that there is not."""
+    rule = settings.implementation.broken_rule or None
+    Subject(target=REFERENCE_TARGET, level=settings.level, mutant=rule).require_known()

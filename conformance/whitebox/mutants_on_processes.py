@@ -13,6 +13,7 @@ from time import monotonic
 from typing import Any
 
 from fencepost.conformance.adapters.errors import ChoiceError
+from fencepost.conformance.adapters.settings import ClusterSettings
 from fencepost.conformance.checks.registry import run_checks
 from fencepost.conformance.checks.unclean_elections import judge_elections
 from fencepost.conformance.runs.run_end import run_end
@@ -20,7 +21,7 @@ from fencepost.conformance.runs.scenario import ScenarioResult
 from fencepost.conformance.runs.scenario_run import run as run_scenario
 from fencepost.conformance.scenarios import SCENARIOS, find
 from fencepost.conformance.verdict import Verdict
-from fencepost.conformance.whitebox.mutants import settings_of
+from fencepost.conformance.whitebox.mutants import breaking
 from fencepost.conformance.whitebox.simulate import REFERENCE_TARGET, load
 from fencepost.conformance.whitebox.stepped import SHOWN_BY, SteppedRun, lists_of, stepped_site
 from fencepost.spec.pacing import MoveList
@@ -229,7 +230,7 @@ def violated(result: ScenarioResult) -> tuple[str, ...]:
 
 
 def _play(mutant: str, scenario: str, seed: int, out: Path) -> ScenarioResult:
-    settings = settings_of(LEVEL, mutant)
+    settings = ClusterSettings(implementation=breaking(mutant), level=LEVEL)
     return run_scenario(find(scenario), settings=settings, seed=seed, folder=out)
 
 

@@ -5,7 +5,7 @@ is not, or cannot be, on real processes alone.
 """
 
 import shutil
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from itertools import chain, product
 from pathlib import Path
@@ -15,13 +15,12 @@ from msgspec import structs
 from fencepost.conformance.adapters.errors import ChoiceError
 from fencepost.conformance.adapters.implementation import Capability
 from fencepost.conformance.adapters.networks import require_network
-from fencepost.conformance.adapters.reference import implementation_of
 from fencepost.conformance.adapters.settings import ClusterSettings
-from fencepost.conformance.runs.find_story import executed_folder
 from fencepost.conformance.runs.run_folder import begun_in, read_folder
+from fencepost.conformance.runs.run_settings import settings_of
 from fencepost.conformance.runs.scenario import Scenario
 from fencepost.conformance.runs.scenario_run import run
-from fencepost.conformance.whitebox.mutants import breaking
+from fencepost.conformance.scenarios.find_story import executed_folder
 from fencepost.conformance.whitebox.shrink import (
     ShrunkStory,
     failures,
@@ -96,8 +95,7 @@ def shrink_run(ran: Path, *, out: Path, network: str | None = None) -> ShrunkRun
             f"{folder} had clients of its own, which are in no schedule: without them it violates "
             "nothing; it cannot be made smaller"
         )
-    settings = settings_of_run(story, begun_in(folder))
-    settings = replace(settings, network=network or settings.network)
+    settings = settings_of({"network": network}, begun_in(folder), story.origin)
     require_network(settings, [Scenario(story=story)])
     return shrink_story(story, violated, out=out, settings=settings)
 
@@ -105,18 +103,6 @@ def shrink_run(ran: Path, *, out: Path, network: str | None = None) -> ShrunkRun
 def violations_of(folder: Path) -> frozenset[str]:
     """The names of what a run violates, and of what had not come to hold at its end."""
     return failures_in(read_folder(folder)[0])
-
-
-def settings_of_run(story: Story, begun: Mapping[str, object]) -> ClusterSettings:
-    """Of the cluster of a run, by its story and by what its `RunStarted` tells."""
-    usual = ClusterSettings()
-    rule = str(story.origin.get("mutant", ""))
-    return ClusterSettings(
-        implementation=breaking(rule) if rule else implementation_of(begun.get("command")),
-        level=int(story.origin.get("level", usual.level)),
-        network=str(story.origin.get("network", usual.network)),
-        zookeeper=str(begun.get("zookeeper") or usual.zookeeper),
-    )
 
 
 def shrink_story(
@@ -261,12 +247,14 @@ def _shrink_on_processes(story: Story, violated: frozenset[str], tries: RealTrie
 
 def _shrunk(story: Story, small: Story, runs: int, tries: RealTries, backend: Backend) -> ShrunkRun:
     """As a schedule of its own, which says where it comes from and at which level it fails."""
-    level, mutant = tries.settings.level, tries.settings.implementation.broken_rule
+    level, implementation = tries.settings.level, tries.settings.implementation
+    is_broken = bool(implementation.broken_rule)
+    fails_at = story.fails_at if is_broken else tuple(sorted({*story.fails_at, level}))
     violated = tuple(sorted(tries.wanted & tries.found))
     origin = {
         "kind": SHRUNK,
         "level": level,
-        "mutant": mutant,
+        **implementation.told,
         "network": tries.settings.network,
         "violated": list(violated),
         "of": dict(story.origin),
@@ -279,7 +267,7 @@ def _shrunk(story: Story, small: Story, runs: int, tries: RealTries, backend: Ba
             says=f"What is left of {story.story_id} when it is made small.",
             # What it lasts is no longer what the floor was meant for.
             floors=structs.replace(story.floors, during=0),
-            fails_at=story.fails_at if mutant else tuple(sorted({*story.fails_at, level})),
+            fails_at=fails_at,
             origin=origin,
         ),
         violated=violated,

@@ -4,14 +4,15 @@ from pathlib import Path
 
 import pytest
 
+from fencepost.conformance.adapters.settings import ClusterSettings
 from fencepost.conformance.runs.null_runs import play_null_runs
-from fencepost.conformance.whitebox.mutants import settings_of
+from fencepost.conformance.whitebox.mutants import breaking
 
 pytestmark = pytest.mark.chaos
 
 
 def test_runs_without_a_fault_raise_no_alarm(tmp_path: Path) -> None:
-    found = play_null_runs(3, settings=settings_of(2), seed=1, out=tmp_path / "null")
+    found = play_null_runs(3, settings=ClusterSettings(), seed=1, out=tmp_path / "null")
 
     assert found.runs == 3
     assert (found.alarms, found.undecided) == ((), ())
@@ -21,6 +22,7 @@ def test_runs_without_a_fault_raise_no_alarm(tmp_path: Path) -> None:
 def test_wrong_rule_raises_an_alarm_without_a_fault(tmp_path: Path) -> None:
     mutant = "last_replica_is_preferred"
 
-    found = play_null_runs(1, settings=settings_of(2, mutant), seed=1, out=tmp_path / "null")
+    settings = ClusterSettings(implementation=breaking(mutant))
+    found = play_null_runs(1, settings=settings, seed=1, out=tmp_path / "null")
 
     assert any(alarm.startswith("OnlyAuthorisedWrites: ") for alarm in found.alarms)

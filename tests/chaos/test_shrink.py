@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 
 from fencepost.ci.cli import run as main
-from fencepost.ci.commands.chaos import origin_of
+from fencepost.ci.commands.chaos import recorded
 from fencepost.conformance.adapters.settings import ClusterSettings
-from fencepost.conformance.runs.find_story import find_story
 from fencepost.conformance.runs.scenario import Scenario
 from fencepost.conformance.runs.scenario_run import ScenarioRun
+from fencepost.conformance.scenarios.find_story import find_story
 from fencepost.conformance.verdict import Verdict
 from fencepost.conformance.whitebox.mutants import breaking
 from fencepost.conformance.whitebox.run_shrink import violations_of
@@ -70,5 +70,5 @@ def test_a_real_finding_is_made_small_and_stays_one(tmp_path: Path) -> None:
     assert "kill" in {action.action_id for action in small.actions}
     (evidence,) = (tmp_path / "small").glob("try-*")
     assert "AcknowledgedDurable" in violations_of(evidence)
-    origin = origin_of([find_story(str(schedule))])
+    (origin,) = recorded([find_story(str(schedule))], None)
     assert (origin["level"], origin["mutant"]) == (ClusterSettings().level, MUTANT)

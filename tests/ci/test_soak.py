@@ -12,7 +12,6 @@ from fencepost.ci.commands.chaos_soak import seconds_of
 from fencepost.ci.gate.failures import UsageError as Misuse
 from fencepost.ci.screens.soak_screen import Screen, clock
 from fencepost.conformance.adapters.errors import ChoiceError
-from fencepost.conformance.adapters.settings import ClusterSettings
 from fencepost.conformance.runs.scenario import Problem, ScenarioResult
 from fencepost.conformance.runs.scenario_run import ScenarioRun
 from fencepost.conformance.runs.soak import (
@@ -84,7 +83,7 @@ def soaked(soak: Soak) -> Watched:
     clock = count(0, 2)
     soak.now = lambda: float(next(clock))
     watched = Watched()
-    soak.run(watched, ClusterSettings())
+    soak.run(watched)
     return watched
 
 
@@ -262,18 +261,18 @@ def test_soak_that_is_at_work_is_not_resumed(tmp_path: Path) -> None:
     class Second(Watched):
         def begin(self, number: int, scenario: str, seed: int, totals: Totals) -> None:
             with pytest.raises(ChoiceError, match="is at work in another process") as caught:
-                resume(tmp_path).run(Watched(), ClusterSettings())
+                resume(tmp_path).run(Watched())
             refused.append(str(caught.value))
             super().begin(number, scenario, seed, totals)
 
-    soak.run(Second(), ClusterSettings())
+    soak.run(Second())
 
     assert refused
 
 
 def _with_clock(soak_run: object, now: object) -> object:
-    def run_with_clock(soak: Soak, watcher: object, settings: object) -> Totals:
+    def run_with_clock(soak: Soak, watcher: object) -> Totals:
         soak.now = now  # type: ignore[assignment]
-        return soak_run(soak, watcher, settings)  # type: ignore[operator, no-any-return]
+        return soak_run(soak, watcher)  # type: ignore[operator, no-any-return]
 
     return run_with_clock

@@ -1,13 +1,17 @@
 """`fencepost chaos`: what is wrong with a story is told before anything starts."""
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from fencepost.ci.cli import run
+from fencepost.conformance.adapters.settings import ClusterSettings
+from fencepost.conformance.clients.recorder import TraceWriter
 from fencepost.fault_injection.faults.catalogue import KINDS
 from fencepost.fault_injection.faults.fault_kind import Backend
+from fencepost.spec.trace import Kind, LamportClock
 
 SIMULATED = """
 schema: 1
@@ -113,6 +117,46 @@ def test_several_scenarios_cannot_be_replayed_at_once(
     assert "name the folder of one of one, two" in refused(capsys, "--replay", str(tmp_path))
     told = refused(capsys, "--replay", str(tmp_path / "one"))
     assert "the field schema is missing" in told
+
+
+def ran(folder: Path, **told: object) -> str:
+    """The folder of a run, of which `RunStarted` tells that."""
+    with TraceWriter(folder, run_id="r", node="harness", clock=LamportClock()) as harness:
+        harness.write(Kind.RUN, "RunStarted", detail=json.dumps(told))
+    (folder / "story.executed.json").write_text('{"schema": 1, "id": "a", "actions": []}')
+    return str(folder)
+
+
+def test_a_run_is_replayed_on_the_implementation_that_it_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[ClusterSettings] = []
+
+    def run_all(*_: object, settings: ClusterSettings, **__: object) -> tuple[()]:
+        asked.append(settings)
+        return ()
+
+    monkeypatch.setattr("fencepost.ci.commands.chaos.run_all", run_all)
+    replayed = ran(tmp_path / "run", command="other broker", level=1, zookeeper="ensemble")
+    words = ["chaos", "--replay", replayed, "--out"]
+
+    run([*words, str(tmp_path / "as_it_was")])
+    run([*words, str(tmp_path / "changed"), "--level", "0", "--zookeeper", "embedded"])
+
+    assert [one.implementation.target for one in asked] == ["other broker"] * 2
+    assert [(one.level, one.zookeeper) for one in asked] == [(1, "ensemble"), (0, "embedded")]
+
+
+def test_a_run_of_what_cannot_be_started_is_not_replayed_on_something_else(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    toy = ran(tmp_path / "toy", implementation="toy")
+    other = ran(tmp_path / "other", implementation="command", command="other broker")
+
+    told = refused(capsys, "--replay", toy)
+    assert "the run is one of toy, which no command starts; play it in a test whose fixtu" in told
+    told = refused(capsys, "--replay", other, "--mutant", "no_step_down")
+    assert "the run is one of other broker, which has no mutants; give none" in told
 
 
 def test_a_run_that_violates_nothing_is_not_made_small(

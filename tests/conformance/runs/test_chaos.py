@@ -10,11 +10,11 @@ from fencepost.conformance.adapters.grpc_transport import GrpcTransport
 from fencepost.conformance.adapters.settings import ClusterSettings
 from fencepost.conformance.clients.workload import Session, Workload
 from fencepost.conformance.runs.chaos import run_all, selected
-from fencepost.conformance.runs.find_story import find_executed, find_story
 from fencepost.conformance.runs.run_folder import read_folder
 from fencepost.conformance.runs.scenario import Problem, RunRecord, ScenarioResult
 from fencepost.conformance.runs.scenario_run import ScenarioRun
 from fencepost.conformance.scenarios import SCENARIOS
+from fencepost.conformance.scenarios.find_story import find_executed, find_story
 from fencepost.conformance.scenarios.step_play import require_playable
 from fencepost.conformance.verdict import CheckResult, Verdict, Violation
 from fencepost.conformance.whitebox.simulate import write_trace
@@ -210,7 +210,7 @@ def test_a_story_with_steps_is_replayed_step_by_step(name: str, tmp_path: Path) 
 
     assert replayed.story.steps == SCENARIOS[name].story.steps
     assert replayed.has_workload == SCENARIOS[name].has_workload
-    assert replayed.cluster["first_controller"] == 2
+    assert replayed.story.cluster["first_controller"] == 2
     assert replayed.again == f"--replay {tmp_path}"
 
 

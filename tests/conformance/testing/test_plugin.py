@@ -138,8 +138,8 @@ def test_settings_alone_give_no_namespaces(pytester: pytest.Pytester) -> None:
 def test_bundle_tells_what_was_run_and_whom_it_hurt(tmp_path: Path) -> None:
     recorded = read_bundle(bundle(tmp_path / "run", told("t.py::test_it", seed=5)))
 
-    assert (recorded.test, recorded.seed, recorded.level) == ("t.py::test_it", 5, 0)
-    assert recorded.first_controller == 3
+    assert (recorded.test, recorded.seed) == ("t.py::test_it", 5)
+    assert (recorded.cluster["level"], recorded.cluster["first_controller"]) == (0, 3)
     assert recorded.faults == {"fault-1": EXECUTED.actions[0]}
 
 

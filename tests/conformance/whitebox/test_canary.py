@@ -6,10 +6,11 @@ from pathlib import Path
 import pytest
 
 from fencepost.ci.gate.outcomes import of_canary
+from fencepost.conformance.adapters.settings import ClusterSettings
 from fencepost.conformance.runs.scenario import Problem, ScenarioResult
 from fencepost.conformance.verdict import CheckResult, Verdict, Violation
 from fencepost.conformance.whitebox.canary import Canary
-from fencepost.conformance.whitebox.mutants import breaking, settings_of
+from fencepost.conformance.whitebox.mutants import breaking, require_rule
 from fencepost.fault_injection.network.wiring import BrokerPlace
 from fencepost.fault_injection.processes.supervisor import Supervisor
 from fencepost.spec.vocabulary import Invariant
@@ -86,4 +87,4 @@ def test_brokers_are_told_of_a_mutant_only_when_it_is_named(tmp_path: Path) -> N
 
 def test_mutant_that_there_is_not_is_refused() -> None:
     with pytest.raises(ValueError, match="earthquake"):
-        settings_of(2, "earthquake")
+        require_rule(ClusterSettings(implementation=breaking("earthquake")))
