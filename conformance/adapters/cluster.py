@@ -5,7 +5,7 @@ publishes them. Every wait is for an observed state and has a deadline.
 """
 
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -306,16 +306,6 @@ class ClusterUnderTest:
             f"end of {topic}",
             may_end=True,
         )
-
-    def reassign(self, replicas: Mapping[TopicPartition, Sequence[int]]) -> None:
-        """Ask for moves; raises `ClusterError` when one of them is refused."""
-        with self._granted():
-            self.administrator.reassign_all(replicas)
-
-    def elect_preferred(self, partitions: Sequence[TopicPartition]) -> None:
-        """Ask for the preferred leaders; raises `ClusterError` when one is refused."""
-        with self._granted():
-            self.administrator.elect_all(partitions)
 
     @contextmanager
     def _granted(self) -> Iterator[None]:

@@ -1,7 +1,6 @@
-"""Plays the steps of a story on a running cluster, by clients and an administrator of its own.
+"""Steps of stories on a running cluster of processes, by clients and an administrator of its own.
 
-What only a simulator can do, as to stop a process at a point of the protocol, is refused before
-anything is done.
+What processes cannot do, as to stop at a point of the protocol, is refused before anything is done.
 """
 
 import threading
@@ -10,49 +9,59 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
 from time import monotonic
-from typing import Any
 
-from fencepost.conformance.adapters.cluster import ClusterUnderTest
+from msgspec import UNSET
+
 from fencepost.conformance.adapters.errors import ClusterError
+from fencepost.conformance.adapters.implementation import PublishedState
 from fencepost.conformance.clients.client import RoutedClient
 from fencepost.conformance.clients.transport import Answer
 from fencepost.conformance.runs.running_cluster import POLL_S, STEP_S, RunningCluster
 from fencepost.fault_injection.engine.progress import RunningFault
+from fencepost.fault_injection.faults.fault import Fault
+from fencepost.fault_injection.faults.process_faults import KillBroker, PauseBroker
+from fencepost.fault_injection.faults.targets import broker
+from fencepost.fault_injection.faults.zookeeper_faults import ExpireSession
+from fencepost.fault_injection.injectors.injector import InjectionError
 from fencepost.fault_injection.processes.trace_tail import TraceTail
 from fencepost.fault_injection.stories.steps import story_step as steps
+from fencepost.fault_injection.stories.steps.step_player import OBSERVED, PERFORMED, StepPlayer
+from fencepost.fault_injection.stories.steps.story_cluster import Lines, OperationStep
 from fencepost.fault_injection.stories.story import Story
-from fencepost.fault_injection.stories.story_file import awaited_by, fault_of
 from fencepost.fault_injection.stories.story_refusal import StoryError
-from fencepost.fault_injection.stories.triggers import Watch
-from fencepost.spec.vocabulary import Outcome
+from fencepost.spec.vocabulary import NO_PRODUCER, BrokerId, ElectionKind, Outcome
 from fencepost.spec.znodes import TopicPartition
 
 MS = 1000
 PRODUCE_MS = 1_000
-WHOLE_ANSWER_MS = 60_000
-"""After it a produce has ended, whatever became of it."""
-OBSERVED = frozenset({"controller", "converged", "pending", "leader", "epoch", "isr", "assigned"})
-"""What `until` can see from outside."""
 SETTINGS = frozenset(
     {"brokers", "session_timeout_ms", "replica_lag_ms", "first_controller", "zookeeper"}
 )
 """Of a cluster of processes; others are given by the command, or by nothing."""
+NOT_FOLLOWED = {
+    "at": "",
+    "broker": UNSET,
+    "election": ElectionKind.PREFERRED,
+    "producer_id": NO_PRODUCER,
+}
+"""Fields of steps that no processes follow, and the value that each must have."""
 ACKS = {"all": -1, 1: 1, 0: 0}
 
-Lines = list[str]
 
-
-def play_steps(story: Story, stage: RunningCluster) -> None:
+def play_steps(story: Story, running: RunningCluster) -> None:
     """Every step is done, and has printed what the story says; raises `ClusterError`."""
-    with ThreadPoolExecutor(1) as thread:
-        player = StepPlayer(stage=stage, thread=thread)
+    with ThreadPoolExecutor(1) as clients, ThreadPoolExecutor(1) as administrators:
+        cluster = ProcessStoryCluster(running, clients, administrators)
+        player = StepPlayer(cluster)
         for index, step in enumerate(story.steps):
-            printed = tuple(PERFORM[type(step)](player, step))
+            where = f"steps[{index}] ({steps.verb_of(step)})"
+            try:
+                printed = tuple(player.perform(step))
+            except StoryError as error:
+                raise ClusterError(f"{where}: {error}") from error
             if printed != (expected := steps.printed_in(step, "")):
-                raise ClusterError(
-                    f"steps[{index}] ({steps.verb_of(step)}) prints {_told(printed)} and not "
-                    f"{_told(expected)}"
-                )
+                raise ClusterError(f"{where} prints {_told(printed)} and not {_told(expected)}")
+        cluster.end_what_is_put_off()
 
 
 def require_playable(story: Story) -> None:
@@ -69,82 +78,206 @@ def require_playable(story: Story) -> None:
 
 
 def _why_not(step: steps.StoryStep) -> str:
-    if type(step) not in PERFORM:
+    if type(step) not in PERFORMED:
         return "no processes can do it"
-    if isinstance(step, steps.OrderStep) and step.after_ms:
-        return "after_ms puts it off"
+    for name, usual in NOT_FOLLOWED.items():
+        if getattr(step, name, usual) != usual:
+            return f"no processes follow the field {name}"
+    if isinstance(step, steps.CreateTopicStep) and not step.replicas:
+        return "it names no replicas"
     if isinstance(step, steps.ShowStep) and step.show != "results":
         return f"{step.show} is not seen from outside"
-    if isinstance(step, steps.UntilStep):
-        names = (steps.Observation.parsed(name).name for name in step.until)
-        return next(
-            (f"{name} is not seen from outside" for name in names if name not in OBSERVED), ""
-        )
-    return ""
+    names = step.until if isinstance(step, steps.UntilStep) else ()
+    hidden = (name for name in names if steps.Observation.parsed(name).name not in OBSERVED)
+    return next((f"{name} is not seen from outside" for name in hidden), "")
 
 
 def _told(lines: tuple[str, ...]) -> str:
     return repr("\n".join(lines)) if lines else "nothing"
 
 
-@dataclass(slots=True, kw_only=True)
-class StepPlayer:
-    """What the steps of one story act upon."""
+@dataclass(slots=True)
+class ProcessStoryCluster:
+    """A cluster of processes as the player of steps knows it.
 
-    stage: RunningCluster
-    thread: ThreadPoolExecutor
+    A broker that a step stops is stopped by a fault, which is recorded, proved, and healed at the
+    end of the run.
+    """
+
+    running: RunningCluster
+    clients: ThreadPoolExecutor
     """The client does one operation after the other."""
-    _client: RoutedClient | None = None
-    faults: dict[str, RunningFault[str]] = field(default_factory=dict)
-    begun: list[tuple[str, Future[Answer]]] = field(default_factory=list)
-    """Operations that were not waited for, and what they are."""
+    administrators: ThreadPoolExecutor
+    answer_ms: int = field(init=False, default=60_000)
+    _client: RoutedClient | None = field(init=False, default=None)
+    """Begun when it is first asked for: an idle client would leave an empty trace."""
+    _begun: list[Future[None]] = field(init=False, default_factory=list)
+    _put_off: list[tuple[int, Callable[[], None]]] = field(init=False, default_factory=list)
+    """What is to be done at which time."""
 
     @property
-    def client(self) -> RoutedClient:
-        """Begun when it is first asked for: an idle client would leave an empty trace."""
-        if self._client is None:
-            self._client = self.stage.client()
-        return self._client
+    def broker_ids(self) -> tuple[int, ...]:
+        """All brokers, dead ones too."""
+        return self.running.brokers
 
-    def comes(self, holds: Callable[[], bool], within_ms: int) -> bool:
+    @property
+    def state(self) -> PublishedState:
+        """The published state."""
+        return self.running.cluster.state
+
+    @property
+    def now_ms(self) -> int:
+        """Milliseconds of CLOCK_MONOTONIC."""
+        return round(monotonic() * MS)
+
+    def wait(self, within_ms: int, holds: Callable[[], bool]) -> bool:
         """Wait until it holds; false when it does not in time."""
-        deadline, wait = monotonic() + within_ms / MS, threading.Event()
+        deadline_ms, pause = self.now_ms + within_ms, threading.Event()
         while not holds():
-            if monotonic() > deadline:
+            if self.now_ms > deadline_ms:
                 return False
-            wait.wait(POLL_S)
-            self.stage.engine.step()
+            pause.wait(POLL_S)
+            self.running.engine.step()
+            self._act_in_time()
+            for operation in self._begun:
+                if operation.done():
+                    operation.result()  # raises what it was ended by
         return True
 
+    def later(self, after_ms: int, act: Callable[[], None]) -> None:
+        """Act so much later, while a step waits."""
+        self._put_off.append((self.now_ms + after_ms, act))
 
-def _create_topic(player: StepPlayer, step: steps.CreateTopicStep) -> Lines:
-    count = step.partitions if isinstance(step.partitions, int) else 1
-    player.stage.create_topic(step.create_topic, [step.replicas] * count)
-    return []
+    def end_what_is_put_off(self) -> None:
+        """All of it has been done."""
+        while self._put_off:
+            self.wait(PRODUCE_MS, lambda: not self._put_off)
 
+    def _act_in_time(self) -> None:
+        due = [one for one in self._put_off if one[0] <= self.now_ms]
+        for one in due:
+            self._put_off.remove(one)
+            one[1]()
 
-def _delete_topic(player: StepPlayer, step: steps.DeleteTopicStep) -> Lines:
-    player.stage.cluster.delete_topic(step.delete_topic)
-    return []
+    def traces(self) -> TraceTail:
+        """The lines of the run from its start on, with the phases of faults."""
+        return TraceTail(self.running.session.folder, has_phases=True)
 
+    def is_converged(self) -> bool:
+        """True when all brokers live, and all replicas of every partition are in sync."""
+        return self.running.cluster.is_in_sync()
 
-def _produce(player: StepPlayer, step: steps.ProduceStep) -> Lines:
-    done = player.thread.submit(_produced, player.client, step)
-    if not step.wait:
-        player.begun.append((f"produce {step.produce} {' '.join(step.records)}", done))
+    # Clients and administrators
+
+    def create_topic(self, step: steps.CreateTopicStep) -> Lines:
+        """Create the topic, and wait until its leaders serve; raises `ClusterError`."""
+        count = step.partitions if isinstance(step.partitions, int) else 1
+        self.running.create_topic(step.create_topic, [step.replicas] * count)
         return []
-    player.comes(done.done, WHOLE_ANSWER_MS)
-    return [_outcome(done.result())]
+
+    def begin(self, step: OperationStep, ended: Callable[[str], None]) -> None:
+        """Operate in another thread, while faults take their course."""
+        if isinstance(step, steps.AdminStep):
+            operate = partial(self._administer, step)
+            self._begun.append(self.administrators.submit(lambda: ended(operate())))
+            return
+        if self._client is None:
+            self._client = self.running.client()
+        ask = partial(_consume if isinstance(step, steps.ConsumeStep) else _produce, self._client)
+        self._begun.append(self.clients.submit(lambda: ended(ask(step))))
+
+    def _administer(self, step: steps.AdminStep) -> str:
+        """Ask until it is granted: a controller refuses a broker of which it has not heard."""
+        deadline, pause = monotonic() + STEP_S, threading.Event()
+        while True:
+            try:
+                self._ask(step)
+            except (ClusterError, InjectionError) as refused:
+                if monotonic() > deadline:
+                    return str(refused)
+                pause.wait(POLL_S)
+            else:
+                return "ok"
+
+    def _ask(self, step: steps.AdminStep) -> None:
+        cluster = self.running.cluster
+        match step:
+            case steps.DeleteTopicStep(delete_topic=topic):
+                cluster.delete_topic(topic)
+            case steps.CreatePartitionsStep(create_partitions=topic, partition_count=count):
+                cluster.administrator.set_partition_count(topic, count)
+                added = (TopicPartition(topic, number) for number in range(count))
+                known = self.running.partitions
+                known.extend(partition for partition in added if partition not in known)
+            case steps.ElectStep():
+                cluster.administrator.elect_all([steps.partition_of(step.elect)])
+            case steps.ReassignStep():
+                moved = steps.partition_of(step.reassign)
+                cluster.administrator.reassign(moved, step.replicas)
+            case _:
+                raise AssertionError(step)
+
+    # Faults and processes
+
+    def begin_fault(self, fault_id: str, fault: Fault, after_ms: int) -> None:
+        """The fault is injected, now or so much later; raises `InjectionError`."""
+        if after_ms:
+            self.later(after_ms, lambda: self.begin_fault(fault_id, fault, 0))
+        else:
+            self.running.engine.inject(fault_id, fault)
+
+    def heal_fault(self, fault_id: str) -> bool:
+        """The fault of that id is healed; false when none was begun."""
+        return self._heal(lambda running: running.action.action_id == fault_id)
+
+    def kill(self, broker_id: BrokerId, _: steps.StopStep) -> None:
+        """The process has ended."""
+        fault = KillBroker(target=broker(broker_id), restart_after_ms=None)
+        self._inject(fault, is_held=True)
+
+    def pause(self, broker_id: BrokerId, _: steps.StopStep) -> None:
+        """The process stands still."""
+        self._inject(PauseBroker(target=broker(broker_id), for_ms=1), is_held=True)
+
+    def resume(self, broker_id: BrokerId) -> None:
+        """The process goes on, and the broker is registered."""
+        if not self._end(PauseBroker.kind, broker_id):
+            raise StoryError(f"broker {broker_id} is not paused")
+
+    def restart(self, broker_id: BrokerId) -> None:
+        """The broker has started anew on its disk; it dies first if it lives."""
+        if not self._end(KillBroker.kind, broker_id):
+            self._inject(KillBroker(target=broker(broker_id), restart_after_ms=0))
+
+    def expire(self, broker_id: BrokerId) -> None:
+        """ZooKeeper has ended the session of the broker."""
+        self._inject(ExpireSession(target=broker(broker_id)))
+
+    def _inject(self, fault: Fault, *, is_held: bool = False) -> None:
+        """Inject a fault; held, it lasts until a step ends it, or the run."""
+        number = len(self.running.engine.running()) + 1
+        self.running.engine.inject(f"{fault.kind}-{number}", fault, is_held=is_held)
+
+    def _end(self, kind: str, broker_id: BrokerId) -> bool:
+        return self._heal(
+            lambda running: (
+                (running.action.fault.kind, running.broker_id) == (kind, broker_id)
+                and not running.is_over
+            )
+        )
+
+    def _heal(self, is_meant: Callable[[RunningFault[str]], bool]) -> bool:
+        """Heal the fault that is meant; false when there is none."""
+        found = next(filter(is_meant, self.running.engine.running()), None)
+        if found is not None:
+            self.running.engine.heal(found)
+        return found is not None
 
 
-def _outcome(answer: Answer) -> str:
-    return f"ok offset={answer.offset}" if answer.is_ok else str(answer.error_code)
-
-
-def _produced(client: RoutedClient, step: steps.ProduceStep) -> Answer:
-    """The answer; while no leader is known or serves, the records are sent under a new name."""
+def _produce(client: RoutedClient, step: steps.ProduceStep) -> str:
+    """Append; while no leader is known or serves, the records are sent under a new name."""
     key, deadline = steps.partition_of(step.produce), monotonic() + STEP_S
-    wait, attempt = threading.Event(), 1
+    pause, attempt = threading.Event(), 1
     while True:
         answer = client.produce(
             key,
@@ -153,120 +286,17 @@ def _produced(client: RoutedClient, step: steps.ProduceStep) -> Answer:
             timeout_ms=step.timeout_ms or PRODUCE_MS,
         )
         if answer.outcome is not Outcome.DEFINITE_ERROR or monotonic() > deadline:
-            return answer
+            return _outcome(answer, f"offset={answer.offset}")
         client.forget(key)
-        wait.wait(POLL_S)
+        pause.wait(POLL_S)
         attempt += 1
 
 
-def _reassign(player: StepPlayer, step: steps.ReassignStep) -> Lines:
-    """A controller refuses a broker until it has heard that the broker is back."""
-    moves = {steps.partition_of(step.reassign): step.replicas}
-    return _granted(player, lambda: player.stage.cluster.reassign(moves))
+def _consume(client: RoutedClient, step: steps.ConsumeStep) -> str:
+    answer = client.fetch(steps.partition_of(step.consume), step.offset)
+    values = " ".join(answer.values) or "nothing"
+    return _outcome(answer, f"{values}, high_watermark={answer.high_watermark}")
 
 
-def _elect(player: StepPlayer, step: steps.ElectStep) -> Lines:
-    key = steps.partition_of(step.elect)
-    return _granted(player, lambda: player.stage.cluster.elect_preferred([key]))
-
-
-def _granted(player: StepPlayer, ask: Callable[[], None]) -> Lines:
-    refused: Lines = []
-
-    def is_granted() -> bool:
-        try:
-            ask()
-        except ClusterError as error:
-            refused[:] = [str(error)]
-            return False
-        return True
-
-    return [] if player.comes(is_granted, round(STEP_S * MS)) else refused
-
-
-def _run(player: StepPlayer, step: steps.RunMsStep) -> Lines:
-    player.comes(lambda: False, step.run_ms)
-    return []
-
-
-def _until(player: StepPlayer, step: steps.UntilStep) -> Lines:
-    look = partial(_observe, player)
-    player.comes(lambda: next(step.unmet(look), None) is None, step.within_ms)
-    return list(step.unmet(look))
-
-
-def _observe(player: StepPlayer, what: steps.Observation) -> str:
-    """As the simulator says it."""
-    cluster = player.stage.cluster
-    if what.name == "controller":
-        return steps.expected_text(player.stage.controller() or ())
-    if what.name == "converged":
-        return steps.expected_text(cluster.is_in_sync())
-    if what.name == "pending":
-        return str(sum(not done.done() for _, done in player.begun))
-    assert what.partition is not None
-    return _observe_partition(cluster, what.name, what.partition)
-
-
-def _observe_partition(cluster: ClusterUnderTest, name: str, key: TopicPartition) -> str:
-    if name == "assigned":
-        return steps.expected_text(cluster.assignment(key.topic).get(key.partition, ()))
-    state = cluster.state_of(key)
-    if state is None:
-        return steps.expected_text(())
-    if name == "isr":
-        return steps.expected_text(tuple(sorted(state.isr)))
-    return str(state.leader_epoch if name == "epoch" else state.leader)
-
-
-def _wait_for(player: StepPlayer, step: steps.WaitForStep) -> Lines:
-    """The lines from the start of the run on count; each is read once."""
-    stage, trigger = player.stage, awaited_by(step)
-    watch = Watch(resolve=lambda target: target.resolve(stage.cluster.view()))
-    watch.add(trigger)
-    traces = TraceTail(stage.session.folder)
-
-    def has_come() -> bool:
-        for running in player.faults.values():
-            watch.note(running.action.action_id, running.phase, 0)
-        for event in traces.events():
-            watch.observe(event, 0)
-        return watch.has_come(trigger, 0)
-
-    return [] if player.comes(has_come, step.within_ms) else [f"not within {step.within_ms} ms"]
-
-
-def _show(player: StepPlayer, _: steps.ShowStep) -> Lines:
-    """The outcome of what was not waited for, and has ended; each is printed once."""
-    ended = [one for one in player.begun if one[1].done()]
-    player.begun[:] = [one for one in player.begun if one not in ended]
-    return [f"{what}: {_outcome(done.result())}" for what, done in ended]
-
-
-def _begin_fault(player: StepPlayer, step: steps.FaultStep) -> Lines:
-    fault_id = step.id or f"fault-{len(player.faults) + 1}"
-    player.faults[fault_id] = player.stage.engine.inject(fault_id, fault_of(step))
-    return []
-
-
-def _heal(player: StepPlayer, step: steps.HealStep) -> Lines:
-    if step.heal not in player.faults:
-        raise ClusterError(f"no fault {step.heal!r} was begun")
-    player.stage.engine.heal(player.faults[step.heal])
-    return []
-
-
-PERFORM: dict[type[steps.StoryStep], Callable[[StepPlayer, Any], Lines]] = {
-    steps.CreateTopicStep: _create_topic,
-    steps.DeleteTopicStep: _delete_topic,
-    steps.ProduceStep: _produce,
-    steps.ReassignStep: _reassign,
-    steps.ElectStep: _elect,
-    steps.RunMsStep: _run,
-    steps.UntilStep: _until,
-    steps.WaitForStep: _wait_for,
-    steps.ShowStep: _show,
-    steps.FaultStep: _begin_fault,
-    steps.HealStep: _heal,
-}
-"""The steps that processes can do."""
+def _outcome(answer: Answer, found: str) -> str:
+    return f"ok {found}" if answer.is_ok else str(answer.error_code)

@@ -11,7 +11,7 @@ from fencepost.spec.trace import TraceEvent, decode
 
 PATTERN = "trace-*.ndjson"
 OWN = "trace-harness.ndjson"
-"""Phases of faults reach the engine directly."""
+"""Has the phases of faults, which reach the engine directly."""
 
 
 class Traces(Protocol):
@@ -40,6 +40,8 @@ class TraceTail:
     """The traces of one run's folder, from now on."""
 
     folder: Path
+    has_phases: bool = False
+    """With those of faults, which are read before what came of them."""
     _read: dict[Path, int] = field(init=False, default_factory=dict)
     """How many bytes of each file are read, up to the end of a line."""
 
@@ -53,7 +55,8 @@ class TraceTail:
         return [event for path in self._files() for event in self._added(path)]
 
     def _files(self) -> list[Path]:
-        return sorted(path for path in self.folder.glob(PATTERN) if path.name != OWN)
+        own = [self.folder / OWN] if self.has_phases else []
+        return own + sorted(path for path in self.folder.glob(PATTERN) if path.name != OWN)
 
     def _added(self, path: Path) -> list[TraceEvent]:
         start = self._read.get(path, 0)

@@ -16,7 +16,7 @@ from fencepost.impl.sim.engine.run import IsEnough, described, run
 from fencepost.impl.sim.engine.shrink import Fails, shrink as shrink_run
 from fencepost.impl.sim.engine.story_run import Host, described_story
 from fencepost.impl.sim.stories.play import play as play_steps, story_text
-from fencepost.impl.sim.stories.stage import Judge
+from fencepost.impl.sim.stories.story_cluster import Judge
 from fencepost.spec.pacing import MoveList
 from fencepost.spec.trace import TraceEvent
 from fencepost.spec.vocabulary import ProtocolLevel

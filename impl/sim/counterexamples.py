@@ -14,7 +14,7 @@ from fencepost.impl.sim.stepped.replay import moves_along, replay as replay_step
 from fencepost.impl.sim.stepped.schedule import SCHEDULES, ScheduleError, read_schedule
 from fencepost.impl.sim.stepped.sources import MADE_ANEW, SOURCES, obstacle, schedule_of
 from fencepost.impl.sim.stories.play import play
-from fencepost.impl.sim.stories.stage import Judge
+from fencepost.impl.sim.stories.story_cluster import Judge
 from fencepost.spec.pacing import MoveList
 from fencepost.spec.tlc.models import load_models, select
 

@@ -11,7 +11,7 @@ from fencepost.impl.sim.engine.options import RunOptions
 from fencepost.impl.sim.engine.run import IsEnough, RunDescription, RunPart, run
 from fencepost.impl.sim.engine.variation_run import described_variation
 from fencepost.impl.sim.stories.play import play
-from fencepost.impl.sim.stories.stage import unjudged
+from fencepost.impl.sim.stories.story_cluster import unjudged
 from fencepost.spec.pacing import MoveList, Verb
 from fencepost.spec.trace import TraceEvent
 

@@ -1,7 +1,7 @@
 """One simulated run from start to final read, whatever is played: `run(description, run_id)`.
 
 A description is drawn from a seed (`draw/`) or made of a story (`story_run.py`). A story drives
-the same `SimulatedRun` step by step (`stories/stage.py`).
+the same `SimulatedRun` step by step (`stories/simulated_steps.py`).
 """
 
 from collections.abc import Callable, Iterable, Sequence

@@ -13,8 +13,7 @@ from fencepost.impl.mutants.mutant import MutantName
 from fencepost.impl.sim.engine.liveness_state import is_converged
 from fencepost.impl.sim.engine.options import RunOptions
 from fencepost.impl.sim.engine.run import RunDescription, SimulatedRun, drawn_details
-from fencepost.impl.sim.stories.perform import perform
-from fencepost.impl.sim.stories.stage import Stage, unjudged
+from fencepost.impl.sim.stories.simulated_steps import story_player
 from fencepost.impl.sim.world.clients import TopicCreator
 from fencepost.impl.sim.world.cluster import VirtualCluster
 from fencepost.impl.sim.world.network import Weather
@@ -68,10 +67,9 @@ class StoryPart:
         run.pass_time(WARM_UP_MS)
         run.injector.follow(self.story)
         if self.story.steps:
-            stage = Stage(self.story.story_id, unjudged)
-            stage.begin(run)
+            player = story_player(run)
             for step in self.story.steps:
-                perform(stage, step)
+                player.perform(step)
         run.pass_time(LONGEST_MS, lambda: run.injector.is_done)
         run.pass_time(COOL_DOWN_MS)
 

@@ -9,8 +9,7 @@ from fencepost.impl.sim.draw.story_mutations import Variation
 from fencepost.impl.sim.engine.liveness_state import unhealed
 from fencepost.impl.sim.engine.options import TOPIC
 from fencepost.impl.sim.engine.run import RunDescription, SimulatedRun, run_details
-from fencepost.impl.sim.stories.perform import elect_controller, perform
-from fencepost.impl.sim.stories.stage import Stage, unjudged
+from fencepost.impl.sim.stories.simulated_steps import Player, story_player
 from fencepost.impl.sim.world.workload import create_topic
 from fencepost.spec.vocabulary import Liveness
 
@@ -25,15 +24,14 @@ class VariationPart:
 
     def work(self, run: SimulatedRun, _: int) -> None:
         """Perform the steps, and heal as the step `heal_all` does."""
-        stage = Stage("variation", unjudged)
-        stage.begin(run)
+        player = story_player(run)
         if self.first_controller:
-            elect_controller(stage, self.first_controller)
+            player.cluster.elect_controller(self.first_controller)
         for step in self.steps:
-            _try(stage, step)
+            _try(player, step)
         if not run.cluster.assignments():
             create_topic(run.cluster, TOPIC, 1)
-        _try(stage, HealAllStep(heal_all=None))
+        _try(player, HealAllStep(heal_all=None))
 
     def heal(self, run: SimulatedRun) -> set[Liveness]:
         """What does not hold in the end."""
@@ -53,7 +51,7 @@ def described_variation(
     )
 
 
-def _try(stage: Stage, step: StoryStep) -> None:
+def _try(player: Player, step: StoryStep) -> None:
     """Perform the step, if it still makes sense."""
     with suppress(ValueError):
-        perform(stage, step)
+        player.perform(step)

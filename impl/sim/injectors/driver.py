@@ -29,10 +29,12 @@ TICK_MS = 1
 
 @dataclass(slots=True)
 class SimulatedTraces:
-    """The lines of a simulated run, but for those about faults."""
+    """The lines of a simulated run."""
 
     recorder: TraceBuffer
-    _seen: int = 0
+    has_phases: bool = False
+    """With the lines about faults."""
+    _seen: int = field(init=False, default=0)
 
     def skip(self) -> None:
         """What is there already is not told."""
@@ -42,7 +44,7 @@ class SimulatedTraces:
         """What was added since the last call."""
         added = self.recorder.events[self._seen :]
         self.skip()
-        return (event for event in added if event.kind is not Kind.FAULT)
+        return (one for one in added if self.has_phases or one.kind is not Kind.FAULT)
 
 
 @dataclass(slots=True, kw_only=True)

@@ -1,19 +1,28 @@
 """The client of a story: the operations of its steps, each recorded as any client's."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 
+from fencepost.fault_injection.stories.steps import story_step as steps
+from fencepost.fault_injection.stories.story_refusal import StoryError
+from fencepost.impl.core.types.failed_log_messages import PartitionId
 from fencepost.impl.core.types.messages import (
+    ACKS_ALL,
+    AlterPartitionReassignmentsRequest,
+    CreatePartitionsRequest,
+    ElectLeadersRequest,
     FetchRequest,
     FetchResponse,
+    PartitionResult,
     ProduceRequest,
     ProduceResponse,
+    Reassignment,
+    RemovePartitionsRequest,
     Request,
     Response,
 )
 from fencepost.impl.core.types.topic_messages import (
     CreateTopicRequest,
-    CreateTopicResponse,
+    DeleteTopicRequest,
     ReplicaList,
 )
 from fencepost.impl.sim.world.clients import (
@@ -28,46 +37,25 @@ from fencepost.spec.znodes import TopicPartition
 
 NO_ANSWER = "no answer"
 
-
-@dataclass(slots=True)
-class Pending:
-    """An operation that was begun, and what came of it."""
-
-    what: str
-    outcome: list[str] = field(default_factory=list)
-    """One line when it has ended."""
-
-    @property
-    def is_done(self) -> bool:
-        """True when it has ended."""
-        return bool(self.outcome)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Numbered:
-    """How an idempotent producer names its records; without an id it is none."""
-
-    producer_id: ProducerId = NO_PRODUCER
-    producer_epoch: int = 0
-    base_sequence: int = 0
-
-
-NOT_NUMBERED = Numbered()
+Ended = Callable[[str], None]
+"""Is told the outcome of an operation."""
 
 
 class StepClient(SimulatedClient):
-    """Sends single requests to named brokers, and keeps those without an answer."""
+    """Sends single requests to named brokers, and keeps produces without an answer."""
 
     def __init__(self, cluster: VirtualCluster) -> None:
         super().__init__(cluster, "client-script")
-        self.pending: list[Pending] = []
-        """Not waited for, in order; `show: results` prints their outcomes."""
         self._tried: dict[TopicPartition, tuple[Operation, ProduceRequest]] = {}
         """Of numbered producers, the last operation on each partition while it is open."""
 
     def create_topic(
-        self, topic: str, assignment: tuple[tuple[BrokerId, ...], ...], to: BrokerId
-    ) -> Pending:
+        self,
+        topic: str,
+        assignment: tuple[tuple[BrokerId, ...], ...],
+        to: BrokerId,
+        ended: Ended,
+    ) -> None:
         """Ask for a topic with these replicas."""
         request = CreateTopicRequest(
             topic=topic,
@@ -75,82 +63,92 @@ class StepClient(SimulatedClient):
             replication_factor=len(assignment[0]),
             assignment=tuple(ReplicaList(replicas=replicas) for replicas in assignment),
         )
+        self.ask(to, request, lambda answer: ended(_granted(answer)))
 
-        def told(response: Response | None) -> str:
-            if not isinstance(response, CreateTopicResponse):
-                return NO_ANSWER
-            return "ok" if response.error_code is ErrorCode.NONE else response.error_code.value
-
-        return self.ask_for(f"create-topic {topic}", to, request, told)
+    def administer(self, step: steps.AdminStep, to: BrokerId, ended: Ended) -> None:
+        """Send the request of an administrator."""
+        self.ask(to, _request(step), lambda answer: ended(_granted(answer)))
 
     def produce(
-        self,
-        key: TopicPartition,
-        values: tuple[str, ...],
-        acks: int,
-        to: BrokerId,
-        numbered: Numbered = NOT_NUMBERED,
-        timeout_ms: int = PRODUCE_TIMEOUT_MS,
-    ) -> Pending:
-        """Append the values in one request; a numbered one that has no answer stays open."""
+        self, step: steps.ProduceStep, key: TopicPartition, to: BrokerId, ended: Ended
+    ) -> None:
+        """Append the records in one request; a numbered one that has no answer stays open."""
         request = ProduceRequest(
             topic=key.topic,
             partition=key.partition,
-            acks=acks,
-            values=values,
-            timeout_ms=timeout_ms,
-            producer_id=numbered.producer_id,
-            producer_epoch=numbered.producer_epoch,
-            base_sequence=numbered.base_sequence,
+            acks=ACKS_ALL if step.acks == "all" else step.acks,
+            values=step.records,
+            timeout_ms=step.timeout_ms or PRODUCE_TIMEOUT_MS,
+            producer_id=ProducerId(step.producer_id),
+            producer_epoch=step.producer_epoch,
+            base_sequence=step.base_sequence,
         )
         operation = self.begin(request)
-        what = f"produce {key} {' '.join(values)}"
-        if numbered.producer_id == NO_PRODUCER:
-            return self.ask_for(what, to, request, lambda answer: _produced(operation, answer))
+        if request.producer_id == NO_PRODUCER:
+            self.ask(to, request, lambda answer: ended(_produced(operation, answer)))
+            return
         self._tried[key] = operation, request
-        return self._try(what, key, to)
+        self.retry(key, to, ended)
 
-    def retry(self, key: TopicPartition, to: BrokerId) -> Pending | None:
-        """Send the open produce to the partition again, as it was; None when there is none."""
-        return self._try(f"retry {key}", key, to) if key in self._tried else None
-
-    def _try(self, what: str, key: TopicPartition, to: BrokerId) -> Pending:
+    def retry(self, key: TopicPartition, to: BrokerId, ended: Ended) -> None:
+        """Send the open produce to the partition again, as it was; raises `StoryError`."""
+        if key not in self._tried:
+            raise StoryError(f"no produce to {key} is open; give one a producer_id first")
         operation, request = self._tried[key]
 
-        def told(response: Response | None) -> str:
-            if not isinstance(response, ProduceResponse):
-                return NO_ANSWER
+        def hear(response: Response | None) -> None:
             is_open = self._tried.get(key) == (operation, request)
-            if response.error_code is not ErrorCode.NONE or not is_open:
-                return response.error_code.value
-            del self._tried[key]
-            return _produced(operation, response)
+            if not isinstance(response, ProduceResponse):
+                ended(NO_ANSWER)
+            elif response.error_code is not ErrorCode.NONE or not is_open:
+                ended(response.error_code.value)
+            else:
+                del self._tried[key]
+                ended(_produced(operation, response))
 
-        return self.ask_for(what, to, request, told)
+        self.ask(to, request, hear)
 
-    def consume(self, key: TopicPartition, offset: Offset, to: BrokerId) -> Pending:
+    def consume(self, key: TopicPartition, offset: int, to: BrokerId, ended: Ended) -> None:
         """Read committed records from `offset` on."""
         request = FetchRequest(
             topic=key.topic,
             partition=key.partition,
-            fetch_offset=offset,
+            fetch_offset=Offset(offset),
             max_records=FETCH_RECORDS,
         )
         operation = self.begin(request)
-        what = f"consume {key}"
-        return self.ask_for(what, to, request, lambda response: _fetched(operation, response))
+        self.ask(to, request, lambda answer: ended(_fetched(operation, answer)))
 
-    def ask_for(
-        self,
-        what: str,
-        to: BrokerId,
-        request: Request,
-        told: Callable[[Response | None], str],
-    ) -> Pending:
-        """Send the request; `told` makes the outcome of its answer."""
-        pending = Pending(what)
-        self.ask(to, request, lambda response: pending.outcome.append(told(response)))
-        return pending
+
+def _request(step: steps.AdminStep) -> Request:
+    """What the step asks for."""
+    match step:
+        case steps.DeleteTopicStep():
+            return DeleteTopicRequest(topic=step.delete_topic)
+        case steps.CreatePartitionsStep(create_partitions=topic, partition_count=count):
+            return CreatePartitionsRequest(topic=topic, partition_count=count)
+        case steps.RemovePartitionsStep(remove_partitions=topic, partitions=partitions):
+            return RemovePartitionsRequest(topic=topic, partitions=partitions)
+        case steps.ElectStep():
+            topic, partition = steps.partition_of(step.elect)
+            one = PartitionId(topic=topic, partition=partition)
+            return ElectLeadersRequest(kind=step.election, partitions=(one,))
+        case steps.ReassignStep():
+            topic, partition = steps.partition_of(step.reassign)
+            replicas = tuple(map(BrokerId, step.replicas))
+            move = Reassignment(topic=topic, partition=partition, replicas=replicas)
+            return AlterPartitionReassignmentsRequest(reassignments=(move,))
+        case _:
+            raise AssertionError(step)
+
+
+def _granted(response: Response | None) -> str:
+    error: ErrorCode | None = getattr(response, "error_code", None)
+    if error is None:
+        return NO_ANSWER
+    results: tuple[PartitionResult, ...] = getattr(response, "partitions", ())
+    codes = (error, *(result.error_code for result in results))
+    return next((code.value for code in codes if code is not ErrorCode.NONE), "ok")
 
 
 def _produced(operation: Operation, response: Response | None) -> str:

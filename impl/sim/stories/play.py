@@ -18,7 +18,7 @@ from fencepost.fault_injection.stories.steps.story_step import (
     WorkloadStep,
     printed_in,
 )
-from fencepost.fault_injection.stories.story import Story, StoryAction, StoryRun
+from fencepost.fault_injection.stories.story import Story, StoryAction
 from fencepost.fault_injection.stories.story_file import (
     action_document,
     read_step,
@@ -29,9 +29,11 @@ from fencepost.fault_injection.stories.story_refusal import Place, StoryError
 from fencepost.fault_injection.stories.story_text import placed, rewritten
 from fencepost.impl.sim.engine.move_recorder import MoveRecorder
 from fencepost.impl.sim.engine.options import TOPIC, RunOptions
-from fencepost.impl.sim.stories.perform import elect_controller, perform
+from fencepost.impl.sim.engine.run import SimulatedRun, run_details
 from fencepost.impl.sim.stories.settings import read_options, write_options
-from fencepost.impl.sim.stories.stage import Judge, Stage
+from fencepost.impl.sim.stories.simulated_steps import Player, story_player
+from fencepost.impl.sim.stories.story_cluster import Judge
+from fencepost.impl.sim.world.cluster import VirtualCluster
 from fencepost.spec.trace import TraceEvent
 
 
@@ -65,43 +67,44 @@ def play(text: str, judge: Judge, *, is_noted: bool = False) -> PlayedStory:
     story = story_from_text(text)
     if not any(run.steps for run in story.played):
         raise StoryError("it has no steps; give some, or play it with fencepost chaos")
-    stage = Stage(story.story_id, judge, move_recorder=MoveRecorder if is_noted else None)
+    steps: list[PlayedStep] = []
+    worlds: list[VirtualCluster] = []
     try:
-        steps = tuple(
-            one for number in range(len(story.played)) for one in _play(stage, story, number)
-        )
+        for number, run in enumerate(story.played):
+            recorder = MoveRecorder() if is_noted else None
+            options = read_options(story.seed, run.cluster)
+            worlds.append(VirtualCluster(options, f"{story.story_id}-{number + 1}", recorder))
+            begins = run_details(options, story.story_id)
+            player = story_player(SimulatedRun(worlds[-1], begins), judge)
+            steps += _play(player, story, number)
     except StoryError as error:
         raise placed(text, error) from error
     return PlayedStory(
         story=story,
-        steps=steps,
+        steps=tuple(steps),
         text=rewritten(text, _differences(steps)),
-        traces=tuple(stage.traces),
-        noted=tuple(stage.noted),
+        traces=tuple(world.recorder.events for world in worlds),
+        noted=tuple(
+            (one.options, one.move_recorder) for one in worlds if one.move_recorder is not None
+        ),
     )
 
 
-def _play(stage: Stage, story: Story, number: int) -> Iterator[PlayedStep]:
+def _play(player: Player, story: Story, number: int) -> Iterator[PlayedStep]:
     run = story.played[number]
-    stage.start(read_options(story.seed, run.cluster))
-    _begin(stage, story, run)
+    if first := run.cluster.get("first_controller"):
+        player.cluster.elect_controller(first)
+    if story.actions:
+        player.cluster.simulated.injector.follow(story)
     for index, step in enumerate(run.steps):
         place = (*story.place_of_steps(number), index)
         try:
-            printed = tuple(perform(stage, step))
+            printed = tuple(player.perform(step))
         except ValueError as error:
             raise StoryError(str(error), place) from error
         yield PlayedStep(
             run_id=run.run_id, place=place, expected=printed_in(step, run.run_id), printed=printed
         )
-
-
-def _begin(stage: Stage, story: Story, run: StoryRun) -> None:
-    """The first controller is elected, and the actions beside the steps are waited for."""
-    if first := run.cluster.get("first_controller"):
-        elect_controller(stage, first)
-    if story.actions:
-        stage.injector.follow(story)
 
 
 def _differences(steps: Sequence[PlayedStep]) -> dict[Place, Mapping[str, str] | str]:

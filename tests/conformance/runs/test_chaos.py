@@ -217,10 +217,12 @@ def test_a_story_with_steps_is_replayed_step_by_step(name: str, tmp_path: Path) 
 @pytest.mark.parametrize(
     ("steps", "sentence"),
     [
-        ("[{kill: 1}]", r"steps\[0\] \(kill\): no processes can do it; a simulator plays it"),
+        ("[deliver]", r"steps\[0\] \(deliver\): no processes can do it; a simulator plays it"),
+        ("[{kill: 1, at: BecomeLeader}]", "no processes follow the field at"),
+        ("[{produce: t/0, records: [a], broker: 2}]", "no processes follow the field broker"),
+        ("[{create_topic: t}]", "it names no replicas"),
         ("[{until: {held: 1}}]", "held is not seen from outside"),
         ("[{show: state}]", "state is not seen from outside"),
-        ("[{produce: t/0, records: [a], after_ms: 5}]", "after_ms puts it off"),
         ("[read]\nruns: [{id: one}]", "it has runs, which fencepost simulate --story plays"),
         ("[{run_ms: 1}]\ncluster: {level: 1}", "cluster: level is no setting of processes"),
         ("[{run_ms: 1}]\nactions: [{id: a, kind: zk.expire, target: 1}]", "steps and actions"),

@@ -14,9 +14,9 @@ from fencepost.fault_injection.stories.story_refusal import StoryError
 from fencepost.impl.mutants.mutants import mutant_name
 from fencepost.impl.sim.draw.draw import swarm
 from fencepost.impl.sim.engine.run import described, run
-from fencepost.impl.sim.stories.perform import PERFORM
 from fencepost.impl.sim.stories.play import play, story_text
 from fencepost.impl.sim.stories.settings import read_options, write_options
+from fencepost.impl.sim.stories.simulated_steps import SIMULATED_STEPS
 from fencepost.spec.trace import Kind, TraceEvent
 from fencepost.spec.vocabulary import ProtocolLevel
 
@@ -175,7 +175,7 @@ def test_a_story_without_steps_is_told() -> None:
 
 def test_every_verb_is_performed_and_named_in_the_readme() -> None:
     assert {*ROW.findall(README.read_text())} == {*VERBS}
-    assert set(PERFORM) == set(VERBS.values())
+    assert set(SIMULATED_STEPS) == set(VERBS.values())
 
 
 # The steps

@@ -1,0 +1,255 @@
+"""Plays steps on a running cluster, virtual or of processes: step class -> function.
+
+A cluster that can do more, or be looked into, brings larger tables.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, Generic, TypeVar
+
+from fencepost.fault_injection.faults.targets import Target
+from fencepost.fault_injection.stories.steps import story_step as steps
+from fencepost.fault_injection.stories.steps.story_cluster import (
+    Lines,
+    OperationStep,
+    StoryCluster,
+)
+from fencepost.fault_injection.stories.story_file import awaited_by, fault_of
+from fencepost.fault_injection.stories.story_refusal import StoryError
+from fencepost.fault_injection.stories.triggers import Watch
+from fencepost.spec.vocabulary import BrokerId
+from fencepost.spec.znodes import LeaderAndIsr
+
+Cluster = TypeVar("Cluster", bound=StoryCluster)
+
+
+@dataclass(slots=True)
+class BegunOperation:
+    """An operation that was begun."""
+
+    what: str
+    outcome: str = ""
+    """One line when it has ended."""
+
+    def end(self, outcome: str) -> None:
+        """It has ended so."""
+        self.outcome = outcome
+
+
+@dataclass(slots=True)
+class StepPlayer(Generic[Cluster]):
+    """Performs the steps of one story on one cluster."""
+
+    cluster: Cluster
+    performed: "StepTable" = field(default_factory=lambda: PERFORMED)
+    observed: "ObservationTable" = field(default_factory=lambda: OBSERVED)
+    begun: list[BegunOperation] = field(init=False, default_factory=list)
+    """Operations that are not waited for; `show: results` prints their outcomes."""
+    faults: int = field(init=False, default=0)
+    """How many steps have begun."""
+
+    def perform(self, step: steps.StoryStep) -> Lines:
+        """Do what a step says, now or when its time comes; raises `ValueError`."""
+        act = partial(self.performed[type(step)], self, step)
+        is_fault = isinstance(step, steps.FaultStep)  # the engine puts it off
+        if isinstance(step, steps.OrderStep) and step.after_ms and not is_fault:
+            self.cluster.later(step.after_ms, lambda: _forget(act()))
+            return []
+        return act()
+
+    def broker(self, target: Target) -> BrokerId:
+        """The broker that a target is now; raises `StoryError`."""
+        return broker_of(self.cluster, target)
+
+
+def broker_of(cluster: StoryCluster, target: Target) -> BrokerId:
+    """The broker that a target is now; raises `StoryError`."""
+    found = target.resolve(cluster.state.view())
+    if found is None or found not in cluster.broker_ids:
+        raise StoryError(f"no broker is {target} now")
+    return BrokerId(found)
+
+
+def _forget(_: Lines) -> None:
+    """What a step prints that was put off is not read."""
+
+
+Player = StepPlayer[Any]
+StepTable = Mapping[type[steps.StoryStep], Callable[[Player, Any], Lines]]
+"""What each step does, by its class."""
+ObservationTable = Mapping[str, Callable[[Player, steps.Observation], steps.Observed]]
+"""What `until` can see, by its name."""
+
+
+# Time
+
+
+def _run(player: Player, step: steps.RunMsStep) -> Lines:
+    player.cluster.wait(step.run_ms, lambda: False)
+    return []
+
+
+def _until(player: Player, step: steps.UntilStep) -> Lines:
+    look = partial(_observe, player)
+    player.cluster.wait(step.within_ms, lambda: next(step.unmet(look), None) is None)
+    return list(step.unmet(look))
+
+
+def _wait_for(player: Player, step: steps.WaitForStep) -> Lines:
+    """The lines from the start of the run on count."""
+    cluster, trigger = player.cluster, awaited_by(step)
+    watch = Watch(resolve=lambda target: target.resolve(cluster.state.view()))
+    watch.add(trigger)
+    traces = cluster.traces()
+
+    def has_come() -> bool:
+        for event in traces.events():
+            watch.tell(event, cluster.now_ms)
+        return watch.has_come(trigger, cluster.now_ms)
+
+    came = cluster.wait(step.within_ms, has_come)
+    return [] if came else [f"not within {step.within_ms} ms"]
+
+
+# What is seen
+
+
+def _observe(player: Player, what: steps.Observation) -> str:
+    broker_id = what.broker_id
+    if broker_id is not None and broker_id not in player.cluster.broker_ids:
+        raise StoryError(f"{what}: there is no broker {broker_id}")
+    return steps.expected_text(player.observed[what.name](player, what))
+
+
+def _pending(player: Player, _: steps.Observation) -> steps.Observed:
+    return str(sum(not operation.outcome for operation in player.begun))
+
+
+def _assigned(player: Player, what: steps.Observation) -> steps.Observed:
+    key = what.partition
+    assert key is not None
+    found: Mapping[int, tuple[int, ...]] = player.cluster.state.assignment(key.topic)
+    return found.get(key.partition, ())
+
+
+def _of_partition(
+    read: Callable[[LeaderAndIsr], steps.Observed],
+) -> Callable[[Player, steps.Observation], steps.Observed]:
+    def look(player: Player, what: steps.Observation) -> steps.Observed:
+        state = player.cluster.state.state_of(what.partition)
+        return () if state is None else read(state)
+
+    return look
+
+
+OBSERVED: ObservationTable = {
+    "controller": lambda player, _: player.cluster.state.controller() or (),
+    "converged": lambda player, _: player.cluster.is_converged(),
+    "pending": _pending,
+    "topics": lambda player, _: tuple(player.cluster.state.topics()),
+    "registered": lambda player, what: what.broker_id in player.cluster.state.live_brokers(),
+    "assigned": _assigned,
+    "leader": _of_partition(lambda state: state.leader),
+    "epoch": _of_partition(lambda state: state.leader_epoch),
+    "isr": _of_partition(lambda state: tuple(sorted(state.isr))),
+}
+"""What can be seen of every cluster."""
+
+
+def show_results(player: Player, _: steps.ShowStep) -> Lines:
+    """The outcome of operations in the background; each is printed once."""
+    lines = [f"{one.what}: {one.outcome or 'pending'}" for one in player.begun]
+    player.begun = [one for one in player.begun if not one.outcome]
+    return lines
+
+
+# Clients and administrators
+
+
+def _create_topic(player: Player, step: steps.CreateTopicStep) -> Lines:
+    return list(player.cluster.create_topic(step))
+
+
+def operate(player: Player, step: OperationStep) -> Lines:
+    """The outcome of an operation, unless its step was put off or does not wait."""
+    verb = steps.verb_of(step)
+    records = step.records if isinstance(step, steps.ProduceStep) else ()
+    operation = BegunOperation(" ".join((verb, getattr(step, verb), *records)))
+    player.cluster.begin(step, operation.end)
+    if step.after_ms or not step.wait:
+        player.begun.append(operation)
+        return []
+    player.cluster.wait(player.cluster.answer_ms, lambda: bool(operation.outcome))
+    return [operation.outcome]
+
+
+def administer(player: Player, step: steps.AdminStep) -> Lines:
+    """The answer is printed unless it is good."""
+    answer = operate(player, step)
+    return [] if answer == ["ok"] else answer
+
+
+# Faults and processes
+
+
+def _begin_fault(player: Player, step: steps.FaultStep) -> Lines:
+    """A fault of the catalogue, recorded and healed as in any run."""
+    player.faults += 1
+    fault_id = step.id or f"fault-{player.faults}"
+    player.cluster.begin_fault(fault_id, fault_of(step), step.after_ms)
+    return []
+
+
+def _heal(player: Player, step: steps.HealStep) -> Lines:
+    if not player.cluster.heal_fault(step.heal):
+        raise StoryError(f"no fault {step.heal!r} is active")
+    return []
+
+
+def _kill(player: Player, step: steps.KillStep) -> Lines:
+    player.cluster.kill(player.broker(step.kill), step)
+    return []
+
+
+def _pause(player: Player, step: steps.PauseStep) -> Lines:
+    player.cluster.pause(player.broker(step.pause), step)
+    return []
+
+
+def _resume(player: Player, step: steps.ResumeStep) -> Lines:
+    player.cluster.resume(player.broker(step.resume))
+    return []
+
+
+def _restart(player: Player, step: steps.RestartStep) -> Lines:
+    player.cluster.restart(player.broker(step.restart))
+    return []
+
+
+def _expire(player: Player, step: steps.ExpireStep) -> Lines:
+    player.cluster.expire(player.broker(step.expire))
+    return []
+
+
+PERFORMED: StepTable = {
+    steps.CreateTopicStep: _create_topic,
+    steps.ProduceStep: operate,
+    steps.ConsumeStep: operate,
+    steps.DeleteTopicStep: administer,
+    steps.CreatePartitionsStep: administer,
+    steps.ElectStep: administer,
+    steps.ReassignStep: administer,
+    steps.RunMsStep: _run,
+    steps.UntilStep: _until,
+    steps.WaitForStep: _wait_for,
+    steps.ShowStep: show_results,
+    steps.FaultStep: _begin_fault,
+    steps.HealStep: _heal,
+    steps.KillStep: _kill,
+    steps.PauseStep: _pause,
+    steps.ResumeStep: _resume,
+    steps.RestartStep: _restart,
+    steps.ExpireStep: _expire,
+}
+"""The steps that every cluster can do."""

@@ -1,0 +1,277 @@
+"""A simulated run as the player of steps knows it; what only a simulator can do is beside it."""
+
+from collections.abc import Callable, Collection, Sequence
+
+from msgspec import UnsetType
+
+from fencepost.fault_injection.faults.fault import Fault
+from fencepost.fault_injection.faults.targets import ClusterView, Target
+from fencepost.fault_injection.stories.steps import story_step as steps
+from fencepost.fault_injection.stories.steps.step_player import broker_of
+from fencepost.fault_injection.stories.steps.story_cluster import Lines, OperationStep
+from fencepost.fault_injection.stories.story import StoryAction
+from fencepost.fault_injection.stories.story_refusal import StoryError
+from fencepost.impl.core.types.effects import ActionTaken, Effect, ReadZnodes, Send, WriteZnodes
+from fencepost.impl.sim.engine.liveness_state import is_converged
+from fencepost.impl.sim.engine.run import SimulatedRun
+from fencepost.impl.sim.injectors.driver import SimulatedTraces
+from fencepost.impl.sim.stories.client import StepClient
+from fencepost.impl.sim.world.clients import TIMEOUT_MS
+from fencepost.impl.sim.world.cluster import VirtualCluster
+from fencepost.impl.sim.world.network import RequestRule, method_of
+from fencepost.impl.sim.world.process import Process
+from fencepost.impl.sim.world.workload import create_topic
+from fencepost.spec.trace import TraceEvent
+from fencepost.spec.vocabulary import BrokerId
+from fencepost.spec.znodes import TOPICS, LeaderAndIsr, TopicPartition, broker_path
+
+Judge = Callable[[Sequence[TraceEvent]], Sequence[str]]
+"""The lines that `check` prints of a trace; the checks are those of another room."""
+START_MS = 10_000
+"""How long a step waits for a first controller, or for brokers that register."""
+
+
+def unjudged(_: Sequence[TraceEvent]) -> Sequence[str]:
+    """The judge where what a story prints is not read."""
+    return ()
+
+
+class VirtualState:
+    """What the simulated ZooKeeper publishes."""
+
+    def __init__(self, world: VirtualCluster) -> None:
+        self._world = world
+
+    def controller(self) -> BrokerId | None:
+        """The broker that acts as controller."""
+        process = self._world.controller()
+        return process.broker_id if process else None
+
+    def live_brokers(self) -> list[BrokerId]:
+        """The registered brokers."""
+        peek = self._world.zookeeper.peek
+        return [b for b in self._world.disks if peek(broker_path(b)).stat is not None]
+
+    def topics(self) -> Sequence[str]:
+        """All topics, ascending; malformed ones too."""
+        return self._world.zookeeper.children(TOPICS)
+
+    def assignment(self, topic: str) -> dict[int, tuple[BrokerId, ...]]:
+        """The assigned replicas of each partition; empty for an unknown topic."""
+        assigned = self._world.assignments()
+        return {key.partition: replicas for key, replicas in assigned.items() if key.topic == topic}
+
+    def state_of(self, partition: TopicPartition) -> LeaderAndIsr | None:
+        """The published leader, epoch and ISR of a partition."""
+        known = self._world.state(partition)
+        return known[0] if known else None
+
+    def view(self) -> ClusterView:
+        """The roles of all brokers now."""
+        return self._world.view()
+
+
+class VirtualStoryCluster:
+    """One simulated run; steps that only a simulator can do reach into its `world`."""
+
+    answer_ms = TIMEOUT_MS + 1
+
+    def __init__(self, simulated: SimulatedRun, judge: Judge = unjudged) -> None:
+        """Nothing of the run has been played."""
+        self.simulated = simulated
+        self.world = simulated.cluster
+        self.judge = judge
+        self.state = VirtualState(self.world)
+        self.client = StepClient(self.world)
+        self.rules: list[RequestRule] = []
+        """Of the network, that steps have made and not lifted."""
+        self.killed: set[BrokerId] = set()
+        """By a step, and not started since: no fault brings them back."""
+        self.is_read = False
+
+    @property
+    def broker_ids(self) -> Collection[BrokerId]:
+        """All brokers, dead ones too."""
+        return self.world.disks.keys()
+
+    # Time
+
+    @property
+    def now_ms(self) -> int:
+        """Virtual time since the cluster was started."""
+        return self.world.scheduler.now_ms
+
+    def wait(self, within_ms: int, holds: Callable[[], bool]) -> bool:
+        """Let virtual time pass until it holds; false when it does not in time."""
+        return self.world.scheduler.run_until(self.now_ms + within_ms, holds)
+
+    def later(self, after_ms: int, act: Callable[[], None]) -> None:
+        """Act so much later."""
+        self.world.scheduler.after_ms(after_ms, act)
+
+    def elect_controller(self, wanted: int) -> None:
+        """Wait until that broker is the controller; raises `StoryError`."""
+        processes = self.world.processes
+        if wanted not in processes:
+            raise StoryError(f"first_controller is {wanted}; choose one of 1 to {len(processes)}")
+        others = [process for broker_id, process in processes.items() if broker_id != wanted]
+        for process in others:
+            process.pause()
+        self.wait(START_MS, lambda: self.state.controller() == wanted)
+        for process in others:
+            process.resume()
+
+    # What is seen
+
+    def traces(self) -> SimulatedTraces:
+        """The lines of the run from its start on, with the phases of faults."""
+        return SimulatedTraces(self.world.recorder, has_phases=True)
+
+    def is_converged(self) -> bool:
+        """True when every liveness property holds now."""
+        return is_converged(self.world)
+
+    # Clients and administrators
+
+    def create_topic(self, step: steps.CreateTopicStep) -> Lines:
+        """Create the topic, and wait until its replicas know their roles."""
+        topic, count = step.create_topic, step.partitions
+        partitions = self.world.options.partitions if isinstance(count, UnsetType) else count
+        replicas = tuple(map(BrokerId, step.replicas))
+        if not replicas:
+            create_topic(self.world, topic, partitions)
+            return []
+        to = replicas[0] if isinstance(step.broker, UnsetType) else broker_of(self, step.broker)
+        self.wait(START_MS, lambda: {*replicas} <= {*self.state.live_brokers()})
+        outcome: list[str] = []
+        self.client.create_topic(topic, (replicas,) * partitions, to, outcome.append)
+        self.wait(self.answer_ms, lambda: bool(outcome))
+        if outcome == ["ok"] and step.wait:
+            self.wait(START_MS, self.is_converged)
+        return [] if outcome == ["ok"] else outcome
+
+    def begin(self, step: OperationStep, ended: Callable[[str], None]) -> None:
+        """Send the request of the step, to its broker or to the one that is usual for it."""
+        if isinstance(step, steps.AdminStep):
+            self.client.administer(step, self._asked(step.broker), ended)
+            return
+        key = steps.partition_of(getattr(step, steps.verb_of(step)))
+        to = self._asked(step.broker, key)
+        match step:
+            case steps.ProduceStep():
+                self.client.produce(step, key, to, ended)
+            case steps.RetryStep():
+                self.client.retry(key, to, ended)
+            case _:
+                self.client.consume(key, step.offset, to, ended)
+
+    def _asked(self, named: Target | UnsetType, key: TopicPartition | None = None) -> BrokerId:
+        """The broker that is named, or else the published leader, or any that can answer."""
+        if not isinstance(named, UnsetType):
+            return broker_of(self, named)
+        if key is None:
+            return self._first_live()
+        leader = self.state.view().leaders.get(key)
+        if leader is None or leader not in self.broker_ids:
+            raise StoryError(f"{key} has no leader; name a broker")
+        return BrokerId(leader)
+
+    def _first_live(self) -> BrokerId:
+        processes = (self.world.processes[broker_id] for broker_id in self.state.live_brokers())
+        alive = [p.broker_id for p in processes if p.is_alive and not p.is_paused]
+        if not alive:
+            raise StoryError("no broker is alive to ask")
+        return min(alive)
+
+    # Faults and processes
+
+    def begin_fault(self, fault_id: str, fault: Fault, after_ms: int) -> None:
+        """Inject the fault, now or so much later."""
+        timed = StoryAction.at(action_id=fault_id, at_ms=after_ms, fault=fault)
+        self.simulated.injector.plan_fault(timed, self.now_ms)
+
+    def heal_fault(self, fault_id: str) -> bool:
+        """Begin to heal the fault of that id; false when it is not active."""
+        return self.simulated.injector.heal(fault_id)
+
+    def kill(self, broker_id: BrokerId, when: steps.StopStep) -> None:
+        """The process is gone, now or just before it performs what `at` names."""
+
+        def die(process: Process) -> None:
+            self.killed.add(process.broker_id)
+            process.die()
+
+        _stop(self.live_process(broker_id), when, die)
+
+    def pause(self, broker_id: BrokerId, when: steps.StopStep) -> None:
+        """The process stands still, from now or from what `at` names on."""
+        _stop(self.live_process(broker_id), when, Process.pause)
+
+    def resume(self, broker_id: BrokerId) -> None:
+        """The process goes on with all that came meanwhile."""
+        self.live_process(broker_id).resume()
+
+    def restart(self, broker_id: BrokerId) -> None:
+        """The broker starts anew on its disk; it dies first if it lives."""
+        self.world.processes[broker_id].die()
+        self.start(broker_id)
+
+    def start(self, broker_id: BrokerId) -> None:
+        """A dead broker starts anew on its disk."""
+        self.killed.discard(broker_id)
+        self.world.start(broker_id)
+
+    def expire(self, broker_id: BrokerId) -> None:
+        """ZooKeeper ends the session of the broker, which may be dead."""
+        session_id = self.world.processes[broker_id].zookeeper.session_id
+        if not session_id:
+            raise StoryError(f"broker {broker_id} has no session")
+        self.world.zookeeper.end_session(session_id)
+
+    def live_process(self, broker_id: BrokerId) -> Process:
+        """The process of a broker; raises `StoryError` when it is dead."""
+        process = self.world.processes[broker_id]
+        if not process.is_alive:
+            raise StoryError(f"broker {broker_id} is dead")
+        return process
+
+
+def _stop(process: Process, when: steps.StopStep, stop: Callable[[Process], None]) -> None:
+    """At once, or just before the process performs what `at` names."""
+    if not when.at:
+        stop(process)
+        return
+    is_there = _is_at(steps.Point.parsed(when.at))
+    left = [when.nth]
+
+    def before(effect: Effect) -> None:
+        if is_there(effect):
+            left[0] -= 1
+            if left[0] == 0:
+                process.before = None
+                stop(process)
+
+    process.before = before
+
+
+def _is_at(point: steps.Point) -> Callable[[Effect], bool]:
+    """Whether an effect is at a point of the protocol."""
+    about = point.about
+    match point.effect:
+        case "send":
+            return lambda effect: isinstance(effect, Send) and method_of(effect.request) == about
+        case "write":
+            return lambda effect: isinstance(effect, WriteZnodes) and writes(effect, about)
+        case "read":
+            return lambda effect: isinstance(effect, ReadZnodes) and _reads(effect, about)
+        case _:
+            return lambda effect: isinstance(effect, ActionTaken) and effect.action == about
+
+
+def writes(ask: WriteZnodes, path: str) -> bool:
+    """True when one of the writes is to a znode with `path` in its path."""
+    return any(path in op.path for op in ask.ops)
+
+
+def _reads(ask: ReadZnodes, path: str) -> bool:
+    return any(path in asked for asked in ask.paths)
