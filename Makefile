@@ -45,8 +45,9 @@ check: setup
 	@$(RUN) fencepost.ci.pages.generated --check
 	@$(RUN) fencepost.ci.pages.catalogue_lint
 
+# Two files at a time, for these tests wait more than they compute.
 chaos: setup
-	@$(RUN) pytest -m chaos $(ARGS)
+	@$(RUN) pytest -m chaos -n 2 --dist loadfile $(ARGS)
 
 models: setup
 	@$(RUN) fencepost.ci check --tier pull_request $(ARGS)

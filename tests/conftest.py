@@ -7,10 +7,12 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hatchling.builders.wheel import WheelBuilder
 from hypothesis import HealthCheck, settings
+from xdist.workermanage import WorkerController
 
 import fencepost.conformance  # noqa: F401 - before any test imports gRPC, see its docstring
 
@@ -34,6 +36,10 @@ GONE_DEADLINE_S = 5.0
 POLL_S = 0.02
 
 LEFT = pytest.StashKey[list[int]]()
+CLOSING_LINES = pytest.StashKey[list[str]]()
+"""What is printed at the end of the run."""
+HANDED_OVER = "fencepost_closing_lines"
+"""Under this name a worker of pytest-xdist gives its closing lines to the process that prints."""
 
 ProcessesOf = Callable[[str, str], set[int]]
 
@@ -77,26 +83,46 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
-def pytest_configure() -> None:
+def pytest_configure(config: pytest.Config) -> None:
     # What a shell starts in its background is deaf to Ctrl-C, and the children would inherit that.
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
-    os.environ[SESSION] = secrets.token_hex(8)
+    if worker_output(config) is None:  # workers share the session of the process that prints
+        os.environ[SESSION] = secrets.token_hex(8)
+
+
+def worker_output(config: pytest.Config) -> dict[str, Any] | None:
+    """What a worker of pytest-xdist hands over at its end; None in any other process."""
+    return getattr(config, "workeroutput", None)
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
     """The tests fail when a broker or a ZooKeeper that they started still runs."""
+    config = session.config
+    if (output := worker_output(config)) is not None:
+        output[HANDED_OVER] = config.stash.get(CLOSING_LINES, [])
+        return
     deadline = time.monotonic() + GONE_DEADLINE_S
     while left := processes_of(SESSION, os.environ[SESSION]) & processes_of(RUN, ""):
         if time.monotonic() > deadline:
-            session.config.stash[LEFT] = sorted(left)
+            config.stash[LEFT] = sorted(left)
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
             return
         threading.Event().wait(POLL_S)
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: WorkerController) -> None:
+    output = getattr(node, "workeroutput", {})  # a worker that crashed has none
+    node.config.stash.setdefault(CLOSING_LINES, []).extend(output.get(HANDED_OVER, []))
+
+
 def pytest_terminal_summary(
     terminalreporter: pytest.TerminalReporter, config: pytest.Config
 ) -> None:
+    if lines := config.stash.get(CLOSING_LINES, []):
+        terminalreporter.section(lines[0])
+        for line in lines[1:]:
+            terminalreporter.write_line(line)
     if left := config.stash.get(LEFT, []):
         terminalreporter.write_line(f"ERROR: the tests left processes running: {left}", red=True)

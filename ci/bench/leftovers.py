@@ -47,6 +47,7 @@ class Left:
     processes: tuple[str, ...]
     """Those that still were there: pid, state and command."""
     mounts: tuple[str, ...]
+    """Those in the folder of the run."""
 
 
 def kill_once(seed: int, folder: Path, moment_s: float, *options: str, processes: int = 1) -> Left:
@@ -55,7 +56,6 @@ def kill_once(seed: int, folder: Path, moment_s: float, *options: str, processes
     The harness is killed `moment_s` after it had so many processes.
     """
     mark = f"{os.getpid()}-{seed}-{time.monotonic_ns()}"
-    mounts = set(MOUNTS.read_text().splitlines())
     command = [
         sys.executable,
         "-m",
@@ -87,7 +87,7 @@ def kill_once(seed: int, folder: Path, moment_s: float, *options: str, processes
         at_the_kill=max(0, before),
         gone_after_s=gone_after_s,
         processes=tuple(marked(mark)),
-        mounts=tuple(sorted(set(MOUNTS.read_text().splitlines()) - mounts)),
+        mounts=tuple(line for line in MOUNTS.read_text().splitlines() if str(folder) in line),
     )
 
 

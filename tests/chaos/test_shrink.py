@@ -23,7 +23,7 @@ ACTIONS_MAX = 5
 PLAN = """
 schema: 1
 id: early_words
-says: A leader that acknowledges too early dies with records that nobody else has.
+says: A leader that acknowledges too early dies with records that no other broker has.
 seed: 3
 cluster: {first_controller: 3, replica_lag_ms: 20000}
 actions:

@@ -50,10 +50,15 @@ class Harness:
         self.folder = folder
         self._child: subprocess.Popen[bytes] | None = None
 
-    def start(self, *arguments: str, before: Callable[[], object] | None = None) -> None:
-        """The command runs; `before` is done in its process first.
+    def start(
+        self,
+        *arguments: str,
+        module: str = "fencepost.ci",
+        before: Callable[[], object] | None = None,
+    ) -> None:
+        """Start the command; `before` is called in its process first.
 
-        It hears of a closed terminal, also where these tests were started by nohup.
+        SIGHUP ends it, also where these tests were started by nohup.
         """
 
         def prepare() -> None:
@@ -63,7 +68,7 @@ class Harness:
 
         with (self.folder / "output").open("wb") as output:
             self._child = subprocess.Popen(
-                [sys.executable, "-m", "fencepost.ci", *arguments],
+                [sys.executable, "-m", module, *arguments],
                 cwd=self.folder,
                 env={**os.environ, MARK: self.mark, "PYTHONPATH": str(ROOT)},
                 stdout=output,
@@ -115,14 +120,18 @@ ENOUGH = {CHAOS: PROCESSES + 1, SOAK: PROCESSES + 1, UP: 3, CHECK: 2, REPLAY: 2}
 """Processes, the command's own among them, when it is at work; of a cluster, that starts."""
 
 
-@pytest.mark.parametrize("arguments", [CHAOS, GATE], ids=["chaos", "gate"])
+@pytest.mark.parametrize(
+    ("module", "arguments"),
+    [("fencepost.ci", CHAOS), ("tests.small_gate", GATE)],
+    ids=["chaos", "gate"],
+)
 def test_a_killed_harness_leaves_no_broker_and_no_zookeeper(
-    harness: Harness, processes_of: ProcessesOf, arguments: Sequence[str]
+    harness: Harness, processes_of: ProcessesOf, module: str, arguments: Sequence[str]
 ) -> None:
     def ours() -> set[int]:
         return processes_of(MARK, harness.mark) & processes_of(RUN, "")
 
-    harness.start(*arguments)
+    harness.start(*arguments, module=module)
     assert until(lambda: len(ours()) >= PROCESSES, STARTED_DEADLINE_S), harness.output()
 
     harness.signal(signal.SIGKILL)
