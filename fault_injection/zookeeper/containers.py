@@ -122,14 +122,6 @@ class ZooKeeperContainers(ZooKeeperMembers):
         """Ask a server to end, and wait for that."""
         self._engine_container(number).stop(timeout=5)
 
-    def prepare(self, number: int) -> None:
-        """Nothing: a container starts again as what it was."""
-
-    def is_ready(self, number: int) -> bool:
-        """True: there is nothing to wait for."""
-        del number
-        return True
-
     def restart(self, number: int) -> None:
         """Start a server that has ended again on its data."""
         self._engine_container(number).start()

@@ -243,11 +243,12 @@ def test_a_folder_that_java_would_read_as_two_is_not_used(
 
 
 def test_only_the_newest_archives_are_kept(place: Path) -> None:
-    made(usual())[1].unlink()
+    jar, archive = made(usual())
     old = [place / f"{number}.jsa" for number in range(zookeeper_classes.ARCHIVES_MAX)]
     for number, path in enumerate(old):
         path.write_bytes(b"")
         os.utime(path, (number, number))
-    _, archive = made(usual())
+    jar.unlink()
+    made(usual())
 
     assert sorted(place.glob("*.jsa")) == sorted([*old[1:], archive])
