@@ -153,7 +153,7 @@ class ClusterUnderTest:
             self.start()
             yield self
         except KeyboardInterrupt:
-            for process in self._running().values():
+            for process in self.running_processes().values():
                 process.kill()
             raise
         finally:
@@ -175,7 +175,7 @@ class ClusterUnderTest:
 
     def stop(self) -> None:
         """Ask the brokers to end, and kill those that did not in time."""
-        for process in self._running().values():
+        for process in self.running_processes().values():
             process.terminate(STOP_GRACE_S)
 
     def close(self) -> None:
@@ -204,6 +204,10 @@ class ClusterUnderTest:
         if not running:
             raise InjectionError(f"broker {broker_id} does not run")
         return running[broker_id]
+
+    def running_processes(self) -> dict[int, StartedBroker]:
+        """The processes of all brokers that run."""
+        return self._parts.running(self.settings.broker_ids)
 
     def data_folder(self, broker_id: int) -> Path:
         """Where a broker keeps its logs."""
@@ -343,9 +347,6 @@ class ClusterUnderTest:
                     f"{what} did not come within {deadline_s:g} s{self._last_words()}"
                 )
             self._wait.wait(POLL_S)
-
-    def _running(self) -> dict[int, StartedBroker]:
-        return self._parts.running(self.settings.broker_ids)
 
     def _require_running(self, what: str) -> None:
         for broker_id in self.ended():

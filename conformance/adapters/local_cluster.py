@@ -110,7 +110,7 @@ def status(folder: Path) -> ClusterStatus:
                 f"end what is left with: {command('down', folder)}"
             ) from error
         try:
-            return _status(cluster, supervisor)
+            return _status(cluster)
         finally:
             cluster.close()
 
@@ -185,7 +185,7 @@ def _start(
     cluster = _cluster(folder, state, supervisor)
     try:
         cluster.start()
-        found = _status(cluster, supervisor)
+        found = _status(cluster)
     finally:
         cluster.close()
     (folder / STATE_FILE).write_bytes(msgspec.json.format(msgspec.json.encode(state)) + b"\n")
@@ -212,16 +212,15 @@ def _adopted(folder: Path) -> Supervisor:
         ) from error
 
 
-def _status(cluster: ClusterUnderTest, supervisor: Supervisor) -> ClusterStatus:
-    controller = cluster.state.controller()
+def _status(cluster: ClusterUnderTest) -> ClusterStatus:
+    controller, processes = cluster.state.controller(), cluster.running_processes()
     brokers = []
     for broker_id in cluster.settings.broker_ids:
-        process = supervisor.processes.get(f"broker-{broker_id}")
         registration = cluster.registration(broker_id)
         brokers.append(
             BrokerStatus(
                 broker_id=broker_id,
-                pid=process.pid if process and process.is_running else None,
+                pid=processes[broker_id].pid if broker_id in processes else None,
                 address=registration.address if registration else None,
                 is_controller=broker_id == controller,
             )

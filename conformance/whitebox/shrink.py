@@ -16,7 +16,7 @@ from fencepost.conformance.checks.registry import judge, run_checks
 from fencepost.conformance.runs.run_end import run_end
 from fencepost.conformance.whitebox.simulate import Subject, load
 from fencepost.fault_injection.stories.ddmin import Minimizer
-from fencepost.fault_injection.stories.story import At, Story, StoryAction, referred
+from fencepost.fault_injection.stories.story import At, Story, StoryAction, without
 from fencepost.spec.trace import TraceEvent
 
 SHORTEST_MS = 50
@@ -103,7 +103,7 @@ def shrink_actions(story: Story, fails: Callable[[Story], bool], *, runs_max: in
     nothing = replace(story, actions=())
     search = Minimizer(best=story, fails=fails, tries_max=runs_max, passing=(nothing,))
     stages = []
-    search.drop_parts(lambda one: one.actions, _without)
+    search.drop_parts(lambda one: one.actions, without)
     stages.append(search.best)
     search.simplify(_shorter)
     stages.append(search.best)
@@ -111,22 +111,6 @@ def shrink_actions(story: Story, fails: Callable[[Story], bool], *, runs_max: in
     stages.append(search.best)
     *larger, smallest = (story for story, _ in groupby(stages))
     return ShrunkStory(story=smallest, runs=search.tries, larger=tuple(reversed(larger)))
-
-
-def _without(story: Story, dropped: tuple[StoryAction, ...]) -> Story:
-    """The story without these actions, and without those that wait for them."""
-    gone = {action.action_id for action in dropped}
-    kept: list[StoryAction] = []
-    for action in story.actions:
-        if action.action_id in gone or not gone.isdisjoint(referred(action.when)):
-            gone.add(action.action_id)
-        else:
-            kept.append(action)
-    ended = [a for a in kept if a.until is None or gone.isdisjoint(referred(a.until))]
-    if len(ended) < len(kept):
-        lost = tuple(action for action in kept if action not in ended)
-        return _without(replace(story, actions=tuple(kept)), lost)
-    return replace(story, actions=tuple(kept))
 
 
 def _shorter(story: Story) -> Iterator[Story]:

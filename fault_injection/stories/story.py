@@ -294,3 +294,17 @@ def referred(trigger: Trigger) -> tuple[str, ...]:
             return (trigger.since,) if trigger.since else ()
         case At():
             return ()
+
+
+def without(story: Story, dropped: tuple[StoryAction, ...]) -> Story:
+    """The story without these actions, and without the actions that wait for one of them."""
+    gone = {action.action_id for action in dropped}
+    kept: list[StoryAction] = []
+    for action in story.actions:
+        if action.action_id in gone or not gone.isdisjoint(referred(action.when)):
+            gone.add(action.action_id)
+        else:
+            kept.append(action)
+    left = replace(story, actions=tuple(kept))
+    endless = tuple(a for a in kept if a.until and not gone.isdisjoint(referred(a.until)))
+    return without(left, endless) if endless else left

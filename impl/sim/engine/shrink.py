@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields, replace
 
 from fencepost.fault_injection.stories.ddmin import Minimizer
-from fencepost.fault_injection.stories.story import StoryAction
+from fencepost.fault_injection.stories.story import without
 from fencepost.impl.sim.engine.options import CALM, RunOptions
 from fencepost.impl.sim.engine.run import described, run
 from fencepost.impl.sim.world.network import Weather
@@ -43,12 +43,10 @@ def shrink(options: RunOptions, fails: Fails, *, runs_max: int = RUNS_MAX) -> Sh
 
 
 def _drop_faults(search: Minimizer[RunOptions]) -> bool:
-    return search.drop_parts(lambda options: options.story.actions, _without)
-
-
-def _without(options: RunOptions, dropped: tuple[StoryAction, ...]) -> RunOptions:
-    kept = tuple(timed for timed in options.story.actions if timed not in dropped)
-    return replace(options, story=replace(options.story, actions=kept))
+    return search.drop_parts(
+        lambda options: options.story.actions,
+        lambda options, dropped: replace(options, story=without(options.story, dropped)),
+    )
 
 
 def _end_early(search: Minimizer[RunOptions]) -> None:
