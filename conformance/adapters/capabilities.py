@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from types import MappingProxyType
 
 from fencepost.conformance.adapters.implementation import Capability, Implementation
+from fencepost.fault_injection.faults.targets import FaultError
 from fencepost.fault_injection.injectors.injector import InjectionError
 
 _PROCESSES = frozenset({Capability.PROCESSES})
@@ -55,9 +56,15 @@ def require_supported(implementation: Implementation, kinds: Sequence[str]) -> N
 
 
 def needed(kinds: Iterable[str]) -> frozenset[Capability]:
-    """All that an implementation must declare for these kinds of faults."""
+    """All that an implementation must declare for these kinds; raises `FaultError`."""
     return frozenset().union(*map(_needed, kinds))
 
 
 def _needed(kind: str) -> frozenset[Capability]:
-    return NEEDED[max((name for name in NEEDED if kind.startswith(name)), key=len)]
+    names = [name for name in NEEDED if kind.startswith(name)]
+    if not names:
+        raise FaultError(
+            f"unknown fault {kind!r}: nothing says what an implementation must declare for it; "
+            "add its area to NEEDED in conformance/adapters/capabilities.py"
+        )
+    return NEEDED[max(names, key=len)]
