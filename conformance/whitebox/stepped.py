@@ -39,6 +39,8 @@ KINDS = ("hazard", "repaired")
 DECIDED = (Verdict.PASS, Verdict.FAIL)
 NEEDED = frozenset({Capability.PROCESSES, Capability.ZOOKEEPER, Capability.STEPPED_RUNS})
 """What an implementation must declare to make moves."""
+NEEDED_TO_FOLLOW = NEEDED | {Capability.SIMULATOR}
+"""And to make those of a counterexample: its simulator records them."""
 
 SHOWN_BY: Mapping[str, frozenset[Invariant]] = MappingProxyType(
     {
@@ -189,7 +191,7 @@ def follow(
     wanted = select(names, target)
     lists = [lists_of(one["schedule"], target) for one in wanted]
     results: list[SteppedPair] = []
-    with stepped_site(out, implementation) as site, _workers(jobs) as pool:
+    with stepped_site(out, implementation, NEEDED_TO_FOLLOW) as site, _workers(jobs) as pool:
         runs = [
             [
                 pool.submit(site.run, listed, out / one["schedule"] / kind)
@@ -250,24 +252,31 @@ class SteppedSite:
 
     implementation: Implementation
     zookeeper: ZooKeeperInUse
+    refused: str = ""
+    """Why the implementation makes no moves; empty when it does."""
 
     def run(self, listed: MoveList, folder: Path) -> SteppedRun:
         """Make all moves, or as many as can be, on processes of their own, in a new folder."""
         folder.mkdir(parents=True)
         write_moves(folder / MOVES_FILE, listed)
         run = _Run(site=self, listed=listed, folder=folder)
-        if why := refusal(self.implementation, NEEDED):
-            run.problem = why
+        if self.refused:
+            run.problem = self.refused
             return replace(run.judged(), is_supported=False)
         run.play()
         return run.judged()
 
 
 @contextmanager
-def stepped_site(out: Path, implementation: Implementation = REFERENCE) -> Iterator[SteppedSite]:
+def stepped_site(
+    out: Path,
+    implementation: Implementation = REFERENCE,
+    needs: frozenset[Capability] = NEEDED,
+) -> Iterator[SteppedSite]:
     """A ZooKeeper for all runs, unless they are refused; raises `ZooKeeperError`."""
-    if refusal(implementation, NEEDED):
-        yield SteppedSite(implementation=implementation, zookeeper=ZooKeeperInUse(address=""))
+    if why := refusal(implementation, needs):
+        nowhere = ZooKeeperInUse(address="")
+        yield SteppedSite(implementation=implementation, zookeeper=nowhere, refused=why)
         return
     run_id = f"stepped-{secrets.token_hex(4)}"
     with (

@@ -29,12 +29,13 @@ from fencepost.impl.mutants.mutant import MutantName
 from fencepost.impl.mutants.mutants import with_mutant
 from fencepost.impl.paced import PacedPermissions, expand_now, paced, truncate_now
 from fencepost.impl.sim.engine.move_recorder import MoveRecorder, RequestOrigin
+from fencepost.impl.sim.stepped.spec_state import KEY
 from fencepost.impl.sim.world.disk import SimulatedDisk
 from fencepost.impl.sim.world.simulated_broker import SimulatedBroker
 from fencepost.impl.sim.world.virtual_world import VirtualWorld
 from fencepost.spec.pacing import Verb
 from fencepost.spec.vocabulary import Offset
-from fencepost.spec.znodes import CONTROLLER, TopicPartition
+from fencepost.spec.znodes import CONTROLLER
 
 SESSION_TIMEOUT_MS = 1_000_000
 
@@ -75,17 +76,14 @@ class SteppedBroker(SimulatedBroker):
         self,
         world: VirtualWorld,
         config: Config,
-        *,
-        key: TopicPartition,
         hold_command: "Callable[[SteppedBroker, Send], None] | None",
     ) -> None:
         """`hold_command` keeps a LeaderAndIsr request until a step sends it.
 
-        None for a broker that hosts replicas of `key`: the specs keep controllers apart.
+        None for a broker that hosts replicas: the specs keep controllers apart.
         """
         super().__init__(world, config, SimulatedDisk())
         self.world = world
-        self.key = key
         self._hold_command = hold_command
         self.is_alive = False
         self.number = int(config.broker_id)
@@ -122,7 +120,7 @@ class SteppedBroker(SimulatedBroker):
     def checkpoint(self, offset: int) -> None:
         """Set the high watermark on the disk of the broker, which is down."""
         self._checkpoint = offset
-        self.disk.checkpoint(self.key, Offset(offset))
+        self.disk.checkpoint(KEY, Offset(offset))
 
     def crash(self) -> None:
         """End the process, and drop all messages to it."""
@@ -154,12 +152,12 @@ class SteppedBroker(SimulatedBroker):
 
     def replica(self) -> Replica | None:
         """The replica of the one partition."""
-        return self.running.broker.replicas.get(self.key)
+        return self.running.broker.replicas.get(KEY)
 
     def records(self) -> tuple[Record, ...]:
         """The log of the one partition, also while the broker is down."""
-        log = self.disk.recover().get(self.key)
-        return self.disk.read(self.key, Offset(0), log.log_end_offset) if log else ()
+        log = self.disk.recover().get(KEY)
+        return self.disk.read(KEY, Offset(0), log.log_end_offset) if log else ()
 
     # Steps
 
@@ -182,18 +180,18 @@ class SteppedBroker(SimulatedBroker):
 
     def expand_now(self) -> None:
         """Let the leader ask ready followers into the ISR."""
-        expand_now(self.running, self.pace, self.key)
+        expand_now(self.running, self.pace, KEY)
         self._urged(Verb.EXPAND)
 
     def truncate_now(self) -> None:
         """Do the truncation that was held (below level 2)."""
-        truncate_now(self.running, self.key)
+        truncate_now(self.running, KEY)
         self._urged(Verb.TRUNCATE)
 
     def _urged(self, verb: Verb) -> None:
         """Perform what the core has asked for between two events."""
         event = SessionReconnected(session_id=self.session_id)
-        self.step(event, verb=verb, topic=self.key.topic)
+        self.step(event, verb=verb, topic=KEY.topic)
 
     def _make_durable(self) -> None:
         """No broker of the specs loses power."""

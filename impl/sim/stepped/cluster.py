@@ -119,7 +119,6 @@ class SteppedWorld(VirtualWorld):
     def __init__(self, setting: SteppedSetting, assignment: tuple[int, ...], run_id: str) -> None:
         super().__init__(run_id, MoveRecorder())
         self.setting = setting
-        self.key = KEY
         self.assignment = assignment
         self.commands: list[HeldCommand] = []
         self.answers: list[FetchAnswer] = []
@@ -136,9 +135,7 @@ class SteppedWorld(VirtualWorld):
         self._write(Create(path=CONTROLLER_EPOCH, data=b"0"))
         holds = dict.fromkeys(setting.controllers, self._hold_command)
         self.nodes = {
-            number: SteppedBroker(
-                self, self._config(number), key=KEY, hold_command=holds.get(number)
-            )
+            number: SteppedBroker(self, self._config(number), holds.get(number))
             for number in (*setting.controllers, *setting.brokers)
         }
 

@@ -13,7 +13,7 @@ from fencepost.impl.sim.stepped.cluster import (
 )
 from fencepost.impl.sim.stepped.observed_state import message, pending_write
 from fencepost.impl.sim.stepped.schedule import SpecStep
-from fencepost.impl.sim.stepped.spec_state import STATE, Abstract
+from fencepost.impl.sim.stepped.spec_state import KEY, STATE, Abstract
 from fencepost.impl.sim.stepped.step_context import (
     TRIES_MAX,
     ImpossibleStepError,
@@ -114,9 +114,9 @@ class ControllerSteps(StepContext):
         is_unclean_allowed = broker.config.unclean_leader_election
         elected = choose_leader(
             state,
-            context.assignments[self.cluster.key],
+            context.assignments[KEY],
             context.live.keys(),
-            context.bounced.get(self.cluster.key, frozenset()),
+            context.bounced.get(KEY, frozenset()),
             ElectionCause.UNCLEAN_ALLOWED if is_unclean_allowed else ElectionCause.BROKERS_CHANGED,
         )
         return elected is not None
@@ -129,7 +129,7 @@ class ControllerSteps(StepContext):
             return
 
         def is_topic(held: HeldAsk) -> bool:
-            return is_listing(TOPICS)(held) or topic_path(self.cluster.key.topic) in held.paths
+            return is_listing(TOPICS)(held) or topic_path(KEY.topic) in held.paths
 
         for _ in range(TRIES_MAX):
             if pending_write(broker) is not None:

@@ -11,7 +11,7 @@ from fencepost.impl.core.rules.replica import Replica
 from fencepost.impl.sim.stepped.broker import SteppedBroker
 from fencepost.impl.sim.stepped.cluster import RETRY_MS, SteppedWorld
 from fencepost.impl.sim.stepped.schedule import SpecStep
-from fencepost.impl.sim.stepped.spec_state import records_of
+from fencepost.impl.sim.stepped.spec_state import KEY, records_of
 from fencepost.impl.sim.stepped.step_context import TRIES_MAX, ImpossibleStepError
 from fencepost.impl.sim.stepped.steps import StepPerformer
 from fencepost.spec.vocabulary import Action, EnvironmentAction
@@ -47,7 +47,7 @@ class LossProbe:
     # One record more
 
     def _state(self) -> LeaderAndIsr | None:
-        found = self.cluster.state(self.cluster.key)
+        found = self.cluster.state(KEY)
         return found[0] if found else None
 
     def _members(self) -> list[int]:

@@ -37,6 +37,7 @@ from fencepost.impl.sim.stepped.cluster import (
     is_state_read,
 )
 from fencepost.impl.sim.stepped.spec_state import (
+    KEY,
     NO_VERSION,
     STATE,
     Abstract,
@@ -123,7 +124,7 @@ def _znodes(cluster: SteppedWorld) -> Abstract:
         "registered": [b for b in setting.brokers if cluster.is_registered(b)],
         "controller": cluster.controller(),
         "controller_epoch": [int(epoch.data), epoch.stat.version],
-        "topic": zookeeper.peek(topic_path(cluster.key.topic)).stat is not None,
+        "topic": zookeeper.peek(topic_path(KEY.topic)).stat is not None,
         "state": state_of(zookeeper.peek(STATE)),
     }
 
@@ -249,14 +250,14 @@ def _log(cluster: SteppedWorld, broker: SteppedBroker) -> Abstract:
         "end_offsets": {str(b): end_offset for b, end_offset in ends.items()},
         "epoch_start": replica.epoch_start_offset if replica is not None and leads else 0,
         "high_watermark": broker.high_watermark,
-        "is_truncated": _is_truncated(cluster, broker, replica),
+        "is_truncated": _is_truncated(broker, replica),
         "records": records_of(broker.records()),
     }
 
 
-def _is_truncated(cluster: SteppedWorld, broker: SteppedBroker, replica: Replica | None) -> bool:
+def _is_truncated(broker: SteppedBroker, replica: Replica | None) -> bool:
     if replica is None or replica.role is Role.WAITING:
         return False
     follower = broker.running.broker.fetcher
-    is_held = isinstance(follower, PacedFetcher) and cluster.key in follower.held
+    is_held = isinstance(follower, PacedFetcher) and KEY in follower.held
     return not replica.needs_truncation and not is_held

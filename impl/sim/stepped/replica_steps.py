@@ -5,7 +5,7 @@ from fencepost.impl.sim.stepped.broker import Answered, HeldAsk, HeldRequest, St
 from fencepost.impl.sim.stepped.cluster import LAG_MS, RETRY_MS, FetchAnswer, is_membership
 from fencepost.impl.sim.stepped.observed_state import message
 from fencepost.impl.sim.stepped.schedule import SpecStep
-from fencepost.impl.sim.stepped.spec_state import STATE, records_of
+from fencepost.impl.sim.stepped.spec_state import KEY, STATE, records_of
 from fencepost.impl.sim.stepped.step_context import (
     TRIES_MAX,
     ImpossibleStepError,
@@ -88,8 +88,8 @@ class ReplicaSteps(StepContext):
         if replica is None or follower == leader.number:
             return
         request = FetchRequest(
-            topic=self.cluster.key.topic,
-            partition=self.cluster.key.partition,
+            topic=KEY.topic,
+            partition=KEY.partition,
             replica_id=BrokerId(follower),
             leader_epoch=replica.leader_epoch,
             fetch_offset=replica.log_end_offset,

@@ -13,7 +13,7 @@ from fencepost.impl.sim.stepped.controller_steps import ControllerSteps
 from fencepost.impl.sim.stepped.observed_state import pending_write
 from fencepost.impl.sim.stepped.replica_steps import ReplicaSteps
 from fencepost.impl.sim.stepped.schedule import ScheduleError, SpecStep
-from fencepost.impl.sim.stepped.spec_state import Abstract, Plain
+from fencepost.impl.sim.stepped.spec_state import KEY, Abstract, Plain
 from fencepost.impl.sim.stepped.step_context import ImpossibleStepError, repeat
 from fencepost.impl.sim.stepped.step_reader import Reader, spending
 from fencepost.spec.vocabulary import Action, EnvironmentAction
@@ -40,8 +40,7 @@ class StepPerformer(ControllerSteps, ReplicaSteps):
     def restart_broker(self, step: SpecStep) -> None:
         """Start the process on its disk, with the checkpoint that the specs chose."""
         broker = self.broker(step)
-        key = self.cluster.key
-        if key in broker.disk.recover():
+        if KEY in broker.disk.recover():
             broker.checkpoint(step.parameters["checkpoint"])
         broker.start()
 

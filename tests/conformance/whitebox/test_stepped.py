@@ -117,13 +117,13 @@ def test_an_implementation_without_stepped_runs_is_unsupported_and_not_begun(
     tmp_path: Path,
 ) -> None:
     foreign = CommandLine(command="./mine")
-    why = "command does not declare what the run needs: stepped runs"
+    why = "command does not declare what the run needs: "
     name = "leader_may_leave_isr"
 
     (pair,) = follow([name], out=tmp_path / "pair", implementation=foreign)
     left = tmp_path / "pair" / name / "hazard"
     _, run = follow_file(left / MOVES_FILE, out=tmp_path / "moves", implementation=foreign)
 
-    assert (pair.verdict, pair.message) == (Verdict.UNSUPPORTED, why)
-    assert (run.verdict, run.problem, run.made) == (Verdict.UNSUPPORTED, why, 0)
+    assert (pair.verdict, pair.message) == (Verdict.UNSUPPORTED, f"{why}simulator, stepped runs")
+    assert (run.verdict, run.problem, run.made) == (Verdict.UNSUPPORTED, f"{why}stepped runs", 0)
     assert [path.name for path in left.iterdir()] == [MOVES_FILE]
