@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryFile
+from typing import Any
 
 from fencepost.ci.gate.failures import INTERRUPTED, HarnessError, UsageError
 from fencepost.conformance.adapters.local_cluster import addresses, command
@@ -25,16 +26,20 @@ def bootstrap_servers(given: str | None, cluster: Path) -> str:
     return ",".join(found)
 
 
-def call(name: str, servers: str, *, given: str | None = "", **arguments: object) -> object:
-    """The one answer of a call, None when it has none; otherwise as `answers`."""
-    found = list(answers(name, servers, given=given, **arguments))
-    return found[0] if found else None
+def call(
+    name: str, servers: str | None, cluster: Path, *, given: str | None = "", **arguments: object
+) -> dict[str, Any]:
+    """The one answer of a call, empty when it has none; otherwise as `answers`."""
+    found = list(answers(name, servers, cluster, given=given, **arguments))
+    return found[0] if found else {}
 
 
 def answers(
-    name: str, servers: str, *, given: str | None = "", **arguments: object
-) -> Iterator[object]:
-    """Every answer as it comes; `given` is what the call reads, None for our standard input.
+    name: str, servers: str | None, cluster: Path, *, given: str | None = "", **arguments: object
+) -> Iterator[dict[str, Any]]:
+    """Every answer as it comes, of the brokers at `servers` or else of the local cluster.
+
+    `given` is what the call reads, None for our standard input.
 
     Raises `UsageError` when what is asked for cannot be, and `HarnessError` when the cluster does
     not answer or the outcome is unknown.
@@ -45,7 +50,7 @@ def answers(
         "fencepost.impl",
         "client",
         name,
-        servers,
+        bootstrap_servers(servers, cluster),
         json.dumps(arguments),
     ]
     with TemporaryFile() as text:

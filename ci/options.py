@@ -67,6 +67,7 @@ def require_text(given: str | list[str] | None) -> str | list[str] | None:
 
 
 TopicName = Annotated[str, typer.Argument(metavar="TOPIC", callback=require_text)]
+PartitionNumber = Annotated[int, typer.Option(min=0)]
 PartitionNumbers = Annotated[
     list[int], typer.Option("--partition", min=0, help="A partition's number; may be given again.")
 ]

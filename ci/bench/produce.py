@@ -67,9 +67,7 @@ async def paced_load(
 async def measure(cluster: ClusterUnderTest, batch: int) -> Measured:
     """Find full load, then offer half of it; the figure is the p99 of the latter."""
     values = [RECORD] * batch
-    async with import_module("fencepost.impl.client").AsyncProducer(
-        cluster.addresses()
-    ) as producer:
+    async with import_module("fencepost.impl.client").Producer(cluster.addresses()) as producer:
         for partition in range(PARTITIONS):  # connections and producer ids
             await producer.send(TOPIC, RECORD, partition=partition)
         begun_cpu = cpu_seconds(cluster)

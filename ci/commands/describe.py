@@ -4,7 +4,6 @@ from typing import Annotated
 
 import typer
 
-from fencepost.ci.client_process import bootstrap_servers
 from fencepost.ci.commands.topics import described, show_topic
 from fencepost.ci.options import BootstrapServers, ClusterFolder, JsonOption
 from fencepost.ci.screens.console import say, show_json
@@ -27,7 +26,7 @@ def describe(
     as_json: JsonOption = False,
 ) -> int:
     """Show brokers, controller and topics."""
-    found = described(bootstrap_servers(bootstrap_server, cluster))
+    found = described(bootstrap_server, cluster)
     live = {broker["broker_id"] for broker in found["brokers"]}
     topics = {
         name: left

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from fencepost.ci.client_process import bootstrap_servers, call
+from fencepost.ci.client_process import call
 from fencepost.ci.commands.topics import Assignment, parse_assignment
 from fencepost.ci.options import BootstrapServers, ClusterFolder, PartitionNumbers, TopicName
 from fencepost.ci.screens.console import say
@@ -28,8 +28,14 @@ def add(
 ) -> int:
     """Add partitions, and wait until each has a leader."""
     assignment = parse_assignment(replica_assignment)
-    servers = bootstrap_servers(bootstrap_server, cluster)
-    call("create_partitions", servers, topic=topic, total=partitions, assignment=assignment)
+    call(
+        "create_partitions",
+        bootstrap_server,
+        cluster,
+        topic=topic,
+        total=partitions,
+        assignment=assignment,
+    )
     say(f"Topic {topic} has {partitions} partitions.")
     return 0
 
@@ -43,7 +49,6 @@ def remove(
 ) -> int:
     """Remove partitions with their records, and wait until they are gone."""
     numbers = sorted(set(partition))
-    servers = bootstrap_servers(bootstrap_server, cluster)
-    call("remove_partitions", servers, topic=topic, partitions=numbers)
+    call("remove_partitions", bootstrap_server, cluster, topic=topic, partitions=numbers)
     say(f"Removed {count(len(numbers), 'partition')} of topic {topic}.")
     return 0

@@ -2,7 +2,6 @@
 
 import json
 from collections import Counter
-from collections.abc import Sequence
 from enum import StrEnum
 from json import JSONDecodeError
 from pathlib import Path
@@ -11,14 +10,14 @@ from typing import Annotated, Any
 import typer
 
 from fencepost.ci import client_process
-from fencepost.ci.client_process import bootstrap_servers
-from fencepost.ci.commands.topics import OptionalTopic, described
+from fencepost.ci.commands.topics import OptionalTopic, described, joined, require_topic
 from fencepost.ci.gate.failures import HarnessError, UsageError
 from fencepost.ci.options import (
     BootstrapServers,
     ClusterFolder,
     JsonOption,
     OptionalPartitionNumbers,
+    PartitionNumber,
 )
 from fencepost.ci.screens.console import complain, say, show_json
 from fencepost.conformance.adapters.local_cluster import DEFAULT_FOLDER
@@ -28,7 +27,6 @@ app = typer.Typer(no_args_is_help=True)
 Replicas = Annotated[
     str, typer.Option(metavar="1,2,3", help="The target replicas, the preferred leader first.")
 ]
-PartitionNumber = Annotated[int, typer.Option(min=0)]
 ReassignmentFile = Annotated[
     Path | None,
     typer.Option(
@@ -88,9 +86,7 @@ def list_moves(
     as_json: JsonOption = False,
 ) -> int:
     """Show the partitions that are being moved."""
-    moving: list[Any] = list(
-        client_process.answers("list_reassignments", bootstrap_servers(bootstrap_server, cluster))
-    )
+    moving = list(client_process.answers("list_reassignments", bootstrap_server, cluster))
     if as_json:
         show_json(moving)
         return 0
@@ -98,10 +94,10 @@ def list_moves(
         say("No partition reassignments found.")
     for one in moving:
         say(
-            f"{one['topic']}-{one['partition']}:\tTarget: {_joined(one['replicas']) or 'back'}"
-            f"\tReplicas: {_joined(one['assigned_replicas'])}"
-            f"\tAddingReplicas: {_joined(one['adding'])}"
-            f"\tRemovingReplicas: {_joined(one['removing'])}"
+            f"{one['topic']}-{one['partition']}:\tTarget: {joined(one['replicas']) or 'back'}"
+            f"\tReplicas: {joined(one['assigned_replicas'])}"
+            f"\tAddingReplicas: {joined(one['adding'])}"
+            f"\tRemovingReplicas: {joined(one['removing'])}"
         )
     return 0
 
@@ -117,9 +113,8 @@ def verify(
 ) -> int:
     """Check that partitions have their target replicas; exit code 3 while one has not."""
     wanted = wanted_moves(topic, partition, replicas, reassignment_json_file)
-    servers = bootstrap_servers(bootstrap_server, cluster)
-    moving: list[Any] = list(client_process.answers("list_reassignments", servers))
-    topics = described(servers)["topics"]
+    moving = list(client_process.answers("list_reassignments", bootstrap_server, cluster))
+    topics = described(bootstrap_server, cluster)["topics"]
     states = [(one, state_of(one, moving, topics)) for one in wanted]
     for one, state in states:
         say(f"Reassignment of partition {one['topic']}-{one['partition']} {state}.")
@@ -172,8 +167,7 @@ def elect(
     if partition:
         wanted = [{"topic": topic, "partition": number} for number in partition]
     else:
-        cluster_now = described(bootstrap_servers(bootstrap_server, cluster))
-        wanted = in_need(cluster_now, election_type, topic)
+        wanted = in_need(described(bootstrap_server, cluster), election_type, topic)
     if not wanted:
         say("Every leader is the one that an election would choose.")
         return 0
@@ -185,8 +179,7 @@ def in_need(
     cluster: dict[str, Any], election_type: ElectionType, topic: str | None
 ) -> list[dict[str, Any]]:
     """The partitions with a leader that is not preferred, or (unclean) without a live one."""
-    if topic is not None and topic not in cluster["topics"]:
-        raise UsageError(f"there is no topic {topic}; see fencepost topics list")
+    require_topic(topic, cluster["topics"])
     live = {broker["broker_id"] for broker in cluster["brokers"]}
     return [
         {"topic": name, "partition": one["partition"]}
@@ -211,9 +204,8 @@ def ask(
 ) -> int:
     """Print what became of each partition; the exit code of the worst."""
     worst = 0
-    servers = bootstrap_servers(bootstrap_server, cluster)
-    for answer in client_process.answers(name, servers, given=json.dumps(partitions), **arguments):
-        assert isinstance(answer, dict)
+    given = json.dumps(partitions)
+    for answer in client_process.answers(name, bootstrap_server, cluster, given=given, **arguments):
         if answer["error"] is None:
             say(f"{answer['topic']}-{answer['partition']}: {done}")
         else:
@@ -297,7 +289,3 @@ def require(topic: str | None) -> str:
     if topic is None:
         raise UsageError("give a topic, or --reassignment-json-file")
     return topic
-
-
-def _joined(brokers: Sequence[int]) -> str:
-    return ",".join(map(str, brokers))

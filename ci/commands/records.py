@@ -6,12 +6,13 @@ from typing import Annotated
 import typer
 
 from fencepost.ci import client_process
-from fencepost.ci.client_process import bootstrap_servers, call
+from fencepost.ci.client_process import call
 from fencepost.ci.gate.failures import UsageError
 from fencepost.ci.options import (
     BootstrapServers,
     ClusterFolder,
     JsonOption,
+    PartitionNumber,
     TopicName,
     require_text,
 )
@@ -19,7 +20,6 @@ from fencepost.ci.screens.console import printable, say, show_json
 from fencepost.conformance.adapters.local_cluster import DEFAULT_FOLDER
 from fencepost.reports.page.words import count
 
-PartitionNumber = Annotated[int, typer.Option(min=0)]
 Values = Annotated[
     list[str] | None,
     typer.Option(
@@ -53,14 +53,15 @@ def produce(
     """
     placed = call(
         "produce",
-        bootstrap_servers(bootstrap_server, cluster),
+        bootstrap_server,
+        cluster,
         topic=topic,
         partition=partition,
         acks=acks,
         lines=not value,
         given=json.dumps(value) if value else None,
     )
-    if not isinstance(placed, dict):
+    if not placed:
         raise UsageError("standard input is empty: there is nothing to produce")
     if as_json:
         show_json(placed)
@@ -89,7 +90,8 @@ def consume(
         raise UsageError("--follow has no end, and one JSON document has; give --max-messages")
     read = client_process.answers(
         "consume",
-        bootstrap_servers(bootstrap_server, cluster),
+        bootstrap_server,
+        cluster,
         topic=topic,
         partition=partition,
         offset=start,
@@ -100,7 +102,6 @@ def consume(
         show_json(list(read))
         return 0
     for record in read:
-        assert isinstance(record, dict)
         say(f"{record['offset']}\t{printable(record['value'])}")
     return 0
 

@@ -1,11 +1,12 @@
 """`fencepost topics`: create, delete, list and describe topics."""
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from fencepost.ci.client_process import bootstrap_servers, call
+from fencepost.ci.client_process import call
 from fencepost.ci.gate.failures import UsageError
 from fencepost.ci.options import (
     BootstrapServers,
@@ -62,14 +63,14 @@ def create(
         raise UsageError("--replica-assignment says how many: leave the counts out")
     answer = call(
         "create_topic",
-        bootstrap_servers(bootstrap_server, cluster),
+        bootstrap_server,
+        cluster,
         topic=topic,
         partitions=partitions or 1,
         replication_factor=replication_factor or 1,
         assignment=assignment,
         if_not_exists=if_not_exists,
     )
-    assert isinstance(answer, dict)
     say(f"Created topic {topic}." if answer["is_done"] else f"Topic {topic} exists already.")
     return 0
 
@@ -96,9 +97,7 @@ def delete(
     cluster: ClusterFolder = DEFAULT_FOLDER,
 ) -> int:
     """Delete a topic with all its records, and wait until it is gone."""
-    servers = bootstrap_servers(bootstrap_server, cluster)
-    answer = call("delete_topic", servers, topic=topic, if_exists=if_exists)
-    assert isinstance(answer, dict)
+    answer = call("delete_topic", bootstrap_server, cluster, topic=topic, if_exists=if_exists)
     say(f"Deleted topic {topic}." if answer["is_done"] else f"There is no topic {topic}.")
     return 0
 
@@ -110,7 +109,7 @@ def list_topics(
     as_json: JsonOption = False,
 ) -> int:
     """List the topics; with --json also their numbers of partitions."""
-    topics = described(bootstrap_servers(bootstrap_server, cluster))["topics"]
+    topics = described(bootstrap_server, cluster)["topics"]
     if as_json:
         show_json({name: len(partitions) for name, partitions in topics.items()})
         return 0
@@ -127,9 +126,8 @@ def describe(
     as_json: JsonOption = False,
 ) -> int:
     """Show leader, replicas and ISR of each partition, of one topic or of all."""
-    topics = described(bootstrap_servers(bootstrap_server, cluster))["topics"]
-    if topic is not None and topic not in topics:
-        raise UsageError(f"there is no topic {topic}; see fencepost topics list")
+    topics = described(bootstrap_server, cluster)["topics"]
+    require_topic(topic, topics)
     if as_json:
         show_json(topics if topic is None else topics[topic])
         return 0
@@ -138,11 +136,15 @@ def describe(
     return 0
 
 
-def described(servers: str) -> dict[str, Any]:
+def described(servers: str | None, cluster: Path) -> dict[str, Any]:
     """Controller, brokers and topics as the cluster publishes them."""
-    found = call("describe_cluster", servers)
-    assert isinstance(found, dict)
-    return found
+    return call("describe_cluster", servers, cluster)
+
+
+def require_topic(topic: str | None, known: Container[str]) -> None:
+    """Raise `UsageError` for a topic that there is not."""
+    if topic is not None and topic not in known:
+        raise UsageError(f"there is no topic {topic}; see fencepost topics list")
 
 
 def show_topic(name: str, partitions: Sequence[Partition]) -> None:
@@ -156,10 +158,11 @@ def show_topic(name: str, partitions: Sequence[Partition]) -> None:
         say(
             f"\tTopic: {name}\tPartition: {partition['partition']}"
             f"\tLeader: {'none' if leader < 0 else leader}"
-            f"\tReplicas: {_joined(partition['assigned_replicas'])}"
-            f"\tIsr: {_joined(partition['isr'])}\tLeaderEpoch: {partition['leader_epoch']}"
+            f"\tReplicas: {joined(partition['assigned_replicas'])}"
+            f"\tIsr: {joined(partition['isr'])}\tLeaderEpoch: {partition['leader_epoch']}"
         )
 
 
-def _joined(brokers: Sequence[int]) -> str:
+def joined(brokers: Sequence[int]) -> str:
+    """`1,2,3`."""
     return ",".join(map(str, brokers))

@@ -44,7 +44,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, object]]:
     """One partition with one record, in which there are control characters; what was asked."""
     calls: list[dict[str, object]] = []
 
-    def answers(name: str, servers: str, **arguments: object) -> Iterator[object]:
+    def answers(name: str, servers: str, _: Path, **arguments: object) -> Iterator[object]:
         calls.append({"name": name, "servers": servers, **arguments})
         given = str(arguments.get("given"))
         placed = {"count": len(json.loads(given)) if name == "produce" else 0, "offset": 5}
