@@ -23,7 +23,7 @@ from fencepost.conformance.scenarios import SCENARIOS, find
 from fencepost.conformance.verdict import Verdict
 from fencepost.conformance.whitebox.mutants import breaking
 from fencepost.conformance.whitebox.simulate import REFERENCE_TARGET, load
-from fencepost.conformance.whitebox.stepped import SHOWN_BY, SteppedRun, lists_of, stepped_site
+from fencepost.conformance.whitebox.stepped import SHOWN_BY, lists_of, stepped_site
 from fencepost.spec.pacing import MoveList
 from fencepost.spec.trace import TraceEvent
 from fencepost.spec.zookeeper import ZooKeeperError
@@ -100,24 +100,18 @@ def run_directed(mutant: str, schedule: str, *, out: Path) -> Directed:
         raise ChoiceError(f"{schedule} shows {pair[0].mutant or 'no mutant'}, not {mutant}")
     started = monotonic()
     with stepped_site(out) as site:
-        runs = [
+        bad, good = (
             site.run(listed, out / kind)
             for kind, listed in zip(("mutant", "repaired"), pair, strict=True)
-        ]
-    return _directed(mutant, schedule, *runs, seconds=monotonic() - started)
-
-
-def _directed(
-    mutant: str, schedule: str, bad: SteppedRun, good: SteppedRun, *, seconds: float
-) -> Directed:
+        )
     return Directed(
         mutant=mutant,
         schedule=schedule,
         found=bad.found,
-        named=tuple(sorted(set(bad.found) & wanted(mutant))),
+        named=_named(mutant, bad.found),
         without=good.found,
         moves=bad.moves,
-        seconds=round(seconds, 1),
+        seconds=_since(started),
         problem=bad.problem or good.problem,
     )
 
@@ -129,15 +123,14 @@ def play(mutant: str, scenario: str, *, out: Path, seed: int = 0) -> Directed:
         _play(name, scenario, seed, out / kind)
         for kind, name in (("mutant", mutant), ("repaired", ""))
     )
-    found = violated(bad)
     return Directed(
         mutant=mutant,
         schedule=scenario,
-        found=found,
-        named=tuple(sorted(set(found) & wanted(mutant))),
+        found=violated(bad),
+        named=_named(mutant, violated(bad)),
         without=violated(good),
         moves=0,
-        seconds=round(monotonic() - started, 1),
+        seconds=_since(started),
         problem="" if good.verdict is Verdict.PASS else good.why,
     )
 
@@ -155,10 +148,10 @@ def run_drawn(mutant: str, number: int, *, out: Path) -> Drawn:
         simulate = load(REFERENCE_TARGET).moves_of_number
         listed, events = simulate(number, level=LEVEL, mutant=mutant, is_enough=is_violated)
     except ValueError as error:
-        return replace(run, seconds=round(monotonic() - started, 1), problem=str(error))
+        return replace(run, seconds=_since(started), problem=str(error))
     if _is_wrong(events):
         run = replace(run, repetitions=1, **_repeated(lambda: listed, out))
-    return replace(run, seconds=round(monotonic() - started, 1))
+    return replace(run, seconds=_since(started))
 
 
 def _repeated(moves: Callable[[], MoveList], out: Path) -> dict[str, Any]:
@@ -188,7 +181,7 @@ def run_varied(
             run = replace(run, repetitions=run.repetitions + 1)
         if run.found or run.repetitions == REPETITIONS_MAX:
             break
-    return replace(run, seconds=round(monotonic() - started, 1))
+    return replace(run, seconds=_since(started))
 
 
 def is_violated(events: Sequence[TraceEvent]) -> bool:
@@ -218,9 +211,17 @@ def play_drawn(mutant: str, number: int, *, out: Path) -> Drawn:
         number=number,
         scenario=scenario,
         found=found,
-        seconds=round(monotonic() - started, 1),
+        seconds=_since(started),
         problem="" if found or result.verdict is Verdict.PASS else result.why,
     )
+
+
+def _named(mutant: str, found: Sequence[str]) -> tuple[str, ...]:
+    return tuple(sorted(wanted(mutant).intersection(found)))
+
+
+def _since(started: float) -> float:
+    return round(monotonic() - started, 1)
 
 
 def violated(result: ScenarioResult) -> tuple[str, ...]:

@@ -110,34 +110,33 @@ class SteppedPair:
     @property
     def verdict(self) -> Verdict:
         """`PASS` when the violation came where it must, and nowhere else."""
-        if not (self.hazard.is_supported and self.repaired.is_supported):
-            return Verdict.UNSUPPORTED
-        if self.repaired.found:
-            return Verdict.FAIL
-        if self.hazard.problem or self.repaired.problem:
-            return Verdict.INCONCLUSIVE
-        if not is_visible(self.violates):
-            return Verdict.NOT_OBSERVABLE
-        if not shows(self.violates, self.repaired.decided):
-            return Verdict.VACUOUS
-        return Verdict.PASS if shows(self.violates, self.hazard.found) else Verdict.FAIL
+        return self._judged[0]
 
     @property
     def message(self) -> str:
         """What is to be said of it, in one sentence."""
+        return self._judged[1]
+
+    @property
+    def _judged(self) -> tuple[Verdict, str]:
+        problem = self.hazard.problem or self.repaired.problem
+        if not (self.hazard.is_supported and self.repaired.is_supported):
+            return Verdict.UNSUPPORTED, problem
         if self.repaired.found:
-            return f"violated without the hazard: {', '.join(self.repaired.found)}"
-        if problem := self.hazard.problem or self.repaired.problem:
-            return problem
+            found = ", ".join(self.repaired.found)
+            return Verdict.FAIL, f"violated without the hazard: {found}"
+        if problem:
+            return Verdict.INCONCLUSIVE, problem
         if not is_visible(self.violates):
-            return f"no check of a trace judges {self.violates}"
+            return Verdict.NOT_OBSERVABLE, f"no check of a trace judges {self.violates}"
         if not shows(self.violates, self.repaired.decided):
-            return f"without the hazard nothing showed whether {self.violates} holds"
+            undecided = f"without the hazard nothing showed whether {self.violates} holds"
+            return Verdict.VACUOUS, undecided
         if not shows(self.violates, self.hazard.found):
             found = ", ".join(self.hazard.found) or "nothing"
-            return f"{self.violates} was to be seen, and {found} was"
+            return Verdict.FAIL, f"{self.violates} was to be seen, and {found} was"
         place, _, _ = self.repaired.refused.partition(": ")
-        return f"the repair refuses {place}" if place else ""
+        return Verdict.PASS, f"the repair refuses {place}" if place else ""
 
 
 def shows(violates: str, found: Sequence[str]) -> bool:

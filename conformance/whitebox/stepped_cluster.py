@@ -67,7 +67,7 @@ class SteppedProcesses:
         self._early: set[int] = set()
         """Brokers with a process that runs ahead of its move and does nothing yet."""
         self._is_awake = False
-        self._clients = SteppedClients(folder, run_id=run_id, clock=LamportClock())
+        self.clients = SteppedClients(folder, run_id=run_id, clock=LamportClock())
 
     def __enter__(self) -> "SteppedProcesses":
         for number in self.numbers:
@@ -80,7 +80,7 @@ class SteppedProcesses:
             process.kill()
         for broker in self.brokers.values():
             broker.close()
-        self._clients.close()
+        self.clients.close()
         self._parts.close()
 
     def owed(self) -> tuple[Liveness, ...]:
@@ -102,7 +102,7 @@ class SteppedProcesses:
             alone(self, move)
             return
         if move.verb is Verb.HEARD and move.client:
-            self._clients.heard(move)
+            self.clients.heard(move)
             return
         if move.verb is Verb.SEND:
             address = self.brokers[move.to].where()
@@ -194,21 +194,11 @@ class SteppedProcesses:
         """The znode is gone."""
         self._znodes.delete(move.path)
 
-    # Clients
-
-    def invoke(self, move: Move) -> None:
-        """Trace a client's operation."""
-        self._clients.invoke(move)
-
     def request(self, move: Move) -> None:
         """Send a client's request, and let the broker take it."""
         broker = self.brokers[move.broker]
-        self._clients.request(move, broker)
+        self.clients.request(move, broker)
         self._compare(move, broker.take(move))
-
-    def completed(self, move: Move) -> None:
-        """Trace the end of a client's operation."""
-        self._clients.completed(move)
 
 
 _ALONE: dict[Verb, Callable[[SteppedProcesses, Move], None]] = {
@@ -223,8 +213,8 @@ _ALONE: dict[Verb, Callable[[SteppedProcesses, Move], None]] = {
     Verb.CREATE: SteppedProcesses.create,
     Verb.SET: SteppedProcesses.overwrite,
     Verb.DELETE: SteppedProcesses.delete,
-    Verb.INVOKE: SteppedProcesses.invoke,
+    Verb.INVOKE: lambda processes, move: processes.clients.invoke(move),
     Verb.REQUEST: SteppedProcesses.request,
-    Verb.COMPLETED: SteppedProcesses.completed,
+    Verb.COMPLETED: lambda processes, move: processes.clients.completed(move),
 }
 """Moves that are more than one broker's."""

@@ -11,7 +11,6 @@ from fencepost.conformance.checks.registry import judge
 from fencepost.conformance.whitebox.simulate import MutantResult, hunt_mutants
 from fencepost.impl.mutants.mutants import MUTANTS, mutant_name
 from fencepost.impl.sim import adapter, counterexamples
-from fencepost.impl.sim.stepped.behaviours import random_behaviours
 from fencepost.impl.sim.stepped.replay import repaired, replay
 from fencepost.impl.sim.stepped.schedule import (
     SCHEDULES,
@@ -26,6 +25,7 @@ from fencepost.impl.sim.stepped.steps import read_step
 from fencepost.spec.tlc.models import load_models, select
 from fencepost.spec.vocabulary import Action, EnvironmentAction, Liveness
 from tests.impl.sim.build import violated
+from tests.impl.sim.random_walks import random_behaviours
 from tests.spec.tla.test_names import NOT_MODELLED
 
 NAMES = sorted(path.stem for path in SCHEDULES.glob("*.json"))
