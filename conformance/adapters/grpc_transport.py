@@ -13,13 +13,12 @@ import grpc
 from google.protobuf.message import Message
 
 from fencepost.conformance.clients.transport import (
-    Answer,
     Caller,
     ClusterUnreachableError,
     PartitionView,
     RoutingView,
-    outcome_of,
 )
+from fencepost.fault_injection.workload.operations import Answer, answer_of, no_answer
 from fencepost.spec.vocabulary import ElectionKind, ErrorCode, Outcome
 from fencepost.spec.wire import replication_pb2 as wire
 from fencepost.spec.wire.conventions import (
@@ -172,8 +171,11 @@ class GrpcConnection:
         reply = self._call(request, deadline_s)
         if reply.failure is None:
             return answer_of(_method(request), reply.response)
-        outcome = Outcome.INDEFINITE if reply.was_sent else Outcome.DEFINITE_ERROR
-        return Answer(outcome=outcome, error_code=reply.failure, broker_id=self._broker_id)
+        if reply.was_sent:
+            return no_answer(_method(request), reply.failure, self._broker_id)
+        return Answer(
+            outcome=Outcome.DEFINITE_ERROR, error_code=reply.failure, broker_id=self._broker_id
+        )
 
     def _call(self, request: Message, deadline_s: float) -> _Reply:
         clock = self._caller.clock
@@ -203,24 +205,6 @@ def _method(request: Message) -> str:
     return request.DESCRIPTOR.name.removesuffix("Request")
 
 
-def answer_of(method: str, response: Any) -> Answer:  # noqa: ANN401 - a generated message
-    """What a broker's response to a Produce, Fetch or ListOffsets says."""
-    error = _error_of(response)
-    records = response.records if method == "Fetch" and error is None else ()
-    return Answer(
-        outcome=outcome_of(error),
-        error_code=error,
-        broker_id=response.broker_id,
-        leader_epoch=_known(response.leader_epoch),
-        partition_incarnation=response.partition_incarnation or None,
-        offset=_known(response.base_offset) if method == "Produce" else None,
-        high_watermark=_known(response.high_watermark),
-        log_end_offset=None if method == "Produce" else _known(response.log_end_offset),
-        values=tuple(record.value for record in records),
-        record_epochs=tuple(record.leader_epoch for record in records),
-    )
-
-
 def _error_of(response: Any) -> str | None:  # noqa: ANN401 - a generated message
     code: str = response.error_code
     return None if code in ("", ErrorCode.NONE) else code
@@ -248,11 +232,6 @@ def _routing_view(response: wire.MetadataResponse) -> RoutingView:
             for state in response.partitions
         },
     )
-
-
-def _known(number: int) -> int | None:
-    """-1 stands for "no answer" on the wire; in a trace the field is then absent."""
-    return None if number < 0 else number
 
 
 def _number(text: object) -> int:

@@ -12,12 +12,19 @@ from typing import Any, TypeVar
 from fencepost.conformance.adapters.errors import ChoiceError
 from fencepost.conformance.clients.recorder import TraceWriter
 from fencepost.conformance.clients.transport import (
-    Answer,
     BrokerConnection,
     Caller,
     ClusterUnreachableError,
     RoutingView,
     Transport,
+)
+from fencepost.fault_injection.workload.operations import (
+    Answer,
+    Fetch,
+    ListOffsets,
+    Operation,
+    Produce,
+    answered_fields,
 )
 from fencepost.spec.trace import Kind, LamportClock, TraceEvent
 from fencepost.spec.vocabulary import ErrorCode, Outcome
@@ -30,6 +37,10 @@ Granted = TypeVar("Granted")
 """What an administrative request is answered."""
 
 
+class ClientCrashedError(Exception):
+    """The client has ended between a request and its answer; says which."""
+
+
 class RoutedClient:
     """One client: operations one after the other, routed by the published state.
 
@@ -37,6 +48,9 @@ class RoutedClient:
     A value names the request that wrote it: of those in `sent`, which clients may share, none is
     sent again.
     """
+
+    is_dying = False
+    """From now on the next answer is the end of the client, and is not in its trace."""
 
     def __init__(
         self,
@@ -77,17 +91,11 @@ class RoutedClient:
         acks: int = -1,
         timeout_ms: int = 1000,
     ) -> Answer:
-        """Append `values`; `ok` with acks -1 means that they are committed at `offset`.
-
-        Raises `ChoiceError` for a value that was sent before.
-        """
-        self._require_new(values)
-        return self._operate(
-            "Produce",
-            partition,
-            lambda broker: broker.produce(partition, values, acks=acks, timeout_ms=timeout_ms),
-            {"acks": acks, "values": list(values)},
+        """Append `values`; `ok` with acks -1 means that they are committed at `offset`."""
+        operation = Produce(
+            partition=partition, values=tuple(values), acks=acks, timeout_ms=timeout_ms
         )
+        return self.perform(operation)
 
     def fetch(
         self,
@@ -98,20 +106,41 @@ class RoutedClient:
         max_wait_ms: int = 100,
     ) -> Answer:
         """Read from `offset` on, only committed records (CLI-001)."""
-        return self._operate(
-            "Fetch",
-            partition,
-            lambda broker: broker.fetch(
-                partition, offset, max_records=max_records, max_wait_ms=max_wait_ms
-            ),
-            {"offset": offset},
+        operation = Fetch(
+            partition=partition, offset=offset, max_records=max_records, max_wait_ms=max_wait_ms
         )
+        return self.perform(operation)
 
     def list_offsets(self, partition: TopicPartition) -> Answer:
         """The leader's high watermark and log end offset."""
-        return self._operate(
-            "ListOffsets", partition, lambda broker: broker.list_offsets(partition), {}
-        )
+        return self.perform(ListOffsets(partition=partition))
+
+    def perform(self, operation: Operation) -> Answer:
+        """Trace the operation, ask the leader, and trace the answer.
+
+        Raises `ChoiceError` for a value that was sent before, and `ClientCrashedError`.
+        """
+        if isinstance(operation, Produce):
+            self._require_new(operation.values)
+        leader = self._leader(operation.partition)
+        fields = operation.fields
+        invoked = self._record(Kind.INVOKE, operation, op_id=next(self._op_ids), **fields)
+        # Also what cannot be sent is written down: a partition without a leader must show that
+        # clients wanted it.
+        answer = Answer(outcome=Outcome.DEFINITE_ERROR, error_code=NO_LEADER)
+        if leader is not None:
+            broker_id, address = leader
+            broker = self._transport.connect(address, self._caller, broker_id)
+            answer = _asked(broker, operation)
+        if self.is_dying:
+            raise ClientCrashedError(self._caller.node)
+        if invoked is not None:
+            fields |= {"op_id": invoked.op_id, "inv_ns": invoked.mono_ns}
+            fields |= answered_fields(operation.action, answer)
+            self._record(Kind.COMPLETE, operation, **fields)
+        if not answer.is_ok:
+            self.forget(operation.partition)
+        return answer
 
     def forget(self, partition: TopicPartition) -> None:
         """The next operation on the partition reads the routing view again."""
@@ -129,29 +158,6 @@ class RoutedClient:
         except ClusterUnreachableError:
             self.routing_view = RoutingView()  # perhaps another broker answers next time
             raise ClusterUnreachableError(f"broker {view.broker_id} gave no answer") from None
-
-    def _operate(
-        self,
-        method: str,
-        partition: TopicPartition,
-        ask: Callable[[BrokerConnection], Answer],
-        asked: dict[str, Any],
-    ) -> Answer:
-        leader = self._leader(partition)
-        fields = {"topic": partition.topic, "partition": partition.partition, **asked}
-        invoked = self._record(Kind.INVOKE, method, op_id=next(self._op_ids), **fields)
-        # Also what cannot be sent is written down: a partition without a leader must show that
-        # clients wanted it.
-        answer = Answer(outcome=Outcome.DEFINITE_ERROR, error_code=NO_LEADER)
-        if leader is not None:
-            broker_id, address = leader
-            answer = ask(self._transport.connect(address, self._caller, broker_id))
-        if invoked is not None:
-            fields |= {"op_id": invoked.op_id, "inv_ns": invoked.mono_ns}
-            self._record(Kind.COMPLETE, method, **fields | completion_fields(method, answer))
-        if not answer.is_ok:
-            self.forget(partition)
-        return answer
 
     def _require_new(self, values: Sequence[str]) -> None:
         if self._sent is None:
@@ -172,25 +178,21 @@ class RoutedClient:
             return None
         return view.leader, address
 
-    def _record(self, kind: Kind, action: str, **fields: Any) -> TraceEvent | None:  # noqa: ANN401
-        return self._recorder.write(kind, action, **fields) if self._recorder else None
+    def _record(
+        self,
+        kind: Kind,
+        operation: Operation,
+        **fields: Any,  # noqa: ANN401 - of a trace line
+    ) -> TraceEvent | None:
+        return self._recorder.write(kind, operation.action, **fields) if self._recorder else None
 
 
-def completion_fields(method: str, answer: Answer) -> dict[str, Any]:
-    """What the completion of an operation says in the trace besides what was asked."""
-    learnt: dict[str, Any] = {
-        "outcome": answer.outcome,
-        "error_code": answer.error_code,
-        "broker_id": answer.broker_id,
-        "leader_epoch": answer.leader_epoch,
-        "partition_incarnation": answer.partition_incarnation,
-        "high_watermark": answer.high_watermark,
-    }
-    if method == "Produce":
-        learnt["offset"] = answer.offset
-    else:
-        learnt["log_end_offset"] = answer.log_end_offset
-    if method == "Fetch" and answer.is_ok:
-        learnt["values"] = list(answer.values)
-        learnt["record_epochs"] = list(answer.record_epochs)
-    return learnt
+def _asked(broker: BrokerConnection, operation: Operation) -> Answer:
+    """The broker's answer to the operation."""
+    match operation:
+        case Produce(partition=partition, values=values, acks=acks, timeout_ms=timeout_ms):
+            return broker.produce(partition, values, acks=acks, timeout_ms=timeout_ms)
+        case Fetch(partition=partition, offset=offset, max_records=most, max_wait_ms=wait_ms):
+            return broker.fetch(partition, offset, max_records=most, max_wait_ms=wait_ms)
+        case ListOffsets(partition=partition):
+            return broker.list_offsets(partition)

@@ -61,20 +61,3 @@ class TraceWriter:
         trace: TracebackType | None,
     ) -> None:
         self.close()
-
-
-class ClientCrashedError(Exception):
-    """The client has ended between a request and its answer; says which."""
-
-
-class MortalWriter(TraceWriter):
-    """That of a client which may be told to end before it hears of the answer to a request."""
-
-    is_dying = False
-    """From now on the next answer is the end of the client, and is not in its trace."""
-
-    def write(self, kind: Kind, action: str, **fields: Any) -> TraceEvent:  # noqa: ANN401
-        """As `TraceWriter.write`; raises `ClientCrashedError`."""
-        if self.is_dying and kind is Kind.COMPLETE:
-            raise ClientCrashedError(self.node)
-        return super().write(kind, action, **fields)

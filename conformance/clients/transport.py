@@ -1,16 +1,16 @@
 """What a client asks a broker and what it is answered: the port behind which a wire protocol lives.
 
-An implementation supplies a `Transport`; routing, tracing and retries are the client's. Every
-operation has one of three outcomes: `ok`, `definite_error` (surely without effect) or `indefinite`
-(perhaps with effect, CLI-005). When in doubt, a transport answers indefinite.
+An implementation supplies a `Transport`; routing, tracing and retries are the client's. When in
+doubt whether a request had an effect, a transport answers indefinite (CLI-005).
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from fencepost.fault_injection.workload.operations import Answer
 from fencepost.spec.trace import LamportClock
-from fencepost.spec.vocabulary import ElectionKind, ErrorCode, Outcome
+from fencepost.spec.vocabulary import ElectionKind
 from fencepost.spec.znodes import TopicPartition
 
 
@@ -35,38 +35,6 @@ class RoutingView:
     controller_epoch: int = 0
     addresses: dict[int, str] = field(default_factory=dict)
     partitions: dict[TopicPartition, PartitionView] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
-    """What the caller of an operation may know."""
-
-    outcome: Outcome
-    error_code: str | None = None
-    """A name of `ErrorCode`, or the transport's name of what went wrong without an answer."""
-    broker_id: int | None = None
-    leader_epoch: int | None = None
-    partition_incarnation: int | None = None
-    offset: int | None = None
-    """Of a produce: of its first record."""
-    high_watermark: int | None = None
-    log_end_offset: int | None = None
-    values: tuple[str, ...] = ()
-    record_epochs: tuple[int, ...] = ()
-
-    @property
-    def is_ok(self) -> bool:
-        """True when the operation surely took effect."""
-        return self.outcome is Outcome.OK
-
-
-def outcome_of(error: str | None) -> Outcome:
-    """What an error code says of the effect; an unknown code may mean anything: indefinite."""
-    if error is None:
-        return Outcome.OK
-    if error not in ErrorCode.__members__ or ErrorCode[error].is_indefinite:
-        return Outcome.INDEFINITE
-    return Outcome.DEFINITE_ERROR
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

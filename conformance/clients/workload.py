@@ -1,32 +1,46 @@
-"""Clients that produce and consume while faults hit the cluster, and the read that ends a run.
+"""Clients at work in threads while faults hit the cluster, and the read that ends a run.
 
-Every payload is unique, `<client>/<sequence>/<attempt>`, and a retry is a new attempt with a new
-payload: whatever is later found in a log names the one request that put it there.
+What they do next is in `fault_injection/workload/scripts.py`, as for simulated clients.
 """
 
 import threading
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from random import Random
 from time import monotonic, monotonic_ns
 
-from fencepost.conformance.clients.client import RoutedClient
-from fencepost.conformance.clients.recorder import ClientCrashedError, MortalWriter, TraceWriter
-from fencepost.conformance.clients.transport import Answer, Transport
+from fencepost.conformance.clients.client import ClientCrashedError, RoutedClient
+from fencepost.conformance.clients.recorder import TraceWriter
+from fencepost.conformance.clients.transport import Transport
+from fencepost.fault_injection.workload.operations import Answer, Operation, Produce
+from fencepost.fault_injection.workload.scripts import (
+    ClientHabits,
+    Pause,
+    Result,
+    Script,
+    consume,
+    produce,
+    read_to_end,
+)
 from fencepost.spec.trace import LamportClock
-from fencepost.spec.vocabulary import ErrorCode
 from fencepost.spec.znodes import TopicPartition
 
-ATTEMPTS_MAX = 5
-PACE_S = 0.01
-BACK_OFF_S = 0.03
-FETCH_RECORDS = 200
-CURIOSITY = 0.1
-"""How often a consumer asks something else than what comes next."""
-POLL_S = 0.05
+MS = 1_000
+HABITS = ClientHabits(
+    think_ms=(10, 10),
+    back_off_ms=(30, 30),
+    attempts=5,
+    rewinds=0.05,
+    rewind_records=5,
+    asks_offsets=0.05,
+    max_wait_ms=20,
+)
+BURST_HABITS = replace(HABITS, think_ms=(0, 0))
+POLL_MS = 50
 AROUND_MIN = 1
 """Acknowledged requests before a fault, and after it, without which it shows nothing."""
 
@@ -49,14 +63,6 @@ class Session:
     def client(self, node: str, *, sent: set[str] | None = None) -> RoutedClient:
         """A client that writes `trace-<node>.ndjson`; `sent` is as `RoutedClient` has it."""
         recorder = TraceWriter(self.folder, run_id=self.run_id, node=node, clock=self.clock)
-        return self.client_of(recorder, sent=sent)
-
-    def mortal_recorder(self, node: str) -> MortalWriter:
-        """Of a client that may end in the middle of a request."""
-        return MortalWriter(self.folder, run_id=self.run_id, node=node, clock=self.clock)
-
-    def client_of(self, recorder: TraceWriter, *, sent: set[str] | None = None) -> RoutedClient:
-        """A client that writes there."""
         self.recorders.append(recorder)
         return RoutedClient(self.bootstrap, transport=self.transport, recorder=recorder, sent=sent)
 
@@ -139,7 +145,7 @@ class Workload:
         self._running: list[Future[None]] = []
         self._hired = producers + consumers
         """The number of the last client."""
-        self._at_work: dict[str, MortalWriter] = {}
+        self._at_work: dict[str, RoutedClient] = {}
         """Producers that were not told to end."""
         self._crashed: dict[str, str] = {}
         """The end of each producer that was told to end."""
@@ -167,9 +173,9 @@ class Workload:
 
         What is returned tells, when it is called, what has become of it; None: nothing yet.
         """
-        node, recorder = next(iter(self._at_work.items()))
+        node, client = next(iter(self._at_work.items()))
         del self._at_work[node]
-        recorder.is_dying = True
+        client.is_dying = True
         return lambda: self._crashed.get(node)
 
     def stop(self) -> None:
@@ -219,85 +225,55 @@ class Workload:
 
     def _produce(self, node: str, burst: ProducerBurst | None = None) -> None:
         """One producer after the other, if one has to end in the middle."""
-        while not self._stop.is_set():
-            recorder = self._session.mortal_recorder(node)
+        over, habits = (burst.over, BURST_HABITS) if burst else (self._stop, HABITS)
+        while not over.is_set():
+            client = self._session.client(node)
             if burst is None:
-                self._at_work[node] = recorder
+                self._at_work[node] = client
             try:
-                self._produce_all(self._session.client_of(recorder), node, burst)
+                script = produce(node, self._partitions, self._random(node), habits)
+                follow(script, partial(self._perform, client, burst), over)
             except ClientCrashedError:
                 heir = self._next_name()
                 self._crashed[node] = f"{node} ended in the middle of a request; {heir} goes on"
                 node = heir
-            else:
-                return
 
-    def _produce_all(self, client: RoutedClient, node: str, burst: ProducerBurst | None) -> None:
-        chance = Random(f"{self._seed}/{node}")
-        over, pace_s = (self._stop, PACE_S) if burst is None else (burst.over, 0.0)
-        sequence = 0
-        while not over.is_set():
-            sequence += 1
-            partition = chance.choice(self._partitions)
-            if self._produce_one(client, node, sequence, partition, over) and burst is not None:
-                with self._changed:
+    def _perform(
+        self, client: RoutedClient, burst: ProducerBurst | None, operation: Operation
+    ) -> Answer:
+        answer = client.perform(operation)
+        if isinstance(operation, Produce) and answer.is_ok:
+            with self._changed:
+                self._acknowledged_ns.append(monotonic_ns())
+                if burst is not None:
                     burst.acknowledged += 1
-            over.wait(pace_s)
-
-    def _produce_one(
-        self,
-        client: RoutedClient,
-        node: str,
-        sequence: int,
-        partition: TopicPartition,
-        over: threading.Event,
-    ) -> bool:
-        for attempt in range(1, ATTEMPTS_MAX + 1):
-            answer = client.produce(partition, [f"{node}/{sequence}/{attempt}"])
-            if answer.is_ok:
-                self._note_acknowledged()
-                return True
-            if over.wait(BACK_OFF_S):
-                return False
-        return False
-
-    def _note_acknowledged(self) -> None:
-        with self._changed:
-            self._acknowledged_ns.append(monotonic_ns())
-            self._changed.notify_all()
+                self._changed.notify_all()
+        return answer
 
     def _consume(self, node: str) -> None:
-        client = self._session.client(node)
-        chance = Random(f"{self._seed}/{node}")
-        positions = dict.fromkeys(self._partitions, 0)
-        while not self._stop.is_set():
-            for partition in self._partitions:
-                positions[partition] = self._consume_one(
-                    client, partition, positions[partition], chance.random()
-                )
-            self._stop.wait(PACE_S)
+        script = consume(self._partitions, self._random(node), HABITS)
+        follow(script, self._session.client(node).perform, self._stop)
 
-    def _consume_one(
-        self, client: RoutedClient, partition: TopicPartition, position: int, curiosity: float
-    ) -> int:
-        if curiosity < CURIOSITY / 2:
-            client.list_offsets(partition)
-            return position
-        if curiosity < CURIOSITY:
-            client.fetch(partition, max(0, position - 5), max_records=5, max_wait_ms=0)
-            return position
-        answer = client.fetch(partition, position, max_records=FETCH_RECORDS, max_wait_ms=20)
-        if answer.is_ok:
-            return position + len(answer.values)
-        self._stop.wait(BACK_OFF_S)
-        if answer.error_code == ErrorCode.OFFSET_OUT_OF_RANGE:
-            return _inside(client.list_offsets(partition), position)
-        return position
+    def _random(self, node: str) -> Random:
+        return Random(f"{self._seed}/{node}")
 
 
-def _inside(answer: Answer, position: int) -> int:
-    """A log that ends below what was read from it: go on from its end."""
-    return position if answer.high_watermark is None else min(position, answer.high_watermark)
+def follow(
+    script: Script[Result], perform: Callable[[Operation], Answer], over: threading.Event
+) -> Result | None:
+    """Do what the script says to its end, which it returns; None: `over` was set at a pause."""
+    try:
+        step = next(script)
+        while True:
+            if not isinstance(step, Pause):
+                step = script.send(perform(step))
+            elif over.wait(step.ms / MS):
+                return None
+            else:
+                step = next(script)
+    except StopIteration as end:
+        result: Result = end.value
+        return result
 
 
 def read_everything(
@@ -314,18 +290,18 @@ def read_everything(
 def _read_to_end(
     client: RoutedClient, partition: TopicPartition, deadline: float
 ) -> tuple[str, ...]:
-    values: list[str] = []
-    wait = threading.Event()
-    while True:
-        answer = client.fetch(partition, len(values), max_records=1000, max_wait_ms=0)
-        values.extend(answer.values)
-        if answer.is_ok and len(values) == answer.high_watermark == answer.log_end_offset:
-            return tuple(values)
+    def is_read(offset: int, answer: Answer) -> bool:
+        if answer.is_ok and offset == answer.high_watermark == answer.log_end_offset:
+            return True
         if monotonic() > deadline:
             raise NotConvergedError(
-                f"{partition} was read to {len(values)}; its high watermark is "
+                f"{partition} was read to {offset}; its high watermark is "
                 f"{answer.high_watermark} and its log ends at {answer.log_end_offset} "
                 f"({answer.error_code or 'ok'})"
             )
-        if not answer.values:
-            wait.wait(POLL_S)
+        return False
+
+    script = read_to_end(partition, is_read, POLL_MS)
+    values = follow(script, client.perform, threading.Event())
+    assert values is not None, "nothing stops this read"
+    return values

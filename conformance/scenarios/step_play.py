@@ -15,7 +15,6 @@ from msgspec import UNSET
 from fencepost.conformance.adapters.errors import ClusterError
 from fencepost.conformance.adapters.implementation import PublishedState
 from fencepost.conformance.clients.client import RoutedClient
-from fencepost.conformance.clients.transport import Answer
 from fencepost.conformance.runs.running_cluster import POLL_S, STEP_S, RunningCluster
 from fencepost.fault_injection.engine.progress import RunningFault
 from fencepost.fault_injection.faults.fault import Fault
@@ -29,6 +28,7 @@ from fencepost.fault_injection.stories.steps.step_player import OBSERVED, PERFOR
 from fencepost.fault_injection.stories.steps.story_cluster import Lines, OperationStep
 from fencepost.fault_injection.stories.story import Story
 from fencepost.fault_injection.stories.story_refusal import StoryError
+from fencepost.fault_injection.workload.operations import Answer
 from fencepost.spec.vocabulary import NO_PRODUCER, BrokerId, ElectionKind, Outcome
 from fencepost.spec.znodes import TopicPartition
 

@@ -4,10 +4,9 @@ from concurrent.futures import Future, TimeoutError as FutureTimeoutError
 from pathlib import Path
 from typing import Any
 
-from fencepost.conformance.adapters.grpc_transport import answer_of
-from fencepost.conformance.clients.client import completion_fields
 from fencepost.conformance.clients.recorder import TraceWriter
 from fencepost.fault_injection.processes.pacing import PacedBroker, PacingError
+from fencepost.fault_injection.workload.operations import answer_of, answered_fields
 from fencepost.spec.pacing import Move
 from fencepost.spec.trace import Kind, LamportClock, TraceEvent
 from fencepost.spec.vocabulary import Outcome
@@ -56,7 +55,7 @@ class SteppedClients:
         if move.to:
             response, trailing = self._answer(client, move.to)
             self._clock.observe(int(trailing.get(LAMPORT_KEY, 0)))
-            told = completion_fields(invoked.action, answer_of(invoked.action, response))
+            told = answered_fields(invoked.action, answer_of(invoked.action, response))
         if told.get("outcome") is not Outcome.OK and move.body:
             told |= {**move.body, "outcome": Outcome(move.body["outcome"])}
         fields = {**body, **told}

@@ -11,6 +11,7 @@ from itertools import count
 from fencepost.conformance.adapters import implementation as port
 from fencepost.conformance.clients import transport as wire
 from fencepost.fault_injection.injectors.injection import Registration
+from fencepost.fault_injection.workload.operations import Answer, outcome_of
 from fencepost.spec.vocabulary import BrokerId, ErrorCode, LeaderEpoch
 from fencepost.spec.znodes import LeaderAndIsr, TopicPartition
 
@@ -49,7 +50,7 @@ class ToyBroker(port.StartedBroker, wire.BrokerConnection):
             addresses = {live: str(live) for live in self.cluster.live_brokers()}
         return wire.RoutingView(broker_id=self.broker_id, addresses=addresses, partitions=views)
 
-    def produce(self, partition: TopicPartition, values: Sequence[str], **_: int) -> wire.Answer:
+    def produce(self, partition: TopicPartition, values: Sequence[str], **_: int) -> Answer:
         with self.cluster.lock:
             one = self.cluster.partitions[partition]
             at = len(one.log + one.tail)
@@ -60,7 +61,7 @@ class ToyBroker(port.StartedBroker, wire.BrokerConnection):
                     one.replicate()
             return self._answer(one, at)
 
-    def fetch(self, partition: TopicPartition, offset: int, **limits: int) -> wire.Answer:
+    def fetch(self, partition: TopicPartition, offset: int, **limits: int) -> Answer:
         with self.cluster.lock:
             return self._answer(self.cluster.partitions[partition], offset, limits["max_records"])
 
@@ -71,13 +72,13 @@ class ToyBroker(port.StartedBroker, wire.BrokerConnection):
                 self.cluster.partitions[TopicPartition(topic, number)] = one
         return None, ""
 
-    def _answer(self, one: Partition, offset: int = 0, size: int = 0) -> wire.Answer:
+    def _answer(self, one: Partition, offset: int = 0, size: int = 0) -> Answer:
         log = one.log + one.tail
         error = None if offset <= len(log) else ErrorCode.OFFSET_OUT_OF_RANGE
         if not self.is_running or one.leader != self.broker_id:
             error = ErrorCode.NOT_LEADER_OR_FOLLOWER
-        return wire.Answer(
-            outcome=wire.outcome_of(error),
+        return Answer(
+            outcome=outcome_of(error),
             error_code=error,
             broker_id=self.broker_id,
             leader_epoch=one.epoch,

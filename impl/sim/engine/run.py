@@ -82,7 +82,7 @@ class SimulatedRun:
         if names:
             ending["unhealed"] = names
         reader = FinalReader(self.cluster, sorted(self.cluster.assignments()))
-        reader.read_all()
+        reader.go_on()
         read = self.pass_time(FINAL_READ_MS, lambda: reader.is_done)
         self.cluster.tell_run("RunEnded", {**ending, "final_read": read})
         return self.cluster.recorder.events

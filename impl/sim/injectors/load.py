@@ -25,13 +25,12 @@ class SimulatedBurst(InstantInjector[BurstLoad]):
         if not at_work:
             raise nothing_to_act_on()
         self._burst = [
-            SimulatedProducer(world.cluster, world.next_name(), at_work[0].keys)
+            SimulatedProducer(world.cluster, world.next_name(), at_work[0].keys, think_ms=AT_ONCE)
             for _ in range(self.fault.producers)
         ]
         world.clients += self._burst
         for producer in self._burst:
-            producer.think_ms = AT_ONCE
-            producer.produce()
+            producer.go_on()
 
     def undo(self) -> Line:
         """Stop the producers; how many of their requests were acknowledged."""
@@ -70,4 +69,4 @@ class SimulatedClientCrash(SimulatedInjector[CrashClient]):
         heir = SimulatedProducer(self.world.cluster, self.world.next_name(), self._producer.keys)
         self._heir = heir.name
         self.world.clients.append(heir)
-        heir.later(heir.produce)
+        heir.go_on_later()

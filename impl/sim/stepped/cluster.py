@@ -8,14 +8,13 @@ Each broker has a clock that stands still unless a step needs time to pass.
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
+from fencepost.fault_injection.workload.operations import Answer, Fetch, Produce
 from fencepost.impl.core.config import Config
 from fencepost.impl.core.types.effects import ListChildren, ReadZnodes, Send
 from fencepost.impl.core.types.events import WatchFired
 from fencepost.impl.core.types.messages import (
-    FetchRequest,
     FetchResponse,
     LeaderAndIsrRequest,
-    ProduceRequest,
     ProduceResponse,
     Response,
 )
@@ -25,17 +24,14 @@ from fencepost.impl.sim.engine.move_recorder import NEVER_MS, MoveRecorder
 from fencepost.impl.sim.stepped.broker import SESSION_TIMEOUT_MS, HeldAsk, SteppedBroker
 from fencepost.impl.sim.stepped.schedule import SteppedSetting
 from fencepost.impl.sim.stepped.spec_state import KEY, STATE
-from fencepost.impl.sim.world.operations import Operation, TracedClient, fetched, produced
+from fencepost.impl.sim.world.operations import TracedClient, TracedOperation, request_of
 from fencepost.impl.sim.world.virtual_world import VirtualWorld
 from fencepost.impl.sim.world.zookeeper import ZnodeChange
-from fencepost.impl.trace_lines import Line
 from fencepost.spec.trace import FINAL_READER
 from fencepost.spec.vocabulary import (
     ANY_VERSION,
     NO_BROKER,
     BrokerId,
-    Offset,
-    Outcome,
     SessionId,
 )
 from fencepost.spec.znodes import (
@@ -53,6 +49,7 @@ from fencepost.spec.znodes import (
 RETRY_MS = 100
 LAG_MS = 1_000_000
 READS_MAX = 20
+READ_RECORDS = 100
 SETTLES_MAX = 1_000
 FLAGS = {
     "replica-lag-ms": LAG_MS,
@@ -238,34 +235,33 @@ class SteppedWorld(VirtualWorld):
 
     def produce(self, number: int, value: int) -> None:
         """Let a client append a record with acks=all."""
-        request = ProduceRequest(
-            topic=KEY.topic, partition=KEY.partition, values=(str(value),), timeout_ms=NEVER_MS
-        )
-        operation = self.producer.begin(request)
+        operation = Produce(partition=KEY, values=(str(value),), timeout_ms=NEVER_MS)
+        traced = self.producer.begin(operation)
         origin = self.move_recorder.asks(self.producer.name)
 
         def answer(response: Response, _: int) -> None:
             assert isinstance(response, ProduceResponse)
             self.move_recorder.hears(origin, response)
-            if _end(operation, *produced(response)):
+            if _end(traced, response):
                 record = {"leader_epoch": response.leader_epoch, "value": value}
                 self.ledger.acknowledged.append({"offset": response.base_offset, "record": record})
 
-        self.nodes[number].receive(request, self.producer.trace.clock.now, answer, origin)
+        lamport = self.producer.trace.clock.now
+        self.nodes[number].receive(request_of(operation), lamport, answer, origin)
 
     def read(self, number: int) -> None:
         """Let a client read the committed records of this broker, from offset 0."""
-        reader, found = TracedClient(self, FINAL_READER), Offset(0)
+        reader, found = TracedClient(self, FINAL_READER), 0
         for _ in range(READS_MAX):
-            request = FetchRequest(topic=KEY.topic, partition=KEY.partition, fetch_offset=found)
-            operation = reader.begin(request)
+            operation = Fetch(partition=KEY, offset=found, max_records=READ_RECORDS)
+            traced = reader.begin(operation)
             origin = self.move_recorder.asks(reader.name)
             lamport = reader.trace.clock.now
-            ((response, _),) = self.nodes[number].answers(request, lamport, origin)
+            ((response, _),) = self.nodes[number].answers(request_of(operation), lamport, origin)
             assert isinstance(response, FetchResponse)
             self.move_recorder.hears(origin, response)
-            found = Offset(found + len(response.records))
-            if not _end(operation, *fetched(response)) or found >= response.high_watermark:
+            found += len(response.records)
+            if not _end(traced, response) or found >= response.high_watermark:
                 return
 
     # Commands
@@ -364,11 +360,12 @@ class SteppedWorld(VirtualWorld):
         return (a for n, a in self.nodes.items() if n in self.setting.brokers and a.node)
 
 
-def _end(operation: Operation, outcome: Outcome, fields: Line) -> bool:
-    """Record the completion; returns whether it is a success."""
-    is_ok = outcome is Outcome.OK
-    operation.end(outcome, fields if is_ok else {"error_code": fields["error_code"]})
-    return is_ok
+def _end(traced: TracedOperation, response: Response) -> bool:
+    """Record the completion, of a failure the error alone; returns whether it is a success."""
+    answer = traced.answer(response)
+    error = Answer(outcome=answer.outcome, error_code=answer.error_code)
+    traced.end(answer if answer.is_ok else error)
+    return answer.is_ok
 
 
 def is_read(held: HeldAsk) -> bool:

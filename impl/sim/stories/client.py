@@ -2,18 +2,23 @@
 
 from collections.abc import Callable
 
+from msgspec.structs import replace
+
 from fencepost.fault_injection.stories.steps import story_step as steps
 from fencepost.fault_injection.stories.story_refusal import StoryError
+from fencepost.fault_injection.workload.operations import (
+    PRODUCE_TIMEOUT_MS,
+    Answer,
+    Fetch,
+    Produce,
+)
 from fencepost.impl.core.types.failed_log_messages import PartitionId
 from fencepost.impl.core.types.messages import (
     ACKS_ALL,
     AlterPartitionReassignmentsRequest,
     CreatePartitionsRequest,
     ElectLeadersRequest,
-    FetchRequest,
-    FetchResponse,
     PartitionResult,
-    ProduceRequest,
     ProduceResponse,
     Reassignment,
     RemovePartitionsRequest,
@@ -25,14 +30,10 @@ from fencepost.impl.core.types.topic_messages import (
     DeleteTopicRequest,
     ReplicaList,
 )
-from fencepost.impl.sim.world.clients import (
-    FETCH_RECORDS,
-    PRODUCE_TIMEOUT_MS,
-    SimulatedClient,
-)
+from fencepost.impl.sim.world.clients import SimulatedClient
 from fencepost.impl.sim.world.cluster import VirtualCluster
-from fencepost.impl.sim.world.operations import Operation, fetched, produced
-from fencepost.spec.vocabulary import NO_PRODUCER, BrokerId, ErrorCode, Offset, Outcome, ProducerId
+from fencepost.impl.sim.world.operations import TracedOperation, request_of
+from fencepost.spec.vocabulary import NO_PRODUCER, BrokerId, ErrorCode, ProducerId
 from fencepost.spec.znodes import TopicPartition
 
 NO_ANSWER = "no answer"
@@ -46,7 +47,7 @@ class StepClient(SimulatedClient):
 
     def __init__(self, cluster: VirtualCluster) -> None:
         super().__init__(cluster, "client-script")
-        self._tried: dict[TopicPartition, tuple[Operation, ProduceRequest]] = {}
+        self._tried: dict[TopicPartition, TracedOperation] = {}
         """Of numbered producers, the last operation on each partition while it is open."""
 
     def create_topic(
@@ -73,9 +74,8 @@ class StepClient(SimulatedClient):
         self, step: steps.ProduceStep, key: TopicPartition, to: BrokerId, ended: Ended
     ) -> None:
         """Append the records in one request; a numbered one that has no answer stays open."""
-        request = ProduceRequest(
-            topic=key.topic,
-            partition=key.partition,
+        operation = Produce(
+            partition=key,
             acks=ACKS_ALL if step.acks == "all" else step.acks,
             values=step.records,
             timeout_ms=step.timeout_ms or PRODUCE_TIMEOUT_MS,
@@ -83,41 +83,36 @@ class StepClient(SimulatedClient):
             producer_epoch=step.producer_epoch,
             base_sequence=step.base_sequence,
         )
-        operation = self.begin(request)
-        if request.producer_id == NO_PRODUCER:
-            self.ask(to, request, lambda answer: ended(_produced(operation, answer)))
+        traced = self.begin(operation)
+        if operation.producer_id == NO_PRODUCER:
+            self.ask(to, request_of(operation), lambda answer: ended(_produced(traced, answer)))
             return
-        self._tried[key] = operation, request
+        self._tried[key] = traced
         self.retry(key, to, ended)
 
     def retry(self, key: TopicPartition, to: BrokerId, ended: Ended) -> None:
         """Send the open produce to the partition again, as it was; raises `StoryError`."""
         if key not in self._tried:
             raise StoryError(f"no produce to {key} is open; give one a producer_id first")
-        operation, request = self._tried[key]
+        traced = self._tried[key]
 
         def hear(response: Response | None) -> None:
-            is_open = self._tried.get(key) == (operation, request)
+            is_open = self._tried.get(key) is traced
             if not isinstance(response, ProduceResponse):
                 ended(NO_ANSWER)
             elif response.error_code is not ErrorCode.NONE or not is_open:
                 ended(response.error_code.value)
             else:
                 del self._tried[key]
-                ended(_produced(operation, response))
+                ended(_produced(traced, response))
 
-        self.ask(to, request, hear)
+        self.ask(to, request_of(traced.operation), hear)
 
     def consume(self, key: TopicPartition, offset: int, to: BrokerId, ended: Ended) -> None:
         """Read committed records from `offset` on."""
-        request = FetchRequest(
-            topic=key.topic,
-            partition=key.partition,
-            fetch_offset=Offset(offset),
-            max_records=FETCH_RECORDS,
-        )
-        operation = self.begin(request)
-        self.ask(to, request, lambda answer: ended(_fetched(operation, answer)))
+        operation = Fetch(partition=key, offset=offset)
+        traced = self.begin(operation)
+        self.ask(to, request_of(operation), lambda answer: ended(_fetched(traced, answer)))
 
 
 def _request(step: steps.AdminStep) -> Request:
@@ -151,21 +146,21 @@ def _granted(response: Response | None) -> str:
     return next((code.value for code in codes if code is not ErrorCode.NONE), "ok")
 
 
-def _produced(operation: Operation, response: Response | None) -> str:
-    outcome, fields = produced(response)
-    operation.end(outcome, fields)
-    if not isinstance(response, ProduceResponse):
-        return NO_ANSWER
-    ok = f"ok offset={response.base_offset}"
-    return ok if outcome is Outcome.OK else response.error_code.value
+def _produced(traced: TracedOperation, response: Response | None) -> str:
+    answer = _ended(traced, response)
+    return f"ok offset={answer.offset}" if answer.is_ok else str(answer.error_code)
 
 
-def _fetched(operation: Operation, response: Response | None) -> str:
-    outcome, fields = fetched(response)
-    operation.end(outcome, fields)
-    if not isinstance(response, FetchResponse):
-        return NO_ANSWER
-    if outcome is not Outcome.OK:
-        return response.error_code.value
-    values = " ".join(fields["values"]) or "nothing"
-    return f"ok {values}, high_watermark={response.high_watermark}"
+def _fetched(traced: TracedOperation, response: Response | None) -> str:
+    answer = _ended(traced, response)
+    if not answer.is_ok:
+        return str(answer.error_code)
+    values = " ".join(answer.values) or "nothing"
+    return f"ok {values}, high_watermark={answer.high_watermark}"
+
+
+def _ended(traced: TracedOperation, response: Response | None) -> Answer:
+    """The answer, which is in the trace."""
+    answer = traced.answer(response)
+    traced.end(answer)
+    return answer if response else replace(answer, error_code=NO_ANSWER)

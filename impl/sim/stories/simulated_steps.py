@@ -235,7 +235,7 @@ def _read(player: Player, _: steps.ReadStep) -> Lines:
     if not keys:
         return ["there is no partition to read"]
     reader = FinalReader(cluster.world, keys)
-    reader.read_all()
+    reader.go_on()
     done = cluster.wait(FINAL_READ_MS, lambda: reader.is_done)
     return [] if done else ["not all could be read"]
 

@@ -1,24 +1,33 @@
-"""Simulated clients: each does one operation after the other and records what it saw.
+"""Simulated clients: their scripts in virtual time, and requests of administrators.
 
 They route by trying: after an answer from a broker that does not lead, they ask another one, so
 that zombie leaders are asked as well.
 """
 
-from collections.abc import Callable
+from abc import ABC
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from random import Random
 
+from msgspec import structs
+
+from fencepost.fault_injection.workload.operations import Answer, Operation, Produce
+from fencepost.fault_injection.workload.scripts import (
+    UNBOUNDED,
+    ClientHabits,
+    Pause,
+    Script,
+    consume,
+    produce,
+    read_to_end,
+)
 from fencepost.impl.core.types.messages import (
-    ACKS_ALL,
-    ACKS_LEADER,
     AlterPartitionReassignmentsResponse,
     CreatePartitionsResponse,
     ElectLeadersResponse,
-    FetchRequest,
-    FetchResponse,
     InitProducerIdRequest,
     InitProducerIdResponse,
-    ProduceRequest,
     Request,
     Response,
 )
@@ -28,28 +37,21 @@ from fencepost.impl.core.types.topic_messages import (
     DeleteTopicResponse,
     ReplicaList,
 )
-from fencepost.impl.sim.engine.options import BATCH_RECORDS_MAX
+from fencepost.impl.sim.engine.options import BATCH_RECORDS_MAX, RunOptions
 from fencepost.impl.sim.world.cluster import CLIENT, VirtualCluster
-from fencepost.impl.sim.world.operations import Operation, TracedClient, fetched, produced
-from fencepost.impl.trace_lines import Line
+from fencepost.impl.sim.world.operations import TracedClient, TracedOperation, request_of
 from fencepost.spec.trace import FINAL_READER
-from fencepost.spec.vocabulary import (
-    NO_INCARNATION,
-    NO_PRODUCER,
-    BrokerId,
-    ErrorCode,
-    Offset,
-    Outcome,
-    PartitionIncarnation,
-)
+from fencepost.spec.vocabulary import NO_PRODUCER, BrokerId, ErrorCode, Outcome
 from fencepost.spec.znodes import TopicPartition
 
 TIMEOUT_MS = 1_500
-PRODUCE_TIMEOUT_MS = 1_200
-FETCH_RECORDS = 500
+REWINDS = 0.02
+"""How often a consumer begins again."""
 RETRIES = 8
 """How often an idempotent producer sends a request again."""
 RETRY_PAUSE_MS = (5, 150)
+POLL_MS = 5
+"""Between two tries of the final reader."""
 AGAIN_MS = 100
 """Before an administrator asks again."""
 
@@ -62,8 +64,6 @@ class SimulatedClient(TracedClient):
         self.cluster = cluster
         self.random: Random = cluster.random(name)
         self.is_stopped = False
-        self.think_ms = cluster.options.think_ms
-        """Between two operations."""
         self._leaders: dict[TopicPartition, BrokerId] = {}
 
     def guess(self, key: TopicPartition) -> BrokerId:
@@ -75,16 +75,6 @@ class SimulatedClient(TracedClient):
     def forget(self, key: TopicPartition) -> None:
         """Forget the broker asked last, which does not lead or did not answer."""
         self._leaders.pop(key, None)
-
-    def later(self, callback: Callable[[], None]) -> None:
-        """Call back after the think time, unless stopped by then."""
-        delay_ms = self.random.randint(*self.think_ms)
-        self.cluster.scheduler.after_ms(delay_ms, lambda: None if self.is_stopped else callback())
-
-    @property
-    def has_done_its_work(self) -> bool:
-        """True when all operations of the options are done."""
-        return 0 < self.cluster.options.operations <= self.operations
 
     def ask(self, to: BrokerId, request: Request, then: Callable[[Response | None], None]) -> None:
         """Send one request; `then` runs exactly once, with None when no answer came in time."""
@@ -111,37 +101,98 @@ class SimulatedClient(TracedClient):
         self.cluster.scheduler.after_ms(TIMEOUT_MS, lambda: finish(None, 0))
 
 
+def habits_of(options: RunOptions, think_ms: tuple[int, int]) -> ClientHabits:
+    """How clients of a simulated run work, with these pauses."""
+    return ClientHabits(
+        think_ms=think_ms,
+        back_off_ms=think_ms,
+        operations=options.operations or UNBOUNDED,
+        batch_records_max=BATCH_RECORDS_MAX if options.idempotent else 1,
+        unacknowledged=0.0 if options.idempotent else options.unacknowledged,
+        rewinds=REWINDS,
+    )
+
+
+class ScriptedClient(SimulatedClient, ABC):
+    """Does what its script says, until the script ends or the client is stopped."""
+
+    script: Script[None]
+    is_done = False
+    """True when the script has ended."""
+
+    def __init__(
+        self, cluster: VirtualCluster, name: str, think_ms: tuple[int, int] | None = None
+    ) -> None:
+        """`think_ms`: between two operations, if not as the options say."""
+        super().__init__(cluster, name)
+        self.habits = habits_of(cluster.options, think_ms or cluster.options.think_ms)
+
+    def go_on_later(self) -> None:
+        """Go on after the time between two operations."""
+        self.pause(self.random.randint(*self.habits.think_ms))
+
+    def go_on(self, answer: Answer | None = None) -> None:
+        """Do the next step of the script, given the answer to the operation before it."""
+        try:
+            step = next(self.script) if answer is None else self.script.send(answer)
+        except StopIteration:
+            self.is_done = True
+            return
+        if isinstance(step, Pause):
+            self.pause(step.ms)
+        else:
+            self.perform(step)
+
+    def pause(self, ms: int) -> None:
+        """Go on after a while, unless stopped by then."""
+        self.cluster.scheduler.after_ms(ms, lambda: None if self.is_stopped else self.go_on())
+
+    def perform(self, operation: Operation) -> None:
+        """Ask a broker once, and go on with its answer."""
+        traced = self.begin(operation)
+        to = self.guess(operation.partition)
+        self.ask(to, request_of(operation), partial(self._end, traced))
+
+    def _end(self, traced: TracedOperation, response: Response | None) -> None:
+        answer = traced.answer(response)
+        traced.end(answer)
+        if not answer.is_ok:
+            self.forget(traced.operation.partition)
+        self.go_on(answer)
+
+
 @dataclass(frozen=True, slots=True)
 class Try:
     """One produce on its way; every try of it is the same request."""
 
-    operation: Operation
-    request: ProduceRequest
+    traced: TracedOperation
+    operation: Produce
     left: int
     """How often it may be sent again."""
     is_indefinite: bool = False
     """An earlier try may be in the log."""
 
-    @property
-    def key(self) -> TopicPartition:
-        """The partition that it is for."""
-        return TopicPartition(self.request.topic, self.request.partition)
 
-
-class SimulatedProducer(SimulatedClient):
-    """Appends unique values to partitions in random order.
+class SimulatedProducer(ScriptedClient):
+    """Appends values to partitions in random order.
 
     An idempotent one tries again with the same values under the same sequence; when it gives up,
     it goes on under the next producer epoch, so that nothing late is taken for something new.
     """
 
-    def __init__(self, cluster: VirtualCluster, name: str, keys: list[TopicPartition]) -> None:
-        super().__init__(cluster, name)
+    def __init__(
+        self,
+        cluster: VirtualCluster,
+        name: str,
+        keys: Sequence[TopicPartition],
+        think_ms: tuple[int, int] | None = None,
+    ) -> None:
+        super().__init__(cluster, name, think_ms)
         self.keys = keys
         self.acknowledged = 0
         """How many requests were acknowledged."""
+        self.script = produce(name, keys, self.random, self.habits)
         self._on_crash: Callable[[], None] | None = None
-        self._values = 0
         self._is_idempotent = cluster.options.idempotent
         self._producer_id = NO_PRODUCER
         self._producer_epoch = 0
@@ -155,177 +206,91 @@ class SimulatedProducer(SimulatedClient):
         """Cancel `crash`."""
         self._on_crash = None
 
-    def produce(self) -> None:
-        """Append some values; go on after the answer."""
-        if self.has_done_its_work:
-            return
+    def go_on(self, answer: Answer | None = None) -> None:
+        """As any client, once an idempotent producer has its id."""
         if self._is_idempotent and self._producer_id == NO_PRODUCER:
             to = self.random.choice(sorted(self.cluster.disks))
-            self.ask(to, InitProducerIdRequest(), self._begin)
+            self.ask(to, InitProducerIdRequest(), self._note_id)
             return
-        key = self.random.choice(self.keys)
-        request = ProduceRequest(
-            topic=key.topic,
-            partition=key.partition,
-            acks=self._acks(),
-            values=self._new_values(),
-            timeout_ms=PRODUCE_TIMEOUT_MS,
-            producer_id=self._producer_id,
-            producer_epoch=self._producer_epoch,
-            base_sequence=self._sequences.get(key, 0),
-        )
-        self._send(Try(self.begin(request), request, RETRIES if self._is_idempotent else 0))
+        super().go_on(answer)
 
-    def _begin(self, response: Response | None) -> None:
+    def _note_id(self, response: Response | None) -> None:
         if isinstance(response, InitProducerIdResponse):
             self._producer_id = response.producer_id
-        self.later(self.produce)
+        self.go_on_later()
 
-    def _new_values(self) -> tuple[str, ...]:
-        count = self.random.randint(1, BATCH_RECORDS_MAX) if self._is_idempotent else 1
-        self._values += count
-        first = self._values - count + 1
-        return tuple(f"{self.name}/{number}/1" for number in range(first, first + count))
-
-    def _acks(self) -> int:
-        share = 0.0 if self._is_idempotent else self.cluster.options.unacknowledged
-        return ACKS_LEADER if share and self.random.random() < share else ACKS_ALL
+    def perform(self, operation: Operation) -> None:
+        """Send the values until they are acknowledged, or too often refused."""
+        assert isinstance(operation, Produce)
+        operation = structs.replace(
+            operation,
+            producer_id=self._producer_id,
+            producer_epoch=self._producer_epoch,
+            base_sequence=self._sequences.get(operation.partition, 0),
+        )
+        retries = RETRIES if self._is_idempotent else 0
+        self._send(Try(self.begin(operation), operation, retries))
 
     def _send(self, tried: Try) -> None:
-        self.ask(self.guess(tried.key), tried.request, lambda answer: self._went(tried, answer))
+        to = self.guess(tried.operation.partition)
+        self.ask(to, request_of(tried.operation), partial(self._went, tried))
 
     def _went(self, tried: Try, response: Response | None) -> None:
         if self._on_crash is not None and not self.is_stopped:
             self.is_stopped = True
             self._on_crash()
             return
-        outcome, fields = produced(response)
-        if outcome is not Outcome.OK:
-            self.forget(tried.key)
+        answer = tried.traced.answer(response)
+        if not answer.is_ok:
+            self.forget(tried.operation.partition)
             tried = replace(tried, left=tried.left - 1)
-        if outcome is Outcome.INDEFINITE:
+        if answer.outcome is Outcome.INDEFINITE:
             tried = replace(tried, is_indefinite=True)
-        if outcome is Outcome.OK or tried.left < 0 or self.is_stopped:
-            self._end(tried, outcome, fields)
+        if answer.is_ok or tried.left < 0 or self.is_stopped:
+            self._end_try(tried, answer)
             return
         pause_ms = self.random.randint(*RETRY_PAUSE_MS)
-        self.cluster.scheduler.after_ms(pause_ms, lambda: self._send(tried))
+        self.cluster.scheduler.after_ms(pause_ms, partial(self._send, tried))
 
-    def _end(self, tried: Try, outcome: Outcome, fields: Line) -> None:
-        if outcome is Outcome.OK:
-            request = tried.request
+    def _end_try(self, tried: Try, answer: Answer) -> None:
+        done = tried.operation
+        if answer.is_ok:
             self.acknowledged += 1
-            self._sequences[tried.key] = request.base_sequence + len(request.values)
+            self._sequences[done.partition] = done.base_sequence + len(done.values)
         else:
             self._producer_epoch += 1
             self._sequences.clear()
             # What the network has doubled may still come, though the first one was refused.
-            is_indefinite = tried.is_indefinite or self.cluster.network.may_double(tried.request)
-            outcome = Outcome.INDEFINITE if is_indefinite else outcome
-        tried.operation.end(outcome, fields)
-        self.later(self.produce)
+            if tried.is_indefinite or self.cluster.network.may_double(request_of(done)):
+                answer = structs.replace(answer, outcome=Outcome.INDEFINITE)
+        tried.traced.end(answer)
+        self.go_on(answer)
 
 
-class SimulatedConsumer(SimulatedClient):
-    """Reads each partition from its start, and begins again now and then."""
+class SimulatedConsumer(ScriptedClient):
+    """Reads partitions in random order."""
 
-    def __init__(self, cluster: VirtualCluster, name: str, keys: list[TopicPartition]) -> None:
+    def __init__(self, cluster: VirtualCluster, name: str, keys: Sequence[TopicPartition]) -> None:
         super().__init__(cluster, name)
-        self._keys = keys
-        self._offsets: dict[TopicPartition, Offset] = {}
-        self._incarnations: dict[TopicPartition, PartitionIncarnation] = {}
-        self._created_again: set[TopicPartition] = set()
-
-    def consume(self) -> None:
-        """Fetch once; go on after the answer."""
-        if self.has_done_its_work:
-            return
-        key = self.random.choice(self._keys)
-        if self.random.random() < 0.02:
-            self._offsets[key] = Offset(0)
-        self.fetch(key, self._offsets.get(key, Offset(0)), lambda answer: self._went(key, answer))
-
-    def _went(self, key: TopicPartition, answer: FetchResponse | None) -> None:
-        if answer is not None:
-            self._offsets[key] = Offset(answer.fetch_offset + len(answer.records))
-        if key in self._created_again:
-            self._created_again.discard(key)
-            self._offsets[key] = Offset(0)
-        self.later(self.consume)
-
-    def _note_incarnation(self, key: TopicPartition, incarnation: PartitionIncarnation) -> None:
-        """A partition that was created again is read from its start."""
-        if incarnation == NO_INCARNATION:
-            return
-        if self._incarnations.setdefault(key, incarnation) != incarnation:
-            self._created_again.add(key)
-            self._incarnations[key] = incarnation
-
-    def fetch(
-        self, key: TopicPartition, offset: Offset, then: Callable[[FetchResponse | None], None]
-    ) -> None:
-        """Fetch from `offset`; `then` gets the answer, or None after an error."""
-        request = FetchRequest(
-            topic=key.topic,
-            partition=key.partition,
-            fetch_offset=offset,
-            max_records=FETCH_RECORDS,
-        )
-        operation = self.begin(request)
-        self.ask(self.guess(key), request, lambda answer: then(self._end(operation, key, answer)))
-
-    def _end(
-        self, operation: Operation, key: TopicPartition, response: Response | None
-    ) -> FetchResponse | None:
-        outcome, fields = fetched(response)
-        if isinstance(response, FetchResponse):
-            self._note_incarnation(key, response.partition_incarnation)
-        operation.end(outcome, fields)
-        if isinstance(response, FetchResponse) and outcome is Outcome.OK:
-            return response
-        self.forget(key)
-        return None
+        self.script = consume(keys, self.random, self.habits)
 
 
-class FinalReader(SimulatedConsumer):
+class FinalReader(ScriptedClient):
     """Reads every partition from its start to its high watermark, once all is healed."""
 
-    def __init__(self, cluster: VirtualCluster, keys: list[TopicPartition]) -> None:
-        super().__init__(cluster, FINAL_READER, keys)
-        self._left = list(keys)
+    def __init__(self, cluster: VirtualCluster, keys: Sequence[TopicPartition]) -> None:
+        super().__init__(cluster, FINAL_READER)
+        self.script = self._read_all(keys)
 
-    @property
-    def is_done(self) -> bool:
-        """True when every partition has been read."""
-        return not self._left
+    def _read_all(self, keys: Sequence[TopicPartition]) -> Script[None]:
+        for key in keys:
+            yield from read_to_end(key, partial(self._is_read, key), POLL_MS)
 
-    def read_all(self) -> None:
-        """Begin with the first partition, if there is one."""
-        if self._left:
-            self._read(Offset(0))
-
-    def _read(self, offset: Offset) -> None:
-        key = self._left[0]
-
-        def then(answer: FetchResponse | None) -> None:
-            if answer is None and key in self.cluster.assignments():
-                self.cluster.scheduler.after_ms(RETRY_PAUSE_MS[0], lambda: self._read(offset))
-                return
-            if answer is None:  # a late request has removed it
-                self._next()
-                return
-            end = Offset(answer.fetch_offset + len(answer.records))
-            if end < answer.high_watermark:
-                self._read(end)
-                return
-            self._next()
-
-        self.fetch(key, offset, then)
-
-    def _next(self) -> None:
-        self._left.pop(0)
-        if self._left:
-            self._read(Offset(0))
+    def _is_read(self, key: TopicPartition, offset: int, answer: Answer) -> bool:
+        """True at the high watermark, and when a late request has removed the partition."""
+        if answer.is_ok:
+            return offset >= (answer.high_watermark or 0)
+        return key not in self.cluster.assignments()
 
 
 class AdministrativeRequest(SimulatedClient):

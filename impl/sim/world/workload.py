@@ -58,10 +58,8 @@ def start_workers(
     """Start a client of each name on the partitions: so many producers, the rest consumers."""
     writing = [SimulatedProducer(cluster, name, keys) for name in names[:producers]]
     reading = [SimulatedConsumer(cluster, name, keys) for name in names[producers:]]
-    for producer in writing:
-        producer.later(producer.produce)
-    for consumer in reading:
-        consumer.later(consumer.consume)
+    for client in (*writing, *reading):
+        client.go_on_later()
     return [*writing, *reading]
 
 

@@ -4,7 +4,6 @@ Hypothesis draws the rules and shrinks those that fail. The world itself is calm
 left of a failure is what it takes.
 """
 
-from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
@@ -44,6 +43,7 @@ from fencepost.impl.sim.injectors.table import injector_of
 from fencepost.impl.sim.world.clients import (
     TIMEOUT_MS,
     FinalReader,
+    ScriptedClient,
     SimulatedClient,
     SimulatedConsumer,
     SimulatedProducer,
@@ -64,12 +64,12 @@ SAME_EPOCH = mutant_name("leader_epoch_not_raised")
 """Found within a few examples, and shrunk within a second or two."""
 
 
-class OnDemand(SimulatedClient):
+class OnDemand(ScriptedClient):
     """Does one operation when it is told to, and no other."""
 
     is_idle = True
 
-    def later(self, callback: Callable[[], None]) -> None:  # noqa: ARG002
+    def pause(self, ms: int) -> None:  # noqa: ARG002
         """Wait for the next order."""
         self.is_idle = True
 
@@ -106,13 +106,13 @@ class ClusterMachine(RuleBasedStateMachine):
     def produce(self) -> None:
         if self.writer.is_idle:
             self.writer.is_idle = False
-            self.writer.produce()
+            self.writer.go_on()
 
     @rule()
     def consume(self) -> None:
         if self.reader.is_idle:
             self.reader.is_idle = False
-            self.reader.consume()
+            self.reader.go_on()
 
     # Time
 
@@ -202,7 +202,7 @@ class ClusterMachine(RuleBasedStateMachine):
         limit_ms = self.cluster.scheduler.now_ms + self.cluster.options.settle_ms
         assert self.cluster.scheduler.run_until(limit_ms, partial(is_converged, self.cluster))
         reader = FinalReader(self.cluster, sorted(self.cluster.assignments()))
-        reader.read_all()
+        reader.go_on()
         limit_ms = self.cluster.scheduler.now_ms + READ_MS
         assert self.cluster.scheduler.run_until(limit_ms, lambda: reader.is_done)
         assert violated(self.cluster.recorder.events) == set()

@@ -76,7 +76,7 @@ def cluster_with(*faults: tuple[int, Fault], options: RunOptions | None = None) 
     cluster = VirtualCluster(given, "run")
     topic(cluster)
     assert settled(cluster)
-    SimulatedProducer(cluster, "client-1", [T0]).produce()
+    SimulatedProducer(cluster, "client-1", [T0]).go_on()
     inject(cluster)
     return cluster
 
