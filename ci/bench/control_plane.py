@@ -162,7 +162,7 @@ def kill(cluster: ClusterUnderTest, broker_id: int) -> int:
     cluster.process(broker_id).kill()
     pace = LookPace(DEADLINE_S, f"the end of broker {broker_id}'s session", poll_s=0.005)
     looked_ns = monotonic_ns()
-    while broker_id in cluster.live_brokers():
+    while broker_id in cluster.state.live_brokers():
         looked_ns = monotonic_ns()
         pace.wait()
     return looked_ns

@@ -21,7 +21,6 @@ from fencepost.conformance.clients.foreign_writes import rewrite_state
 from fencepost.conformance.clients.recorder import TraceWriter
 from fencepost.conformance.clients.transport import Transport
 from fencepost.conformance.clients.workload import Workload
-from fencepost.fault_injection.faults.targets import ClusterView
 from fencepost.fault_injection.injectors.injection import Registration
 from fencepost.fault_injection.injectors.injector import InjectionError
 from fencepost.fault_injection.network.wiring import Wiring
@@ -29,7 +28,7 @@ from fencepost.fault_injection.processes.supervisor import Supervisor
 from fencepost.fault_injection.zookeeper.client import ZooKeeperClient
 from fencepost.fault_injection.zookeeper.members import ZooKeeperMembers
 from fencepost.fault_injection.zookeeper.sessions import expire_session
-from fencepost.spec.znodes import LeaderAndIsr, TopicPartition
+from fencepost.spec.znodes import TopicPartition
 
 POLL_S = 0.03
 START_DEADLINE_S = 20.0
@@ -245,10 +244,6 @@ class ClusterUnderTest:
         path = self.paths.state_path(partition)
         return rewrite_state(self.znodes, self.recorder, partition, path)
 
-    def live_brokers(self) -> list[int]:
-        """The registered brokers, ascending."""
-        return self.state.live_brokers()
-
     def registration(self, broker_id: int) -> Registration | None:
         """The registration that the broker's current process made; None when there is none.
 
@@ -262,25 +257,13 @@ class ClusterUnderTest:
 
     def addresses(self) -> list[str]:
         """Where clients find the registered brokers."""
-        found = [self._registered(broker_id) for broker_id in self.live_brokers()]
+        found = [self._registered(broker_id) for broker_id in self.state.live_brokers()]
         return [registration.address for registration in found if registration]
 
     def _registered(self, broker_id: int) -> Registration | None:
         """The same with the address that was registered, which may be that of a proxy."""
         found = self.state.registration(broker_id)
         return None if found and found.zxid == self._orphaned.get(broker_id) else found
-
-    def assignment(self, topic: str) -> dict[int, tuple[int, ...]]:
-        """The assigned replicas of each partition of a topic."""
-        return self.state.assignment(topic)
-
-    def state_of(self, partition: TopicPartition) -> LeaderAndIsr | None:
-        """The published leader, epoch and ISR of a partition."""
-        return self.state.state_of(partition)
-
-    def view(self) -> ClusterView:
-        """The roles of all brokers now."""
-        return self.state.view()
 
     def create_topic(
         self, topic: str, assignment: Sequence[Sequence[int]], *, may_end: bool = False
@@ -328,7 +311,7 @@ class ClusterUnderTest:
         return self.is_healthy(sorted(self.state.assignments()))
 
     def _is_complete(self) -> bool:
-        there = self.live_brokers() == list(self.settings.broker_ids)
+        there = self.state.live_brokers() == list(self.settings.broker_ids)
         return there and self.state.controller() is not None
 
     def await_state(

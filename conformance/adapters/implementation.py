@@ -19,14 +19,14 @@ from typing import Protocol
 
 from fencepost.conformance.adapters.znode_dialect import ZnodeAccess
 from fencepost.conformance.clients.transport import Transport
-from fencepost.fault_injection.faults.targets import ClusterView
+from fencepost.fault_injection.faults.targets import ClusterState, ClusterView
 from fencepost.fault_injection.injectors.injection import Registration, TargetProcess
 from fencepost.fault_injection.injectors.injector import InjectionError
 from fencepost.fault_injection.network.wiring import Wiring
 from fencepost.fault_injection.processes.supervisor import Supervisor
 from fencepost.spec.trace import TraceEvent
 from fencepost.spec.vocabulary import Liveness
-from fencepost.spec.znodes import LeaderAndIsr, TopicPartition
+from fencepost.spec.znodes import TopicPartition
 
 
 class Capability(StrEnum):
@@ -141,26 +141,11 @@ class BrokerLifecycle(Protocol):
         raise InjectionError(f"broker {broker_id} keeps its logs in no folder")
 
 
-class PublishedState(Protocol):
-    """The state that the protocol publishes, read where every client could read it."""
-
-    def live_brokers(self) -> list[int]:
-        """The registered brokers, ascending."""
+class PublishedState(ClusterState, Protocol):
+    """The published state of an implementation."""
 
     def registration(self, broker_id: int) -> Registration | None:
         """The broker's registration with the address that it registered; None without one."""
-
-    def controller(self) -> int | None:
-        """The active controller; None while there is none."""
-
-    def topics(self) -> list[str]:
-        """All topics, ascending."""
-
-    def assignment(self, topic: str) -> dict[int, tuple[int, ...]]:
-        """The assigned replicas of each partition; empty for an unknown topic."""
-
-    def state_of(self, partition: TopicPartition) -> LeaderAndIsr | None:
-        """The published leader, epoch and ISR of a partition."""
 
     def pending(self) -> frozenset[Liveness]:
         """The promises that administrators' open requests stand for."""

@@ -53,7 +53,7 @@ class ProcessWorld:
 
     def view(self) -> ClusterView:
         """As the cluster shows them."""
-        return self.target.view()
+        return self.target.state.view()
 
     def is_there(self, broker_id: int | None) -> bool:
         """True when it is registered: the dead cannot be hurt."""

@@ -4,8 +4,9 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Protocol
 
-from fencepost.spec.znodes import TOPIC_NAME, TopicPartition
+from fencepost.spec.znodes import TOPIC_NAME, LeaderAndIsr, TopicPartition
 
 
 class FaultError(ValueError):
@@ -34,6 +35,28 @@ class ClusterView:
         """The assigned replicas that do not lead, in order of preference."""
         leader = self.leaders.get(partition)
         return tuple(r for r in self.assigned_replicas.get(partition, ()) if r != leader)
+
+
+class ClusterState(Protocol):
+    """The state that the protocol publishes, read where every client could read it."""
+
+    def controller(self) -> int | None:
+        """The active controller; None while there is none."""
+
+    def live_brokers(self) -> list[int]:
+        """The registered brokers, ascending."""
+
+    def topics(self) -> list[str]:
+        """All topics, ascending."""
+
+    def assignment(self, topic: str) -> Mapping[int, tuple[int, ...]]:
+        """The assigned replicas of each partition; empty for an unknown topic."""
+
+    def state_of(self, partition: TopicPartition) -> LeaderAndIsr | None:
+        """The published leader, epoch and ISR of a partition."""
+
+    def view(self) -> ClusterView:
+        """The roles of all brokers now."""
 
 
 class Target:

@@ -13,6 +13,7 @@ from fencepost.fault_injection.faults.admin_faults import (
     ReassignPartition,
     RecreateTopic,
 )
+from fencepost.fault_injection.faults.targets import ClusterState
 from fencepost.fault_injection.injectors.injection import (
     AnyFault,
     FaultTarget,
@@ -20,7 +21,7 @@ from fencepost.fault_injection.injectors.injection import (
     read,
 )
 from fencepost.fault_injection.injectors.injector import Evidence, Evidence_co, InjectionError
-from fencepost.spec.znodes import LeaderAndIsr, TopicPartition
+from fencepost.spec.znodes import TopicPartition
 
 Assignment = Mapping[int, Sequence[int]]
 """Partition -> its replicas, the preferred leader first."""
@@ -36,11 +37,9 @@ class AdminPort(Protocol[Evidence_co]):
     def stop_asking(self) -> None:
         """A request that is not granted yet is not repeated."""
 
-    def assignment(self, topic: str) -> Assignment:
-        """The published replicas of each partition; empty when there is no such topic."""
-
-    def state_of(self, partition: TopicPartition) -> LeaderAndIsr | None:
-        """The published leader and ISR."""
+    @property
+    def state(self) -> ClusterState:
+        """The published state."""
 
     def topic_zxid(self, topic: str) -> int | None:
         """Of the creation of the topic; None when there is no such topic."""
@@ -65,7 +64,7 @@ class ChangeInjector(Generic[AnyFault, Evidence]):
 
     def is_in_sync(self, key: TopicPartition, replicas: Sequence[int]) -> bool:
         """True when these replicas, no more and no less, are the ISR, and one of them leads."""
-        state = self.port.state_of(key)
+        state = self.port.state.state_of(key)
         return state is not None and state.leader in state.isr and state.isr == frozenset(replicas)
 
     def led_by_all(self, topic: str, wanted: Assignment) -> Evidence | None:
@@ -112,7 +111,7 @@ class ReassignmentInjector(ChangeInjector[ReassignPartition, Evidence]):
         return TopicPartition(self.fault.topic, self.fault.partition)
 
     def _now(self) -> Sequence[int] | None:
-        return self.port.assignment(self.fault.topic).get(self.fault.partition)
+        return self.port.state.assignment(self.fault.topic).get(self.fault.partition)
 
 
 @dataclass(slots=True)
@@ -141,7 +140,7 @@ class PartitionAdditionInjector(ChangeInjector[AddPartitions, Evidence]):
         return self.led_by_all(self.fault.topic, self._now())
 
     def _now(self) -> Assignment:
-        return self.port.assignment(self.fault.topic)
+        return self.port.state.assignment(self.fault.topic)
 
 
 @dataclass(slots=True)
@@ -153,7 +152,7 @@ class TopicRecreationInjector(ChangeInjector[RecreateTopic, Evidence]):
 
     def inject(self) -> None:
         """Ask for the deletion of the topic."""
-        before, self._assignment = self._now(), self.port.assignment(self.fault.topic)
+        before, self._assignment = self._now(), self.port.state.assignment(self.fault.topic)
         if before is None or not self._assignment:
             raise self.port.nothing_to_act_on(f"there is no topic {self.fault.topic} to delete")
         self._before = before
@@ -196,8 +195,8 @@ class PreferredElectionInjector(ChangeInjector[ElectPreferred, Evidence]):
 
     def inject(self) -> None:
         """Ask for the election of the first assigned replica."""
-        state = self.port.state_of(self._key)
-        replicas = self.port.assignment(self.fault.topic).get(self.fault.partition)
+        state = self.port.state.state_of(self._key)
+        replicas = self.port.state.assignment(self.fault.topic).get(self.fault.partition)
         if state is None or not replicas:
             raise self.port.nothing_to_act_on(
                 f"there is no partition {self._key} to elect a leader of"
@@ -209,7 +208,7 @@ class PreferredElectionInjector(ChangeInjector[ElectPreferred, Evidence]):
 
     def evidence(self) -> Evidence | None:
         """The preferred replica leads."""
-        state, before = self.port.state_of(self._key), self._before
+        state, before = self.port.state.state_of(self._key), self._before
         if before is None or state is None or state.leader != self._preferred:
             return None
         says = f"broker {state.leader} leads instead of {before}"
@@ -217,7 +216,7 @@ class PreferredElectionInjector(ChangeInjector[ElectPreferred, Evidence]):
 
     def healed(self) -> Evidence | None:
         """The partition has a leader that is in its ISR."""
-        state = self.port.state_of(self._key)
+        state = self.port.state.state_of(self._key)
         if state is None or state.leader not in state.isr:
             return None
         leader, epoch = state.leader, state.leader_epoch
@@ -243,13 +242,10 @@ class ProcessAdmin:
     def stop_asking(self) -> None:
         """Nothing is repeated."""
 
-    def assignment(self, topic: str) -> Assignment:
+    @property
+    def state(self) -> ClusterState:
         """As ZooKeeper shows it."""
-        return self.target.assignment(topic)
-
-    def state_of(self, partition: TopicPartition) -> LeaderAndIsr | None:
-        """As ZooKeeper shows it."""
-        return self.target.state_of(partition)
+        return self.target.state
 
     def topic_zxid(self, topic: str) -> int | None:
         """Of the znode of the topic."""

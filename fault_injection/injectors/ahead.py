@@ -32,7 +32,7 @@ def make_ready(fault: Fault, target: FaultTarget) -> IsReady | None:
         case FailOverZooKeeper():
             return _make_member_ready("leader", target)
         case _:
-            broker_id = fault.victim.resolve(target.view())
+            broker_id = fault.victim.resolve(target.state.view())
             if broker_id is None:
                 return None
             target.prepare(broker_id)

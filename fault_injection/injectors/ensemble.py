@@ -153,5 +153,5 @@ def number_of(member: str, servers: ZooKeeperMembers) -> int:
 
 
 def _sessions(target: FaultTarget) -> dict[int, int]:
-    found = {broker_id: target.registration(broker_id) for broker_id in target.live_brokers()}
+    found = {broker_id: target.registration(broker_id) for broker_id in target.state.live_brokers()}
     return {broker_id: one.session_id for broker_id, one in found.items() if one}

@@ -4,18 +4,18 @@ The injectors are in one module per area; `catalogue.py` says which kind is done
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Generic, Protocol, TypeVar
 
 from fencepost.fault_injection.faults.fault import Fault
-from fencepost.fault_injection.faults.targets import ClusterView
+from fencepost.fault_injection.faults.targets import ClusterState
 from fencepost.fault_injection.injectors.injector import InjectionError
 from fencepost.fault_injection.network.wiring import Wiring
 from fencepost.fault_injection.zookeeper.client import NoZnodeError, ZnodeContent
 from fencepost.fault_injection.zookeeper.members import ZooKeeperMembers
-from fencepost.spec.znodes import LeaderAndIsr, TopicPartition
+from fencepost.spec.znodes import TopicPartition
 
 AnyFault_co = TypeVar("AnyFault_co", bound=Fault, covariant=True)
 AnyFault = TypeVar("AnyFault", bound=Fault)
@@ -167,11 +167,9 @@ class FaultTarget(Protocol):
     def paths(self) -> ZnodePaths:
         """Where in ZooKeeper."""
 
-    def assignment(self, topic: str) -> Mapping[int, tuple[int, ...]]:
-        """The published replicas of each partition; empty for an unknown topic."""
-
-    def state_of(self, partition: TopicPartition) -> LeaderAndIsr | None:
-        """The published leader and ISR of a partition."""
+    @property
+    def state(self) -> ClusterState:
+        """The published state."""
 
     def is_in_sync(self) -> bool:
         """All brokers live, and every partition is led with all its replicas in sync."""
@@ -188,15 +186,9 @@ class FaultTarget(Protocol):
     def load(self) -> TargetLoad:
         """The clients that are at work; raises `InjectionError` when there are none."""
 
-    def live_brokers(self) -> list[int]:
-        """The registered brokers, ascending."""
-
     @property
     def session_timeout_ms(self) -> int:
         """Of the brokers' ZooKeeper sessions."""
-
-    def view(self) -> ClusterView:
-        """The controller, leaders and replicas now."""
 
     def process(self, broker_id: int) -> TargetProcess:
         """The current process of a broker."""

@@ -117,7 +117,7 @@ class LinkInjector(ProcessInjector[Any]):
         """
         if self.wiring.links.PROBES_NETWORKS:
             return frozenset(links)
-        up = {broker_name(b) for b in self.target.live_brokers() if self._is_up(b)}
+        up = {broker_name(b) for b in self.target.state.live_brokers() if self._is_up(b)}
         servers = set(self.wiring.zookeepers)
         away = set(self.wiring.brokers) - up
         return frozenset((a, b) for a, b in links if a not in away | servers and b in up | servers)

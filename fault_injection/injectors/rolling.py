@@ -23,7 +23,7 @@ class RollingRestartInjector(ProcessInjector[RollBrokers]):
 
     def inject(self) -> None:
         """The first broker ends."""
-        self._left, self._done = self.target.live_brokers(), []
+        self._left, self._done = self.target.state.live_brokers(), []
         self._end_next()
 
     def evidence(self) -> str | None:
@@ -51,7 +51,7 @@ class RollingRestartInjector(ProcessInjector[RollBrokers]):
         target = self.target
         if self._starting is not None and target.registration(self._starting) is None:
             return None
-        return f"brokers {', '.join(map(str, target.live_brokers()))} are registered"
+        return f"brokers {', '.join(map(str, target.state.live_brokers()))} are registered"
 
     def _end_next(self) -> None:
         if not self._left:

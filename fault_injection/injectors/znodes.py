@@ -35,7 +35,7 @@ class VersionRaceInjector(ProcessInjector[RaceVersion]):
         now = self._read()
         if now is None:
             return "the partition is no more"
-        state = self.target.state_of(self._key())
+        state = self.target.state.state_of(self._key())
         if state is None or state.leader not in state.isr:
             return None
         return f"broker {state.leader} leads at version {now.znode_version}"

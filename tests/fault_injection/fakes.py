@@ -71,6 +71,16 @@ class FakeTarget:
 
     paths = SPEC_DIALECT
 
+    @property
+    def state(self) -> "FakeTarget":
+        return self
+
+    def controller(self) -> int | None:
+        return self.controller_id
+
+    def topics(self) -> list[str]:
+        return self._state.topics()
+
     def assignment(self, topic: str) -> dict[int, tuple[int, ...]]:
         return self._state.assignment(topic)
 

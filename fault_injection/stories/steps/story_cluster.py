@@ -1,10 +1,10 @@
 """The port through which the player of steps knows a running cluster, virtual or of processes."""
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection
 from typing import Protocol
 
 from fencepost.fault_injection.faults.fault import Fault
-from fencepost.fault_injection.faults.targets import ClusterView
+from fencepost.fault_injection.faults.targets import ClusterState
 from fencepost.fault_injection.processes.trace_tail import Traces
 from fencepost.fault_injection.stories.steps.story_step import (
     AdminStep,
@@ -15,33 +15,10 @@ from fencepost.fault_injection.stories.steps.story_step import (
     StopStep,
 )
 from fencepost.spec.vocabulary import BrokerId
-from fencepost.spec.znodes import LeaderAndIsr, TopicPartition
 
 Lines = list[str]
 """What a step prints."""
 OperationStep = ProduceStep | RetryStep | ConsumeStep | AdminStep
-
-
-class ClusterState(Protocol):
-    """The state that the protocol publishes."""
-
-    def controller(self) -> int | None:
-        """The active controller; None while there is none."""
-
-    def live_brokers(self) -> Collection[int]:
-        """The registered brokers."""
-
-    def topics(self) -> Collection[str]:
-        """All topics, ascending."""
-
-    def assignment(self, topic: str) -> Mapping[int, tuple[int, ...]]:
-        """The assigned replicas of each partition; empty for an unknown topic."""
-
-    def state_of(self, partition: TopicPartition) -> LeaderAndIsr | None:
-        """The published leader, epoch and ISR of a partition."""
-
-    def view(self) -> ClusterView:
-        """The roles of all brokers now."""
 
 
 class StoryCluster(Protocol):

@@ -6,7 +6,6 @@ controller carries it out.
 
 from collections.abc import Sequence
 
-from fencepost.fault_injection.injectors.admin import Assignment
 from fencepost.fault_injection.injectors.injector import InjectionError
 from fencepost.impl.core.types.failed_log_messages import PartitionId
 from fencepost.impl.core.types.messages import (
@@ -23,9 +22,10 @@ from fencepost.impl.core.types.topic_messages import (
 )
 from fencepost.impl.sim.injectors.injector import FaultedWorld, nothing_to_act_on
 from fencepost.impl.sim.world.clients import AdministrativeRequest
+from fencepost.impl.sim.world.cluster_state import VirtualState
 from fencepost.impl.trace_lines import Line
 from fencepost.spec.vocabulary import BrokerId, ElectionKind
-from fencepost.spec.znodes import LeaderAndIsr, TopicPartition, topic_path
+from fencepost.spec.znodes import TopicPartition, topic_path
 
 
 class SimulatedAdmin:
@@ -33,6 +33,7 @@ class SimulatedAdmin:
 
     def __init__(self, world: FaultedWorld) -> None:
         self._world = world
+        self.state = VirtualState(world.cluster)
         self._asked: AdministrativeRequest | None = None
 
     @property
@@ -69,16 +70,6 @@ class SimulatedAdmin:
         if self._asked is not None:
             self._asked.is_stopped = True
             self._asked = None
-
-    def assignment(self, topic: str) -> Assignment:
-        """As the simulated ZooKeeper has it."""
-        found = self._world.cluster.assignments().items()
-        return {key.partition: replicas for key, replicas in found if key.topic == topic}
-
-    def state_of(self, partition: TopicPartition) -> LeaderAndIsr | None:
-        """As the simulated ZooKeeper has it."""
-        known = self._world.cluster.state(partition)
-        return known[0] if known else None
 
     def topic_zxid(self, topic: str) -> int | None:
         """Of the znode of the topic."""

@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Sequence
 from msgspec import UnsetType
 
 from fencepost.fault_injection.faults.fault import Fault
-from fencepost.fault_injection.faults.targets import ClusterView, Target
+from fencepost.fault_injection.faults.targets import Target
 from fencepost.fault_injection.stories.steps import story_step as steps
 from fencepost.fault_injection.stories.steps.step_player import broker_of
 from fencepost.fault_injection.stories.steps.story_cluster import Lines, OperationStep
@@ -17,13 +17,13 @@ from fencepost.impl.sim.engine.run import SimulatedRun
 from fencepost.impl.sim.injectors.driver import SimulatedTraces
 from fencepost.impl.sim.stories.client import StepClient
 from fencepost.impl.sim.world.clients import TIMEOUT_MS
-from fencepost.impl.sim.world.cluster import VirtualCluster
+from fencepost.impl.sim.world.cluster_state import VirtualState
 from fencepost.impl.sim.world.network import RequestRule, method_of
 from fencepost.impl.sim.world.process import Process
 from fencepost.impl.sim.world.workload import create_topic
 from fencepost.spec.trace import TraceEvent
 from fencepost.spec.vocabulary import BrokerId
-from fencepost.spec.znodes import TOPICS, LeaderAndIsr, TopicPartition, broker_path
+from fencepost.spec.znodes import TopicPartition
 
 Judge = Callable[[Sequence[TraceEvent]], Sequence[str]]
 """The lines that `check` prints of a trace; the checks are those of another room."""
@@ -34,41 +34,6 @@ START_MS = 10_000
 def unjudged(_: Sequence[TraceEvent]) -> Sequence[str]:
     """The judge where what a story prints is not read."""
     return ()
-
-
-class VirtualState:
-    """What the simulated ZooKeeper publishes."""
-
-    def __init__(self, world: VirtualCluster) -> None:
-        self._world = world
-
-    def controller(self) -> BrokerId | None:
-        """The broker that acts as controller."""
-        process = self._world.controller()
-        return process.broker_id if process else None
-
-    def live_brokers(self) -> list[BrokerId]:
-        """The registered brokers."""
-        peek = self._world.zookeeper.peek
-        return [b for b in self._world.disks if peek(broker_path(b)).stat is not None]
-
-    def topics(self) -> Sequence[str]:
-        """All topics, ascending; malformed ones too."""
-        return self._world.zookeeper.children(TOPICS)
-
-    def assignment(self, topic: str) -> dict[int, tuple[BrokerId, ...]]:
-        """The assigned replicas of each partition; empty for an unknown topic."""
-        assigned = self._world.assignments()
-        return {key.partition: replicas for key, replicas in assigned.items() if key.topic == topic}
-
-    def state_of(self, partition: TopicPartition) -> LeaderAndIsr | None:
-        """The published leader, epoch and ISR of a partition."""
-        known = self._world.state(partition)
-        return known[0] if known else None
-
-    def view(self) -> ClusterView:
-        """The roles of all brokers now."""
-        return self._world.view()
 
 
 class VirtualStoryCluster:
@@ -177,7 +142,8 @@ class VirtualStoryCluster:
         return BrokerId(leader)
 
     def _first_live(self) -> BrokerId:
-        processes = (self.world.processes[broker_id] for broker_id in self.state.live_brokers())
+        live = map(BrokerId, self.state.live_brokers())
+        processes = (self.world.processes[broker_id] for broker_id in live)
         alive = [p.broker_id for p in processes if p.is_alive and not p.is_paused]
         if not alive:
             raise StoryError("no broker is alive to ask")

@@ -120,9 +120,9 @@ def test_roles_are_read_where_they_are_published(
     register(client, 3)
     client.create("/controller", b'{"version":1,"brokerid":3,"timestamp":"0"}', ephemeral=True)
 
-    view = cluster.view()
+    view = cluster.state.view()
     assert cluster.state.controller() == 3
-    assert cluster.live_brokers() == [3]
+    assert cluster.state.live_brokers() == [3]
     assert cluster.addresses() == ["127.0.0.1:9003"]
     assert cluster.state.leader_of(PARTITION) == 2
     assert cluster.state.isr_of(PARTITION) == {2, 3}
@@ -221,7 +221,7 @@ def test_a_broker_that_waits_does_nothing_until_it_is_started(
     await_state = partial(cluster.await_state, deadline_s=20.0, may_end=True)
     await_state(lambda: is_broker(pid) and waits(pid), what="a broker that is ready")
     is_ready = cluster.is_ready(1)
-    done = (listening_ports(pid), cluster.live_brokers(), list(tmp_path.iterdir()))
+    done = (listening_ports(pid), cluster.state.live_brokers(), list(tmp_path.iterdir()))
     with pytest.raises(InjectionError, match="broker 1 does not run"):
         cluster.process(1)
     cluster.restart(1)
