@@ -25,7 +25,7 @@ from fencepost.fault_injection.injectors.injector import InjectionError
 from fencepost.fault_injection.processes.trace_tail import TraceTail
 from fencepost.fault_injection.stories.steps import story_step as steps
 from fencepost.fault_injection.stories.steps.step_player import OBSERVED, PERFORMED, StepPlayer
-from fencepost.fault_injection.stories.steps.story_cluster import Lines, OperationStep
+from fencepost.fault_injection.stories.steps.story_cluster import BrokerStep, Lines, OperationStep
 from fencepost.fault_injection.stories.story import Story
 from fencepost.fault_injection.stories.story_refusal import StoryError
 from fencepost.fault_injection.workload.operations import Answer
@@ -112,7 +112,7 @@ class ProcessStoryCluster:
     _client: RoutedClient | None = field(init=False, default=None)
     """Begun when it is first asked for: an idle client would leave an empty trace."""
     _begun: list[Future[None]] = field(init=False, default_factory=list)
-    _put_off: list[tuple[int, Callable[[], None]]] = field(init=False, default_factory=list)
+    _put_off: list[tuple[int, Callable[[], object]]] = field(init=False, default_factory=list)
     """What is to be done at which time."""
 
     @property
@@ -144,7 +144,7 @@ class ProcessStoryCluster:
                     operation.result()  # raises what it was ended by
         return True
 
-    def later(self, after_ms: int, act: Callable[[], None]) -> None:
+    def later(self, after_ms: int, act: Callable[[], object]) -> None:
         """Act so much later, while a step waits."""
         self._put_off.append((self.now_ms + after_ms, act))
 
@@ -230,28 +230,22 @@ class ProcessStoryCluster:
         """The fault of that id is healed; false when none was begun."""
         return self._heal(lambda running: running.action.action_id == fault_id)
 
-    def kill(self, broker_id: BrokerId, _: steps.StopStep) -> None:
-        """The process has ended."""
-        fault = KillBroker(target=broker(broker_id), restart_after_ms=None)
-        self._inject(fault, is_held=True)
-
-    def pause(self, broker_id: BrokerId, _: steps.StopStep) -> None:
-        """The process stands still."""
-        self._inject(PauseBroker(target=broker(broker_id), for_ms=1), is_held=True)
-
-    def resume(self, broker_id: BrokerId) -> None:
-        """The process goes on, and the broker is registered."""
-        if not self._end(PauseBroker.kind, broker_id):
-            raise StoryError(f"broker {broker_id} is not paused")
-
-    def restart(self, broker_id: BrokerId) -> None:
-        """The broker has started anew on its disk; it dies first if it lives."""
-        if not self._end(KillBroker.kind, broker_id):
-            self._inject(KillBroker(target=broker(broker_id), restart_after_ms=0))
-
-    def expire(self, broker_id: BrokerId) -> None:
-        """ZooKeeper has ended the session of the broker."""
-        self._inject(ExpireSession(target=broker(broker_id)))
+    def act_on(self, broker_id: BrokerId, step: BrokerStep) -> None:
+        """Inject the fault that does it, or heal it; raises `InjectionError`."""
+        target = broker(broker_id)
+        match step:
+            case steps.KillStep():
+                self._inject(KillBroker(target=target, restart_after_ms=None), is_held=True)
+            case steps.PauseStep():
+                self._inject(PauseBroker(target=target, for_ms=1), is_held=True)
+            case steps.ResumeStep():
+                if not self._end(PauseBroker.kind, broker_id):
+                    raise StoryError(f"broker {broker_id} is not paused")
+            case steps.RestartStep():
+                if not self._end(KillBroker.kind, broker_id):
+                    self._inject(KillBroker(target=target, restart_after_ms=0))
+            case steps.ExpireStep():
+                self._inject(ExpireSession(target=target))
 
     def _inject(self, fault: Fault, *, is_held: bool = False) -> None:
         """Inject a fault; held, it lasts until a step ends it, or the run."""

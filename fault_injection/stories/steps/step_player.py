@@ -11,6 +11,7 @@ from typing import Any, Generic, TypeVar
 from fencepost.fault_injection.faults.targets import Target
 from fencepost.fault_injection.stories.steps import story_step as steps
 from fencepost.fault_injection.stories.steps.story_cluster import (
+    BrokerStep,
     Lines,
     OperationStep,
     StoryCluster,
@@ -21,7 +22,7 @@ from fencepost.fault_injection.stories.triggers import Watch
 from fencepost.spec.vocabulary import BrokerId
 from fencepost.spec.znodes import LeaderAndIsr
 
-Cluster = TypeVar("Cluster", bound=StoryCluster)
+Cluster_co = TypeVar("Cluster_co", bound=StoryCluster, covariant=True)
 
 
 @dataclass(slots=True)
@@ -38,29 +39,25 @@ class BegunOperation:
 
 
 @dataclass(slots=True)
-class StepPlayer(Generic[Cluster]):
+class StepPlayer(Generic[Cluster_co]):
     """Performs the steps of one story on one cluster."""
 
-    cluster: Cluster
+    cluster: Cluster_co
     performed: "StepTable" = field(default_factory=lambda: PERFORMED)
     observed: "ObservationTable" = field(default_factory=lambda: OBSERVED)
     begun: list[BegunOperation] = field(init=False, default_factory=list)
     """Operations that are not waited for; `show: results` prints their outcomes."""
     faults: int = field(init=False, default=0)
-    """How many steps have begun."""
+    """How many steps have begun one."""
 
     def perform(self, step: steps.StoryStep) -> Lines:
         """Do what a step says, now or when its time comes; raises `ValueError`."""
         act = partial(self.performed[type(step)], self, step)
         is_fault = isinstance(step, steps.FaultStep)  # the engine puts it off
         if isinstance(step, steps.OrderStep) and step.after_ms and not is_fault:
-            self.cluster.later(step.after_ms, lambda: _forget(act()))
+            self.cluster.later(step.after_ms, act)
             return []
         return act()
-
-    def broker(self, target: Target) -> BrokerId:
-        """The broker that a target is now; raises `StoryError`."""
-        return broker_of(self.cluster, target)
 
 
 def broker_of(cluster: StoryCluster, target: Target) -> BrokerId:
@@ -71,14 +68,10 @@ def broker_of(cluster: StoryCluster, target: Target) -> BrokerId:
     return BrokerId(found)
 
 
-def _forget(_: Lines) -> None:
-    """What a step prints that was put off is not read."""
-
-
-Player = StepPlayer[Any]
-StepTable = Mapping[type[steps.StoryStep], Callable[[Player, Any], Lines]]
+Player = StepPlayer[StoryCluster]
+StepTable = Mapping[type[steps.StoryStep], Callable[[StepPlayer[Any], Any], Lines]]
 """What each step does, by its class."""
-ObservationTable = Mapping[str, Callable[[Player, steps.Observation], steps.Observed]]
+ObservationTable = Mapping[str, Callable[[StepPlayer[Any], steps.Observation], steps.Observed]]
 """What `until` can see, by its name."""
 
 
@@ -129,14 +122,14 @@ def _pending(player: Player, _: steps.Observation) -> steps.Observed:
 def _assigned(player: Player, what: steps.Observation) -> steps.Observed:
     key = what.partition
     assert key is not None
-    found: Mapping[int, tuple[int, ...]] = player.cluster.state.assignment(key.topic)
-    return found.get(key.partition, ())
+    return player.cluster.state.assignment(key.topic).get(key.partition, ())
 
 
 def _of_partition(
     read: Callable[[LeaderAndIsr], steps.Observed],
 ) -> Callable[[Player, steps.Observation], steps.Observed]:
     def look(player: Player, what: steps.Observation) -> steps.Observed:
+        assert what.partition is not None
         state = player.cluster.state.state_of(what.partition)
         return () if state is None else read(state)
 
@@ -168,7 +161,7 @@ def show_results(player: Player, _: steps.ShowStep) -> Lines:
 
 
 def _create_topic(player: Player, step: steps.CreateTopicStep) -> Lines:
-    return list(player.cluster.create_topic(step))
+    return player.cluster.create_topic(step)
 
 
 def operate(player: Player, step: OperationStep) -> Lines:
@@ -207,28 +200,9 @@ def _heal(player: Player, step: steps.HealStep) -> Lines:
     return []
 
 
-def _kill(player: Player, step: steps.KillStep) -> Lines:
-    player.cluster.kill(player.broker(step.kill), step)
-    return []
-
-
-def _pause(player: Player, step: steps.PauseStep) -> Lines:
-    player.cluster.pause(player.broker(step.pause), step)
-    return []
-
-
-def _resume(player: Player, step: steps.ResumeStep) -> Lines:
-    player.cluster.resume(player.broker(step.resume))
-    return []
-
-
-def _restart(player: Player, step: steps.RestartStep) -> Lines:
-    player.cluster.restart(player.broker(step.restart))
-    return []
-
-
-def _expire(player: Player, step: steps.ExpireStep) -> Lines:
-    player.cluster.expire(player.broker(step.expire))
+def _act_on(player: Player, step: BrokerStep) -> Lines:
+    target: Target = getattr(step, steps.verb_of(step))
+    player.cluster.act_on(broker_of(player.cluster, target), step)
     return []
 
 
@@ -246,10 +220,10 @@ PERFORMED: StepTable = {
     steps.ShowStep: show_results,
     steps.FaultStep: _begin_fault,
     steps.HealStep: _heal,
-    steps.KillStep: _kill,
-    steps.PauseStep: _pause,
-    steps.ResumeStep: _resume,
-    steps.RestartStep: _restart,
-    steps.ExpireStep: _expire,
+    steps.KillStep: _act_on,
+    steps.PauseStep: _act_on,
+    steps.ResumeStep: _act_on,
+    steps.RestartStep: _act_on,
+    steps.ExpireStep: _act_on,
 }
 """The steps that every cluster can do."""

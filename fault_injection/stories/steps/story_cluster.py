@@ -10,15 +10,20 @@ from fencepost.fault_injection.stories.steps.story_step import (
     AdminStep,
     ConsumeStep,
     CreateTopicStep,
+    ExpireStep,
+    KillStep,
+    PauseStep,
     ProduceStep,
+    RestartStep,
+    ResumeStep,
     RetryStep,
-    StopStep,
 )
 from fencepost.spec.vocabulary import BrokerId
 
 Lines = list[str]
 """What a step prints."""
 OperationStep = ProduceStep | RetryStep | ConsumeStep | AdminStep
+BrokerStep = KillStep | PauseStep | ResumeStep | RestartStep | ExpireStep
 
 
 class StoryCluster(Protocol):
@@ -46,7 +51,7 @@ class StoryCluster(Protocol):
     def wait(self, within_ms: int, holds: Callable[[], bool]) -> bool:
         """Let time pass until it holds; false when it does not in time."""
 
-    def later(self, after_ms: int, act: Callable[[], None]) -> None:
+    def later(self, after_ms: int, act: Callable[[], object]) -> None:
         """Act so much later, while time passes."""
 
     def traces(self) -> Traces:
@@ -70,17 +75,8 @@ class StoryCluster(Protocol):
     def heal_fault(self, fault_id: str) -> bool:
         """Heal the fault of that id; false when there is none to heal."""
 
-    def kill(self, broker_id: BrokerId, when: StopStep) -> None:
-        """The process dies, now or at the point that the step names."""
+    def act_on(self, broker_id: BrokerId, step: BrokerStep) -> None:
+        """Kill, pause, resume or restart the process, or end its session, as the step says.
 
-    def pause(self, broker_id: BrokerId, when: StopStep) -> None:
-        """The process stands still, from now or from that point on."""
-
-    def resume(self, broker_id: BrokerId) -> None:
-        """The process goes on."""
-
-    def restart(self, broker_id: BrokerId) -> None:
-        """The broker starts anew on its disk; it dies first if it lives."""
-
-    def expire(self, broker_id: BrokerId) -> None:
-        """ZooKeeper ends the session of the broker, which may be dead."""
+        What stops at a point of the protocol stops there; a session may be that of a dead broker.
+        """

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from heapq import heappop, heappush
 
-Callback = Callable[[], None]
+Callback = Callable[[], object]
 
 US_PER_MS = 1000
 

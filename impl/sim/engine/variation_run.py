@@ -9,7 +9,8 @@ from fencepost.impl.sim.draw.story_mutations import Variation
 from fencepost.impl.sim.engine.liveness_state import unhealed
 from fencepost.impl.sim.engine.options import TOPIC
 from fencepost.impl.sim.engine.run import RunDescription, SimulatedRun, run_details
-from fencepost.impl.sim.stories.simulated_steps import Player, story_player
+from fencepost.impl.sim.stories.simulated_steps import story_player
+from fencepost.impl.sim.stories.story_cluster import Player
 from fencepost.impl.sim.world.workload import create_topic
 from fencepost.spec.vocabulary import Liveness
 

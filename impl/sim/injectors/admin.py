@@ -22,7 +22,7 @@ from fencepost.impl.core.types.topic_messages import (
 )
 from fencepost.impl.sim.injectors.injector import FaultedWorld, nothing_to_act_on
 from fencepost.impl.sim.world.clients import AdministrativeRequest
-from fencepost.impl.sim.world.cluster_state import VirtualState
+from fencepost.impl.sim.world.cluster import VirtualState
 from fencepost.impl.trace_lines import Line
 from fencepost.spec.vocabulary import BrokerId, ElectionKind
 from fencepost.spec.znodes import TopicPartition, topic_path

@@ -5,13 +5,14 @@ Seen from outside, as if every broker and ZooKeeper stood still and could be loo
 
 from collections.abc import Callable, Iterator
 
-from fencepost.fault_injection.stories.steps.step_player import OBSERVED, ObservationTable, Player
+from fencepost.fault_injection.stories.steps.step_player import OBSERVED, ObservationTable
 from fencepost.fault_injection.stories.steps.story_step import (
     Observation,
     Observed,
     expected_text,
 )
 from fencepost.impl.core.rules.replica import Replica
+from fencepost.impl.sim.stories.story_cluster import Player
 from fencepost.impl.sim.world.cluster import VirtualCluster
 from fencepost.impl.sim.world.process import Process
 from fencepost.spec.vocabulary import BrokerId, ControllerEpoch, Offset
@@ -29,6 +30,7 @@ def _controller_epoch(world: VirtualCluster) -> ControllerEpoch:
 
 
 def _version(player: Player, what: Observation) -> int | tuple[int, ...]:
+    assert what.partition is not None
     known = player.cluster.world.state(what.partition)
     return known[1] if known else ()
 

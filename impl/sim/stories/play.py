@@ -31,8 +31,8 @@ from fencepost.impl.sim.engine.move_recorder import MoveRecorder
 from fencepost.impl.sim.engine.options import TOPIC, RunOptions
 from fencepost.impl.sim.engine.run import SimulatedRun, run_details
 from fencepost.impl.sim.stories.settings import read_options, write_options
-from fencepost.impl.sim.stories.simulated_steps import Player, story_player
-from fencepost.impl.sim.stories.story_cluster import Judge
+from fencepost.impl.sim.stories.simulated_steps import story_player
+from fencepost.impl.sim.stories.story_cluster import Judge, Player
 from fencepost.impl.sim.world.cluster import VirtualCluster
 from fencepost.spec.trace import TraceEvent
 

@@ -25,6 +25,7 @@ from fencepost.impl.sim.stepped.schedule import SCHEDULES, read_schedule
 from fencepost.impl.sim.stories.look import SIMULATED_OBSERVATIONS, show_log, show_state
 from fencepost.impl.sim.stories.story_cluster import (
     Judge,
+    Player,
     VirtualStoryCluster,
     unjudged,
     writes,
@@ -35,7 +36,6 @@ from fencepost.impl.sim.world.process import Process
 from fencepost.impl.sim.world.workload import break_connections, start_clients
 from fencepost.spec.vocabulary import ANY_VERSION, BrokerId
 
-Player = StepPlayer[VirtualStoryCluster]
 ANY = -1
 """Any sender, any receiver of a `RequestRule`."""
 
@@ -51,7 +51,7 @@ def story_player(simulated: SimulatedRun, judge: Judge = unjudged) -> Player:
 
 def _disconnect(player: Player, step: steps.DisconnectStep) -> Lines:
     """The broker has no connection to ZooKeeper, for a time or until `connect`."""
-    process = player.cluster.live_process(player.broker(step.disconnect))
+    process = player.cluster.live_process(broker_of(player.cluster, step.disconnect))
     process.zookeeper.is_cut = True
     process.zookeeper.break_connection()
     if step.for_ms:
@@ -61,7 +61,7 @@ def _disconnect(player: Player, step: steps.DisconnectStep) -> Lines:
 
 def _connect(player: Player, step: steps.ConnectStep) -> Lines:
     """The broker may connect to ZooKeeper again."""
-    _reconnect(player.cluster.live_process(player.broker(step.connect)))
+    _reconnect(player.cluster.live_process(broker_of(player.cluster, step.connect)))
     return []
 
 
@@ -71,7 +71,7 @@ def _reconnect(process: Process) -> None:
 
 def _lose_reply(player: Player, step: steps.LoseReplyStep) -> Lines:
     """The next write to such a path is done, and its reply lost."""
-    process = player.cluster.live_process(player.broker(step.lose_reply))
+    process = player.cluster.live_process(broker_of(player.cluster, step.lose_reply))
     zookeeper = process.zookeeper
     usual = zookeeper.loses_reply
 

@@ -7,8 +7,8 @@ from msgspec import UnsetType
 from fencepost.fault_injection.faults.fault import Fault
 from fencepost.fault_injection.faults.targets import Target
 from fencepost.fault_injection.stories.steps import story_step as steps
-from fencepost.fault_injection.stories.steps.step_player import broker_of
-from fencepost.fault_injection.stories.steps.story_cluster import Lines, OperationStep
+from fencepost.fault_injection.stories.steps.step_player import StepPlayer, broker_of
+from fencepost.fault_injection.stories.steps.story_cluster import BrokerStep, Lines, OperationStep
 from fencepost.fault_injection.stories.story import StoryAction
 from fencepost.fault_injection.stories.story_refusal import StoryError
 from fencepost.impl.core.types.effects import ActionTaken, Effect, ReadZnodes, Send, WriteZnodes
@@ -17,7 +17,7 @@ from fencepost.impl.sim.engine.run import SimulatedRun
 from fencepost.impl.sim.injectors.driver import SimulatedTraces
 from fencepost.impl.sim.stories.client import StepClient
 from fencepost.impl.sim.world.clients import TIMEOUT_MS
-from fencepost.impl.sim.world.cluster_state import VirtualState
+from fencepost.impl.sim.world.cluster import VirtualState
 from fencepost.impl.sim.world.network import RequestRule, method_of
 from fencepost.impl.sim.world.process import Process
 from fencepost.impl.sim.world.workload import create_topic
@@ -70,7 +70,7 @@ class VirtualStoryCluster:
         """Let virtual time pass until it holds; false when it does not in time."""
         return self.world.scheduler.run_until(self.now_ms + within_ms, holds)
 
-    def later(self, after_ms: int, act: Callable[[], None]) -> None:
+    def later(self, after_ms: int, act: Callable[[], object]) -> None:
         """Act so much later."""
         self.world.scheduler.after_ms(after_ms, act)
 
@@ -160,39 +160,36 @@ class VirtualStoryCluster:
         """Begin to heal the fault of that id; false when it is not active."""
         return self.simulated.injector.heal(fault_id)
 
-    def kill(self, broker_id: BrokerId, when: steps.StopStep) -> None:
-        """The process is gone, now or just before it performs what `at` names."""
+    def act_on(self, broker_id: BrokerId, step: BrokerStep) -> None:
+        """What the step says to the process of a broker; raises `StoryError` for a dead one."""
+        match step:
+            case steps.KillStep():
+                _stop(self.live_process(broker_id), step, self._die)
+            case steps.PauseStep():
+                _stop(self.live_process(broker_id), step, Process.pause)
+            case steps.ResumeStep():
+                self.live_process(broker_id).resume()
+            case steps.RestartStep():
+                self.world.processes[broker_id].die()
+                self.start(broker_id)
+            case steps.ExpireStep():
+                self._expire(broker_id)
 
-        def die(process: Process) -> None:
-            self.killed.add(process.broker_id)
-            process.die()
+    def _die(self, process: Process) -> None:
+        self.killed.add(process.broker_id)
+        process.die()
 
-        _stop(self.live_process(broker_id), when, die)
-
-    def pause(self, broker_id: BrokerId, when: steps.StopStep) -> None:
-        """The process stands still, from now or from what `at` names on."""
-        _stop(self.live_process(broker_id), when, Process.pause)
-
-    def resume(self, broker_id: BrokerId) -> None:
-        """The process goes on with all that came meanwhile."""
-        self.live_process(broker_id).resume()
-
-    def restart(self, broker_id: BrokerId) -> None:
-        """The broker starts anew on its disk; it dies first if it lives."""
-        self.world.processes[broker_id].die()
-        self.start(broker_id)
-
-    def start(self, broker_id: BrokerId) -> None:
-        """A dead broker starts anew on its disk."""
-        self.killed.discard(broker_id)
-        self.world.start(broker_id)
-
-    def expire(self, broker_id: BrokerId) -> None:
+    def _expire(self, broker_id: BrokerId) -> None:
         """ZooKeeper ends the session of the broker, which may be dead."""
         session_id = self.world.processes[broker_id].zookeeper.session_id
         if not session_id:
             raise StoryError(f"broker {broker_id} has no session")
         self.world.zookeeper.end_session(session_id)
+
+    def start(self, broker_id: BrokerId) -> None:
+        """A dead broker starts anew on its disk."""
+        self.killed.discard(broker_id)
+        self.world.start(broker_id)
 
     def live_process(self, broker_id: BrokerId) -> Process:
         """The process of a broker; raises `StoryError` when it is dead."""
@@ -200,6 +197,9 @@ class VirtualStoryCluster:
         if not process.is_alive:
             raise StoryError(f"broker {broker_id} is dead")
         return process
+
+
+Player = StepPlayer[VirtualStoryCluster]
 
 
 def _stop(process: Process, when: steps.StopStep, stop: Callable[[Process], None]) -> None:
