@@ -1,6 +1,7 @@
 """`fencepost check --trace`: recorded runs, replayed against the specs."""
 
 import json
+from itertools import chain
 from pathlib import Path
 from typing import Annotated
 
@@ -9,8 +10,7 @@ import typer
 from fencepost.ci.gate.failures import as_usage
 from fencepost.ci.gate.outcomes import of_replay
 from fencepost.ci.gate.places import require_tlc
-from fencepost.ci.screens.console import say, say_fitted, show_json, show_table
-from fencepost.conformance.verdict import exit_code
+from fencepost.ci.screens.outcome import show_outcome
 from fencepost.spec.replay.recorded_run import ReplayError, find_runs
 from fencepost.spec.replay.replay import Explanation, ReplayResult, line_text, replay_folder
 
@@ -30,16 +30,10 @@ def replay(folder: Path, *, as_json: bool) -> int:
         require_tlc()
         found = replay_folder(folder)
     outcome = of_replay(found)
-    if as_json:
-        show_json({"verdict": outcome.verdict, "figures": outcome.figures, **outcome.detail})
-        return exit_code([outcome.verdict])
-    rows = outcome.detail["replays"]
-    show_table("replays", COLUMNS, [[row[column] for column in COLUMNS] for row in rows])
-    for result in found.results:
-        for line in explained(result):
-            say_fitted(line)
-    say(f"{outcome.verdict}: {outcome.summary}")
-    return exit_code([outcome.verdict])
+    rows = [[row[column] for column in COLUMNS] for row in outcome.detail["replays"]]
+    lines = chain.from_iterable(map(explained, found.results))
+    table = ("replays", COLUMNS, rows)
+    return show_outcome(outcome, table, lines, as_json=as_json, figures=outcome.figures)
 
 
 def explained(result: ReplayResult) -> list[str]:

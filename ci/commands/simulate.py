@@ -151,14 +151,20 @@ def run(seeds: range, *, level: int, mutant: str | None, wish: SimulationRequest
             on_progress=advance,
             options=options,
         )
+    shrunk = small_story(result) if wish.shrink else None
     if wish.as_json:
-        tell_machines(result, wish)
+        show_json(document(result, wish, shrunk))
     else:
-        tell_people(result, wish, traces)
+        tell(result, wish, shrunk, traces)
     return exit_code([of_seeds(result).verdict])
 
 
-def tell_people(result: SimulationResult, wish: SimulationRequest, traces: Path | None) -> None:
+def tell(
+    result: SimulationResult,
+    wish: SimulationRequest,
+    shrunk: ShrunkSeed | None,
+    traces: Path | None,
+) -> None:
     """The first violation of each seed, what else was asked for, and the verdict."""
     outcome = of_seeds(result)
     seen = first_of_each_seed(outcome.detail["violations"])
@@ -170,25 +176,31 @@ def tell_people(result: SimulationResult, wish: SimulationRequest, traces: Path 
         say(line)
     if wish.coverage:
         show_coverage(result)
-    if wish.shrink:
-        show_small_story(result)
+    if shrunk is not None:
+        say(shrunk.text)
+        say(
+            f"seed {shrunk.seed} shrunk from {count(shrunk.faults_before, 'fault')} to "
+            f"{shrunk.faults} in {count(shrunk.runs, 'run')}"
+        )
+    elif wish.shrink:
+        say("no seed violates anything: there is nothing to shrink")
     say(f"{outcome.verdict}: {outcome.summary}")
 
 
-def tell_machines(result: SimulationResult, wish: SimulationRequest) -> None:
-    """All of it as JSON."""
+def document(
+    result: SimulationResult, wish: SimulationRequest, shrunk: ShrunkSeed | None
+) -> dict[str, object]:
+    """The same as JSON."""
     outcome = of_seeds(result)
-    document = {"verdict": outcome.verdict, "figures": outcome.figures, **outcome.detail}
-    show_json(document | mutant_fields(result) | result_fields(result, wish))
-
-
-def result_fields(result: SimulationResult, wish: SimulationRequest) -> dict[str, object]:
-    """What was asked for beside the verdict, for machines."""
-    fields: dict[str, object] = {"coverage": result.coverage.as_json()} if wish.coverage else {}
-    shrunk = small_story(result) if wish.shrink else None
+    told: dict[str, object] = {"verdict": outcome.verdict, "figures": outcome.figures}
+    told |= outcome.detail
+    if result.mutant is not None:
+        told |= {"mutant": result.mutant, "caught": result.catch is not None}
+    if wish.coverage:
+        told["coverage"] = result.coverage.as_json()
     if shrunk is not None:
-        fields["story"] = shrunk.text
-    return fields
+        told["story"] = shrunk.text
+    return told
 
 
 def show_coverage(result: SimulationResult) -> None:
@@ -214,19 +226,6 @@ def small_story(result: SimulationResult) -> ShrunkSeed | None:
         return None
     subject = Subject(target=REFERENCE_TARGET, level=result.level, mutant=result.mutant)
     return shrink_seed(subject, result.failing[0].seed)
-
-
-def show_small_story(result: SimulationResult) -> None:
-    """The small story on its own, so that it can be copied into a file."""
-    shrunk = small_story(result)
-    if shrunk is None:
-        say("no seed violates anything: there is nothing to shrink")
-        return
-    say(shrunk.text)
-    say(
-        f"seed {shrunk.seed} shrunk from {count(shrunk.faults_before, 'fault')} to "
-        f"{shrunk.faults} in {count(shrunk.runs, 'run')}"
-    )
 
 
 def refuse_beside(reason: str, given: Mapping[str, object]) -> None:
@@ -294,13 +293,6 @@ def mutant_lines(result: SimulationResult) -> list[str]:
         return [f"mutant {result.mutant} NOT caught in {tried}; {right} should see it"]
     checks = ", ".join(sorted(result.catch.violated))
     return [f"mutant {result.mutant} caught at seed {result.catch.seed} by {checks}"]
-
-
-def mutant_fields(result: SimulationResult) -> dict[str, object]:
-    """The same for machines."""
-    if result.mutant is None:
-        return {}
-    return {"mutant": result.mutant, "caught": result.catch is not None}
 
 
 def trace_lines(result: SimulationResult, folder: Path | None) -> list[str]:

@@ -1,14 +1,15 @@
 """What `fencepost check` runs and prints: rows against `models.toml`, coverage, hazards."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from fencepost.ci.gate.failures import UsageError, as_usage
 from fencepost.ci.gate.outcomes import of_coverage, of_models, of_trials
 from fencepost.ci.gate.places import require_file
-from fencepost.ci.screens.console import say, say_fitted, show_json, show_table
+from fencepost.ci.screens.console import say, show_json, show_table
 from fencepost.ci.screens.model_progress import model_progress
+from fencepost.ci.screens.outcome import show_outcome
 from fencepost.conformance.verdict import Verdict, exit_code
 from fencepost.reports.page.words import count
 from fencepost.spec.hazards import HazardError, load_hazards, select_hazards
@@ -41,18 +42,19 @@ def check_rows(
     if out is not None:
         for model, result in pairs:
             save(out, model, result)
-    if as_json:
-        behaviours = {m.name: as_document(m, r) for m, r in pairs if r.counterexample}
-        show_json({"verdict": outcome.verdict, **outcome.detail, "counterexamples": behaviours})
-        return exit_code([outcome.verdict])
-    show_table("models", COLUMNS, [_cells(row) for row in outcome.detail["models"]])
-    for _, result in pairs:
+    behaviours = {m.name: as_document(m, r) for m, r in pairs if as_json and r.counterexample}
+    table = ("models", COLUMNS, [_cells(row) for row in outcome.detail["models"]])
+    lines = _findings(results, tell=tell)
+    return show_outcome(outcome, table, lines, as_json=as_json, counterexamples=behaviours)
+
+
+def _findings(results: Iterable[ModelResult], *, tell: bool) -> Iterator[str]:
+    """How each invariant is violated, with `tell`, and which results are not as expected."""
+    for result in results:
         if tell and result.counterexample is not None:
-            say_fitted(f"\nhow {result.violated} is violated:\n{result.counterexample.as_table()}")
+            yield f"\nhow {result.violated} is violated:\n{result.counterexample.as_table()}"
         if not result.agrees:
-            say(_complaint(result))
-    say(f"{outcome.verdict}: {outcome.summary}")
-    return exit_code([outcome.verdict])
+            yield _complaint(result)
 
 
 def _cells(row: dict[str, Any]) -> list[object]:
@@ -73,17 +75,13 @@ def check_coverage(
     with model_progress([m for m in models if m.expected == "holds"]) as advance:
         coverage = measure(models, options=options, workers=workers, on_progress=advance)
     outcome = of_coverage(coverage)
-    if as_json:
-        show_json({"verdict": outcome.verdict, **outcome.detail})
-        return exit_code([outcome.verdict])
     cells = [[one["module"], one["action"], len(one["rows"])] for one in outcome.detail["actions"]]
-    show_table("actions", ("module", "action", "rows"), cells)
-    for module, action in coverage.dead():
-        say(f"{module}: action {action} is taken in no row that holds")
-    for name, why in coverage.undecided.items():
-        say(f"model {name}: {why}")
-    say(f"{outcome.verdict}: {outcome.summary}")
-    return exit_code([outcome.verdict])
+    lines = [
+        *(f"{where}: action {one} is taken in no row that holds" for where, one in coverage.dead()),
+        *(f"model {name}: {why}" for name, why in coverage.undecided.items()),
+    ]
+    table = ("actions", ("module", "action", "rows"), cells)
+    return show_outcome(outcome, table, lines, as_json=as_json)
 
 
 def check_without_repairs(
@@ -100,19 +98,12 @@ def check_without_repairs(
     tried = trials(hazards, models)
     with model_progress([trial.model for trial in tried]) as advance:
         outcomes = undo(tried, options=options, workers=workers, on_progress=advance)
-    outcome = of_trials(outcomes)
-    if as_json:
-        show_json({"verdict": outcome.verdict, **outcome.detail})
-        return exit_code([outcome.verdict])
     cells = [
         [o.hazard, o.row, "red" if o.should_fail else "green", o.found, o.word] for o in outcomes
     ]
-    show_table("hazards", ("hazard", "row", "expected", "found", "ok"), cells)
-    for trial in outcomes:
-        if not trial.is_as_expected:
-            say(f"hazard {trial.hazard}: row {trial.row} {trial.why}")
-    say(f"{outcome.verdict}: {outcome.summary}")
-    return exit_code([outcome.verdict])
+    lines = [f"hazard {o.hazard}: row {o.row} {o.why}" for o in outcomes if not o.is_as_expected]
+    table = ("hazards", ("hazard", "row", "expected", "found", "ok"), cells)
+    return show_outcome(of_trials(outcomes), table, lines, as_json=as_json)
 
 
 def draw_graph(models: Sequence[Model], options: TlcOptions, path: Path) -> int:

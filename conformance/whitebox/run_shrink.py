@@ -1,4 +1,4 @@
-"""Makes the schedule of a run that violated something small.
+"""Shrinks the story of a run that violated something.
 
 In the simulator where that violates the same, and then seen on real processes once more; where it
 is not, or cannot be, on real processes alone.
@@ -37,12 +37,12 @@ from fencepost.fault_injection.stories.story_refusal import StoryError
 from fencepost.spec.replay.recorded_run import ReplayError, read_run
 
 SHRUNK = "shrunk"
-"""The kind of `origin` of a schedule that was made small."""
+"""The kind of `origin` of a story that was made small."""
 SIMULATED_RUNS_MAX = 150
 AGAIN_MAX = 3
 """How often a run on real processes may fail to violate it again before that is given up."""
 REAL_RUNS_MAX = 12
-"""Schedules that are tried there, each as often as it took to see it again."""
+"""Stories that are tried there, each as often as it took to see it again."""
 HOSTS = ("busy", "quick")
 """Of the simulator: how fast processes and messages are; the first takes less to simulate."""
 SEEDS = 4
@@ -52,18 +52,18 @@ TIMINGS_WANTED = 4
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShrunkRun:
-    """The smallest schedule that still violates one of the properties, on real processes too."""
+    """The smallest story that still violates one of the properties, on real processes too."""
 
     story: Story
     violated: tuple[str, ...]
-    """What the run of the small schedule violates, of what the run violated."""
+    """What the run of the small story violates, of what the run violated."""
     actions_before: int
     runs: int
-    """Of smaller schedules, where it was made small."""
+    """Of smaller stories, where it was made small."""
     backend: Backend
     """Where it was made small."""
     evidence: Path
-    """The folder of a run of the small schedule on real processes that violates it."""
+    """The folder of a run of the small story on real processes that violates it."""
 
 
 def shrink_run(ran: Path, *, out: Path, network: str | None = None) -> ShrunkRun:
@@ -71,7 +71,7 @@ def shrink_run(ran: Path, *, out: Path, network: str | None = None) -> ShrunkRun
 
     In network namespaces, this process must be in a network of its own already. Raises
     `ChoiceError` when the run violates nothing, does not do so again, or has clients or orders that
-    no schedule has.
+    no story has.
     """
     folder = executed_folder(ran)
     try:
@@ -92,7 +92,7 @@ def shrink_run(ran: Path, *, out: Path, network: str | None = None) -> ShrunkRun
         )
     if story.profile is ClientLoad.NONE:
         raise ChoiceError(
-            f"{folder} had clients of its own, which are in no schedule: without them it violates "
+            f"{folder} had clients of its own, which are in no story: without them it violates "
             "nothing; it cannot be made smaller"
         )
     settings = settings_of({"network": network}, begun_in(folder), story.origin)
@@ -115,7 +115,7 @@ def shrink_story(
     """Shrink a story to what violates one of these properties on real processes.
 
     The simulator is asked first, since it is fast; but it may violate them for another reason. When
-    processes do not follow it to the smallest schedule, those that it made before are tried.
+    processes do not follow it to the smallest story, those that it made before are tried.
     """
     tries = RealTries(wanted=violated, settings=settings, out=out)
     simulated = SimulatedTries(level=settings.level, mutant=settings.implementation.broken_rule)
@@ -246,7 +246,7 @@ def _shrink_on_processes(story: Story, violated: frozenset[str], tries: RealTrie
 
 
 def _shrunk(story: Story, small: Story, runs: int, tries: RealTries, backend: Backend) -> ShrunkRun:
-    """As a schedule of its own, which says where it comes from and at which level it fails."""
+    """As a story of its own, which says where it comes from and at which level it fails."""
     level, implementation = tries.settings.level, tries.settings.implementation
     is_broken = bool(implementation.broken_rule)
     fails_at = story.fails_at if is_broken else tuple(sorted({*story.fails_at, level}))

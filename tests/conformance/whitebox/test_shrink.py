@@ -220,7 +220,7 @@ def test_what_fails_in_the_simulator_alone_is_made_small_on_processes(
     assert played[:11] == [["first"]] * 9 + [[], ["late", "first"]]
 
 
-def test_what_needs_no_fault_becomes_a_schedule_of_none(
+def test_what_needs_no_fault_becomes_a_story_of_none(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     in_simulator(monkeypatch, lambda _: True)
@@ -300,7 +300,7 @@ def test_a_run_with_clients_of_its_own_is_refused(
         "fencepost.conformance.whitebox.run_shrink.violations_of", lambda _: frozenset({"Lost"})
     )
 
-    with pytest.raises(ChoiceError, match="had clients of its own, which are in no schedule"):
+    with pytest.raises(ChoiceError, match="had clients of its own, which are in no story"):
         shrink_run(tmp_path, out=tmp_path)
 
 
