@@ -241,9 +241,13 @@ class SteppedBroker(SimulatedBroker):
         self.asks.remove(held)
         self._take_zookeeper(held.answer)
 
+    def held(self, wanted: Callable[[HeldAsk], bool]) -> HeldAsk | None:
+        """The first question of the wanted kind."""
+        return next(filter(wanted, self.asks), None)
+
     def release(self, wanted: Callable[[HeldAsk], bool]) -> bool:
         """Deliver the answer to the first question of the wanted kind; false when there is none."""
-        held = next((h for h in self.asks if wanted(h)), None)
+        held = self.held(wanted)
         if held is not None:
             self.deliver(held)
         return held is not None

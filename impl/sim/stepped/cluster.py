@@ -271,6 +271,10 @@ class SteppedWorld(VirtualWorld):
         self.outstanding[broker.number][int(send.to)] = send
         self.commands.append(HeldCommand(broker.number, send, broker.trace.clock.now))
 
+    def unsent(self, controller: int) -> list[HeldCommand]:
+        """What the controller is about to send."""
+        return [c for c in self.commands if c.sender == controller and not c.is_sent]
+
     def free_channels(self, controller: int) -> None:
         """Expire the commands that were not answered, so that the controller sends again."""
         broker = self.nodes[controller]
@@ -281,11 +285,7 @@ class SteppedWorld(VirtualWorld):
 
     def drop_answers(self, follower: int, copies: tuple[int, ...] = (1, 2)) -> None:
         """Drop answers to the follower, which come too late to be used."""
-        self.answers = [
-            answer
-            for answer in self.answers
-            if answer.follower != follower or answer.copy not in copies
-        ]
+        self.answers = [a for a in self.answers if a.follower != follower or a.copy not in copies]
 
     # ZooKeeper
 
@@ -381,6 +381,11 @@ def is_membership(held: HeldAsk) -> bool:
 def is_state_read(held: HeldAsk) -> bool:
     """True of a read of the partition's state."""
     return is_read(held) and STATE in held.paths
+
+
+def is_answered_state_read(held: HeldAsk) -> bool:
+    """True of such a read that ZooKeeper has answered."""
+    return is_state_read(held) and held.answer is not None
 
 
 def is_listing(path: str) -> Callable[[HeldAsk], bool]:

@@ -6,6 +6,7 @@ from fencepost.impl.core.types.events import ZnodesRead
 from fencepost.impl.sim.stepped.broker import HeldAsk, SteppedBroker
 from fencepost.impl.sim.stepped.cluster import (
     RETRY_MS,
+    is_answered_state_read,
     is_listing,
     is_read,
     is_registration_read,
@@ -71,8 +72,8 @@ class ControllerSteps(StepContext):
         """Drop what the controller of an earlier epoch asked for, or was about to send."""
         own = (CONTROLLER, CONTROLLER_EPOCH)
         broker.asks = [h for h in broker.asks if h.paths[0] in own and STATE not in h.paths]
-        mine = [c for c in self.cluster.commands if c.sender == broker.number and not c.is_sent]
-        self.cluster.commands = [c for c in self.cluster.commands if c not in mine]
+        for command in self.cluster.unsent(broker.number):
+            self.cluster.commands.remove(command)
         self.cluster.outstanding[broker.number] = {}
         broker.is_reply_lost = False
         self.is_deferred.discard(broker.number)
@@ -90,7 +91,7 @@ class ControllerSteps(StepContext):
         if not step.parameters["tells"]:
             return
         broker = self.broker(step)
-        held = next((h for h in broker.asks if is_state_read(h)), None)
+        held = broker.held(is_state_read)
         if held is not None:
             held.answer = None
         if held is None or self._needs_decision(broker, held):
@@ -155,7 +156,7 @@ class ControllerSteps(StepContext):
             raise ImpossibleStepError(f"controller {step.actor} has no decision on its way")
         if broker.is_reply_lost:
             broker.deliver(held)
-            held = next((h for h in broker.asks if is_state_read(h)), None)
+            held = broker.held(is_state_read)
         if held is not None and (step.parameters["is_published"] or not broker.is_reply_lost):
             if step.parameters["is_published"]:
                 self.cluster.free_channels(step.actor)
@@ -166,22 +167,21 @@ class ControllerSteps(StepContext):
             return
         if pending_write(broker) is not None:
             self.is_hidden.add(step.actor)
-        if not any(c.sender == step.actor and not c.is_sent for c in self.cluster.commands):
+        if not self.cluster.unsent(step.actor):
             self.is_deferred.add(step.actor)
 
     def send_leader_and_isr(self, step: SpecStep) -> None:
         """The commands that the controller was about to send are in flight."""
         broker = self.broker(step)
         wanted = self._messages(step)
-        held = next((h for h in broker.asks if is_state_read(h) and h.answer is not None), None)
+        held = broker.held(is_answered_state_read)
         if held is not None and self._needs_decision(broker, held):
             held.answer = None
         elif held is not None:
             self.cluster.free_channels(step.actor)
             broker.deliver(held)
         in_flight = [message(c) for c in self.cluster.commands if c.is_sent]
-        unsent = [c for c in self.cluster.commands if c.sender == step.actor and not c.is_sent]
-        for command in unsent:
+        for command in self.cluster.unsent(step.actor):
             said = message(command)
             command.is_sent = said in wanted and said not in in_flight
             if not command.is_sent:
@@ -194,20 +194,14 @@ class ControllerSteps(StepContext):
         self.is_deferred.discard(step.actor)
 
     def _messages(self, step: SpecStep) -> list[Abstract]:
-        state = step.parameters["state"]
-        return [
-            {
-                "controller_epoch": step.parameters["controller_epoch"],
-                "copy": 1,
-                "from": step.actor,
-                "isr": state["isr"],
-                "leader": state["leader"],
-                "leader_epoch": state["leader_epoch"],
-                "to": broker,
-                "znode_version": step.parameters["znode_version"],
-            }
-            for broker in self.cluster.setting.brokers
-        ]
+        told = {
+            **step.parameters["state"],
+            "controller_epoch": step.parameters["controller_epoch"],
+            "copy": 1,
+            "from": step.actor,
+            "znode_version": step.parameters["znode_version"],
+        }
+        return [{**told, "to": broker} for broker in self.cluster.setting.brokers]
 
 
 def _release_brokers(broker: SteppedBroker) -> bool:

@@ -34,7 +34,7 @@ from fencepost.impl.sim.stepped.cluster import (
     FetchAnswer,
     HeldCommand,
     SteppedWorld,
-    is_state_read,
+    is_answered_state_read,
 )
 from fencepost.impl.sim.stepped.spec_state import (
     KEY,
@@ -172,8 +172,7 @@ def _status(broker: SteppedBroker) -> str:
 
 def pending_write(broker: SteppedBroker) -> HeldAsk | None:
     """The write of the partition's state that the node waits for."""
-    writes = (h for h in broker.asks if isinstance(h.ask, WriteZnodes) and STATE in h.paths)
-    return next(writes, None)
+    return broker.held(lambda held: isinstance(held.ask, WriteZnodes) and STATE in held.paths)
 
 
 def _decision(ask: Ask) -> Abstract:
@@ -186,12 +185,11 @@ def _decision(ask: Ask) -> Abstract:
 
 def _to_send(cluster: SteppedWorld, broker: SteppedBroker) -> list[Plain]:
     """What the controller is about to tell: in commands not sent, or in a state just read."""
-    unsent = [c for c in cluster.commands if c.sender == broker.number and not c.is_sent]
-    if unsent:
+    if unsent := cluster.unsent(broker.number):
         told = message(unsent[-1])
         state = {name: told[name] for name in ("isr", "leader", "leader_epoch")}
         return [{"state": state, "znode_version": told["znode_version"]}]
-    read = next((h for h in broker.asks if is_state_read(h) and h.answer is not None), None)
+    read = broker.held(is_answered_state_read)
     if read is None or not isinstance(read.answer, ZnodesRead) or not read.answer.znodes:
         return []
     found = state_of(read.answer.znodes[-1])
