@@ -25,7 +25,7 @@ from fencepost.ci.screens.console import progress, say
 from fencepost.conformance.adapters.command_line import LEVELS
 from fencepost.conformance.checks.registry import judge
 from fencepost.conformance.whitebox.run_shrink import HOSTS
-from fencepost.conformance.whitebox.simulate import REFERENCE_TARGET, Subject, load
+from fencepost.conformance.whitebox.simulate import Subject, load
 from fencepost.conformance.worker_pool import in_order
 from fencepost.fault_injection.stories.story_file import as_document, read_story
 from fencepost.reports.page.words import count
@@ -166,7 +166,7 @@ def _mutant_runs() -> Iterator[Run]:
 
 def _mutant(name: str, level: int) -> bytes:
     (seed,) = (int(one["seed"]) for one in load().mutants() if one["mutant"] == name)
-    return _bytes(Subject(target=REFERENCE_TARGET, level=level, mutant=name).simulate(seed))
+    return _bytes(Subject(level=level, mutant=name).simulate(seed))
 
 
 def _replay_runs() -> Iterator[Run]:

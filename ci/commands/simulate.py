@@ -20,7 +20,6 @@ from fencepost.conformance.verdict import Verdict, exit_code
 from fencepost.conformance.whitebox.coverage import CALM
 from fencepost.conformance.whitebox.shrink import ShrunkSeed, shrink_seed
 from fencepost.conformance.whitebox.simulate import (
-    REFERENCE_TARGET,
     SimulationOptions,
     SimulationResult,
     Subject,
@@ -224,7 +223,7 @@ def small_story(result: SimulationResult) -> ShrunkSeed | None:
     """The first failing seed, shrunk; None when there is none."""
     if not result.failing:
         return None
-    subject = Subject(target=REFERENCE_TARGET, level=result.level, mutant=result.mutant)
+    subject = Subject(level=result.level, mutant=result.mutant)
     return shrink_seed(subject, result.failing[0].seed)
 
 

@@ -14,7 +14,7 @@ from fencepost.conformance.runs.scenario_run import run
 from fencepost.conformance.scenarios import find
 from fencepost.conformance.verdict import Verdict
 from fencepost.conformance.whitebox.mutants import breaking
-from fencepost.conformance.whitebox.simulate import REFERENCE_TARGET, Subject
+from fencepost.conformance.whitebox.simulate import Subject
 
 MUTANT = "acknowledge_before_replication"
 """The defect that costs records: told as safe what one broker alone has."""
@@ -76,7 +76,7 @@ def play_canary(
     `UsageError` when the folder is there already.
     """
     settings = ClusterSettings(implementation=breaking(mutant), level=level, zookeeper=zookeeper)
-    subject = Subject(target=REFERENCE_TARGET, level=level, mutant=mutant)
+    subject = Subject(level=level, mutant=mutant)
     subject.require_known()
     result = run(
         find(scenario),

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from fencepost.conformance.adapters.reference import REFERENCE, Reference
 from fencepost.conformance.adapters.settings import ClusterSettings
-from fencepost.conformance.whitebox.simulate import REFERENCE_TARGET, Subject
+from fencepost.conformance.whitebox.simulate import Subject
 
 
 def breaking(rule: str) -> Reference:
@@ -15,4 +15,4 @@ def breaking(rule: str) -> Reference:
 def require_rule(settings: ClusterSettings) -> None:
     """Raise `ChoiceError` when the settings break a rule that there is not."""
     rule = settings.implementation.broken_rule or None
-    Subject(target=REFERENCE_TARGET, level=settings.level, mutant=rule).require_known()
+    Subject(level=settings.level, mutant=rule).require_known()

@@ -22,7 +22,7 @@ from fencepost.conformance.runs.scenario_run import run as run_scenario
 from fencepost.conformance.scenarios import SCENARIOS, find
 from fencepost.conformance.verdict import Verdict
 from fencepost.conformance.whitebox.mutants import breaking
-from fencepost.conformance.whitebox.simulate import REFERENCE_TARGET, load
+from fencepost.conformance.whitebox.simulate import load
 from fencepost.conformance.whitebox.stepped import SHOWN_BY, lists_of, stepped_site
 from fencepost.spec.pacing import MoveList
 from fencepost.spec.trace import TraceEvent
@@ -80,9 +80,9 @@ class Drawn:
     """How often processes repeated what the simulator had found."""
 
 
-def wanted(mutant: str, target: str = REFERENCE_TARGET) -> frozenset[str]:
+def wanted(mutant: str) -> frozenset[str]:
     """The checks and properties that must see the mutant; raises `ChoiceError` for an unknown."""
-    record = _records(target).get(mutant)
+    record = _records().get(mutant)
     if record is None:
         raise ChoiceError(f"unknown mutant {mutant!r}; fencepost mutants list names all")
     names = {*record["caught_by"], record["shows"]} - {""}
@@ -145,7 +145,7 @@ def run_drawn(mutant: str, number: int, *, out: Path) -> Drawn:
     started = monotonic()
     run = Drawn(mutant=mutant, number=number, scenario=DENSE)
     try:
-        simulate = load(REFERENCE_TARGET).moves_of_number
+        simulate = load().moves_of_number
         listed, events = simulate(number, level=LEVEL, mutant=mutant, is_enough=is_violated)
     except ValueError as error:
         return replace(run, seconds=_since(started), problem=str(error))
@@ -174,7 +174,7 @@ def run_varied(
     """
     started = monotonic()
     run = Drawn(mutant=mutant, number=number, scenario=VARIATIONS)
-    simulate = load(REFERENCE_TARGET).variations
+    simulate = load().variations
     for told, moves, events in simulate(scenarios, number, mutant=mutant, skips_own=skips_own):
         if _is_wrong(events):
             run = replace(run, scenario=told, **_repeated(moves, out / f"{run.repetitions + 1}"))
@@ -235,5 +235,5 @@ def _play(mutant: str, scenario: str, seed: int, out: Path) -> ScenarioResult:
     return run_scenario(find(scenario), settings=settings, seed=seed, folder=out)
 
 
-def _records(target: str) -> Mapping[str, Mapping[str, Any]]:
-    return {str(record["mutant"]): record for record in load(target).mutants()}
+def _records() -> Mapping[str, Mapping[str, Any]]:
+    return {str(record["mutant"]): record for record in load().mutants()}

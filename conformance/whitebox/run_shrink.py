@@ -27,7 +27,7 @@ from fencepost.conformance.whitebox.shrink import (
     failures_in,
     shrink_actions,
 )
-from fencepost.conformance.whitebox.simulate import REFERENCE_TARGET, load
+from fencepost.conformance.whitebox.simulate import load
 from fencepost.fault_injection.faults.catalogue import kind_of
 from fencepost.fault_injection.faults.fault_kind import Backend
 from fencepost.fault_injection.stories.story import ClientLoad, Story
@@ -176,7 +176,7 @@ class SimulatedTries:
         return all(self.wanted & self._failures(candidate, *timing) for timing in self.timings)
 
     def _failures(self, story: Story, seed: int, host: str) -> frozenset[str]:
-        play = load(REFERENCE_TARGET).play_story
+        play = load().play_story
         document, mutant = as_document(replace(story, seed=seed)), self.mutant or None
         return failures(lambda: play(document, level=self.level, mutant=mutant, host=host))
 

@@ -102,9 +102,9 @@ class Simulator(Protocol):
 class Subject:
     """What is simulated."""
 
-    target: str
     level: int
     mutant: str | None = None
+    target: str = REFERENCE_TARGET
 
     def require_known(self) -> None:
         """Raise `ChoiceError` when there is no such simulator, level or mutant."""

@@ -25,7 +25,7 @@ from fencepost.conformance.checks.unclean_elections import UNCLEAN_ONLY_IF_ISR_D
 from fencepost.conformance.runs.run_end import run_end
 from fencepost.conformance.runs.run_folder import read_run_folder, traced_run, write_transactions
 from fencepost.conformance.verdict import Verdict
-from fencepost.conformance.whitebox.simulate import REFERENCE_TARGET, Progress, load
+from fencepost.conformance.whitebox.simulate import Progress, load
 from fencepost.conformance.whitebox.stepped_cluster import SteppedProcesses
 from fencepost.fault_injection.processes.managed_process import ProcessError
 from fencepost.fault_injection.processes.pacing import PacingError
@@ -151,9 +151,9 @@ def is_visible(violates: str) -> bool:
     return violates in known
 
 
-def select(names: Sequence[str], target: str = REFERENCE_TARGET) -> list[dict[str, str]]:
+def select(names: Sequence[str]) -> list[dict[str, str]]:
     """The counterexamples of these rows or schedules; raises `ChoiceError` for an unknown one."""
-    simulator = load(target)
+    simulator = load()
     known = simulator.schedules()
     if "all" in names:
         return known
@@ -177,7 +177,6 @@ def follow(
     *,
     out: Path,
     implementation: Implementation = REFERENCE,
-    target: str = REFERENCE_TARGET,
     jobs: int = 2,
     on_progress: Progress | None = None,
 ) -> tuple[SteppedPair, ...]:
@@ -187,8 +186,8 @@ def follow(
 
     Raises `ChoiceError` before anything starts, and `ZooKeeperError` when ZooKeeper does not start.
     """
-    wanted = select(names, target)
-    lists = [lists_of(one["schedule"], target) for one in wanted]
+    wanted = select(names)
+    lists = [lists_of(one["schedule"]) for one in wanted]
     results: list[SteppedPair] = []
     with stepped_site(out, implementation, NEEDED_TO_FOLLOW) as site, _workers(jobs) as pool:
         runs = [
@@ -226,9 +225,9 @@ def follow_file(
         return listed, site.run(listed, out / listed.name)
 
 
-def lists_of(name: str, target: str = REFERENCE_TARGET) -> tuple[MoveList, MoveList]:
+def lists_of(name: str) -> tuple[MoveList, MoveList]:
     """With the hazard, and repaired; raises `ChoiceError` for what cannot run on processes."""
-    moves = load(target).moves
+    moves = load().moves
     try:
         return moves(name, is_repaired=False), moves(name, is_repaired=True)
     except ValueError as error:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from fencepost.conformance.whitebox.simulate import REFERENCE_TARGET, load
+from fencepost.conformance.whitebox.simulate import load
 from fencepost.conformance.whitebox.stepped import is_visible
 from fencepost.spec.hazards import Hazard, HazardFinding, load_hazards
 from fencepost.spec.tlc.models import load_models
@@ -35,9 +35,9 @@ class SteppedHazard:
     """The row that has moves and what it violates, or why none has."""
 
 
-def stepped_hazards(target: str = REFERENCE_TARGET) -> tuple[SteppedHazard, ...]:
+def stepped_hazards() -> tuple[SteppedHazard, ...]:
     """Every hazard, in the order of the file."""
-    simulator = load(target)
+    simulator = load()
     violates = {one["row"]: one["violates"] for one in simulator.schedules()}
     models = {model.name: model for model in load_models()}
     rules = {_rule(models[row].constants): row for row in violates if is_visible(violates[row])}

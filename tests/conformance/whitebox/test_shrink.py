@@ -21,7 +21,7 @@ from fencepost.conformance.whitebox.run_shrink import (
     violations_of,
 )
 from fencepost.conformance.whitebox.shrink import shrink_actions, shrink_seed
-from fencepost.conformance.whitebox.simulate import REFERENCE_TARGET, Subject
+from fencepost.conformance.whitebox.simulate import Subject
 from fencepost.fault_injection.faults.fault_kind import Backend
 from fencepost.fault_injection.faults.process_faults import PauseBroker
 from fencepost.fault_injection.faults.targets import broker
@@ -90,7 +90,7 @@ def test_what_was_larger_is_told_the_last_first() -> None:
 
 
 def test_a_seed_becomes_a_story_that_shows_the_same() -> None:
-    subject = Subject(target=REFERENCE_TARGET, level=2, mutant="leader_epoch_not_raised")
+    subject = Subject(level=2, mutant="leader_epoch_not_raised")
 
     small = shrink_seed(subject, 0)
 
@@ -102,7 +102,7 @@ def test_a_seed_becomes_a_story_that_shows_the_same() -> None:
 
 def test_a_seed_that_violates_nothing_cannot_be_shrunk() -> None:
     with pytest.raises(ChoiceError, match="seed 3 violates nothing at level 2: nothing to"):
-        shrink_seed(Subject(target=REFERENCE_TARGET, level=2), 3)
+        shrink_seed(Subject(level=2), 3)
 
 
 PLAN = """
@@ -127,7 +127,7 @@ def in_simulator(monkeypatch: pytest.MonkeyPatch, violates: Violates) -> None:
         return [action["id"] for action in document.get("actions", ())]
 
     target = SimpleNamespace(play_story=play_story)
-    monkeypatch.setattr("fencepost.conformance.whitebox.run_shrink.load", lambda _: target)
+    monkeypatch.setattr("fencepost.conformance.whitebox.run_shrink.load", lambda: target)
     monkeypatch.setattr(
         "fencepost.conformance.whitebox.run_shrink.failures",
         lambda play: LOST if violates(play()) else frozenset(),
@@ -262,7 +262,7 @@ def test_a_simulated_candidate_has_to_fail_at_every_pace_at_which_the_plan_does(
 
     monkeypatch.setattr(
         "fencepost.conformance.whitebox.run_shrink.load",
-        lambda _: SimpleNamespace(play_story=play_story),
+        lambda: SimpleNamespace(play_story=play_story),
     )
     monkeypatch.setattr("fencepost.conformance.whitebox.run_shrink.failures", lambda play: play())
     tries = SimulatedTries(level=2, mutant="")
