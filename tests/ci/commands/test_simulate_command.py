@@ -62,12 +62,12 @@ def test_coverage_lists_what_was_not_reached(capsys: pytest.CaptureFixture[str])
 
 
 def test_a_failing_seed_is_printed_as_a_small_story(capsys: pytest.CaptureFixture[str]) -> None:
-    command = ["simulate", "--seed", "1", "--mutant", "acknowledge_before_replication"]
+    command = ["simulate", "--seed", "0", "--mutant", "leader_epoch_not_raised"]
 
     assert run([*command, "--shrink", "--json"]) == 1
 
     told = json.loads(capsys.readouterr().out)
-    assert "mutant: acknowledge_before_replication" in told["story"]
+    assert "mutant: leader_epoch_not_raised" in told["story"]
     assert "violated: " in told["story"]
 
 
