@@ -4,7 +4,6 @@ Standard library only.
 """
 
 import asyncio
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -33,7 +32,6 @@ class ActiveLinkRules:
 
     def __init__(self) -> None:
         self.active: dict[str, ActiveLinkRule] = {}
-        self.bytes_passed: Counter[Link] = Counter()
         self.on_change: Callable[[], None] = lambda: None
         self.on_drop: Callable[[ActiveLinkRule], None] = lambda _active: None
         self._treatments: dict[Link, Treatment] = {}

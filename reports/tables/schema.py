@@ -10,15 +10,6 @@ from collections.abc import Callable, Iterable, Iterator
 
 import msgspec
 import pyarrow as pa
-from pyspark.sql.types import (
-    ArrayType,
-    BooleanType,
-    DataType,
-    LongType,
-    StringType,
-    StructField,
-    StructType,
-)
 
 from fencepost.spec.trace import TraceEvent
 
@@ -35,13 +26,6 @@ _ARROW: dict[object, pa.DataType] = {
     list[int]: pa.list_(pa.int64()),
     list[str]: pa.list_(pa.string()),
 }
-_SPARK: dict[object, DataType] = {
-    str: StringType(),
-    int: LongType(),
-    bool: BooleanType(),
-    list[int]: ArrayType(LongType()),
-    list[str]: ArrayType(StringType()),
-}
 
 
 def column_types() -> dict[str, object]:
@@ -53,12 +37,6 @@ def column_types() -> dict[str, object]:
 def arrow_schema() -> pa.Schema:
     """The Parquet schema; every column may be null."""
     return pa.schema([(name, _ARROW[kind]) for name, kind in column_types().items()])
-
-
-def spark_schema() -> StructType:
-    """The same columns for Spark, and the two directory columns."""
-    fields = [StructField(name, _SPARK[kind]) for name, kind in column_types().items()]
-    return StructType([*fields, StructField(FOLDER, LongType()), StructField(BUCKET, StringType())])
 
 
 def to_table(events: Iterable[TraceEvent]) -> pa.Table:

@@ -28,7 +28,6 @@ from fencepost.reports.page.render import render
 from fencepost.reports.tables.errors import ReportError
 from fencepost.reports.tables.folders import PARQUET
 from fencepost.reports.tables.ingest import bucket_names, read_bucket
-from fencepost.reports.tables.schema import spark_schema
 from fencepost.reports.tables.seeds import on_spark
 from fencepost.reports.tables.session import spark_session
 from fencepost.spec.vocabulary import Invariant
@@ -121,7 +120,7 @@ def test_spark_finds_what_the_same_functions_find_without_it(
 
 def test_the_tenures_are_those_that_sql_finds(failing_run: Path, spark: SparkSession) -> None:
     target = failing_run / PARQUET
-    frame = spark.read.schema(spark_schema()).parquet(str(target))
+    frame = spark.read.parquet(str(target))
     expected = [row.asDict() for row in spark.sql(TENURES, trace=frame).collect()]
 
     found = [

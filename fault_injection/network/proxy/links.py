@@ -4,11 +4,9 @@ Each broker finds each ZooKeeper server at a place of its own, and all others fi
 the place that it registers.
 """
 
-from collections import Counter
 from dataclasses import dataclass, field
 
 from fencepost.fault_injection.network.links import LinkError, Links
-from fencepost.fault_injection.network.rules import Link
 from fencepost.fault_injection.network.wiring import BrokerPlace, Wiring, broker_name
 from fencepost.spec.zookeeper import ZooKeeperAddress
 
@@ -45,10 +43,6 @@ class ProxyLinks(Links):
     def address(self, place: str) -> str:
         """Where the server of a place listens itself, past all rules."""
         return str(self.command("address", place=place)["address"])
-
-    def bytes_passed(self) -> Counter[Link]:
-        """What has passed on each link since the start."""
-        return Counter({(a, b): size for a, b, size in self.command("counts")["links"]})
 
 
 @dataclass(slots=True, kw_only=True)

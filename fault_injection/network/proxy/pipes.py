@@ -226,7 +226,6 @@ class Pipe:
         if self.first_at is None:
             self.first_at = asyncio.get_running_loop().time()
         self.passed += len(data)
-        self._rules.bytes_passed[self.link] += len(data)
         self.sink.write(data)
 
     def _delay(self, data: bytes) -> None:

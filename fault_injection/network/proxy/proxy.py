@@ -115,11 +115,6 @@ class Proxy(LinkService):
         task.add_done_callback(self._tasks.discard)
         return probe
 
-    async def counts(self, _command: Mapping[str, Any]) -> Answer:
-        """What has passed on each link."""
-        passed = sorted(self.rules.bytes_passed.items())
-        return {"links": [[*link, size] for link, size in passed]}
-
     async def address(self, command: Mapping[str, Any]) -> Answer:
         """Where the server of a place listens itself."""
         place = self._place(str(command["place"]))

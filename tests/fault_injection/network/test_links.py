@@ -131,14 +131,11 @@ def is_refused(place: str) -> bool:
         return True
 
 
-def test_everything_passes_where_no_rule_is(links: ProxyLinks, place: str) -> None:
-    before = links.bytes_passed().get(TO, 0)
+def test_everything_passes_where_no_rule_is(place: str) -> None:
     with closing(connect(place)) as own:
         assert says_back(own, b"x" * 1_000_000)
         own.shutdown(socket.SHUT_WR)
         assert own.recv(1) == b""
-
-    assert links.bytes_passed()[TO] - before == 1_000_000
 
 
 def test_stalled_link_keeps_its_bytes_and_connections_until_it_is_healed(
@@ -165,10 +162,9 @@ def test_one_way_stall_lets_the_request_pass_and_keeps_the_answer(
 ) -> None:
     with closing(connect(place)) as own:
         assert says_back(own)
-        before = links.bytes_passed()[TO]
         links.add([LinkRule(rule_id="r", links=frozenset({BACK}), stalls=True)])
         own.sendall(b"heard")
-        assert eventually(lambda: links.bytes_passed()[TO] == before + 5)
+        assert eventually(lambda: _status(links).bytes_waiting == 5)
         assert is_silent(own)
         links.remove(["r"])
 
@@ -307,7 +303,6 @@ def test_who_connects_is_told_by_its_process(
         heard = talker.stdout.readline()
 
     assert heard == b"hello\n"
-    assert links.bytes_passed()[(CLIENTS, TWO)] >= 5
 
 
 def test_server_is_found_by_its_process_and_refuses_when_that_has_ended(
