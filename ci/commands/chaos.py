@@ -11,7 +11,7 @@ from fencepost.ci.commands.chaos_soak import begin_soak, resume_soak, soak_plan
 from fencepost.ci.commands.chaos_stepped import follow_counterexamples, make_moves
 from fencepost.ci.gate.failures import UsageError, as_usage
 from fencepost.ci.gate.outcomes import of_scenarios
-from fencepost.ci.gate.places import check_zookeeper, enter_network
+from fencepost.ci.gate.places import enter_network
 from fencepost.ci.gate.runs import make_run_folder, new_run_id
 from fencepost.ci.options import (
     LEVEL_HELP,
@@ -25,6 +25,7 @@ from fencepost.conformance.adapters import errors
 from fencepost.conformance.adapters.choices import PROXY
 from fencepost.conformance.adapters.networks import require_network
 from fencepost.conformance.adapters.settings import ClusterSettings
+from fencepost.conformance.adapters.zookeepers import require_zookeeper
 from fencepost.conformance.runs import fault_table
 from fencepost.conformance.runs.chaos import run_all, selected
 from fencepost.conformance.runs.run_folder import begun_in
@@ -85,7 +86,10 @@ OptionalZookeeper = Annotated[
 ]
 SoakTime = Annotated[
     str | None,
-    typer.Option(metavar="TIME", help="Run rounds of random faults for a time: 90s, 10m or 1h."),
+    typer.Option(
+        metavar="TIME",
+        help="Run rounds of random faults, or of --story, for a time: 90s, 10m or 1h.",
+    ),
 ]
 SoakFolder = Annotated[
     Path | None, typer.Option(metavar="DIR", help="Continue an interrupted soak.")
@@ -201,8 +205,8 @@ def make_ready(settings: ClusterSettings, scenarios: Sequence[Scenario]) -> None
     """The network and the ZooKeeper will do for all that is to be run; raises `UsageError`."""
     with as_usage(errors.ChoiceError):
         require_network(settings, scenarios)
-    enter_network(settings.network)
-    check_zookeeper(settings.zookeeper)
+        enter_network(settings.network)
+        require_zookeeper(settings.zookeeper)
 
 
 def recorded(scenarios: Sequence[Scenario], replay: Path | None) -> list[Mapping[str, Any]]:

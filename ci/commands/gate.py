@@ -1,7 +1,7 @@
 """`fencepost gate`: every stage, one verdict, one exit code."""
 
+from fencepost.ci.gate.failures import as_usage
 from fencepost.ci.gate.gate import run_gate
-from fencepost.ci.gate.places import check_zookeeper
 from fencepost.ci.gate.runs import make_run_folder, new_run_id
 from fencepost.ci.gate.stages import STAGES
 from fencepost.ci.gate.verdict_files import VERDICT, GateRun, StageRecord
@@ -18,6 +18,8 @@ from fencepost.ci.options import (
 from fencepost.ci.screens.broken import broken_lines
 from fencepost.ci.screens.console import note, say, show_table
 from fencepost.conformance.adapters.choices import EMBEDDED
+from fencepost.conformance.adapters.errors import ChoiceError
+from fencepost.conformance.adapters.zookeepers import require_zookeeper
 from fencepost.conformance.verdict import exit_code, worst
 from fencepost.spec.tlc.models import Tier
 
@@ -43,7 +45,8 @@ def gate(
 
     The stages are spec, simulate, chaos, canary, replay, analyse and report.
     """
-    check_zookeeper(zookeeper)
+    with as_usage(ChoiceError):
+        require_zookeeper(zookeeper)
     run_id = new_run_id()
     run = GateRun(
         folder=make_run_folder(run_id, out),

@@ -3,19 +3,14 @@
 import os
 from pathlib import Path
 
-from fencepost.ci.gate.failures import ExpectedError, HarnessError, UsageError, as_usage
+from fencepost.ci.gate.failures import ExpectedError, HarnessError, UsageError
 from fencepost.ci.gate.runs import check_writable
 from fencepost.ci.screens.console import note
-from fencepost.conformance.adapters.choices import OWN, PROXY
+from fencepost.conformance.adapters.choices import PROXY
 from fencepost.fault_injection.network.namespaces.links import NoNamespacesError, enter_own_network
-from fencepost.fault_injection.zookeeper.server import check_external
 from fencepost.spec.tlc.cache.cache_folder import OVERRIDE, cache_folder
 from fencepost.spec.tlc.java.dialect import dialect_of
 from fencepost.spec.tlc.java.installation import EXPECTED_ERRORS, find_tlc
-from fencepost.spec.zookeeper import AddressError
-
-ANSWER_DEADLINE_S = 5.0
-"""A ZooKeeper that takes longer to grant a session is not one to measure failovers on."""
 
 
 def require_tlc() -> None:
@@ -78,15 +73,3 @@ def enter_network(choice: str) -> None:
         enter_own_network()
     except NoNamespacesError as error:
         raise HarnessError(f"skipped: {error}") from error
-
-
-def check_zookeeper(choice: str) -> None:
-    """Return when `choice` will do: one of our own, or an address where a ZooKeeper answers.
-
-    Raises `UsageError` for what is no address, `ZooKeeperError` without an answer.
-    """
-    if choice in OWN:
-        return
-
-    with as_usage(AddressError):
-        check_external(choice, deadline_s=ANSWER_DEADLINE_S)

@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from fencepost.conformance.adapters.choices import CONTAINER, CONTAINERS, EMBEDDED, ENSEMBLE
+from fencepost.conformance.adapters.choices import CONTAINER, CONTAINERS, EMBEDDED, ENSEMBLE, OWN
+from fencepost.conformance.adapters.errors import ChoiceError
 from fencepost.conformance.adapters.folders import Folders
 from fencepost.fault_injection.network.namespaces.links import NamespaceLinks
 from fencepost.fault_injection.network.wiring import ZOOKEEPER
@@ -15,8 +16,25 @@ from fencepost.fault_injection.zookeeper.client import ZooKeeperClient
 from fencepost.fault_injection.zookeeper.control import ControlledServer, end_in_ensemble
 from fencepost.fault_injection.zookeeper.ensemble import SIZE, ZooKeeperEnsemble
 from fencepost.fault_injection.zookeeper.members import ZooKeeperMembers
+from fencepost.fault_injection.zookeeper.server import check_external
 from fencepost.fault_injection.zookeeper.transaction_log import Transaction, read_committed
-from fencepost.spec.zookeeper import ZooKeeperAddress, ZooKeeperError
+from fencepost.spec.zookeeper import AddressError, ZooKeeperAddress, ZooKeeperError
+
+ANSWER_S = 5.0
+"""A ZooKeeper that takes longer to grant a session is not one to measure failovers on."""
+
+
+def require_zookeeper(choice: str) -> None:
+    """Return when it is one of our own, or an address where a ZooKeeper answers.
+
+    Raises `ChoiceError` for what is no address, `ZooKeeperError` without an answer.
+    """
+    if choice in OWN:
+        return
+    try:
+        check_external(choice, deadline_s=ANSWER_S)
+    except AddressError as error:
+        raise ChoiceError(f"{error}, or {' or '.join(OWN)}") from error
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,19 +4,15 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from fencepost.conformance.adapters.choices import OWN, PROXY
+from fencepost.conformance.adapters.choices import PROXY
 from fencepost.conformance.adapters.errors import ChoiceError
 from fencepost.conformance.adapters.networks import require_network, why_proxy
 from fencepost.conformance.adapters.settings import ClusterSettings
+from fencepost.conformance.adapters.zookeepers import require_zookeeper
 from fencepost.conformance.runs.scenario import Scenario, ScenarioResult
 from fencepost.conformance.runs.scenario_run import run
 from fencepost.conformance.scenarios import SCENARIOS
 from fencepost.conformance.scenarios.find_story import find_story
-from fencepost.fault_injection.zookeeper.server import check_external
-from fencepost.spec.zookeeper import AddressError
-
-ANSWER_S = 5.0
-"""How long an external ZooKeeper may take to answer at all."""
 
 Progress = Callable[[int, int, str], None]
 """Called with what is done, what there is to do, and what happens now."""
@@ -51,7 +47,7 @@ def run_all(
     wrong, and `ZooKeeperError` when nothing answers at the address.
     """
     require_network(settings, scenarios)
-    _require_zookeeper(settings.zookeeper)
+    require_zookeeper(settings.zookeeper)
     results: list[ScenarioResult] = []
     for done, scenario in enumerate(scenarios):
         if on_progress:
@@ -66,12 +62,3 @@ def run_all(
     if on_progress:
         on_progress(len(scenarios), len(scenarios), "done")
     return tuple(results)
-
-
-def _require_zookeeper(zookeeper: str) -> None:
-    if zookeeper in OWN:
-        return
-    try:
-        check_external(zookeeper, deadline_s=ANSWER_S)
-    except AddressError as error:
-        raise ChoiceError(f"{error}, or {' or '.join(OWN)}") from error

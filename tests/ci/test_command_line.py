@@ -183,7 +183,7 @@ def test_a_port_in_use_is_named_and_nothing_is_left(
 def test_a_server_that_is_no_zookeeper_is_told(
     taken_port: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("fencepost.ci.gate.places.ANSWER_DEADLINE_S", 0.5)
+    monkeypatch.setattr("fencepost.conformance.adapters.zookeepers.ANSWER_S", 0.5)
 
     assert run(["chaos", "--zookeeper", f"127.0.0.1:{taken_port}"]) == 3
     assert f"127.0.0.1:{taken_port}" in complaint(capsys)

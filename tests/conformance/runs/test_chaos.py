@@ -83,7 +83,7 @@ def test_what_cannot_be_run_is_refused_before_anything_starts(
 def test_zookeeper_that_does_not_answer_is_told_at_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("fencepost.conformance.runs.chaos.ANSWER_S", 0.2)
+    monkeypatch.setattr("fencepost.conformance.adapters.zookeepers.ANSWER_S", 0.2)
     settings = ClusterSettings(zookeeper="127.0.0.1:1/a")
 
     with pytest.raises(ZooKeeperError, match=r"no ZooKeeper answers at 127\.0\.0\.1:1: "):
