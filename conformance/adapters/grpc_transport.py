@@ -18,7 +18,15 @@ from fencepost.conformance.clients.transport import (
     PartitionView,
     RoutingView,
 )
-from fencepost.fault_injection.workload.operations import Answer, answer_of, no_answer
+from fencepost.fault_injection.workload.operations import (
+    Answer,
+    Fetch,
+    ListOffsets,
+    Operation,
+    Produce,
+    answer_of,
+    no_answer,
+)
 from fencepost.spec.vocabulary import ElectionKind, ErrorCode, Outcome
 from fencepost.spec.wire import replication_pb2 as wire
 from fencepost.spec.wire.conventions import (
@@ -85,38 +93,32 @@ class GrpcConnection:
             raise ClusterUnreachableError(f"the broker answers {error}")
         return _routing_view(response)
 
-    def produce(
-        self, partition: TopicPartition, values: Sequence[str], *, acks: int, timeout_ms: int
-    ) -> Answer:
-        """Append `values`."""
-        request = wire.ProduceRequest(
-            topic=partition.topic,
-            partition=partition.partition,
-            acks=acks,
-            values=values,
-            timeout_ms=timeout_ms,
-        )
-        return self._operate(request, timeout_ms / 1000 + 0.5)
-
-    def fetch(
-        self, partition: TopicPartition, offset: int, *, max_records: int, max_wait_ms: int
-    ) -> Answer:
-        """Read committed records from `offset` on."""
-        request = wire.FetchRequest(
-            topic=partition.topic,
-            partition=partition.partition,
-            replica_id=-1,
-            leader_epoch=-1,
-            fetch_offset=offset,
-            max_records=max_records,
-            max_wait_ms=max_wait_ms,
-        )
-        return self._operate(request, max_wait_ms / 1000 + 1.0)
-
-    def list_offsets(self, partition: TopicPartition) -> Answer:
-        """The leader's high watermark and log end offset."""
-        request = wire.ListOffsetsRequest(topic=partition.topic, partition=partition.partition)
-        return self._operate(request, 1.0)
+    def perform(self, operation: Operation) -> Answer:
+        """Send the one request of the operation."""
+        topic, partition = operation.partition
+        match operation:
+            case Produce(timeout_ms=timeout_ms):
+                produce = wire.ProduceRequest(
+                    topic=topic,
+                    partition=partition,
+                    acks=operation.acks,
+                    values=operation.values,
+                    timeout_ms=timeout_ms,
+                )
+                return self._operate(produce, timeout_ms / 1000 + 0.5)
+            case Fetch(max_wait_ms=max_wait_ms):
+                fetch = wire.FetchRequest(
+                    topic=topic,
+                    partition=partition,
+                    replica_id=-1,
+                    leader_epoch=-1,
+                    fetch_offset=operation.offset,
+                    max_records=operation.max_records,
+                    max_wait_ms=max_wait_ms,
+                )
+                return self._operate(fetch, max_wait_ms / 1000 + 1.0)
+            case ListOffsets():
+                return self._operate(wire.ListOffsetsRequest(topic=topic, partition=partition), 1.0)
 
     def create_topic(
         self, topic: str, assignment: Sequence[Sequence[int]]

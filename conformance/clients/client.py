@@ -7,7 +7,7 @@ How requests travel is the transport's matter.
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from itertools import count
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from fencepost.conformance.adapters.errors import ChoiceError
 from fencepost.conformance.clients.recorder import TraceWriter
@@ -21,12 +21,14 @@ from fencepost.conformance.clients.transport import (
 from fencepost.fault_injection.workload.operations import (
     Answer,
     Fetch,
+    Fields,
     ListOffsets,
     Operation,
     Produce,
     answered_fields,
+    asked_fields,
 )
-from fencepost.spec.trace import Kind, LamportClock, TraceEvent
+from fencepost.spec.trace import Kind, LamportClock
 from fencepost.spec.vocabulary import ErrorCode, Outcome
 from fencepost.spec.znodes import TopicPartition
 
@@ -122,22 +124,22 @@ class RoutedClient:
         """
         if isinstance(operation, Produce):
             self._require_new(operation.values)
-        leader = self._leader(operation.partition)
-        fields = operation.fields
-        invoked = self._record(Kind.INVOKE, operation, op_id=next(self._op_ids), **fields)
+        leader, recorder = self._leader(operation.partition), self._recorder
+        fields: Fields = {"op_id": next(self._op_ids), **asked_fields(operation)}
+        if recorder:
+            invoked = recorder.write(Kind.INVOKE, operation.action, **fields)
+            fields["inv_ns"] = invoked.mono_ns
         # Also what cannot be sent is written down: a partition without a leader must show that
         # clients wanted it.
         answer = Answer(outcome=Outcome.DEFINITE_ERROR, error_code=NO_LEADER)
         if leader is not None:
             broker_id, address = leader
-            broker = self._transport.connect(address, self._caller, broker_id)
-            answer = _asked(broker, operation)
+            answer = self._transport.connect(address, self._caller, broker_id).perform(operation)
         if self.is_dying:
             raise ClientCrashedError(self._caller.node)
-        if invoked is not None:
-            fields |= {"op_id": invoked.op_id, "inv_ns": invoked.mono_ns}
+        if recorder:
             fields |= answered_fields(operation.action, answer)
-            self._record(Kind.COMPLETE, operation, **fields)
+            recorder.write(Kind.COMPLETE, operation.action, **fields)
         if not answer.is_ok:
             self.forget(operation.partition)
         return answer
@@ -177,22 +179,3 @@ class RoutedClient:
             self.forget(partition)
             return None
         return view.leader, address
-
-    def _record(
-        self,
-        kind: Kind,
-        operation: Operation,
-        **fields: Any,  # noqa: ANN401 - of a trace line
-    ) -> TraceEvent | None:
-        return self._recorder.write(kind, operation.action, **fields) if self._recorder else None
-
-
-def _asked(broker: BrokerConnection, operation: Operation) -> Answer:
-    """The broker's answer to the operation."""
-    match operation:
-        case Produce(partition=partition, values=values, acks=acks, timeout_ms=timeout_ms):
-            return broker.produce(partition, values, acks=acks, timeout_ms=timeout_ms)
-        case Fetch(partition=partition, offset=offset, max_records=most, max_wait_ms=wait_ms):
-            return broker.fetch(partition, offset, max_records=most, max_wait_ms=wait_ms)
-        case ListOffsets(partition=partition):
-            return broker.list_offsets(partition)

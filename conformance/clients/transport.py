@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from fencepost.fault_injection.workload.operations import Answer
+from fencepost.fault_injection.workload.operations import Answer, Operation
 from fencepost.spec.trace import LamportClock
 from fencepost.spec.vocabulary import ElectionKind
 from fencepost.spec.znodes import TopicPartition
@@ -59,19 +59,8 @@ class BrokerConnection(Protocol):
     def routing_view(self) -> RoutingView:
         """The published state as the broker read it; raises `ClusterUnreachableError`."""
 
-    def produce(
-        self, partition: TopicPartition, values: Sequence[str], *, acks: int, timeout_ms: int
-    ) -> Answer:
-        """Append `values`; `ok` with acks -1 means that they are committed at `offset`."""
-
-    def fetch(
-        self, partition: TopicPartition, offset: int, *, max_records: int, max_wait_ms: int
-    ) -> Answer:
-        """Read committed records from `offset` on (CLI-001)."""
-
-    def list_offsets(self, partition: TopicPartition) -> Answer:
-        """The leader's high watermark and log end offset; by default, as a fetch tells them."""
-        return self.fetch(partition, 0, max_records=0, max_wait_ms=0)
+    def perform(self, operation: Operation) -> Answer:
+        """Append or read; of a produce with acks -1, `ok` means committed at `offset`."""
 
     def create_topic(
         self, topic: str, assignment: Sequence[Sequence[int]]

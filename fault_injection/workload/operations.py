@@ -32,14 +32,6 @@ class Produce(Struct, frozen=True, kw_only=True):
     producer_epoch: int = 0
     base_sequence: int = 0
 
-    @property
-    def fields(self) -> Fields:
-        """What is asked, as both lines of the operation tell it."""
-        fields = _about(self.partition)
-        if self.producer_id != NO_PRODUCER:
-            fields["producer_id"] = self.producer_id
-        return fields | {"acks": self.acks, "values": list(self.values)}
-
 
 class Fetch(Struct, frozen=True, kw_only=True):
     """Read committed records from an offset on (CLI-001)."""
@@ -50,11 +42,6 @@ class Fetch(Struct, frozen=True, kw_only=True):
     max_records: int = FETCH_RECORDS
     max_wait_ms: int = 0
 
-    @property
-    def fields(self) -> Fields:
-        """What is asked, as both lines of the operation tell it."""
-        return _about(self.partition) | {"offset": self.offset}
-
 
 class ListOffsets(Struct, frozen=True, kw_only=True):
     """Ask the leader for its high watermark and log end offset."""
@@ -62,17 +49,24 @@ class ListOffsets(Struct, frozen=True, kw_only=True):
     action: ClassVar[str] = "ListOffsets"
     partition: TopicPartition
 
-    @property
-    def fields(self) -> Fields:
-        """What is asked, as both lines of the operation tell it."""
-        return _about(self.partition)
-
 
 Operation = Produce | Fetch | ListOffsets
 
 
-def _about(partition: TopicPartition) -> Fields:
-    return {"topic": partition.topic, "partition": partition.partition}
+def asked_fields(operation: Operation) -> Fields:
+    """What both lines of an operation tell in the trace."""
+    topic, partition = operation.partition
+    fields: Fields = {"topic": topic, "partition": partition}
+    match operation:
+        case Fetch(offset=offset):
+            fields["offset"] = offset
+        case Produce(producer_id=producer_id, acks=acks, values=values):
+            if producer_id != NO_PRODUCER:
+                fields["producer_id"] = producer_id
+            fields |= {"acks": acks, "values": list(values)}
+        case ListOffsets():
+            pass
+    return fields
 
 
 class Answer(Struct, frozen=True, kw_only=True):

@@ -11,7 +11,7 @@ from itertools import count
 from fencepost.conformance.adapters import implementation as port
 from fencepost.conformance.clients import transport as wire
 from fencepost.fault_injection.injectors.injection import Registration
-from fencepost.fault_injection.workload.operations import Answer, outcome_of
+from fencepost.fault_injection.workload import operations as ops
 from fencepost.spec.vocabulary import BrokerId, ErrorCode, LeaderEpoch
 from fencepost.spec.znodes import LeaderAndIsr, TopicPartition
 
@@ -50,20 +50,19 @@ class ToyBroker(port.StartedBroker, wire.BrokerConnection):
             addresses = {live: str(live) for live in self.cluster.live_brokers()}
         return wire.RoutingView(broker_id=self.broker_id, addresses=addresses, partitions=views)
 
-    def produce(self, partition: TopicPartition, values: Sequence[str], **_: int) -> Answer:
+    def perform(self, operation: ops.Operation) -> ops.Answer:
         with self.cluster.lock:
-            one = self.cluster.partitions[partition]
+            one = self.cluster.partitions[operation.partition]
+            if isinstance(operation, ops.Fetch):
+                return self._answer(one, operation.offset, operation.max_records)
             at = len(one.log + one.tail)
-            if self.is_running and one.leader == self.broker_id:
+            is_leader = self.is_running and one.leader == self.broker_id
+            if isinstance(operation, ops.Produce) and is_leader:
                 one.replicate()
-                one.tail = list(values)
+                one.tail = list(operation.values)
                 if self.cluster.replicates_first:
                     one.replicate()
             return self._answer(one, at)
-
-    def fetch(self, partition: TopicPartition, offset: int, **limits: int) -> Answer:
-        with self.cluster.lock:
-            return self._answer(self.cluster.partitions[partition], offset, limits["max_records"])
 
     def create_topic(self, topic: str, assignment: Sequence[Sequence[int]]) -> tuple[None, str]:
         with self.cluster.lock:
@@ -72,13 +71,13 @@ class ToyBroker(port.StartedBroker, wire.BrokerConnection):
                 self.cluster.partitions[TopicPartition(topic, number)] = one
         return None, ""
 
-    def _answer(self, one: Partition, offset: int = 0, size: int = 0) -> Answer:
+    def _answer(self, one: Partition, offset: int = 0, size: int = 0) -> ops.Answer:
         log = one.log + one.tail
         error = None if offset <= len(log) else ErrorCode.OFFSET_OUT_OF_RANGE
         if not self.is_running or one.leader != self.broker_id:
             error = ErrorCode.NOT_LEADER_OR_FOLLOWER
-        return Answer(
-            outcome=outcome_of(error),
+        return ops.Answer(
+            outcome=ops.outcome_of(error),
             error_code=error,
             broker_id=self.broker_id,
             leader_epoch=one.epoch,

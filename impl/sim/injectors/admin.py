@@ -7,24 +7,18 @@ controller carries it out.
 from collections.abc import Sequence
 
 from fencepost.fault_injection.injectors.injector import InjectionError
-from fencepost.impl.core.types.failed_log_messages import PartitionId
-from fencepost.impl.core.types.messages import (
-    AlterPartitionReassignmentsRequest,
-    CreatePartitionsRequest,
-    ElectLeadersRequest,
-    Reassignment,
-    Request,
-)
+from fencepost.impl.core.types.messages import Request
 from fencepost.impl.core.types.topic_messages import (
     CreateTopicRequest,
     DeleteTopicRequest,
     ReplicaList,
 )
 from fencepost.impl.sim.injectors.injector import FaultedWorld, nothing_to_act_on
+from fencepost.impl.sim.world.admin_workload import addition, preferred_election, reassignment
 from fencepost.impl.sim.world.clients import AdministrativeRequest
 from fencepost.impl.sim.world.cluster import VirtualState
 from fencepost.impl.trace_lines import Line
-from fencepost.spec.vocabulary import BrokerId, ElectionKind
+from fencepost.spec.vocabulary import BrokerId
 from fencepost.spec.znodes import TopicPartition, topic_path
 
 
@@ -43,17 +37,15 @@ class SimulatedAdmin:
 
     def reassign(self, partition: TopicPartition, replicas: Sequence[int]) -> None:
         """Ask for the move."""
-        topic, number = partition
-        one = Reassignment(topic=topic, partition=number, replicas=_ids(replicas))
-        self._ask(AlterPartitionReassignmentsRequest(reassignments=(one,)))
+        self._ask(reassignment(partition, replicas))
 
     def set_partition_count(self, topic: str, count: int) -> None:
         """Ask for so many partitions."""
-        self._ask(CreatePartitionsRequest(topic=topic, partition_count=count))
+        self._ask(addition(topic, count))
 
     def create_topic(self, topic: str, assignment: Sequence[Sequence[int]]) -> None:
         """Ask for the topic."""
-        lists = tuple(ReplicaList(replicas=_ids(replicas)) for replicas in assignment)
+        lists = tuple(ReplicaList(replicas=tuple(map(BrokerId, one))) for one in assignment)
         self._ask(CreateTopicRequest(topic=topic, assignment=lists))
 
     def delete_topic(self, topic: str) -> None:
@@ -62,8 +54,7 @@ class SimulatedAdmin:
 
     def elect_preferred(self, partition: TopicPartition) -> None:
         """Ask for the election."""
-        one = PartitionId(topic=partition.topic, partition=partition.partition)
-        self._ask(ElectLeadersRequest(kind=ElectionKind.PREFERRED, partitions=(one,)))
+        self._ask(preferred_election(partition))
 
     def stop_asking(self) -> None:
         """A request that is on its way may still be granted."""
@@ -92,7 +83,3 @@ class SimulatedAdmin:
                 self._world.cluster, self._world.next_name(), request
             )
             self._asked.begin_asking()
-
-
-def _ids(replicas: Sequence[int]) -> tuple[BrokerId, ...]:
-    return tuple(map(BrokerId, replicas))

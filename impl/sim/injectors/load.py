@@ -51,7 +51,7 @@ class SimulatedClientCrash(SimulatedInjector[CrashClient]):
         if not at_work:
             raise nothing_to_act_on()
         self._producer = at_work[0]
-        self._producer.crash(self._replace)
+        self._producer.on_crash = self._replace
 
     def evidence(self) -> Line | None:
         """The producer has ended, and another one works."""
@@ -59,7 +59,7 @@ class SimulatedClientCrash(SimulatedInjector[CrashClient]):
 
     def heal(self) -> None:
         """Spare a producer that has not ended yet."""
-        self._producer.spare()
+        self._producer.on_crash = None
 
     def healed(self) -> Line | None:
         """Another producer works."""

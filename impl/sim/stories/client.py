@@ -15,12 +15,8 @@ from fencepost.fault_injection.workload.operations import (
 from fencepost.impl.core.types.failed_log_messages import PartitionId
 from fencepost.impl.core.types.messages import (
     ACKS_ALL,
-    AlterPartitionReassignmentsRequest,
-    CreatePartitionsRequest,
     ElectLeadersRequest,
-    PartitionResult,
     ProduceResponse,
-    Reassignment,
     RemovePartitionsRequest,
     Request,
     Response,
@@ -30,7 +26,8 @@ from fencepost.impl.core.types.topic_messages import (
     DeleteTopicRequest,
     ReplicaList,
 )
-from fencepost.impl.sim.world.clients import SimulatedClient
+from fencepost.impl.sim.world.admin_workload import addition, reassignment
+from fencepost.impl.sim.world.clients import SimulatedClient, error_codes
 from fencepost.impl.sim.world.cluster import VirtualCluster
 from fencepost.impl.sim.world.operations import TracedOperation, request_of
 from fencepost.spec.vocabulary import NO_PRODUCER, BrokerId, ErrorCode, ProducerId
@@ -121,7 +118,7 @@ def _request(step: steps.AdminStep) -> Request:
         case steps.DeleteTopicStep():
             return DeleteTopicRequest(topic=step.delete_topic)
         case steps.CreatePartitionsStep(create_partitions=topic, partition_count=count):
-            return CreatePartitionsRequest(topic=topic, partition_count=count)
+            return addition(topic, count)
         case steps.RemovePartitionsStep(remove_partitions=topic, partitions=partitions):
             return RemovePartitionsRequest(topic=topic, partitions=partitions)
         case steps.ElectStep():
@@ -129,21 +126,16 @@ def _request(step: steps.AdminStep) -> Request:
             one = PartitionId(topic=topic, partition=partition)
             return ElectLeadersRequest(kind=step.election, partitions=(one,))
         case steps.ReassignStep():
-            topic, partition = steps.partition_of(step.reassign)
-            replicas = tuple(map(BrokerId, step.replicas))
-            move = Reassignment(topic=topic, partition=partition, replicas=replicas)
-            return AlterPartitionReassignmentsRequest(reassignments=(move,))
+            return reassignment(steps.partition_of(step.reassign), step.replicas)
         case _:
             raise AssertionError(step)
 
 
 def _granted(response: Response | None) -> str:
-    error: ErrorCode | None = getattr(response, "error_code", None)
-    if error is None:
+    if response is None:
         return NO_ANSWER
-    results: tuple[PartitionResult, ...] = getattr(response, "partitions", ())
-    codes = (error, *(result.error_code for result in results))
-    return next((code.value for code in codes if code is not ErrorCode.NONE), "ok")
+    errors = (code.value for code in error_codes(response) if code is not ErrorCode.NONE)
+    return next(errors, "ok")
 
 
 def _produced(traced: TracedOperation, response: Response | None) -> str:

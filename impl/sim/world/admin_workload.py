@@ -4,7 +4,7 @@ A mix draws what is asked next, and of which broker: deletions and creations of
 the topic, moves of partitions, or every kind of request.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from fencepost.impl.core.types.failed_log_messages import PartitionId
 from fencepost.impl.core.types.messages import (
@@ -89,10 +89,6 @@ class SimulatedAdministrator(SimulatedClient):
         """The partitions that the topic has now."""
         return [key for key in self.cluster.assignments() if key.topic == topic]
 
-    def any_broker(self) -> BrokerId:
-        """A broker, alive or not."""
-        return self.random.choice(sorted(self.cluster.disks))
-
     def some_brokers(self, count: int) -> tuple[BrokerId, ...]:
         """So many brokers."""
         return tuple(self.random.sample(sorted(self.cluster.disks), count))
@@ -138,10 +134,10 @@ def _topic_change(admin: SimulatedAdministrator) -> Request:
     if draw < 0.3:
         return DeleteTopicRequest(topic=TOPIC)
     if draw < 0.6 and len(there) > 1:
-        return _removal(max(there))
+        return removal(max(there))
     if draw < 0.9:
-        return _addition(TOPIC, min(len(there) + 1, options.partitions + ADDED_MAX))
-    return _preferred_election(admin.random.choice(there))
+        return addition(TOPIC, min(len(there) + 1, options.partitions + ADDED_MAX))
+    return preferred_election(admin.random.choice(there))
 
 
 def keys_of_topic_changes(cluster: VirtualCluster) -> list[TopicPartition]:
@@ -166,11 +162,11 @@ def moves_of(keys: Sequence[TopicPartition]) -> Mix:
         draw = admin.random.random()
         if draw < 0.55:
             factor = admin.cluster.options.replication_factor
-            return _reassignment(key, admin.some_brokers(factor))
+            return reassignment(key, admin.some_brokers(factor))
         if draw < 0.7:
-            return _reassignment(key, ())
+            return reassignment(key, ())
         if draw < 0.85 or has_removed:
-            return _preferred_election(key)
+            return preferred_election(key)
         return resizing(admin, key.topic)
 
     def resizing(admin: SimulatedAdministrator, topic: str) -> Request:
@@ -179,8 +175,8 @@ def moves_of(keys: Sequence[TopicPartition]) -> Mix:
         added = sorted(set(there) - set(keys))
         if added and admin.random.random() < 0.6:
             has_removed = True
-            return _removal(added[-1])
-        return _addition(topic, min(len(there) + 1, len(keys) + ADDED_MAX))
+            return removal(added[-1])
+        return addition(topic, min(len(there) + 1, len(keys) + ADDED_MAX))
 
     return draw_move
 
@@ -198,11 +194,11 @@ def _anything(admin: SimulatedAdministrator) -> Request:
     key = admin.random.choice(known)
     draw = admin.random.random()
     if draw < 0.3:
-        return _reassignment(key, admin.usual_replicas())
+        return reassignment(key, admin.usual_replicas())
     if draw < 0.45:
-        return _reassignment(key, ())
+        return reassignment(key, ())
     if draw < 0.55:
-        return _preferred_election(key)
+        return preferred_election(key)
     if draw < 0.75:
         return _resizing(admin, [one for one in known if one.topic == key.topic])
     topic = admin.random.choice((TOPIC, *OTHER_TOPICS))
@@ -213,8 +209,8 @@ def _anything(admin: SimulatedAdministrator) -> Request:
 
 def _resizing(admin: SimulatedAdministrator, there: list[TopicPartition]) -> Request:
     if len(there) > 1 and admin.random.random() < 0.5:
-        return _removal(max(there))
-    return _addition(there[0].topic, min(len(there) + 1, PARTITIONS_MAX))
+        return removal(max(there))
+    return addition(there[0].topic, min(len(there) + 1, PARTITIONS_MAX))
 
 
 KEYS_OF_EVERYTHING = tuple(
@@ -223,21 +219,29 @@ KEYS_OF_EVERYTHING = tuple(
 """All partitions that `everything` may ever create."""
 
 
-def _reassignment(key: TopicPartition, replicas: tuple[BrokerId, ...]) -> Request:
-    one = Reassignment(topic=key.topic, partition=key.partition, replicas=replicas)
+# Requests
+
+
+def reassignment(key: TopicPartition, replicas: Iterable[int]) -> Request:
+    """Ask for these replicas; without any a move is cancelled."""
+    ids = tuple(map(BrokerId, replicas))
+    one = Reassignment(topic=key.topic, partition=key.partition, replicas=ids)
     return AlterPartitionReassignmentsRequest(reassignments=(one,))
 
 
-def _preferred_election(key: TopicPartition) -> Request:
+def preferred_election(key: TopicPartition) -> Request:
+    """Ask that the first assigned replica leads."""
     one = PartitionId(topic=key.topic, partition=key.partition)
     return ElectLeadersRequest(kind=ElectionKind.PREFERRED, partitions=(one,))
 
 
-def _removal(key: TopicPartition) -> Request:
+def removal(key: TopicPartition) -> Request:
+    """Ask that the partition goes."""
     return RemovePartitionsRequest(topic=key.topic, partitions=(key.partition,))
 
 
-def _addition(topic: str, count: int) -> Request:
+def addition(topic: str, count: int) -> Request:
+    """Ask for so many partitions in all."""
     return CreatePartitionsRequest(topic=topic, partition_count=count)
 
 

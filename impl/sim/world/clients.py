@@ -6,7 +6,6 @@ that zombie leaders are asked as well.
 
 from abc import ABC
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 from random import Random
 
@@ -24,7 +23,6 @@ from fencepost.fault_injection.workload.scripts import (
 )
 from fencepost.impl.core.types.messages import (
     AlterPartitionReassignmentsResponse,
-    CreatePartitionsResponse,
     ElectLeadersResponse,
     InitProducerIdRequest,
     InitProducerIdResponse,
@@ -33,8 +31,6 @@ from fencepost.impl.core.types.messages import (
 )
 from fencepost.impl.core.types.topic_messages import (
     CreateTopicRequest,
-    CreateTopicResponse,
-    DeleteTopicResponse,
     ReplicaList,
 )
 from fencepost.impl.sim.engine.options import BATCH_RECORDS_MAX, RunOptions
@@ -66,10 +62,14 @@ class SimulatedClient(TracedClient):
         self.is_stopped = False
         self._leaders: dict[TopicPartition, BrokerId] = {}
 
+    def any_broker(self) -> BrokerId:
+        """A broker, alive or not."""
+        return self.random.choice(sorted(self.cluster.disks))
+
     def guess(self, key: TopicPartition) -> BrokerId:
         """The broker that gets the next request about the partition."""
         if key not in self._leaders:
-            self._leaders[key] = self.random.choice(sorted(self.cluster.disks))
+            self._leaders[key] = self.any_broker()
         return self._leaders[key]
 
     def forget(self, key: TopicPartition) -> None:
@@ -119,6 +119,14 @@ class ScriptedClient(SimulatedClient, ABC):
     script: Script[None]
     is_done = False
     """True when the script has ended."""
+    retries = 0
+    on_crash: Callable[[], None] | None = None
+    """When set, the next answer ends the client unrecorded, and this is called."""
+    _traced: TracedOperation
+    """Under way."""
+    _retries_left = 0
+    _may_be_there = False
+    """An earlier try may be in the log."""
 
     def __init__(
         self, cluster: VirtualCluster, name: str, think_ms: tuple[int, int] | None = None
@@ -148,29 +156,37 @@ class ScriptedClient(SimulatedClient, ABC):
         self.cluster.scheduler.after_ms(ms, lambda: None if self.is_stopped else self.go_on())
 
     def perform(self, operation: Operation) -> None:
-        """Ask a broker once, and go on with its answer."""
-        traced = self.begin(operation)
-        to = self.guess(operation.partition)
-        self.ask(to, request_of(operation), partial(self._end, traced))
+        """Ask for the operation, again if need be, and go on with the answer."""
+        self._traced = self.begin(operation)
+        self._retries_left = self.retries
+        self._may_be_there = False
+        self._send()
 
-    def _end(self, traced: TracedOperation, response: Response | None) -> None:
-        answer = traced.answer(response)
-        traced.end(answer)
+    def _send(self) -> None:
+        operation = self._traced.operation
+        self.ask(self.guess(operation.partition), request_of(operation), self._hear)
+
+    def _hear(self, response: Response | None) -> None:
+        if self.on_crash is not None and not self.is_stopped:
+            self.is_stopped = True
+            self.on_crash()
+            return
+        answer = self._traced.answer(response)
         if not answer.is_ok:
-            self.forget(traced.operation.partition)
+            self.forget(self._traced.operation.partition)
+        self._may_be_there |= answer.outcome is Outcome.INDEFINITE
+        if answer.is_ok or not self._retries_left or self.is_stopped:
+            self.end(self._traced.operation, answer)
+            return
+        self._retries_left -= 1
+        self.cluster.scheduler.after_ms(self.random.randint(*RETRY_PAUSE_MS), self._send)
+
+    def end(self, _: Operation, answer: Answer) -> None:
+        """Record the answer to the last try, and go on with it."""
+        if self._may_be_there and not answer.is_ok:
+            answer = structs.replace(answer, outcome=Outcome.INDEFINITE)
+        self._traced.end(answer)
         self.go_on(answer)
-
-
-@dataclass(frozen=True, slots=True)
-class Try:
-    """One produce on its way; every try of it is the same request."""
-
-    traced: TracedOperation
-    operation: Produce
-    left: int
-    """How often it may be sent again."""
-    is_indefinite: bool = False
-    """An earlier try may be in the log."""
 
 
 class SimulatedProducer(ScriptedClient):
@@ -192,25 +208,15 @@ class SimulatedProducer(ScriptedClient):
         self.acknowledged = 0
         """How many requests were acknowledged."""
         self.script = produce(name, keys, self.random, self.habits)
-        self._on_crash: Callable[[], None] | None = None
-        self._is_idempotent = cluster.options.idempotent
+        self.retries = RETRIES if cluster.options.idempotent else 0
         self._producer_id = NO_PRODUCER
         self._producer_epoch = 0
         self._sequences: dict[TopicPartition, int] = {}
 
-    def crash(self, then: Callable[[], None]) -> None:
-        """Stop at the next answer, without recording it; then call `then`."""
-        self._on_crash = then
-
-    def spare(self) -> None:
-        """Cancel `crash`."""
-        self._on_crash = None
-
     def go_on(self, answer: Answer | None = None) -> None:
         """As any client, once an idempotent producer has its id."""
-        if self._is_idempotent and self._producer_id == NO_PRODUCER:
-            to = self.random.choice(sorted(self.cluster.disks))
-            self.ask(to, InitProducerIdRequest(), self._note_id)
+        if self.retries and self._producer_id == NO_PRODUCER:
+            self.ask(self.any_broker(), InitProducerIdRequest(), self._note_id)
             return
         super().go_on(answer)
 
@@ -220,40 +226,19 @@ class SimulatedProducer(ScriptedClient):
         self.go_on_later()
 
     def perform(self, operation: Operation) -> None:
-        """Send the values until they are acknowledged, or too often refused."""
+        """Number the values, and send them."""
         assert isinstance(operation, Produce)
-        operation = structs.replace(
+        numbered = structs.replace(
             operation,
             producer_id=self._producer_id,
             producer_epoch=self._producer_epoch,
             base_sequence=self._sequences.get(operation.partition, 0),
         )
-        retries = RETRIES if self._is_idempotent else 0
-        self._send(Try(self.begin(operation), operation, retries))
+        super().perform(numbered)
 
-    def _send(self, tried: Try) -> None:
-        to = self.guess(tried.operation.partition)
-        self.ask(to, request_of(tried.operation), partial(self._went, tried))
-
-    def _went(self, tried: Try, response: Response | None) -> None:
-        if self._on_crash is not None and not self.is_stopped:
-            self.is_stopped = True
-            self._on_crash()
-            return
-        answer = tried.traced.answer(response)
-        if not answer.is_ok:
-            self.forget(tried.operation.partition)
-            tried = replace(tried, left=tried.left - 1)
-        if answer.outcome is Outcome.INDEFINITE:
-            tried = replace(tried, is_indefinite=True)
-        if answer.is_ok or tried.left < 0 or self.is_stopped:
-            self._end_try(tried, answer)
-            return
-        pause_ms = self.random.randint(*RETRY_PAUSE_MS)
-        self.cluster.scheduler.after_ms(pause_ms, partial(self._send, tried))
-
-    def _end_try(self, tried: Try, answer: Answer) -> None:
-        done = tried.operation
+    def end(self, done: Operation, answer: Answer) -> None:
+        """Note what was appended; after a failure, begin a new producer epoch."""
+        assert isinstance(done, Produce)
         if answer.is_ok:
             self.acknowledged += 1
             self._sequences[done.partition] = done.base_sequence + len(done.values)
@@ -261,10 +246,8 @@ class SimulatedProducer(ScriptedClient):
             self._producer_epoch += 1
             self._sequences.clear()
             # What the network has doubled may still come, though the first one was refused.
-            if tried.is_indefinite or self.cluster.network.may_double(request_of(done)):
-                answer = structs.replace(answer, outcome=Outcome.INDEFINITE)
-        tried.traced.end(answer)
-        self.go_on(answer)
+            self._may_be_there |= self.cluster.network.may_double(request_of(done))
+        super().end(done, answer)
 
 
 class SimulatedConsumer(ScriptedClient):
@@ -312,26 +295,24 @@ class AdministrativeRequest(SimulatedClient):
 
     def begin_asking(self) -> None:
         """Send the request, and again after a refusal or without an answer."""
-        if self.is_stopped:
-            return
-        to = self.random.choice(sorted(self.cluster.disks))
-        self.ask(to, self.request, self._hear)
+        if not self.is_stopped:
+            self.ask(self.any_broker(), self.request, self._hear)
 
     def _hear(self, response: Response | None) -> None:
-        self.is_granted = all(code in self._granting for code in _error_codes(response))
+        self.is_granted = all(code in self._granting for code in error_codes(response))
         if not self.is_granted:
             self.cluster.scheduler.after_ms(AGAIN_MS, self.begin_asking)
 
 
-def _error_codes(response: Response | None) -> list[ErrorCode]:
+def error_codes(response: Response | None) -> list[ErrorCode]:
     """Of the answer to an administrator, and of each partition in it."""
     match response:
         case AlterPartitionReassignmentsResponse() | ElectLeadersResponse():
             return [one.error_code for one in (response, *response.partitions)]
-        case CreatePartitionsResponse() | CreateTopicResponse() | DeleteTopicResponse():
-            return [response.error_code]
-        case _:
+        case None:
             return [ErrorCode.REQUEST_TIMED_OUT]
+        case _:
+            return [response.error_code]
 
 
 class TopicCreator(AdministrativeRequest):

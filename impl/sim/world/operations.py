@@ -11,6 +11,7 @@ from fencepost.fault_injection.workload.operations import (
     Produce,
     answer_of,
     answered_fields,
+    asked_fields,
     no_answer,
 )
 from fencepost.impl.core.types.messages import (
@@ -38,7 +39,7 @@ class TracedClient:
     def begin(self, operation: Operation) -> "TracedOperation":
         """Record the invocation, before its request leaves."""
         self._operations += 1
-        line = {"op_id": self._operations, "action": operation.action, **operation.fields}
+        line = {"op_id": self._operations, "action": operation.action, **asked_fields(operation)}
         inv_ns = self.trace.now_ns()
         self.trace.write({"kind": Kind.INVOKE, **line}, inv_ns)
         if self.move_recorder is not None:
