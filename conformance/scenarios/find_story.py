@@ -15,7 +15,7 @@ from fencepost.fault_injection.faults.fault_kind import Backend
 from fencepost.fault_injection.faults.targets import FaultError
 from fencepost.fault_injection.stories.story import ClientLoad, Story
 from fencepost.fault_injection.stories.story_file import read_story
-from fencepost.fault_injection.stories.story_record import EXECUTED, read_executed
+from fencepost.fault_injection.stories.story_record import EXECUTED
 from fencepost.fault_injection.stories.story_refusal import StoryError, instead
 from fencepost.fault_injection.stories.story_world import StoryWorld, require_there
 
@@ -25,10 +25,7 @@ def find_story(given: str) -> Scenario:
     path = path_of(given)
     if path is None:
         return find(given)
-    try:
-        story = read_story(path)
-    except FaultError as error:
-        raise ChoiceError(str(error)) from error
+    story = story_at(path)
     _require_playable(story, path)
     return Scenario(story=story, again=f"--story {quote(given)}")
 
@@ -45,12 +42,17 @@ def find_file(given: str) -> Path:
 def find_executed(run: Path) -> Scenario:
     """What a run executed, as a scenario; raises `ChoiceError`."""
     folder = executed_folder(run)
-    try:
-        story = read_executed(folder)
-    except StoryError as error:
-        raise ChoiceError(str(error)) from error
+    story = story_at(folder / EXECUTED)
     _require_playable(story, folder / EXECUTED)
     return Scenario(story=story, again=f"--replay {quote(str(folder))}")
+
+
+def story_at(path: Path) -> Story:
+    """The story of a file; raises `ChoiceError`."""
+    try:
+        return read_story(path)
+    except FaultError as error:
+        raise ChoiceError(str(error)) from error
 
 
 def executed_folder(run: Path) -> Path:

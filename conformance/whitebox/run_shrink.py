@@ -20,7 +20,7 @@ from fencepost.conformance.runs.run_folder import begun_in, read_folder
 from fencepost.conformance.runs.run_settings import settings_of
 from fencepost.conformance.runs.scenario import Scenario
 from fencepost.conformance.runs.scenario_run import run
-from fencepost.conformance.scenarios.find_story import executed_folder
+from fencepost.conformance.scenarios.find_story import executed_folder, story_at
 from fencepost.conformance.whitebox.shrink import (
     ShrunkStory,
     failures,
@@ -32,8 +32,7 @@ from fencepost.fault_injection.faults.catalogue import kind_of
 from fencepost.fault_injection.faults.fault_kind import Backend
 from fencepost.fault_injection.stories.story import ClientLoad, Story
 from fencepost.fault_injection.stories.story_file import as_document
-from fencepost.fault_injection.stories.story_record import read_executed
-from fencepost.fault_injection.stories.story_refusal import StoryError
+from fencepost.fault_injection.stories.story_record import EXECUTED
 from fencepost.spec.replay.recorded_run import ReplayError, read_run
 
 SHRUNK = "shrunk"
@@ -74,10 +73,7 @@ def shrink_run(ran: Path, *, out: Path, network: str | None = None) -> ShrunkRun
     no story has.
     """
     folder = executed_folder(ran)
-    try:
-        story = read_executed(folder)
-    except StoryError as error:
-        raise ChoiceError(str(error)) from error
+    story = story_at(folder / EXECUTED)
     violated = violations_of(folder)
     if not violated:
         raise ChoiceError(f"{folder} violates nothing: nothing to shrink")
