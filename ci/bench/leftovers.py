@@ -39,7 +39,6 @@ class Left:
     """What was found of one round."""
 
     seed: int
-    killed_after_s: float
     at_the_kill: int
     """Processes of the round, besides the harness, when it died."""
     gone_after_s: float
@@ -83,7 +82,6 @@ def kill_once(seed: int, folder: Path, moment_s: float, *options: str, processes
     gone_after_s = _await_none(mark, killed)
     return Left(
         seed=seed,
-        killed_after_s=moment_s,
         at_the_kill=max(0, before),
         gone_after_s=gone_after_s,
         processes=tuple(marked(mark)),

@@ -41,7 +41,6 @@ KINDS: dict[str, FaultKind] = {
 }
 """Kind -> all that is known of it, area by area."""
 
-ALL_KINDS = frozenset(KINDS)
 REAL_KINDS = frozenset(kind.kind for kind in KINDS.values() if Backend.REAL in kind.backends)
 
 DRAWN_FOR_REAL = (
