@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from time import monotonic
 
-from msgspec import UNSET
+from msgspec import UNSET, UnsetType
+from msgspec.structs import replace
 
 from fencepost.conformance.adapters.errors import ClusterError
 from fencepost.conformance.adapters.implementation import PublishedState
@@ -19,21 +20,26 @@ from fencepost.conformance.runs.running_cluster import POLL_S, STEP_S, RunningCl
 from fencepost.fault_injection.engine.progress import RunningFault
 from fencepost.fault_injection.faults.fault import Fault
 from fencepost.fault_injection.faults.process_faults import KillBroker, PauseBroker
-from fencepost.fault_injection.faults.targets import broker
+from fencepost.fault_injection.faults.targets import Target, broker
 from fencepost.fault_injection.faults.zookeeper_faults import ExpireSession
 from fencepost.fault_injection.injectors.injector import InjectionError
 from fencepost.fault_injection.processes.trace_tail import TraceTail
 from fencepost.fault_injection.stories.steps import story_step as steps
 from fencepost.fault_injection.stories.steps.step_player import OBSERVED, PERFORMED, StepPlayer
-from fencepost.fault_injection.stories.steps.story_cluster import BrokerStep, Lines, OperationStep
+from fencepost.fault_injection.stories.steps.story_cluster import (
+    BrokerStep,
+    ClientOperation,
+    Ended,
+    Lines,
+    outcome_of,
+)
 from fencepost.fault_injection.stories.story import Story
 from fencepost.fault_injection.stories.story_refusal import StoryError
-from fencepost.fault_injection.workload.operations import Answer
+from fencepost.fault_injection.workload.operations import Answer, Produce
 from fencepost.spec.vocabulary import NO_PRODUCER, BrokerId, ElectionKind, Outcome
 from fencepost.spec.znodes import TopicPartition
 
 MS = 1000
-PRODUCE_MS = 1_000
 SETTINGS = frozenset(
     {"brokers", "session_timeout_ms", "replica_lag_ms", "first_controller", "zookeeper"}
 )
@@ -45,7 +51,6 @@ NOT_FOLLOWED = {
     "producer_id": NO_PRODUCER,
 }
 """Fields of steps that no processes follow, and the value that each must have."""
-ACKS = {"all": -1, 1: 1, 0: 0}
 
 
 def play_steps(story: Story, running: RunningCluster) -> None:
@@ -151,7 +156,7 @@ class ProcessStoryCluster:
     def end_what_is_put_off(self) -> None:
         """All of it has been done."""
         while self._put_off:
-            self.wait(PRODUCE_MS, lambda: not self._put_off)
+            self.wait(MS, lambda: not self._put_off)
 
     def _act_in_time(self) -> None:
         due = [one for one in self._put_off if one[0] <= self.now_ms]
@@ -175,16 +180,16 @@ class ProcessStoryCluster:
         self.running.create_topic(step.create_topic, [step.replicas] * count)
         return []
 
-    def begin(self, step: OperationStep, ended: Callable[[str], None]) -> None:
+    def operate(self, operation: ClientOperation, _: Target | UnsetType, ended: Ended) -> None:
         """Operate in another thread, while faults take their course."""
-        if isinstance(step, steps.AdminStep):
-            operate = partial(self._administer, step)
-            self._begun.append(self.administrators.submit(lambda: ended(operate())))
-            return
         if self._client is None:
             self._client = self.running.client()
-        ask = partial(_consume if isinstance(step, steps.ConsumeStep) else _produce, self._client)
-        self._begun.append(self.clients.submit(lambda: ended(ask(step))))
+        perform = partial(_perform, self._client, operation)
+        self._begun.append(self.clients.submit(lambda: ended(outcome_of(operation, perform()))))
+
+    def administer(self, step: steps.AdminStep, ended: Ended) -> None:
+        """Ask in another thread."""
+        self._begun.append(self.administrators.submit(lambda: ended(self._administer(step))))
 
     def _administer(self, step: steps.AdminStep) -> str:
         """Ask until it is granted: a controller refuses a broker of which it has not heard."""
@@ -268,29 +273,16 @@ class ProcessStoryCluster:
         return found is not None
 
 
-def _produce(client: RoutedClient, step: steps.ProduceStep) -> str:
-    """Append; while no leader is known or serves, the records are sent under a new name."""
-    key, deadline = steps.partition_of(step.produce), monotonic() + STEP_S
-    pause, attempt = threading.Event(), 1
+def _perform(client: RoutedClient, operation: ClientOperation) -> Answer:
+    """The answer; while no leader is known or serves, records are sent under a new name."""
+    deadline, pause, attempt = monotonic() + STEP_S, threading.Event(), 1
+    tried = operation
     while True:
-        answer = client.produce(
-            key,
-            [value if attempt == 1 else f"{value}/{attempt}" for value in step.records],
-            acks=ACKS[step.acks],
-            timeout_ms=step.timeout_ms or PRODUCE_MS,
-        )
+        answer = client.perform(tried)
         if answer.outcome is not Outcome.DEFINITE_ERROR or monotonic() > deadline:
-            return _outcome(answer, f"offset={answer.offset}")
-        client.forget(key)
+            return answer
+        client.forget(operation.partition)
         pause.wait(POLL_S)
         attempt += 1
-
-
-def _consume(client: RoutedClient, step: steps.ConsumeStep) -> str:
-    answer = client.fetch(steps.partition_of(step.consume), step.offset)
-    values = " ".join(answer.values) or "nothing"
-    return _outcome(answer, f"{values}, high_watermark={answer.high_watermark}")
-
-
-def _outcome(answer: Answer, found: str) -> str:
-    return f"ok {found}" if answer.is_ok else str(answer.error_code)
+        if isinstance(operation, Produce):
+            tried = replace(operation, values=tuple(f"{v}/{attempt}" for v in operation.values))

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from fencepost.spec.vocabulary import NO_PRODUCER, ErrorCode, Outcome, ProducerId
 from fencepost.spec.znodes import TopicPartition
 
+ACKS_ALL = -1
 PRODUCE_TIMEOUT_MS = 1_200
 FETCH_RECORDS = 500
 
@@ -25,7 +26,7 @@ class Produce(Struct, frozen=True, kw_only=True):
     action: ClassVar[str] = "Produce"
     partition: TopicPartition
     values: tuple[str, ...]
-    acks: int = -1
+    acks: int = ACKS_ALL
     timeout_ms: int = PRODUCE_TIMEOUT_MS
     producer_id: ProducerId = NO_PRODUCER
     """Of an idempotent producer, with the two fields that follow (KIP-98)."""

@@ -12,14 +12,20 @@ from fencepost.fault_injection.faults.targets import Target
 from fencepost.fault_injection.stories.steps import story_step as steps
 from fencepost.fault_injection.stories.steps.story_cluster import (
     BrokerStep,
+    Ended,
     Lines,
-    OperationStep,
     StoryCluster,
 )
 from fencepost.fault_injection.stories.story_file import awaited_by, fault_of
 from fencepost.fault_injection.stories.story_refusal import StoryError
 from fencepost.fault_injection.stories.triggers import Watch
-from fencepost.spec.vocabulary import BrokerId
+from fencepost.fault_injection.workload.operations import (
+    ACKS_ALL,
+    PRODUCE_TIMEOUT_MS,
+    Fetch,
+    Produce,
+)
+from fencepost.spec.vocabulary import BrokerId, ProducerId
 from fencepost.spec.znodes import LeaderAndIsr
 
 Cluster_co = TypeVar("Cluster_co", bound=StoryCluster, covariant=True)
@@ -164,12 +170,16 @@ def _create_topic(player: Player, step: steps.CreateTopicStep) -> Lines:
     return player.cluster.create_topic(step)
 
 
-def operate(player: Player, step: OperationStep) -> Lines:
-    """The outcome of an operation, unless its step was put off or does not wait."""
+def begin(
+    player: StepPlayer[Any],
+    step: steps.ProduceStep | steps.RetryStep | steps.ConsumeStep | steps.AdminStep,
+    ask: Callable[[Ended], None],
+) -> Lines:
+    """Ask; returns the outcome, unless the step was put off or does not wait."""
     verb = steps.verb_of(step)
     records = step.records if isinstance(step, steps.ProduceStep) else ()
     operation = BegunOperation(" ".join((verb, getattr(step, verb), *records)))
-    player.cluster.begin(step, operation.end)
+    ask(operation.end)
     if step.after_ms or not step.wait:
         player.begun.append(operation)
         return []
@@ -177,9 +187,27 @@ def operate(player: Player, step: OperationStep) -> Lines:
     return [operation.outcome]
 
 
+def _produce(player: Player, step: steps.ProduceStep) -> Lines:
+    operation = Produce(
+        partition=steps.partition_of(step.produce),
+        values=step.records,
+        acks=ACKS_ALL if step.acks == "all" else step.acks,
+        timeout_ms=step.timeout_ms or PRODUCE_TIMEOUT_MS,
+        producer_id=ProducerId(step.producer_id),
+        producer_epoch=step.producer_epoch,
+        base_sequence=step.base_sequence,
+    )
+    return begin(player, step, partial(player.cluster.operate, operation, step.broker))
+
+
+def _consume(player: Player, step: steps.ConsumeStep) -> Lines:
+    operation = Fetch(partition=steps.partition_of(step.consume), offset=step.offset)
+    return begin(player, step, partial(player.cluster.operate, operation, step.broker))
+
+
 def administer(player: Player, step: steps.AdminStep) -> Lines:
     """The answer is printed unless it is good."""
-    answer = operate(player, step)
+    answer = begin(player, step, partial(player.cluster.administer, step))
     return [] if answer == ["ok"] else answer
 
 
@@ -208,8 +236,8 @@ def _act_on(player: Player, step: BrokerStep) -> Lines:
 
 PERFORMED: StepTable = {
     steps.CreateTopicStep: _create_topic,
-    steps.ProduceStep: operate,
-    steps.ConsumeStep: operate,
+    steps.ProduceStep: _produce,
+    steps.ConsumeStep: _consume,
     steps.DeleteTopicStep: administer,
     steps.CreatePartitionsStep: administer,
     steps.ElectStep: administer,

@@ -3,27 +3,38 @@
 from collections.abc import Callable, Collection
 from typing import Protocol
 
+from msgspec import UnsetType
+
 from fencepost.fault_injection.faults.fault import Fault
-from fencepost.fault_injection.faults.targets import ClusterState
+from fencepost.fault_injection.faults.targets import ClusterState, Target
 from fencepost.fault_injection.processes.trace_tail import Traces
 from fencepost.fault_injection.stories.steps.story_step import (
     AdminStep,
-    ConsumeStep,
     CreateTopicStep,
     ExpireStep,
     KillStep,
     PauseStep,
-    ProduceStep,
     RestartStep,
     ResumeStep,
-    RetryStep,
 )
+from fencepost.fault_injection.workload.operations import Answer, Fetch, Produce
 from fencepost.spec.vocabulary import BrokerId
 
 Lines = list[str]
 """What a step prints."""
-OperationStep = ProduceStep | RetryStep | ConsumeStep | AdminStep
+ClientOperation = Produce | Fetch
+Ended = Callable[[str], None]
+"""Is told the outcome of an operation, one line."""
 BrokerStep = KillStep | PauseStep | ResumeStep | RestartStep | ExpireStep
+
+
+def outcome_of(operation: ClientOperation, answer: Answer) -> str:
+    """The answer as one line."""
+    if not answer.is_ok:
+        return str(answer.error_code)
+    if isinstance(operation, Produce):
+        return f"ok offset={answer.offset}"
+    return f"ok {' '.join(answer.values) or 'nothing'}, high_watermark={answer.high_watermark}"
 
 
 class StoryCluster(Protocol):
@@ -63,11 +74,11 @@ class StoryCluster(Protocol):
     def create_topic(self, step: CreateTopicStep) -> Lines:
         """Create the topic, and wait for its replicas; returns what is refused."""
 
-    def begin(self, step: OperationStep, ended: Callable[[str], None]) -> None:
-        """Begin an operation of a client or an administrator; `ended` is told its outcome.
+    def operate(self, operation: ClientOperation, broker: Target | UnsetType, ended: Ended) -> None:
+        """Begin an operation, at that broker or at the published leader."""
 
-        The outcome is one line, `ok` for an administrator's request that is granted.
-        """
+    def administer(self, step: AdminStep, ended: Ended) -> None:
+        """Begin to ask for a change; the outcome is `ok` when it is granted."""
 
     def begin_fault(self, fault_id: str, fault: Fault, after_ms: int) -> None:
         """Inject the fault, now or so much later."""

@@ -11,8 +11,8 @@ from fencepost.fault_injection.stories.steps.step_player import (
     StepPlayer,
     StepTable,
     administer,
+    begin,
     broker_of,
-    operate,
     show_results,
 )
 from fencepost.fault_injection.stories.steps.story_cluster import Lines
@@ -195,6 +195,13 @@ def _release(rule: RequestRule) -> None:
 # Clients, and the end
 
 
+def _retry(player: Player, step: steps.RetryStep) -> Lines:
+    """Send the last produce of a numbered producer to the partition again, as it was."""
+    key = steps.partition_of(step.retry)
+    to = player.cluster.asked(step.broker, key)
+    return begin(player, step, partial(player.cluster.client.retry, key, to))
+
+
 def _workload(player: Player, _: steps.WorkloadStep) -> Lines:
     keys = sorted(player.cluster.world.assignments())
     if not keys:
@@ -268,7 +275,7 @@ def _replay(player: Player, step: steps.ReplayStep) -> Lines:
 
 SIMULATED_STEPS: StepTable = {
     **PERFORMED,
-    steps.RetryStep: operate,
+    steps.RetryStep: _retry,
     steps.RemovePartitionsStep: administer,
     steps.WorkloadStep: _workload,
     steps.DisconnectStep: _disconnect,

@@ -8,7 +8,12 @@ from fencepost.fault_injection.faults.fault import Fault
 from fencepost.fault_injection.faults.targets import Target
 from fencepost.fault_injection.stories.steps import story_step as steps
 from fencepost.fault_injection.stories.steps.step_player import StepPlayer, broker_of
-from fencepost.fault_injection.stories.steps.story_cluster import BrokerStep, Lines, OperationStep
+from fencepost.fault_injection.stories.steps.story_cluster import (
+    BrokerStep,
+    ClientOperation,
+    Ended,
+    Lines,
+)
 from fencepost.fault_injection.stories.story import StoryAction
 from fencepost.fault_injection.stories.story_refusal import StoryError
 from fencepost.impl.core.types.effects import ActionTaken, Effect, ReadZnodes, Send, WriteZnodes
@@ -115,27 +120,23 @@ class VirtualStoryCluster:
             self.wait(START_MS, self.is_converged)
         return [] if outcome == ["ok"] else outcome
 
-    def begin(self, step: OperationStep, ended: Callable[[str], None]) -> None:
-        """Send the request of the step, to its broker or to the one that is usual for it."""
-        if isinstance(step, steps.AdminStep):
-            self.client.administer(step, self._asked(step.broker), ended)
-            return
-        key = steps.partition_of(getattr(step, steps.verb_of(step)))
-        to = self._asked(step.broker, key)
-        match step:
-            case steps.ProduceStep():
-                self.client.produce(step, key, to, ended)
-            case steps.RetryStep():
-                self.client.retry(key, to, ended)
-            case _:
-                self.client.consume(key, step.offset, to, ended)
+    def operate(self, operation: ClientOperation, broker: Target | UnsetType, ended: Ended) -> None:
+        """Send one request to the broker, or to the published leader."""
+        self.client.operate(operation, self.asked(broker, operation.partition), ended)
 
-    def _asked(self, named: Target | UnsetType, key: TopicPartition | None = None) -> BrokerId:
-        """The broker that is named, or else the published leader, or any that can answer."""
+    def administer(self, step: steps.AdminStep, ended: Ended) -> None:
+        """Send one request to the broker of the step, or to any that can answer."""
+        to = (
+            self._first_live()
+            if isinstance(step.broker, UnsetType)
+            else broker_of(self, step.broker)
+        )
+        self.client.administer(step, to, ended)
+
+    def asked(self, named: Target | UnsetType, key: TopicPartition) -> BrokerId:
+        """The broker that is named, or else the published leader; raises `StoryError`."""
         if not isinstance(named, UnsetType):
             return broker_of(self, named)
-        if key is None:
-            return self._first_live()
         leader = self.state.view().leaders.get(key)
         if leader is None or leader not in self.broker_ids:
             raise StoryError(f"{key} has no leader; name a broker")
