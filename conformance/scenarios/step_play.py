@@ -114,21 +114,17 @@ class ProcessStoryCluster:
     """The client does one operation after the other."""
     administrators: ThreadPoolExecutor
     answer_ms: int = field(init=False, default=60_000)
+    broker_ids: tuple[int, ...] = field(init=False)
+    state: PublishedState = field(init=False)
     _client: RoutedClient | None = field(init=False, default=None)
     """Begun when it is first asked for: an idle client would leave an empty trace."""
     _begun: list[Future[None]] = field(init=False, default_factory=list)
     _put_off: list[tuple[int, Callable[[], object]]] = field(init=False, default_factory=list)
     """What is to be done at which time."""
 
-    @property
-    def broker_ids(self) -> tuple[int, ...]:
-        """All brokers, dead ones too."""
-        return self.running.brokers
-
-    @property
-    def state(self) -> PublishedState:
-        """The published state."""
-        return self.running.cluster.state
+    def __post_init__(self) -> None:
+        self.broker_ids = self.running.brokers
+        self.state = self.running.cluster.state
 
     @property
     def now_ms(self) -> int:

@@ -14,7 +14,7 @@ from fencepost.impl.core.types.topic_messages import (
     ReplicaList,
 )
 from fencepost.impl.sim.injectors.injector import FaultedWorld, nothing_to_act_on
-from fencepost.impl.sim.world.admin_workload import addition, preferred_election, reassignment
+from fencepost.impl.sim.world.admin_workload import addition, election, reassignment
 from fencepost.impl.sim.world.clients import AdministrativeRequest
 from fencepost.impl.sim.world.cluster import VirtualState
 from fencepost.impl.trace_lines import Line
@@ -54,7 +54,7 @@ class SimulatedAdmin:
 
     def elect_preferred(self, partition: TopicPartition) -> None:
         """Ask for the election."""
-        self._ask(preferred_election(partition))
+        self._ask(election(partition))
 
     def stop_asking(self) -> None:
         """A request that is on its way may still be granted."""

@@ -4,9 +4,7 @@ from fencepost.fault_injection.stories.steps import story_step as steps
 from fencepost.fault_injection.stories.steps.story_cluster import ClientOperation, Ended, outcome_of
 from fencepost.fault_injection.stories.story_refusal import StoryError
 from fencepost.fault_injection.workload.operations import Produce
-from fencepost.impl.core.types.failed_log_messages import PartitionId
 from fencepost.impl.core.types.messages import (
-    ElectLeadersRequest,
     RemovePartitionsRequest,
     Request,
     Response,
@@ -16,7 +14,7 @@ from fencepost.impl.core.types.topic_messages import (
     DeleteTopicRequest,
     ReplicaList,
 )
-from fencepost.impl.sim.world.admin_workload import addition, reassignment
+from fencepost.impl.sim.world.admin_workload import addition, election, reassignment
 from fencepost.impl.sim.world.clients import SimulatedClient, error_codes
 from fencepost.impl.sim.world.cluster import VirtualCluster
 from fencepost.impl.sim.world.operations import TracedOperation, request_of
@@ -95,9 +93,7 @@ def _request(step: steps.AdminStep) -> Request:
         case steps.RemovePartitionsStep(remove_partitions=topic, partitions=partitions):
             return RemovePartitionsRequest(topic=topic, partitions=partitions)
         case steps.ElectStep():
-            topic, partition = steps.partition_of(step.elect)
-            one = PartitionId(topic=topic, partition=partition)
-            return ElectLeadersRequest(kind=step.election, partitions=(one,))
+            return election(steps.partition_of(step.elect), step.election)
         case steps.ReassignStep():
             return reassignment(steps.partition_of(step.reassign), step.replicas)
         case _:

@@ -1,6 +1,6 @@
 """A simulated run as the player of steps knows it; what only a simulator can do is beside it."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 
 from msgspec import UnsetType
 
@@ -51,6 +51,7 @@ class VirtualStoryCluster:
         self.simulated = simulated
         self.world = simulated.cluster
         self.judge = judge
+        self.broker_ids = self.world.disks.keys()
         self.state = VirtualState(self.world)
         self.client = StepClient(self.world)
         self.rules: list[RequestRule] = []
@@ -58,11 +59,6 @@ class VirtualStoryCluster:
         self.killed: set[BrokerId] = set()
         """By a step, and not started since: no fault brings them back."""
         self.is_read = False
-
-    @property
-    def broker_ids(self) -> Collection[BrokerId]:
-        """All brokers, dead ones too."""
-        return self.world.disks.keys()
 
     # Time
 

@@ -137,7 +137,7 @@ def _topic_change(admin: SimulatedAdministrator) -> Request:
         return removal(max(there))
     if draw < 0.9:
         return addition(TOPIC, min(len(there) + 1, options.partitions + ADDED_MAX))
-    return preferred_election(admin.random.choice(there))
+    return election(admin.random.choice(there))
 
 
 def keys_of_topic_changes(cluster: VirtualCluster) -> list[TopicPartition]:
@@ -166,7 +166,7 @@ def moves_of(keys: Sequence[TopicPartition]) -> Mix:
         if draw < 0.7:
             return reassignment(key, ())
         if draw < 0.85 or has_removed:
-            return preferred_election(key)
+            return election(key)
         return resizing(admin, key.topic)
 
     def resizing(admin: SimulatedAdministrator, topic: str) -> Request:
@@ -198,7 +198,7 @@ def _anything(admin: SimulatedAdministrator) -> Request:
     if draw < 0.45:
         return reassignment(key, ())
     if draw < 0.55:
-        return preferred_election(key)
+        return election(key)
     if draw < 0.75:
         return _resizing(admin, [one for one in known if one.topic == key.topic])
     topic = admin.random.choice((TOPIC, *OTHER_TOPICS))
@@ -229,10 +229,10 @@ def reassignment(key: TopicPartition, replicas: Iterable[int]) -> Request:
     return AlterPartitionReassignmentsRequest(reassignments=(one,))
 
 
-def preferred_election(key: TopicPartition) -> Request:
-    """Ask that the first assigned replica leads."""
+def election(key: TopicPartition, kind: ElectionKind = ElectionKind.PREFERRED) -> Request:
+    """Ask that another replica leads: the first assigned one, or any."""
     one = PartitionId(topic=key.topic, partition=key.partition)
-    return ElectLeadersRequest(kind=ElectionKind.PREFERRED, partitions=(one,))
+    return ElectLeadersRequest(kind=kind, partitions=(one,))
 
 
 def removal(key: TopicPartition) -> Request:
