@@ -25,6 +25,7 @@ from fencepost.conformance.checks.evidence import Evidence, milliseconds
 from fencepost.conformance.checks.log_history import invoked_ns
 from fencepost.conformance.checks.monotone_counter import UNBOUNDED, Claim, find_violation
 from fencepost.conformance.checks.ordering import by_zxid, partition_of_event
+from fencepost.conformance.checks.trace_dialect import SPEC, TraceDialect
 from fencepost.conformance.checks.znode_history import document_of
 from fencepost.conformance.verdict import CheckResult
 from fencepost.spec.trace import Kind, TraceEvent
@@ -66,11 +67,15 @@ class _Register:
         return line is not None and line.data == read.data
 
 
-def check(events: Sequence[TraceEvent]) -> CheckResult:
-    """Judge the znode of one partition; the premise counts acknowledged writes."""
+def check(events: Sequence[TraceEvent], dialect: TraceDialect = SPEC) -> CheckResult:
+    """Judge the znode of one partition; the premise counts acknowledged writes.
+
+    Where brokers do not tell of their writes, it counts the commands that they obeyed.
+    """
     evidence = Evidence(invariant=Invariant.LINEARIZABLE_ZNODE)
     operations = _operations(events)
-    evidence.premise_count = len(operations.written)
+    told = operations.written if dialect.tells_writes else operations.obeyed
+    evidence.premise_count = len(told)
     for write in operations.written:
         _check_condition(write, evidence)
     lines = [line for line in by_zxid(events) if partition_of_event(line) is not None]
@@ -80,8 +85,9 @@ def check(events: Sequence[TraceEvent]) -> CheckResult:
         return evidence.result()
     for write in operations.written:
         _check_acknowledged(write, registers, evidence)
-    for register in registers:
-        _settle(register, operations, evidence)
+    if dialect.tells_writes:
+        for register in registers:
+            _settle(register, operations, evidence)
     for read in operations.read:
         _check_read(read, registers, evidence)
     for command in operations.obeyed:

@@ -128,11 +128,18 @@ class FinalRead:
 
 
 def final_read(answers: Sequence[TraceEvent]) -> FinalRead | None:
-    """The last pass of `client-final` from offset 0 to the high watermark; None if incomplete."""
+    """The last pass of `client-final` from offset 0 to the high watermark; None if incomplete.
+
+    Where a fetch does not tell the log end offset, ListOffsets does.
+    """
     values: list[str] = []
     last: TraceEvent | None = None
-    for event in order(e for e in answers if e.node == FINAL_READER and e.action == "Fetch"):
+    listed = 0
+    for event in order(e for e in answers if e.node == FINAL_READER):
         if event.outcome is not Outcome.OK:
+            continue
+        if event.action != "Fetch":
+            listed = known(event.log_end_offset, listed)
             continue
         if event.offset == 0:
             values, last = [], None
@@ -141,5 +148,5 @@ def final_read(answers: Sequence[TraceEvent]) -> FinalRead | None:
             last = event
     if last is None or len(values) < known(last.high_watermark, len(values) + 1):
         return None
-    end = max(len(values), known(last.log_end_offset, 0))
+    end = max(len(values), known(last.log_end_offset, 0), listed)
     return FinalRead(values=tuple(values), log_end_offset=end, last=last)

@@ -13,6 +13,9 @@ Judged in the order of ZooKeeper's transactions. The author is the broker of the
   it may lose records. One that is decided as such (`is_unclean`) makes its leader the whole ISR; no
   member of the ISR before has been registered since that was written (FAIL-002), except those
   with a log that failed at any time: they cannot lead (START-006).
+
+Where the controller writes what leaders ask for (`TraceDialect`), it may change the ISR as well, to
+one that has the leader, under the epochs that are there.
 """
 
 from collections.abc import Mapping, Sequence, Set as AbstractSet
@@ -23,6 +26,7 @@ from msgspec.structs import replace
 from fencepost.conformance.checks.evidence import Evidence
 from fencepost.conformance.checks.generations import is_flagged
 from fencepost.conformance.checks.ordering import broker_of, by_zxid, partition_of_event
+from fencepost.conformance.checks.trace_dialect import SPEC, TraceDialect
 from fencepost.conformance.checks.znode_history import (
     LeaderAndIsrWrite,
     assignment_of,
@@ -53,9 +57,10 @@ class _World:
     """Brokers, and partitions with a log that failed there."""
     assigned: Mapping[TopicPartition, Sequence[tuple[int, Sequence[int]]]]
     """Partition -> since which zxid, to which replicas, the preferred one first."""
+    dialect: TraceDialect
 
 
-def check(events: Sequence[TraceEvent]) -> CheckResult:
+def check(events: Sequence[TraceEvent], dialect: TraceDialect = SPEC) -> CheckResult:
     """Judge a whole run; the premise counts writes that took effect."""
     evidence = Evidence(invariant=Invariant.ONLY_AUTHORISED_WRITES)
     world = _World(
@@ -65,6 +70,7 @@ def check(events: Sequence[TraceEvent]) -> CheckResult:
         registered=registrations(events),
         failed={(e.broker_id, partition_of_event(e)) for e in events if e.action == "LogFailed"},
         assigned=_assignments(events),
+        dialect=dialect,
     )
     writes = leader_and_isr_writes(events)
     evidence.premise_count = len(writes)
@@ -103,6 +109,8 @@ def _fault(write: LeaderAndIsrWrite, world: _World) -> str | None:
     if _is_leaders_change(write.before, write.after, author):
         return None
     if session == write.reign.session_id:
+        if world.dialect.controller_changes_isr and _is_isr_change(write.before, write.after):
+            return None
         return _decision_fault(write, write.after, world)
     if write.before is not None and write.before.leader == author:
         return f"leader {author} changed more than the ISR"
@@ -133,9 +141,12 @@ def _first_leader_fault(write: LeaderAndIsrWrite, after: LeaderAndIsr, world: _W
 
 def _is_leaders_change(before: LeaderAndIsr | None, after: LeaderAndIsr, author: int) -> bool:
     """True when the leader that `before` names changed its ISR and nothing else."""
-    if before is None or before.leader != author:
-        return False
-    if after.controller_epoch < before.controller_epoch:
+    return before is not None and before.leader == author and _is_isr_change(before, after)
+
+
+def _is_isr_change(before: LeaderAndIsr | None, after: LeaderAndIsr) -> bool:
+    """True when nothing but the ISR is new, and perhaps the epoch of the controller."""
+    if before is None or after.controller_epoch < before.controller_epoch:
         return False
     return replace(before, isr=after.isr, controller_epoch=after.controller_epoch) == after
 

@@ -6,7 +6,7 @@ events with an action that it `reads`: that is what `run_checks` does, and what 
 tasks.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
@@ -28,11 +28,22 @@ from fencepost.conformance.checks import (
 )
 from fencepost.conformance.checks.ordering import split_by_partition
 from fencepost.conformance.checks.replica_log import REPLICA_ACTIONS
+from fencepost.conformance.checks.trace_dialect import SPEC, TraceDialect
 from fencepost.conformance.verdict import CheckResult, merge
 from fencepost.spec.trace import TraceEvent
 from fencepost.spec.vocabulary import Action, Invariant
 
-CheckFunction = Callable[[Sequence[TraceEvent]], CheckResult]
+CheckFunction = Callable[..., CheckResult]
+"""Takes the events; one of `_BY_DIALECT` also the `TraceDialect` of the run, `SPEC` by default."""
+
+_BY_DIALECT = frozenset(
+    {
+        Invariant.LINEARIZABLE_ZNODE,
+        Invariant.ONLY_AUTHORISED_WRITES,
+        Invariant.ONE_CONTROLLER_PER_EPOCH,
+    }
+)
+
 
 _CLIENT = frozenset({"Produce", "Fetch", "ListOffsets", Action.ELECT_LEADER})
 """What clients saw, and which elections may have lost it."""
@@ -66,6 +77,11 @@ class InvariantCheck:
     per_partition: bool
     reads: frozenset[str]
     """Values of `action`; events of any other leave the result as it is."""
+
+    def judge(self, events: Iterable[TraceEvent], dialect: TraceDialect = SPEC) -> CheckResult:
+        """The result over one partition, or over a run; actions that it does not read may come."""
+        read = [event for event in events if event.action in self.reads]
+        return self.run(read, dialect) if self.invariant in _BY_DIALECT else self.run(read)
 
 
 _OF_A_PARTITION: Mapping[Invariant, tuple[CheckFunction, frozenset[str]]] = {
@@ -126,18 +142,22 @@ IMPLIED_BY: Mapping[Invariant, tuple[Invariant, ...]] = MappingProxyType(
 """Invariants of the specs that need no check of their own; `leader_complete` says why."""
 
 
-def run_check(check: InvariantCheck, events: Sequence[TraceEvent]) -> CheckResult:
+def run_check(
+    check: InvariantCheck, events: Sequence[TraceEvent], dialect: TraceDialect = SPEC
+) -> CheckResult:
     """The result of one check over a whole run, partitions split and merged."""
-    read = [event for event in events if event.action in check.reads]
     if not check.per_partition:
-        return check.run(read)
+        return check.judge(events, dialect)
+    read = [event for event in events if event.action in check.reads]
     parts = split_by_partition(read).values()
-    return merge(check.invariant, [check.run(part) for part in parts])
+    return merge(check.invariant, [check.judge(part, dialect) for part in parts])
 
 
-def run_checks(events: Sequence[TraceEvent]) -> tuple[CheckResult, ...]:
+def run_checks(
+    events: Sequence[TraceEvent], dialect: TraceDialect = SPEC
+) -> tuple[CheckResult, ...]:
     """One result per check over all events of one run, given in any order, in `CHECKS` order."""
-    return tuple(run_check(check, events) for check in CHECKS.values())
+    return tuple(run_check(check, events, dialect) for check in CHECKS.values())
 
 
 def judge(events: Sequence[TraceEvent]) -> list[str]:

@@ -5,6 +5,7 @@ from collections.abc import Collection, Sequence
 from fencepost.conformance.adapters.implementation import TraceSource
 from fencepost.conformance.checks.log_history import CLIENT_READS
 from fencepost.conformance.checks.registry import CHECKS, ZOOKEEPER, run_checks
+from fencepost.conformance.checks.trace_dialect import SPEC, TraceDialect
 from fencepost.conformance.runs.scenario import RunRecord
 from fencepost.conformance.verdict import CheckResult, Verdict, worst
 from fencepost.spec.trace import TraceEvent
@@ -22,13 +23,16 @@ WHY_MISSING = {
 
 
 def judge_checks(
-    events: Sequence[TraceEvent], record: RunRecord, missing: Collection[TraceSource]
+    events: Sequence[TraceEvent],
+    record: RunRecord,
+    missing: Collection[TraceSource],
+    dialect: TraceDialect = SPEC,
 ) -> tuple[tuple[CheckResult, ...], Verdict]:
     """The result of every check, and the verdict of the run with its problems.
 
     Checks that the run could not decide without a missing source become problems of the record.
     """
-    checks = run_checks(events)
+    checks = run_checks(events, dialect)
     unseen = not_observable(checks, missing)
     hidden = [check for found in unseen.values() for check in found]
     weights = [_weight(check) for check in checks if check not in hidden]

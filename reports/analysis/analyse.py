@@ -93,7 +93,9 @@ def _analyse(
     on_progress(2, len(STEPS) - 1, STEPS[2])
     spans = {index: span_of(index, health) for index in range(len(folders))}
     starts = {index: first for index, (first, _) in spans.items()}
-    findings = judge(spark, run / PARQUET, spans)
+    started = {index: started_in(index, health) for index in spans}
+    dialects = {index: told_of(detail).dialect for index, detail in started.items()}
+    findings = judge(spark, run / PARQUET, spans, dialects)
     reports = tuple(
         folder_report(index, folder.name, health, findings.judged, spans[index])
         for index, folder in enumerate(folders)
@@ -110,6 +112,12 @@ def span_of(folder: int, health: Sequence[FileHealth]) -> tuple[int, int]:
     return first, max((file.last_ns for file in own if file.last_ns is not None), default=first)
 
 
+def started_in(folder: int, health: Sequence[FileHealth]) -> str | None:
+    """The `detail` of the folder's `RunStarted`; None when none of its files has that."""
+    own = (file.started for file in health if file.folder == folder)
+    return next((started for started in own if started is not None), None)
+
+
 def folder_report(
     index: int,
     name: str,
@@ -119,7 +127,7 @@ def folder_report(
 ) -> FolderReport:
     """What is told of one trace folder."""
     own = [file for file in health if file.folder == index]
-    started = next((file.started for file in own if file.started is not None), None)
+    started = started_in(index, health)
     return FolderReport.from_detail(
         started,
         index=index,

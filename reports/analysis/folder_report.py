@@ -5,6 +5,7 @@ from typing import Any
 
 import msgspec
 
+from fencepost.conformance.checks.trace_dialect import dialect_of
 from fencepost.conformance.verdict import Verdict
 from fencepost.reports.analysis.evidence import ViolationContext, WitnessLine
 from fencepost.reports.page.words import run_title
@@ -130,7 +131,9 @@ def told_of(started: str | None) -> Told:
     """What the `detail` of `RunStarted` tells of the run's fitness."""
     told = _decode(started)
     return Told(
-        brokers=_number(told.get("brokers")), trace_version=_number(told.get("trace_version"))
+        brokers=_number(told.get("brokers")),
+        trace_version=_number(told.get("trace_version")),
+        dialect=dialect_of(told).name,
     )
 
 

@@ -8,6 +8,7 @@ one.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from fencepost.conformance.checks.trace_dialect import SPEC
 from fencepost.reports.page.words import count, run_title
 from fencepost.reports.tables.ingest import FileHealth
 from fencepost.spec.trace import TRACE_VERSION
@@ -22,6 +23,8 @@ class Told:
 
     brokers: int | None = None
     trace_version: int | None = None
+    dialect: str = SPEC.name
+    """Of the implementation, by which its checks go."""
 
 
 def unfit_of(folder: str, files: Sequence[FileHealth], told: Told) -> tuple[str, ...]:

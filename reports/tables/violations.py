@@ -7,6 +7,7 @@ returns one bounded answer per check. Checks that look across partitions get one
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 
 import msgspec
 import pyarrow as pa
@@ -14,6 +15,7 @@ from pyspark.sql import SparkSession
 
 from fencepost.conformance.checks.ordering import partition_of_event, split_by_partition
 from fencepost.conformance.checks.registry import CHECKS, InvariantCheck
+from fencepost.conformance.checks.trace_dialect import DIALECTS, SPEC
 from fencepost.conformance.runs.host_interference import read_interference
 from fencepost.conformance.verdict import CheckResult, merge
 from fencepost.reports.analysis.evidence import ViolationContext, display_order, gather
@@ -64,24 +66,38 @@ class JudgeTask:
     bucket: str
     span_ns: tuple[int, int]
     """First and last `mono_ns` of the folder."""
+    dialect: str = SPEC.name
+    """Of the run, by name."""
 
 
 _decoder = msgspec.json.Decoder(Findings)
 
 
-def judge(spark: SparkSession, target: Path, spans_ns: Spans) -> Findings:
+def judge(
+    spark: SparkSession, target: Path, spans_ns: Spans, dialects: Mapping[int, str]
+) -> Findings:
     """Every registered check on every folder below `target`, and the leaders of its partitions."""
-    tasks = judge_tasks(target, spans_ns)
+    tasks = judge_tasks(target, spans_ns, dialects)
     frame = spark.range(0, len(tasks), 1, len(tasks)).mapInArrow(
         _worker(tasks, target), "findings string"
     )
     return combine([_decoder.decode(row.findings) for row in frame.collect()])
 
 
-def judge_tasks(target: Path, spans_ns: Spans) -> list[JudgeTask]:
-    """One task per bucket of each folder, and one per folder for the checks across partitions."""
+def judge_tasks(
+    target: Path, spans_ns: Spans, dialects: Mapping[int, str] = MappingProxyType({})
+) -> list[JudgeTask]:
+    """One task per bucket of each folder, and one per folder for the checks across partitions.
+
+    `dialects` names those of folders that have not the one of our texts.
+    """
     return [
-        JudgeTask(folder=folder, bucket=bucket, span_ns=span_ns)
+        JudgeTask(
+            folder=folder,
+            bucket=bucket,
+            span_ns=span_ns,
+            dialect=dialects.get(folder, SPEC.name),
+        )
         for folder, span_ns in sorted(spans_ns.items())
         for bucket in [EVERY_BUCKET, *bucket_names(target, folder)]
     ]
@@ -119,7 +135,7 @@ def _per_partition(task: JudgeTask, target: Path) -> Findings:
     found: list[Judged] = []
     for events in split_by_partition(bucket).values():
         for check in checks:
-            result = check.run([event for event in events if event.action in check.reads])
+            result = check.judge(events, DIALECTS[task.dialect])
             evidence = _surroundings(result, [*shared, *events], task)
             found.append(Judged(folder=task.folder, result=result, evidence=evidence))
     return Findings(
@@ -138,7 +154,7 @@ def _across(task: JudgeTask, target: Path) -> Findings:
     events = _read_all(task, target, frozenset[str]().union(*(check.reads for check in checks)))
     judged = []
     for check in checks:
-        result = check.run([event for event in events if event.action in check.reads])
+        result = check.judge(events, DIALECTS[task.dialect])
         around = _read_all(task, target, None) if result.violations else []
         evidence = _surroundings(result, around, task)
         judged.append(Judged(folder=task.folder, result=result, evidence=evidence))

@@ -1,0 +1,41 @@
+"""What an implementation does otherwise than our texts, so far as checks must know it to be fair.
+
+A run names its dialect in `RunStarted`; without a name it is `SPEC`. A dialect takes a demand back
+that the implementation never promised; it never adds one.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TraceDialect:
+    """One family of implementations."""
+
+    name: str
+    tells_writes: bool = True
+    """Brokers trace their own writes of LeaderAndISR; without it Z3 has nothing to settle."""
+    raises_epoch_at_election: bool = True
+    """The transaction that creates `/controller` also raises the controller epoch."""
+    controller_changes_isr: bool = False
+    """The controller writes a leader's wish for another ISR, under the epoch that there is."""
+
+
+SPEC = TraceDialect(name="spec")
+KAFKA_0_10 = TraceDialect(name="kafka-0.10", tells_writes=False, raises_epoch_at_election=False)
+"""Kafka up to 2.0: the epoch is raised after `/controller` is created (before KAFKA-6082)."""
+KAFKA_2_1 = TraceDialect(name="kafka-2.1", tells_writes=False)
+"""Kafka 2.1 to 2.6: leaders write the state themselves."""
+KAFKA_2_7 = TraceDialect(name="kafka-2.7", tells_writes=False, controller_changes_isr=True)
+"""Kafka from protocol 2.7 on: AlterPartition (KIP-497)."""
+
+DIALECTS: Mapping[str, TraceDialect] = MappingProxyType(
+    {one.name: one for one in (SPEC, KAFKA_0_10, KAFKA_2_1, KAFKA_2_7)}
+)
+"""By name, as `RunStarted` tells it."""
+
+
+def dialect_of(told: Mapping[str, object]) -> TraceDialect:
+    """The dialect of a run by the `detail` of its `RunStarted`; `SPEC` when it names none."""
+    return DIALECTS.get(str(told.get("dialect", SPEC.name)), SPEC)

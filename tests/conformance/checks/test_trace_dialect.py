@@ -1,0 +1,114 @@
+"""What Kafka does otherwise than our texts takes a demand back, and nothing more."""
+
+import pytest
+
+from fencepost.conformance.checks import (
+    linearizable_znode,
+    one_controller_per_epoch,
+    only_authorised_writes,
+)
+from fencepost.conformance.checks.trace_dialect import (
+    KAFKA_0_10,
+    KAFKA_2_1,
+    KAFKA_2_7,
+    SPEC,
+    TraceDialect,
+    dialect_of,
+)
+from fencepost.conformance.verdict import Verdict
+from tests.conformance.checks.trace_builder import Trace, document
+from tests.conformance.checks.znode_stories import (
+    FIRST,
+    SHRUNK,
+    elect,
+    obey,
+    register,
+    session,
+    store,
+)
+
+
+def begun() -> Trace:
+    """Broker 3 is controller, and broker 1 leads; nothing but ZooKeeper tells which broker wrote it."""
+    trace = Trace()
+    register(trace)
+    elect(trace, 3, 1, zxid=1)
+    store(trace, 3, FIRST, 0, zxid=2)
+    obey(trace, 1, "BecomeLeader", (1, 0, 0))
+    return trace
+
+
+@pytest.mark.parametrize(("dialect", "verdict"), [(SPEC, Verdict.FAIL), (KAFKA_2_1, Verdict.PASS)])
+def test_brokers_of_kafka_do_not_tell_their_writes(dialect: TraceDialect, verdict: Verdict) -> None:
+    assert linearizable_znode.check(begun().events, dialect).verdict is verdict
+
+
+def test_a_command_that_was_never_published_is_seen_in_every_dialect() -> None:
+    trace = begun()
+    obey(trace, 2, "BecomeFollower", (1, 1, 1))
+
+    assert linearizable_znode.check(trace.events, KAFKA_2_1).verdict is Verdict.FAIL
+
+
+def raised_apart() -> Trace:
+    """The epoch is raised by the transaction after the one that creates `/controller`."""
+    trace = Trace()
+    register(trace)
+    own = session(3)
+    trace.zookeeper("Create", "/controller", "{}", session=own, zxid=1)
+    trace.zookeeper("Create", "/controller_epoch", "1", session=own, zxid=2, version=0)
+    return trace
+
+
+@pytest.mark.parametrize(("dialect", "verdict"), [(SPEC, Verdict.FAIL), (KAFKA_0_10, Verdict.PASS)])
+def test_old_kafka_raises_the_epoch_apart(dialect: TraceDialect, verdict: Verdict) -> None:
+    trace = raised_apart()
+    trace.broker(
+        3,
+        "ElectController",
+        topic=None,
+        partition=None,
+        controller_id=3,
+        controller_epoch=1,
+        session_id=session(3),
+    )
+
+    assert one_controller_per_epoch.check(trace.events, dialect).verdict is verdict
+
+
+def test_an_epoch_that_is_skipped_is_seen_in_every_dialect() -> None:
+    trace = raised_apart()
+    own = session(2)
+    trace.zookeeper("SetData", "/controller_epoch", "3", session=own, zxid=3, version=1)
+
+    assert one_controller_per_epoch.check(trace.events, KAFKA_0_10).verdict is Verdict.FAIL
+
+
+@pytest.mark.parametrize(("dialect", "verdict"), [(SPEC, Verdict.FAIL), (KAFKA_2_7, Verdict.PASS)])
+def test_the_controller_of_kafka_writes_the_isr_that_a_leader_asks_for(
+    dialect: TraceDialect, verdict: Verdict
+) -> None:
+    trace = begun()
+    store(trace, 3, SHRUNK, 1, zxid=3)
+
+    assert only_authorised_writes.check(trace.events, dialect).verdict is verdict
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        pytest.param(document(2, 0, [1, 2]), id="another leader"),
+        pytest.param(document(1, 0, [2]), id="an ISR without the leader"),
+    ],
+)
+def test_more_than_the_isr_is_seen_in_every_dialect(data: str) -> None:
+    trace = begun()
+    store(trace, 3, data, 1, zxid=3)
+
+    assert only_authorised_writes.check(trace.events, KAFKA_2_7).verdict is Verdict.FAIL
+
+
+def test_a_run_without_a_dialect_has_that_of_our_texts() -> None:
+    assert dialect_of({}) is SPEC
+    assert dialect_of({"dialect": "kafka-2.7"}) is KAFKA_2_7
+    assert dialect_of({"dialect": "of another world"}) is SPEC
