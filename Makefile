@@ -11,13 +11,14 @@ WORKERS ?= 4
 BIN := .venv/bin
 RUN := $(BIN)/python -m
 
-.PHONY: help setup gate test check chaos models nightly bench lock clean
+.PHONY: help setup gate test check chaos kafka models nightly bench lock clean
 
 help:
 	@echo 'make gate    the whole gate at tier quick; leaves reports/runs/latest/report.html'
 	@echo 'make test    the tests, without the chaos scenarios'
 	@echo 'make check   ruff, mypy, generated files, the requirement catalogue'
 	@echo 'make chaos   the chaos scenarios on real processes and a real ZooKeeper'
+	@echo 'make kafka   releases of Apache Kafka, and their bugs; fetches their jars once, with Maven'
 	@echo 'make models  all models of tier pull_request, and the committed counterexamples again: some minutes'
 	@echo 'make nightly all models, which actions they take, every repair undone, counterexamples on processes: about an hour'
 	@echo 'make bench   control plane, producing, faults, simulator and specs, with targets: some ten minutes'
@@ -49,6 +50,9 @@ check: setup
 chaos: setup
 	@$(RUN) pytest -m chaos -n 2 --dist loadfile $(ARGS)
 
+kafka: setup
+	@$(RUN) pytest -m kafka $(ARGS)
+
 models: setup
 	@$(RUN) fencepost.ci check --tier pull_request $(ARGS)
 	@$(RUN) pytest -m models -n auto --maxprocesses $(WORKERS)
@@ -68,7 +72,7 @@ bench: setup
 
 lock:
 	@command -v uv >/dev/null || { echo 'lock: uv is not on the PATH; install it first' >&2; exit 3; }
-	uv pip compile pyproject.toml --extra dev --extra containers --universal --python-version 3.11 --generate-hashes \
+	uv pip compile pyproject.toml --extra dev --extra containers --extra kafka --universal --python-version 3.11 --generate-hashes \
 	  --no-emit-index-url --no-header --upgrade --output-file requirements.lock
 
 clean:

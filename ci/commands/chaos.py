@@ -57,6 +57,14 @@ MovesFile = Annotated[
     Path | None,
     typer.Option("--moves", metavar="FILE", help="Repeat the moves that a stepped run recorded."),
 ]
+Target = Annotated[
+    str,
+    typer.Option(
+        metavar="TARGET",
+        help="What to run: kafka:RELEASE[@PROTOCOL], or the command that starts a broker.  "
+        "[default: the reference]",
+    ),
+]
 Mutant = Annotated[
     str,
     typer.Option(metavar="NAME", help="Break one rule in all brokers; the checks should find it."),
@@ -117,6 +125,7 @@ def chaos(
     out: OutFolder = None,
     from_counterexample: Counterexamples = None,
     moves: MovesFile = None,
+    target: Target = "",
     mutant: Mutant = "",
     soak: SoakTime = None,
     resume: SoakFolder = None,
@@ -128,9 +137,10 @@ def chaos(
     """
     given = [story or soak, replay, shrink, from_counterexample, moves]
     require_one(given)
-    if (from_counterexample or moves) and (zookeeper or network):
+    if (from_counterexample or moves) and (zookeeper or network or target):
         raise UsageError(
-            "recorded moves name their ZooKeeper and network; leave out --zookeeper and --network"
+            "recorded moves are those of the reference, and name their ZooKeeper and network; "
+            "leave out --target, --zookeeper and --network"
         )
     if moves:
         return make_moves(moves, out, as_json=as_json)
@@ -139,13 +149,14 @@ def chaos(
     if shrink is not None:
         return make_small(shrink, out, network, as_json=as_json)
     if resume:
-        chosen = [*given[1:], story, out, mutant, network, zookeeper]
+        chosen = [*given[1:], story, out, target, mutant, network, zookeeper]
         is_alone = not any(chosen) and seed is None and level is None
         return resume_soak(resume, soak, is_alone=is_alone, as_json=as_json)
     with as_usage(errors.ChoiceError):
         scenarios = [find_executed(replay)] if replay else selected(story or (), network or PROXY)
         before = recorded(scenarios, replay) if story or replay else []
-        asked = {"level": level, "mutant": mutant, "network": network, "zookeeper": zookeeper}
+        subject = {"command": target, "mutant": mutant}
+        asked = {"level": level, "network": network, "zookeeper": zookeeper, **subject}
         settings = settings_of(asked, *before)
         require_rule(settings)
     make_ready(settings, scenarios)
@@ -154,13 +165,7 @@ def chaos(
         return begin_soak(plan, out, as_json=as_json)
     folder = make_run_folder(new_run_id(), out)
     with progress("chaos") as advance, as_usage(errors.ChoiceError):
-        results = run_all(
-            scenarios,
-            settings=settings,
-            seed=seed,
-            out=folder,
-            on_progress=advance,
-        )
+        results = run_all(scenarios, settings=settings, seed=seed, out=folder, on_progress=advance)
     return tell(results, folder, as_json=as_json, is_whole=not any(given))
 
 

@@ -31,7 +31,11 @@ NEEDED = MappingProxyType(
 )
 """A kind of fault, or the prefix of an area -> what it needs; the longest name decides."""
 
-SCRIPTS_NEED = _PROCESSES | _ZOOKEEPER | _FAULT_CONTROL
+LIVE_TRACE = frozenset({Capability.LIVE_TRACE})
+"""To wait for a line of a broker."""
+STEPS_NEED = _PROCESSES | _ZOOKEEPER
+"""What the steps of a story may ask for, besides faults."""
+SCRIPTS_NEED = STEPS_NEED | _FAULT_CONTROL | LIVE_TRACE
 """What a scenario in Python may ask for."""
 
 

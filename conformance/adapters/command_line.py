@@ -37,7 +37,9 @@ class CommandLine(Implementation):
 
     name: str = "command"
     levels: tuple[int, ...] = LEVELS
-    capabilities: frozenset[Capability] = frozenset({Capability.PROCESSES, Capability.ZOOKEEPER})
+    capabilities: frozenset[Capability] = frozenset(
+        {Capability.PROCESSES, Capability.ZOOKEEPER, Capability.LIVE_TRACE}
+    )
     observes: frozenset[TraceSource] = frozenset(TraceSource)
     command: str
     dialect: ZnodeDialect = SPEC_DIALECT

@@ -18,12 +18,14 @@ from pathlib import Path
 from typing import Protocol
 
 from fencepost.conformance.adapters.znode_dialect import ZnodeAccess
+from fencepost.conformance.checks.trace_dialect import SPEC, TraceDialect
 from fencepost.conformance.clients.transport import Transport
 from fencepost.fault_injection.faults.targets import ClusterState, ClusterView
 from fencepost.fault_injection.injectors.injection import Registration, TargetProcess
 from fencepost.fault_injection.injectors.injector import InjectionError
 from fencepost.fault_injection.network.wiring import Wiring
 from fencepost.fault_injection.processes.supervisor import Supervisor
+from fencepost.fault_injection.zookeeper.transaction_log import Transaction
 from fencepost.spec.trace import TraceEvent
 from fencepost.spec.vocabulary import Liveness
 from fencepost.spec.znodes import TopicPartition
@@ -38,6 +40,8 @@ class Capability(StrEnum):
     """Its state is in a ZooKeeper that the harness starts; it can end sessions there."""
     FAULT_CONTROL = "fault control"
     """Brokers serve `spec/wire/fault_control.proto`: requests, sessions, disks, crash points."""
+    LIVE_TRACE = "live trace"
+    """Brokers write their traces while they run: a story can wait for one of their lines."""
     PREPARED_START = "prepared start"
     """A broker can load before it gets its flags (`--go-fd`, `Supervisor.prepare`)."""
     MUTANTS = "mutants"
@@ -81,6 +85,15 @@ class Site:
     """Where brokers listen and find each other, when their connections can be cut."""
     extra: tuple[str, ...] = ()
     """More flags for every broker; empty for an implementation that has no command line."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunSite:
+    """Where a run was."""
+
+    folder: Path
+    run_id: str
+    broker_ids: tuple[int, ...]
 
 
 class StartedBroker(TargetProcess, Protocol):
@@ -221,6 +234,8 @@ class Implementation(ABC):
     """The protocol levels that it can run at."""
     capabilities: frozenset[Capability] = frozenset()
     observes: frozenset[TraceSource] = frozenset({TraceSource.CLIENTS})
+    trace_dialect: TraceDialect = SPEC
+    """How its traces are to be judged, where it differs from our texts."""
     broken_rule: str = ""
     """The rule that it breaks on purpose, so that a violation is expected; empty for none."""
 
@@ -247,6 +262,21 @@ class Implementation(ABC):
     def again(self) -> str:
         """Options of `fencepost chaos` that choose it, with a space before each."""
         return ""
+
+    def in_words(self, transaction: Transaction, /) -> Transaction:
+        """A change of its ZooKeeper, with the path and document that `spec/znodes.py` has for it.
+
+        By default it has these itself.
+        """
+        return transaction
+
+    def observed(self, _site: RunSite, _zookeeper: Sequence[TraceEvent], /) -> Iterable[TraceEvent]:
+        """What its brokers did, by what they left in the folder of an ended run.
+
+        By default nothing, for brokers write their traces themselves. `_zookeeper` is what
+        ZooKeeper logged. The lines of each node come together, in order.
+        """
+        return ()
 
     def contradictions(self, _events: Sequence[TraceEvent], /) -> list[str]:
         """Where a run's trace shows other brokers than were asked for; one sentence each."""

@@ -9,6 +9,8 @@ from fencepost.conformance.adapters.command_line import CommandLine
 from fencepost.conformance.adapters.implementation import Capability, Implementation
 from fencepost.spec.trace import TraceEvent
 
+KAFKA = "kafka:"
+
 
 @dataclass(frozen=True, kw_only=True)
 class Reference(CommandLine):
@@ -50,9 +52,17 @@ class Reference(CommandLine):
 REFERENCE = Reference()
 
 
-def implementation_of(command: object) -> Implementation:
-    """The implementation that a broker's command starts; without one, the reference.
+def implementation_of(target: object) -> Implementation:
+    """The implementation that `target` names; without one, the reference.
 
-    Of another command nothing is known beyond its flags. Raises `ChoiceError`.
+    `kafka:RELEASE[@PROTOCOL]` is Apache Kafka; all else is the command that starts a broker, of
+    which nothing is known beyond its flags. Raises `ChoiceError`.
     """
-    return CommandLine(command=str(command)) if command else REFERENCE
+    if not target:
+        return REFERENCE
+    if str(target).startswith(KAFKA):
+        from fencepost.conformance.adapters.kafka.kafka import Kafka
+        from fencepost.conformance.adapters.kafka.releases import find_target
+
+        return Kafka(chosen=find_target(str(target)))
+    return CommandLine(command=str(target))

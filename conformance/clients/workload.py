@@ -291,6 +291,9 @@ def _read_to_end(
     client: RoutedClient, partition: TopicPartition, deadline: float
 ) -> tuple[str, ...]:
     def is_read(offset: int, answer: Answer) -> bool:
+        if answer.is_ok and answer.log_end_offset is None:
+            log_end_offset = client.list_offsets(partition).log_end_offset
+            answer = replace(answer, log_end_offset=log_end_offset)
         if answer.is_ok and offset == answer.high_watermark == answer.log_end_offset:
             return True
         if monotonic() > deadline:

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -44,11 +45,19 @@ def traced_run(
 
 def write_transactions(
     folder: Path, run_id: str, transactions: Iterable[Transaction] | None
-) -> None:
+) -> list[TraceEvent]:
     """Write what ZooKeeper logged of this run; no trace when that could not be read."""
-    if transactions is not None:
-        with (folder / ZOOKEEPER_TRACE).open("wb") as file:
-            file.writelines(encode_all(to_trace_events(transactions, run_id)))
+    if transactions is None:
+        return []
+    events = list(to_trace_events(transactions, run_id))
+    (folder / ZOOKEEPER_TRACE).write_bytes(b"".join(encode_all(events)))
+    return events
+
+
+def write_observed(folder: Path, events: Iterable[TraceEvent]) -> None:
+    """Write a trace for each node that the harness observed; lines of a node come together."""
+    for node, lines in groupby(events, lambda event: event.node):
+        (folder / f"trace-{node}.ndjson").write_bytes(b"".join(encode_all(lines)))
 
 
 def begun_in(folder: Path) -> dict[str, Any]:

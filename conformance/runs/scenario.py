@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from time import monotonic_ns
 
-from fencepost.conformance.adapters.capabilities import SCRIPTS_NEED, needed
+from fencepost.conformance.adapters.capabilities import LIVE_TRACE, SCRIPTS_NEED, STEPS_NEED, needed
 from fencepost.conformance.adapters.implementation import Capability
 from fencepost.conformance.adapters.settings import ClusterSettings
 from fencepost.conformance.clients.workload import Floor, Workload
@@ -17,9 +17,9 @@ from fencepost.fault_injection.engine.progress import FaultReport
 from fencepost.fault_injection.faults.catalogue import needs_links, needs_proxy, needs_relay
 from fencepost.fault_injection.faults.fault import Fault
 from fencepost.fault_injection.faults.zookeeper_faults import HurtServer
-from fencepost.fault_injection.stories.steps.story_step import FaultStep
-from fencepost.fault_injection.stories.story import ClientLoad, Floors, Story
-from fencepost.fault_injection.stories.story_file import fault_of
+from fencepost.fault_injection.stories.steps.story_step import FaultStep, WaitForStep
+from fencepost.fault_injection.stories.story import AfterEvent, ClientLoad, Floors, Story, Trigger
+from fencepost.fault_injection.stories.story_file import awaited_by, fault_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,8 +62,12 @@ class Scenario:
     @property
     def needs(self) -> frozenset[Capability]:
         """What an implementation must declare to play it."""
-        has_orders = self.play is not None or self.story.steps
-        return SCRIPTS_NEED if has_orders else needed(self._kinds())
+        if self.play is not None:
+            return SCRIPTS_NEED
+        of_steps = STEPS_NEED if self.story.steps else frozenset()
+        has_lines = any(isinstance(one, AfterEvent) for one in self._triggers())
+        of_lines = LIVE_TRACE if has_lines else frozenset()
+        return needed(self._kinds()) | of_steps | of_lines
 
     @property
     def needs_links(self) -> bool:
@@ -86,6 +90,11 @@ class Scenario:
     def needs_ensemble(self) -> bool:
         """True when it hurts servers of ZooKeeper: it runs on an ensemble of our own only."""
         return HurtServer.kind in self._kinds()
+
+    def _triggers(self) -> list[Trigger]:
+        steps = (awaited_by(step) for step in self.story.steps if isinstance(step, WaitForStep))
+        of_actions = ((action.when, action.until) for action in self.story.actions)
+        return [*steps, *(one for pair in of_actions for one in pair if one is not None)]
 
     def _kinds(self) -> list[str]:
         return [fault.kind for fault in self._faults()]

@@ -21,7 +21,7 @@ from fencepost.conformance.adapters.choices import EMBEDDED, OWN, PROXY
 from fencepost.conformance.adapters.cluster import ClusterUnderTest
 from fencepost.conformance.adapters.errors import ChoiceError, ClusterError
 from fencepost.conformance.adapters.folders import Folders
-from fencepost.conformance.adapters.implementation import Capability, TraceSource
+from fencepost.conformance.adapters.implementation import Capability, RunSite, TraceSource
 from fencepost.conformance.adapters.networks import switch_for, wiring_for
 from fencepost.conformance.adapters.settings import ClusterSettings, unusual
 from fencepost.conformance.adapters.zookeepers import ZooKeeperInUse, zookeeper_for
@@ -41,6 +41,7 @@ from fencepost.conformance.runs.run_folder import (
     read_folder,
     read_run_folder,
     traced_run,
+    write_observed,
     write_transactions,
 )
 from fencepost.conformance.runs.run_settings import settings_for
@@ -63,6 +64,7 @@ from fencepost.fault_injection.stories.story_record import (
     write_expanded,
     write_source,
 )
+from fencepost.fault_injection.zookeeper.transaction_log import Transaction
 from fencepost.spec.trace import Kind, Phase, TraceEvent
 from fencepost.spec.vocabulary import Outcome
 from fencepost.spec.zookeeper import ZooKeeperError
@@ -159,7 +161,16 @@ class ScenarioRun:
                 with cluster.running(), self._clients_of(cluster, harness) as stage:
                     yield stage
                 self._note_lost_sessions(harness)
-                write_transactions(self.folder, self.run_id, zookeeper.transactions())
+                self._write_observed(zookeeper.transactions())
+
+    def _write_observed(self, transactions: Sequence[Transaction] | None) -> None:
+        """Write the traces of ZooKeeper, and of brokers that write none themselves."""
+        implementation = self.settings.implementation
+        if transactions is not None:
+            transactions = list(map(implementation.in_words, transactions))
+        of_zookeeper = write_transactions(self.folder, self.run_id, transactions)
+        site = RunSite(folder=self.folder, run_id=self.run_id, broker_ids=self.settings.broker_ids)
+        write_observed(self.folder, implementation.observed(site, of_zookeeper))
 
     def _zookeeper(
         self, supervisor: Supervisor, switch: NamespaceLinks | None
@@ -360,7 +371,9 @@ class ScenarioRun:
         has_transactions = TraceSource.ZOOKEEPER not in self._missing
         outcomes = classify_outcomes(events, has_transactions=has_transactions)
         self.record.judge_outcomes(outcomes)
-        checks, verdict = judge_checks(events, self.record, self._missing)
+        checks, verdict = judge_checks(
+            events, self.record, self._missing, self.settings.implementation.trace_dialect
+        )
         if verdict is Verdict.PASS:
             self._remove_data()
         return replace(

@@ -44,12 +44,14 @@ class PauseInjector(ProcessInjector[PauseBroker]):
         return f"{stopped}, session {self.before.session_id:#x} ended"
 
     def heal(self) -> None:
-        """The process goes on."""
-        if self.process is not None:
+        """The process goes on, if it is still there."""
+        if self.process is not None and self.process.is_running:
             self.process.resume()
 
     def healed(self) -> str | None:
-        """Running and registered."""
+        """Running and registered, or ended meanwhile, which another fault has to undo."""
+        if self.process is not None and not self.process.is_running:
+            return f"process {self.process.pid} has ended meanwhile"
         if self.process is not None and process_state(self.process.pid) == "T":
             return None
         now = self.registration()

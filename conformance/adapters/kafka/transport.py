@@ -1,0 +1,305 @@
+"""Kafka's wire as `conformance.clients.transport` asks for it: each call is one request.
+
+A produce that failed after it reached the leader may be in the log, whatever the error says: a
+leader answers NOT_LEADER_OR_FOLLOWER, or UNKNOWN_TOPIC_OR_PARTITION, also for what it had appended
+before it was deposed or stopped its replica. So only errors that `REFUSED` lists are definite.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from threading import Lock
+from typing import Any
+
+from kio.schema.errors import ErrorCode as KafkaError
+from kio.static.primitive import Records
+
+from fencepost.conformance.adapters.kafka import wire
+from fencepost.conformance.adapters.kafka.records import new_batch, old_messages, read_batches
+from fencepost.conformance.adapters.kafka.wire import BrokerSocket, NoAnswerError, NotSentError
+from fencepost.conformance.clients.transport import (
+    BrokerConnection,
+    Caller,
+    ClusterUnreachableError,
+    PartitionView,
+    RoutingView,
+)
+from fencepost.fault_injection.workload.operations import Answer
+from fencepost.spec.vocabulary import ElectionKind, Outcome
+from fencepost.spec.znodes import TopicPartition
+
+CONSUMER = -1
+"""The caller is no replica, and sees what is committed."""
+LOG_END_READER = -2
+"""Kafka's `DebuggingConsumerId`: ListOffsets then answers with the log end offset."""
+LATEST = -1
+METADATA_DEADLINE_S = 2.0
+ADMIN_DEADLINE_S = 10.0
+FETCH_BYTES = 1 << 20
+ELECTION_TYPES = {ElectionKind.PREFERRED: 0, ElectionKind.UNCLEAN: 1}
+
+REFUSED = frozenset(
+    {
+        KafkaError.not_enough_replicas,
+        KafkaError.message_too_large,
+        KafkaError.record_list_too_large,
+        KafkaError.invalid_topic_exception,
+        KafkaError.invalid_required_acks,
+        KafkaError.corrupt_message,
+        KafkaError.topic_authorization_failed,
+    }
+)
+"""Errors of a produce that say that nothing was appended."""
+
+
+class KafkaTransport:
+    """Connections to brokers, one for each client and address; `Transport`."""
+
+    def __init__(self) -> None:
+        self._sockets: dict[tuple[str, str], BrokerSocket] = {}
+        self._lock = Lock()
+
+    def connect(
+        self, address: str, caller: Caller, broker_id: int | None = None, /
+    ) -> "KafkaConnection":
+        """The broker at `address`, which no other broker of the cluster ever listens at."""
+        with self._lock:
+            key = address, caller.node
+            if key not in self._sockets:
+                self._sockets[key] = BrokerSocket(address, caller.node)
+            return KafkaConnection(self, self._sockets[key], caller, broker_id)
+
+    def close(self) -> None:
+        """Close all connections."""
+        with self._lock:
+            for one in self._sockets.values():
+                one.close()
+            self._sockets.clear()
+
+
+class KafkaConnection(BrokerConnection):
+    """One broker as one client reaches it."""
+
+    def __init__(
+        self, transport: KafkaTransport, broker: BrokerSocket, caller: Caller, broker_id: int | None
+    ) -> None:
+        self._transport = transport
+        self._broker = broker
+        self._caller = caller
+        self._broker_id = broker_id
+
+    def routing_view(self) -> RoutingView:
+        """The metadata that the broker has; raises `ClusterUnreachableError`."""
+        found = self._require(wire.METADATA, {"topics": None}, METADATA_DEADLINE_S)
+        if not found.brokers:
+            raise ClusterUnreachableError("the broker has no metadata yet")
+        addresses = {one.node_id: f"{one.host}:{one.port}" for one in found.brokers}
+        asked = (one for one, address in addresses.items() if address == self._broker.address)
+        return RoutingView(
+            broker_id=next(asked, -1),
+            controller_id=found.controller_id,
+            addresses=addresses,
+            partitions={
+                TopicPartition(topic.name, one.partition_index): PartitionView(
+                    leader=one.leader_id, leader_epoch=getattr(one, "leader_epoch", -1)
+                )
+                for topic in found.topics
+                for one in topic.partitions
+                if one.leader_id >= 0
+            },
+        )
+
+    def produce(
+        self, partition: TopicPartition, values: Sequence[str], *, acks: int, timeout_ms: int
+    ) -> Answer:
+        """Append `values`."""
+        try:
+            is_new = self._broker.speaks(wire.PRODUCE, METADATA_DEADLINE_S) >= 3
+        except NotSentError as error:
+            return self._failed(error, Outcome.DEFINITE_ERROR)
+        records = new_batch(values) if is_new else old_messages(values)
+        one = {"index": partition.partition, "records": Records(records)}
+        topic = {"name": partition.topic, "partition_data": [one]}
+        request = {"acks": acks, "timeout": timeout_ms, "topic_data": [topic]}
+        try:
+            answer = self._broker.ask(wire.PRODUCE, request, timeout_ms / 1000 + 0.5)
+        except NotSentError as error:
+            return self._failed(error, Outcome.DEFINITE_ERROR)
+        except NoAnswerError as error:
+            return self._failed(error, Outcome.INDEFINITE)
+        (told,) = answer.responses[0].partition_responses
+        if told.error_code is KafkaError.none:
+            return Answer(outcome=Outcome.OK, broker_id=self._broker_id, offset=told.base_offset)
+        is_refused = told.error_code in REFUSED
+        return Answer(
+            outcome=Outcome.DEFINITE_ERROR if is_refused else Outcome.INDEFINITE,
+            error_code=_name(told.error_code),
+            broker_id=self._broker_id,
+        )
+
+    def fetch(
+        self, partition: TopicPartition, offset: int, *, max_records: int, max_wait_ms: int
+    ) -> Answer:
+        """Read committed records from `offset` on."""
+        one = {
+            "partition": partition.partition,
+            "fetch_offset": offset,
+            "partition_max_bytes": FETCH_BYTES,
+        }
+        request = {
+            "replica_id": CONSUMER,
+            "max_wait": max_wait_ms,
+            "min_bytes": 1,
+            "max_bytes": FETCH_BYTES,
+            "topics": [{"topic": partition.topic, "partitions": [one]}],
+        }
+        try:
+            answer = self._broker.ask(wire.FETCH, request, max_wait_ms / 1000 + 1.0)
+        except (NotSentError, NoAnswerError) as error:
+            return self._failed(error, Outcome.DEFINITE_ERROR)
+        (told,) = answer.responses[0].partitions
+        if told.error_code is not KafkaError.none:
+            return self._refused(told.error_code)
+        read = [
+            (value, batch.leader_epoch)
+            for batch in read_batches(told.records or b"")
+            for number, value in enumerate(batch.values)
+            if offset <= batch.base_offset + number < told.high_watermark
+        ]
+        del read[max_records:]
+        epochs = [epoch for _, epoch in read if epoch is not None]
+        return Answer(
+            outcome=Outcome.OK,
+            broker_id=self._broker_id,
+            high_watermark=told.high_watermark,
+            values=tuple(value for value, _ in read),
+            record_epochs=tuple(epochs) if len(epochs) == len(read) else (),
+        )
+
+    def list_offsets(self, partition: TopicPartition) -> Answer:
+        """The leader's high watermark and then its log end offset, by two requests."""
+        try:
+            found = [self._latest(partition, reader) for reader in (CONSUMER, LOG_END_READER)]
+        except (NotSentError, NoAnswerError) as error:
+            return self._failed(error, Outcome.DEFINITE_ERROR)
+        for told in found:
+            if told.error_code is not KafkaError.none:
+                return self._refused(told.error_code)
+        high_watermark, log_end = (told.offset for told in found)
+        return Answer(
+            outcome=Outcome.OK,
+            broker_id=self._broker_id,
+            high_watermark=high_watermark,
+            log_end_offset=log_end,
+        )
+
+    def create_topic(
+        self, topic: str, assignment: Sequence[Sequence[int]]
+    ) -> tuple[str | None, str]:
+        """Ask the controller for a topic with these replicas."""
+        wanted = {
+            "name": topic,
+            "num_partitions": -1,
+            "replication_factor": -1,
+            "assignments": [
+                {"partition_index": number, "broker_ids": list(replicas)}
+                for number, replicas in enumerate(assignment)
+            ],
+            "configs": [],
+        }
+        request = {"topics": [wanted], "timeout": 5000, "validate_only": False}
+        (told,) = self._require_of_controller(wire.CREATE_TOPICS, request).topics
+        return _refusal(told)
+
+    def delete_topic(self, topic: str) -> tuple[str | None, str]:
+        """Ask the controller for a deletion."""
+        request = {"topic_names": [topic], "timeout": 5000}
+        (told,) = self._require_of_controller(wire.DELETE_TOPICS, request).responses
+        return _refusal(told)
+
+    def create_partitions(self, topic: str, count: int) -> tuple[str | None, str]:
+        """Ask the controller for `count` partitions in all."""
+        wanted = {"name": topic, "count": count, "assignments": None}
+        request = {"topics": [wanted], "timeout": 5000, "validate_only": False}
+        (told,) = self._require_of_controller(wire.CREATE_PARTITIONS, request).results
+        return _refusal(told)
+
+    def alter_partition_reassignments(
+        self, replicas: Mapping[TopicPartition, Sequence[int]]
+    ) -> dict[TopicPartition, str | None]:
+        """Ask the controller for moves; releases before 2.4 take no such request."""
+        wanted = [
+            {
+                "name": key.topic,
+                "partitions": [{"partition_index": key.partition, "replicas": list(found)}],
+            }
+            for key, found in replicas.items()
+        ]
+        request = {"topics": wanted, "timeout": 5000}
+        answer = self._require_of_controller(wire.ALTER_PARTITION_REASSIGNMENTS, request)
+        return {
+            TopicPartition(topic.name, one.partition_index): _refusal(one)[0] or _refusal(answer)[0]
+            for topic in answer.responses
+            for one in topic.partitions
+        }
+
+    def elect_leaders(
+        self, kind: ElectionKind, partitions: Iterable[TopicPartition]
+    ) -> dict[TopicPartition, str | None]:
+        """Ask the controller for elections."""
+        wanted = [{"topic": key.topic, "partitions": [key.partition]} for key in partitions]
+        request = {
+            "election_type": ELECTION_TYPES[kind],
+            "topic_partitions": wanted,
+            "timeout": 5000,
+        }
+        answer = self._require_of_controller(wire.ELECT_LEADERS, request)
+        return {
+            TopicPartition(topic.topic, one.partition_id): _refusal(one)[0]
+            for topic in answer.replica_election_results
+            for one in topic.partition_result
+        }
+
+    def _latest(self, partition: TopicPartition, reader: int) -> Any:  # noqa: ANN401
+        one = {"partition_index": partition.partition, "timestamp": LATEST}
+        request = {
+            "replica_id": reader,
+            "topics": [{"name": partition.topic, "partitions": [one]}],
+        }
+        answer = self._broker.ask(wire.LIST_OFFSETS, request, METADATA_DEADLINE_S)
+        (told,) = answer.topics[0].partitions
+        return told
+
+    def _require(self, kind: int, request: Mapping[str, Any], deadline_s: float) -> Any:  # noqa: ANN401
+        try:
+            return self._broker.ask(kind, request, deadline_s)
+        except (NotSentError, NoAnswerError) as error:
+            raise ClusterUnreachableError(f"no answer: {error}") from error
+
+    def _require_of_controller(self, kind: int, request: Mapping[str, Any]) -> Any:  # noqa: ANN401
+        """Only the controller changes topics; this broker says which one that is."""
+        view = self.routing_view()
+        address = view.addresses.get(view.controller_id)
+        if address is None:
+            raise ClusterUnreachableError("the broker knows no controller")
+        controller = self._transport.connect(address, self._caller, view.controller_id)
+        return controller._require(kind, request, ADMIN_DEADLINE_S)
+
+    def _failed(self, error: Exception, outcome: Outcome) -> Answer:
+        name = "NOT_SENT" if isinstance(error, NotSentError) else "NO_ANSWER"
+        return Answer(outcome=outcome, error_code=name, broker_id=self._broker_id)
+
+    def _refused(self, code: KafkaError) -> Answer:
+        return Answer(
+            outcome=Outcome.DEFINITE_ERROR, error_code=_name(code), broker_id=self._broker_id
+        )
+
+
+def _name(code: KafkaError) -> str:
+    """The name that Kafka's documents have for it."""
+    return KafkaError(code).name.upper()
+
+
+def _refusal(told: Any) -> tuple[str | None, str]:  # noqa: ANN401 - a message of kio
+    """The error code and message of a part of an answer; None and nothing without an error."""
+    if told.error_code is KafkaError.none:
+        return None, ""
+    return _name(told.error_code), getattr(told, "error_message", None) or ""

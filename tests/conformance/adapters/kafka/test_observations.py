@@ -1,0 +1,152 @@
+"""What an unmodified broker leaves behind becomes lines of our trace."""
+
+from pathlib import Path
+
+import pytest
+
+from fencepost.conformance.adapters.kafka.dialect import KAFKA_DIALECT, in_words
+from fencepost.conformance.adapters.kafka.launch import STARTED
+from fencepost.conformance.adapters.kafka.observations import broker_lines
+from fencepost.conformance.adapters.kafka.records import new_batch
+from fencepost.fault_injection.zookeeper.transaction_log import (
+    Transaction,
+    TransactionKind,
+    to_trace_events,
+)
+from fencepost.spec.trace import TraceEvent
+from fencepost.spec.znodes import MalformedZnodeError, TopicPartition, parse_leader_and_isr
+
+DAY = "2026-01-02 03:04:"
+OLD = (
+    "TRACE Broker 1 received LeaderAndIsr request PartitionState(controllerEpoch=2, leader=1, "
+    "leaderEpoch=3, isr={isr}, zkVersion=4, replicas=1,2) correlation id 5 from controller 2 "
+    "epoch 2 for partition {partition} (state.change.logger)"
+)
+OLD_DONE = (
+    "TRACE Broker 1 completed LeaderAndIsr request correlationId 5 from controller 2 epoch 2 for "
+    "the become-leader transition for partition my-topic-0 (state.change.logger)"
+)
+NEW = (
+    "TRACE [Broker id=1] Received LeaderAndIsr request LeaderAndIsrPartitionState("
+    "topicName='my-topic', partitionIndex=0, controllerEpoch=2, leader=1, leaderEpoch=3, "
+    "isr=[2, 1], {version}=4, replicas=[1, 2], addingReplicas=[], removingReplicas=[], "
+    "isNew=false) correlation id 5 from controller 2 epoch 2 (state.change.logger)"
+)
+NEW_DONE = OLD_DONE.replace("Broker 1 completed", "[Broker id=1] Completed")
+BY_RELEASE = {
+    "0.10": (OLD.format(isr="[2, 1]", partition="[my-topic,0]"), OLD_DONE),
+    "0.11": (OLD.format(isr="2,1", partition="[my-topic,0]"), OLD_DONE),
+    "2.1": (
+        OLD.format(isr="2,1", partition="my-topic-0").replace(
+            "Broker 1 received", "[Broker id=1] Received"
+        ),
+        NEW_DONE,
+    ),
+    "2.6": (NEW.format(version="zkVersion"), NEW_DONE),
+    "3.9": (NEW.format(version="partitionEpoch"), NEW_DONE),
+}
+
+
+def observed(folder: Path, *zookeeper: Transaction) -> list[TraceEvent]:
+    in_order = to_trace_events(map(in_words, zookeeper), "run")
+    return list(broker_lines(folder, "run", (1,), list(in_order)))
+
+
+def log(folder: Path, *lines: str) -> None:
+    path = folder / "processes" / "broker-1.log"
+    path.parent.mkdir(exist_ok=True)
+    dated = (f"[{DAY}{second:02},000] {line}\n" for second, line in enumerate(lines))
+    path.write_text("".join(dated))
+
+
+@pytest.mark.parametrize("release", BY_RELEASE)
+def test_a_command_counts_when_it_was_completed(release: str, tmp_path: Path) -> None:
+    received, completed = BY_RELEASE[release]
+    log(tmp_path, STARTED, received)
+    assert not observed(tmp_path)
+    log(tmp_path, STARTED, received, completed)
+
+    (event,) = observed(tmp_path)
+
+    assert (event.node, event.incarnation, event.seq) == ("broker-1", 1, 0)
+    assert (event.action, event.topic, event.partition) == ("BecomeLeader", "my-topic", 0)
+    assert (event.leader, event.leader_epoch, event.isr) == (1, 3, [1, 2])
+    assert (event.controller_id, event.controller_epoch, event.znode_version) == (2, 2, 4)
+
+
+def test_each_process_of_a_broker_is_an_incarnation(tmp_path: Path) -> None:
+    log(tmp_path, STARTED, *BY_RELEASE["3.9"], STARTED, *BY_RELEASE["3.9"])
+
+    assert [(event.incarnation, event.seq) for event in observed(tmp_path)] == [(1, 0), (2, 0)]
+
+
+def znode(path: str, data: str, zxid: int, session_id: int = 7) -> Transaction:
+    return Transaction(
+        zxid=zxid,
+        session_id=session_id,
+        cxid=1,
+        wall_ms=zxid,
+        kind=TransactionKind.CREATE,
+        path=path,
+        data=data.encode(),
+        version=0,
+    )
+
+
+def test_zookeeper_tells_which_session_a_broker_has_and_its_epoch_as_controller(
+    tmp_path: Path,
+) -> None:
+    found = observed(
+        tmp_path,
+        znode("/brokers/ids/1", '{"endpoints": []}', 1),
+        znode("/controller_epoch", "1", 2),
+        znode("/controller", '{"brokerid": 1}', 2),
+    )
+
+    assert [event.action for event in found] == ["RegisterBroker", "ElectController"]
+    assert {event.session_id for event in found} == {7}
+    assert found[1].controller_epoch == 1
+
+
+def test_what_a_replica_holds_after_the_run_is_read_from_its_disk(tmp_path: Path) -> None:
+    data = tmp_path / "broker-1"
+    for topic in ("orders-0", "__consumer_offsets-0"):
+        (data / topic).mkdir(parents=True)
+        (data / topic / "00000000000000000000.log").write_bytes(new_batch(["a", "b"]))
+    (data / "replication-offset-checkpoint").write_text("0\n1\norders 0 9\n")
+
+    append, recovered = observed(tmp_path)
+
+    assert (append.topic, append.offset, append.values) == ("orders", 0, ["a", "b"])
+    assert append.record_epochs == [0, 0]
+    assert (recovered.log_end_offset, recovered.high_watermark) == (2, 2)
+
+
+STATE = '{"controller_epoch":1,"leader":2,"version":1,"leader_epoch":3,"isr":[3,2]}'
+
+
+def test_the_state_of_a_partition_is_that_of_our_texts() -> None:
+    key = TopicPartition("orders", 0)
+    path = KAFKA_DIALECT.state_path(key)
+
+    written = in_words(znode(path, STATE, 1))
+
+    assert written.path == "/brokers/topics/orders/0/leaderAndISR"
+    assert written.data is not None
+    found = parse_leader_and_isr(written.path, written.data)
+    assert (found.leader, found.leader_epoch, found.isr) == (2, 3, frozenset({2, 3}))
+    assert found == KAFKA_DIALECT.parse_state(path, STATE.encode())
+
+
+def test_a_registration_is_found_at_its_plain_listener() -> None:
+    data = b'{"endpoints":["SSL://h:1","PLAINTEXT://127.0.0.1:9092"],"version":4}'
+
+    assert KAFKA_DIALECT.parse_address("/brokers/ids/1", data) == "127.0.0.1:9092"
+    with pytest.raises(MalformedZnodeError, match="no endpoint is a plain one"):
+        KAFKA_DIALECT.parse_address("/brokers/ids/1", b'{"endpoints":[]}')
+
+
+def test_what_has_no_counterpart_stays_as_it_is() -> None:
+    other = znode("/config/topics/orders", "{}", 1)
+
+    assert in_words(other) is other

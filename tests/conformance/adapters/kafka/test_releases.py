@@ -1,0 +1,95 @@
+"""Which releases there are, and what brokers are told."""
+
+from pathlib import Path
+
+import pytest
+
+from fencepost.conformance.adapters.errors import ChoiceError
+from fencepost.conformance.adapters.kafka import jars
+from fencepost.conformance.adapters.kafka.kafka import Kafka
+from fencepost.conformance.adapters.kafka.releases import find_target, releases
+from fencepost.conformance.adapters.reference import implementation_of
+from fencepost.conformance.checks.trace_dialect import KAFKA_0_10, KAFKA_2_1, KAFKA_2_7
+
+
+def test_every_release_has_a_lock_with_kafka_and_a_logger() -> None:
+    for release in releases().values():
+        names = jars.locked(release)
+        assert any(one.startswith("kafka_2.") and release.version in one for one in names)
+        loggers = ("slf4j-log4j12-", "slf4j-reload4j-")
+        assert any(one.startswith(loggers) for one in names), release.version
+        assert all(len(digest) == 64 for digest in names.values())
+
+
+def test_jars_that_do_not_run_here_are_replaced() -> None:
+    assert "zookeeper-3.4.10.jar" in jars.locked(releases()["2.3.1"])
+
+
+def test_a_target_names_release_and_protocol() -> None:
+    usual, old = find_target("kafka:3.9.1"), find_target("kafka:3.9.1@0.10.2")
+
+    assert (usual.name, usual.properties) == ("kafka:3.9.1", {})
+    assert old.name == "kafka:3.9.1@0.10.2"
+    assert old.properties["inter.broker.protocol.version"] == "0.10.2"
+    assert old.properties["log.message.format.version"] == "0.10.2"
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("kafka:3.9.2", "kafka:3.9.2 is no target; did you mean kafka:3.9.1?"),
+        ("kafka:", "kafka: is no target; the releases are 0.10.2.2"),
+        ("kafka:3.9.1@1.0", "not run at protocol 1.0; choose of 3.9, 2.6, 0.10.2"),
+    ],
+)
+def test_a_target_that_there_is_not_is_refused_in_a_sentence(text: str, says: str) -> None:
+    with pytest.raises(ChoiceError) as error:
+        implementation_of(text)
+
+    assert says in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "dialect"),
+    [
+        ("kafka:0.10.2.2", KAFKA_0_10),
+        ("kafka:2.1.1", KAFKA_2_1),
+        ("kafka:3.9.1@2.6", KAFKA_2_1),
+        ("kafka:3.9.1", KAFKA_2_7),
+    ],
+)
+def test_a_release_at_a_protocol_has_its_dialect(text: str, dialect: object) -> None:
+    kafka = implementation_of(text)
+
+    assert isinstance(kafka, Kafka)
+    assert kafka.trace_dialect is dialect
+    assert implementation_of(kafka.told["command"]) == kafka
+
+
+def test_another_jar_than_the_locked_one_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "kafka-clients-3.9.1.jar").write_bytes(b"something else")
+
+    with pytest.raises(jars.JarsError, match=r"is not the jar with which Kafka 3\.9\.1 was tried"):
+        jars.require_locked(releases()["3.9.1"], tmp_path)
+
+
+def test_without_maven_the_message_says_what_to_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FENCEPOST_CACHE", str(tmp_path))
+    monkeypatch.setenv("PATH", str(tmp_path))
+
+    with pytest.raises(jars.JarsError, match=r"no mvn on PATH .* --kafka-dir"):
+        jars.class_path(releases()["3.9.1"])
+    assert not list(tmp_path.rglob("*.jar"))
+
+
+def test_an_unpacked_distribution_takes_the_place_of_the_jars(tmp_path: Path) -> None:
+    release = releases()["3.9.1"]
+    with pytest.raises(jars.JarsError, match="has no libs"):
+        jars.class_path(release, tmp_path)
+    jar = tmp_path / "libs" / "kafka.jar"
+    jar.parent.mkdir()
+    jar.write_bytes(b"")
+
+    assert jars.class_path(release, tmp_path) == [jar]
