@@ -250,17 +250,16 @@ class SteppedSite:
 
     implementation: Implementation
     zookeeper: ZooKeeperInUse
-    needs: frozenset[Capability]
-    """What the implementation must declare, besides mutants where a list has one."""
+    refused: str = ""
+    """Why the implementation makes no moves; empty when it does."""
 
     def run(self, listed: MoveList, folder: Path) -> SteppedRun:
         """Make all moves, or as many as can be, on processes of their own, in a new folder."""
         folder.mkdir(parents=True)
         write_moves(folder / MOVES_FILE, listed)
-        subject = replace(self.implementation, broken_rule=listed.mutant)
-        run = _Run(site=self, listed=listed, folder=folder, subject=subject)
-        if why := refusal(subject, self.needs):
-            run.problem = why
+        run = _Run(site=self, listed=listed, folder=folder)
+        if self.refused:
+            run.problem = self.refused
             return replace(run.judged(), is_supported=False)
         run.play()
         return run.judged()
@@ -273,16 +272,16 @@ def stepped_site(
     needs: frozenset[Capability] = NEEDED,
 ) -> Iterator[SteppedSite]:
     """A ZooKeeper for all runs, unless they are refused; raises `ZooKeeperError`."""
-    if refusal(implementation, needs):
+    if why := refusal(implementation, needs):
         nowhere = ZooKeeperInUse(address="")
-        yield SteppedSite(implementation=implementation, zookeeper=nowhere, needs=needs)
+        yield SteppedSite(implementation=implementation, zookeeper=nowhere, refused=why)
         return
     run_id = f"stepped-{secrets.token_hex(4)}"
     with (
         Supervisor(Folders(root=out).processes, run_id) as supervisor,
         zookeeper_for(run_id, supervisor=supervisor, folder=out) as zookeeper,
     ):
-        yield SteppedSite(implementation=implementation, zookeeper=zookeeper, needs=needs)
+        yield SteppedSite(implementation=implementation, zookeeper=zookeeper)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -292,8 +291,6 @@ class _Run:
     site: SteppedSite
     listed: MoveList
     folder: Path
-    subject: Implementation
-    """The implementation with the mutant of the list."""
     made: int = 0
     problem: str = ""
     unhealed: tuple[str, ...] = ()
@@ -346,7 +343,7 @@ class _Run:
             "brokers": len(self.listed.brokers) + len(self.listed.controllers),
             "scenario": self.listed.name,
             "reproduce": self._reproduce(),
-            **self.subject.told,
+            **replace(self.site.implementation, broken_rule=self.listed.mutant).told,
         }
 
     def _reproduce(self) -> str:

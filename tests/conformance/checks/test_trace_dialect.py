@@ -29,7 +29,7 @@ from tests.conformance.checks.znode_stories import (
 
 
 def begun() -> Trace:
-    """Broker 3 is controller, and broker 1 leads; nothing but ZooKeeper tells which broker wrote it."""
+    """Broker 3 is controller, and broker 1 leads; only ZooKeeper tells the authors of writes."""
     trace = Trace()
     register(trace)
     elect(trace, 3, 1, zxid=1)

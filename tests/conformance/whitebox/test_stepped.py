@@ -124,13 +124,6 @@ def test_an_implementation_without_stepped_runs_is_unsupported_and_not_begun(
     left = tmp_path / "pair" / name / "hazard"
     _, run = follow_file(left / MOVES_FILE, out=tmp_path / "moves", implementation=foreign)
 
-    assert (pair.verdict, pair.message) == (
-        Verdict.UNSUPPORTED,
-        f"{why}mutants, simulator, stepped runs",
-    )
-    assert (run.verdict, run.problem, run.made) == (
-        Verdict.UNSUPPORTED,
-        f"{why}mutants, stepped runs",
-        0,
-    )
+    assert (pair.verdict, pair.message) == (Verdict.UNSUPPORTED, f"{why}simulator, stepped runs")
+    assert (run.verdict, run.problem, run.made) == (Verdict.UNSUPPORTED, f"{why}stepped runs", 0)
     assert [path.name for path in left.iterdir()] == [MOVES_FILE]

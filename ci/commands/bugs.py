@@ -1,0 +1,91 @@
+"""`fencepost bugs`: bugs of real releases, and the stories that show them."""
+
+from typing import Annotated
+
+import typer
+
+from fencepost.ci.commands.chaos import make_ready, tell
+from fencepost.ci.gate.failures import as_usage
+from fencepost.ci.gate.runs import make_run_folder, new_run_id
+from fencepost.ci.options import JsonOption, OutFolder
+from fencepost.ci.screens.console import progress, say, show_json, show_table
+from fencepost.conformance.adapters.errors import ChoiceError
+from fencepost.conformance.bugs.archive import Bug, bugs, find_bug
+from fencepost.conformance.runs.chaos import run_all
+from fencepost.conformance.runs.run_settings import settings_of
+from fencepost.conformance.runs.scenario import ScenarioResult
+
+app = typer.Typer(no_args_is_help=True)
+COLUMNS = ("id", "shows on", "not on", "found by", "hazard", "what happens")
+
+BugName = Annotated[
+    str, typer.Argument(metavar="ID", help="The number of an issue or a proposal, as KIP-101.")
+]
+Target = Annotated[
+    str,
+    typer.Option("--target", "-t", metavar="TARGET", help="What to run: kafka:RELEASE[@PROTOCOL]."),
+]
+
+
+@app.command("list")
+def list_bugs(as_json: JsonOption = False) -> int:
+    """List each bug with the releases that have it and the checks that find it."""
+    if as_json:
+        show_json({"bugs": list(bugs().values())})
+        return 0
+    show_table("bugs", COLUMNS, [_cells(bug) for bug in bugs().values()])
+    return 0
+
+
+@app.command("explain")
+def explain(bug: BugName, as_json: JsonOption = False) -> int:
+    """Show a bug with its story."""
+    with as_usage(ChoiceError):
+        found = find_bug(bug)
+    if as_json:
+        show_json(found)
+        return 0
+    say(f"{found.id}: {found.says}")
+    say(f"also: {', '.join(found.aliases) or '-'}; fixed in {found.fixed_in or 'no release'}")
+    say(f"shows on {_list(found.shows_on)}; not on {_list(found.absent_on)}")
+    say(f"found by {_list(found.violates)}; hazard of the specs: {found.hazard or '-'}")
+    say(found.path.read_text(encoding="utf-8").rstrip())
+    return 0
+
+
+@app.command("run")
+def run(bug: BugName, target: Target, out: OutFolder = None, as_json: JsonOption = False) -> int:
+    """Play the story of a bug on a release; exit code 1 when the bug shows."""
+    with as_usage(ChoiceError):
+        found = find_bug(bug)
+        settings = settings_of({"command": target})
+        scenario = found.scenario()
+    make_ready(settings, [scenario])
+    folder = make_run_folder(new_run_id(), out)
+    with progress("bugs") as advance, as_usage(ChoiceError):
+        results = run_all([scenario], settings=settings, seed=None, out=folder, on_progress=advance)
+    code = tell(results, folder, as_json=as_json, is_whole=False)
+    if not as_json:
+        say(verdict_on(found, target, results[0]))
+    return code
+
+
+def verdict_on(bug: Bug, target: str, result: ScenarioResult) -> str:
+    """Whether the bug showed, and whether that is what is recorded; with the first violation."""
+    broken = [check for check in result.checks if check.invariant in bug.violates]
+    shown = next((one.violations[0].message for one in broken if one.violations), "")
+    expected = bug.expected_on(target)
+    recorded = {None: "nothing is recorded of it", bool(shown): "as recorded"}
+    told = recorded.get(expected, "unlike what is recorded")
+    if shown:
+        return f"{bug.id} shows on {target}, {told}: {shown}"
+    return f"{bug.id} does not show on {target}, {told}"
+
+
+def _cells(bug: Bug) -> list[str]:
+    places = [_list(bug.shows_on), _list(bug.absent_on), _list(bug.violates)]
+    return [bug.id, *places, bug.hazard or "-", bug.says]
+
+
+def _list(names: tuple[str, ...]) -> str:
+    return ", ".join(names) or "-"

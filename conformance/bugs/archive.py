@@ -1,0 +1,70 @@
+"""The archive of bugs: `bugs.toml`, and the story that shows each."""
+
+import tomllib
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+
+import msgspec
+
+from fencepost.conformance.adapters.errors import ChoiceError
+from fencepost.conformance.runs.scenario import Scenario
+from fencepost.fault_injection.stories.story_file import read_story
+from fencepost.fault_injection.stories.story_refusal import instead
+from fencepost.spec.vocabulary import Invariant
+
+FOLDER = Path(__file__).parent
+
+
+class Bug(msgspec.Struct, frozen=True, kw_only=True):
+    """One table of `bugs.toml`."""
+
+    id: str
+    """The number of its issue, or of the proposal that repaired it."""
+    says: str
+    story: str
+    """The name of a file in `stories/`."""
+    violates: tuple[Invariant, ...]
+    """The checks that must find it."""
+    shows_on: tuple[str, ...]
+    """Targets on which it was found."""
+    absent_on: tuple[str, ...]
+    """Targets on which it was looked for in vain, as it should be."""
+    aliases: tuple[str, ...] = ()
+    fixed_in: str = ""
+    """The first release without it; empty: none."""
+    hazard: str = ""
+    """The same attack in `spec/hazards.toml`."""
+
+    @property
+    def path(self) -> Path:
+        """Its story file."""
+        return FOLDER / "stories" / f"{self.story}.yaml"
+
+    def scenario(self) -> Scenario:
+        """Its story, as `fencepost chaos` plays it."""
+        return Scenario(story=read_story(self.path), again=f"--story {self.path}")
+
+    def expected_on(self, target: str) -> bool | None:
+        """True where it must show, False where it must not, None where nothing is recorded."""
+        if target in self.shows_on:
+            return True
+        return False if target in self.absent_on else None
+
+
+@cache
+def bugs() -> Mapping[str, Bug]:
+    """All bugs by id, in the order of the file."""
+    with (FOLDER / "bugs.toml").open("rb") as file:
+        found = msgspec.convert(tomllib.load(file)["bug"], list[Bug])
+    return {bug.id: bug for bug in found}
+
+
+def find_bug(name: str) -> Bug:
+    """The bug of that id or alias; raises `ChoiceError` with what is near."""
+    for bug in bugs().values():
+        if name.upper() in (bug.id, *bug.aliases):
+            return bug
+    names = {name: bug for bug in bugs().values() for name in (bug.id, *bug.aliases)}
+    near = instead(name, names, f"choose one of {', '.join(bugs())}")
+    raise ChoiceError(f"unknown bug {name!r}; {near}")

@@ -1,0 +1,67 @@
+"""Real releases of Kafka: they serve, survive a kill, and have the bugs of their time.
+
+`pytest -m kafka`, which needs the jars of these releases, or a network and Maven to fetch them.
+"""
+
+from pathlib import Path
+
+import pytest
+
+from fencepost.conformance.adapters.reference import implementation_of
+from fencepost.conformance.adapters.settings import ClusterSettings
+from fencepost.conformance.bugs.archive import Bug, bugs
+from fencepost.conformance.runs.chaos import run_all
+from fencepost.conformance.runs.scenario import Scenario, ScenarioResult
+from fencepost.conformance.scenarios import find
+from fencepost.conformance.verdict import Verdict
+from fencepost.spec.vocabulary import Invariant
+
+pytestmark = pytest.mark.kafka
+
+OLDEST, NEWEST = "kafka:0.10.2.2", "kafka:3.9.1"
+DECIDED = {
+    Invariant.LINEARIZABLE_LOG,
+    Invariant.ACKNOWLEDGED_DURABLE,
+    Invariant.LOG_MATCHING,
+    Invariant.ONE_LEADER_PER_EPOCH,
+    Invariant.LEADER_IN_ISR,
+    Invariant.LINEARIZABLE_ZNODE,
+    Invariant.ONLY_AUTHORISED_WRITES,
+    Invariant.STALE_CONTROLLER_HARMLESS,
+    Invariant.ONE_CONTROLLER_PER_EPOCH,
+    Invariant.ISR_SUBSET_ASSIGNED,
+    Invariant.DELETE_ONLY_IF_UNASSIGNED,
+}
+"""The checks that an unmodified broker leaves enough to decide."""
+
+
+def played(scenario: Scenario, target: str, folder: Path) -> ScenarioResult:
+    settings = ClusterSettings(implementation=implementation_of(target))
+    (result,) = run_all([scenario], settings=settings, seed=1, out=folder)
+    return result
+
+
+@pytest.mark.parametrize("target", [OLDEST, NEWEST])
+def test_a_leader_is_killed_and_nothing_is_lost(target: str, tmp_path: Path) -> None:
+    result = played(find("leader_kill"), target, tmp_path)
+
+    assert result.verdict is Verdict.PASS, result.problems
+    assert {check.invariant for check in result.checks if check.premise_count} >= DECIDED
+
+
+CASES = [
+    pytest.param(bug, target, id=f"{bug.id} on {target}")
+    for bug in bugs().values()
+    for target in (*bug.shows_on, *bug.absent_on)
+]
+
+
+@pytest.mark.parametrize(("bug", "target"), CASES)
+def test_a_bug_shows_where_it_must_and_nowhere_else(bug: Bug, target: str, tmp_path: Path) -> None:
+    result = played(bug.scenario(), target, tmp_path)
+
+    violated = {check.invariant for check in result.checks if check.violations}
+    if bug.expected_on(target):
+        assert violated >= set(bug.violates), result.problems
+    else:
+        assert result.verdict is Verdict.PASS, result.problems
