@@ -13,6 +13,8 @@ from pathlib import Path
 from random import Random
 from time import monotonic, monotonic_ns
 
+from msgspec import structs
+
 from fencepost.conformance.clients.client import ClientCrashedError, RoutedClient
 from fencepost.conformance.clients.recorder import TraceWriter
 from fencepost.conformance.clients.transport import Transport
@@ -293,7 +295,7 @@ def _read_to_end(
     def is_read(offset: int, answer: Answer) -> bool:
         if answer.is_ok and answer.log_end_offset is None:
             log_end_offset = client.list_offsets(partition).log_end_offset
-            answer = replace(answer, log_end_offset=log_end_offset)
+            answer = structs.replace(answer, log_end_offset=log_end_offset)
         if answer.is_ok and offset == answer.high_watermark == answer.log_end_offset:
             return True
         if monotonic() > deadline:

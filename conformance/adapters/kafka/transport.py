@@ -22,7 +22,14 @@ from fencepost.conformance.clients.transport import (
     PartitionView,
     RoutingView,
 )
-from fencepost.fault_injection.workload.operations import Answer
+from fencepost.fault_injection.workload.operations import (
+    Answer,
+    Fetch,
+    ListOffsets,
+    Operation,
+    Produce,
+    no_answer,
+)
 from fencepost.spec.vocabulary import ElectionKind, Outcome
 from fencepost.spec.znodes import TopicPartition
 
@@ -107,54 +114,53 @@ class KafkaConnection(BrokerConnection):
             },
         )
 
-    def produce(
-        self, partition: TopicPartition, values: Sequence[str], *, acks: int, timeout_ms: int
-    ) -> Answer:
-        """Append `values`."""
+    def perform(self, operation: Operation) -> Answer:
+        """Send the one request of the operation; ListOffsets takes two."""
         try:
-            is_new = self._broker.speaks(wire.PRODUCE, METADATA_DEADLINE_S) >= 3
-        except NotSentError as error:
-            return self._failed(error, Outcome.DEFINITE_ERROR)
-        records = new_batch(values) if is_new else old_messages(values)
-        one = {"index": partition.partition, "records": Records(records)}
-        topic = {"name": partition.topic, "partition_data": [one]}
-        request = {"acks": acks, "timeout": timeout_ms, "topic_data": [topic]}
-        try:
-            answer = self._broker.ask(wire.PRODUCE, request, timeout_ms / 1000 + 0.5)
-        except NotSentError as error:
-            return self._failed(error, Outcome.DEFINITE_ERROR)
-        except NoAnswerError as error:
-            return self._failed(error, Outcome.INDEFINITE)
+            match operation:
+                case Produce():
+                    return self._produce(operation)
+                case Fetch():
+                    return self._fetch(operation)
+                case ListOffsets(partition=partition):
+                    return self._list_offsets(partition)
+        except NotSentError:
+            return Answer(
+                outcome=Outcome.DEFINITE_ERROR, error_code="NOT_SENT", broker_id=self._broker_id
+            )
+        except NoAnswerError:
+            return no_answer(operation.action, "NO_ANSWER", self._broker_id)
+
+    def _produce(self, operation: Produce) -> Answer:
+        is_new = self._broker.speaks(wire.PRODUCE, METADATA_DEADLINE_S) >= 3
+        records = (new_batch if is_new else old_messages)(operation.values)
+        topic, number = operation.partition
+        one = {"index": number, "records": Records(records)}
+        timeout_ms = operation.timeout_ms
+        request = {
+            "acks": operation.acks,
+            "timeout": timeout_ms,
+            "topic_data": [{"name": topic, "partition_data": [one]}],
+        }
+        answer = self._broker.ask(wire.PRODUCE, request, timeout_ms / 1000 + 0.5)
         (told,) = answer.responses[0].partition_responses
         if told.error_code is KafkaError.none:
             return Answer(outcome=Outcome.OK, broker_id=self._broker_id, offset=told.base_offset)
-        is_refused = told.error_code in REFUSED
-        return Answer(
-            outcome=Outcome.DEFINITE_ERROR if is_refused else Outcome.INDEFINITE,
-            error_code=_name(told.error_code),
-            broker_id=self._broker_id,
-        )
+        if told.error_code in REFUSED:
+            return self._refused(told.error_code)
+        return no_answer(operation.action, _name(told.error_code), self._broker_id)
 
-    def fetch(
-        self, partition: TopicPartition, offset: int, *, max_records: int, max_wait_ms: int
-    ) -> Answer:
-        """Read committed records from `offset` on."""
-        one = {
-            "partition": partition.partition,
-            "fetch_offset": offset,
-            "partition_max_bytes": FETCH_BYTES,
-        }
+    def _fetch(self, operation: Fetch) -> Answer:
+        (topic, number), offset = operation.partition, operation.offset
+        one = {"partition": number, "fetch_offset": offset, "partition_max_bytes": FETCH_BYTES}
         request = {
             "replica_id": CONSUMER,
-            "max_wait": max_wait_ms,
+            "max_wait": operation.max_wait_ms,
             "min_bytes": 1,
             "max_bytes": FETCH_BYTES,
-            "topics": [{"topic": partition.topic, "partitions": [one]}],
+            "topics": [{"topic": topic, "partitions": [one]}],
         }
-        try:
-            answer = self._broker.ask(wire.FETCH, request, max_wait_ms / 1000 + 1.0)
-        except (NotSentError, NoAnswerError) as error:
-            return self._failed(error, Outcome.DEFINITE_ERROR)
+        answer = self._broker.ask(wire.FETCH, request, operation.max_wait_ms / 1000 + 1.0)
         (told,) = answer.responses[0].partitions
         if told.error_code is not KafkaError.none:
             return self._refused(told.error_code)
@@ -164,7 +170,7 @@ class KafkaConnection(BrokerConnection):
             for number, value in enumerate(batch.values)
             if offset <= batch.base_offset + number < told.high_watermark
         ]
-        del read[max_records:]
+        del read[operation.max_records :]
         epochs = [epoch for _, epoch in read if epoch is not None]
         return Answer(
             outcome=Outcome.OK,
@@ -174,12 +180,9 @@ class KafkaConnection(BrokerConnection):
             record_epochs=tuple(epochs) if len(epochs) == len(read) else (),
         )
 
-    def list_offsets(self, partition: TopicPartition) -> Answer:
-        """The leader's high watermark and then its log end offset, by two requests."""
-        try:
-            found = [self._latest(partition, reader) for reader in (CONSUMER, LOG_END_READER)]
-        except (NotSentError, NoAnswerError) as error:
-            return self._failed(error, Outcome.DEFINITE_ERROR)
+    def _list_offsets(self, partition: TopicPartition) -> Answer:
+        """The leader's high watermark and then its log end offset."""
+        found = [self._latest(partition, reader) for reader in (CONSUMER, LOG_END_READER)]
         for told in found:
             if told.error_code is not KafkaError.none:
                 return self._refused(told.error_code)
@@ -282,10 +285,6 @@ class KafkaConnection(BrokerConnection):
             raise ClusterUnreachableError("the broker knows no controller")
         controller = self._transport.connect(address, self._caller, view.controller_id)
         return controller._require(kind, request, ADMIN_DEADLINE_S)
-
-    def _failed(self, error: Exception, outcome: Outcome) -> Answer:
-        name = "NOT_SENT" if isinstance(error, NotSentError) else "NO_ANSWER"
-        return Answer(outcome=outcome, error_code=name, broker_id=self._broker_id)
 
     def _refused(self, code: KafkaError) -> Answer:
         return Answer(
