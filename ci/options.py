@@ -10,7 +10,7 @@ from fencepost.ci.gate.failures import UsageError
 from fencepost.spec.tlc.models import Tier
 from fencepost.spec.vocabulary import ProtocolLevel
 
-TierOption = Annotated[Tier, typer.Option(help="How many models, seeds and scenarios are tried.")]
+TierOption = Annotated[Tier, typer.Option(help="How many models, seeds and stories are tried.")]
 LEVEL_HELP = "Protocol level: 0 draft-v3, 2 the newest."
 LevelOption = Annotated[int, typer.Option(min=0, max=2, help=LEVEL_HELP)]
 SeedOption = Annotated[int, typer.Option(min=0, help="Seed of every random choice.")]

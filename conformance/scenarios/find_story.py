@@ -65,7 +65,7 @@ def executed_folder(run: Path) -> Path:
     if not found:
         raise ChoiceError(f"{run} holds no {EXECUTED}; name the folder of a run of fencepost chaos")
     names = ", ".join(path.name for path in found)
-    raise ChoiceError(f"{run} holds several scenarios; name the folder of one of {names}")
+    raise ChoiceError(f"{run} holds several stories; name the folder of one of {names}")
 
 
 def _require_playable(story: Story, path: Path) -> None:
