@@ -1,4 +1,4 @@
-"""A stranger's write: the state of a partition as it is, under a new version, and in the trace."""
+"""Writes of the harness: a partition's state as it is, under a new version, and in the trace."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress

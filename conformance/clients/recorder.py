@@ -7,7 +7,6 @@ import os
 import threading
 import time
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 from fencepost.spec.trace import Kind, LamportClock, TraceEvent, encode
@@ -45,7 +44,7 @@ class TraceWriter:
         return event
 
     def close(self) -> None:
-        """No line follows."""
+        """Close the file."""
         with self._lock:
             if self._descriptor >= 0:
                 os.close(self._descriptor)
@@ -54,10 +53,5 @@ class TraceWriter:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()

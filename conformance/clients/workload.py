@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import count
 from pathlib import Path
 from random import Random
 from time import monotonic, monotonic_ns
@@ -42,6 +43,8 @@ HABITS = ClientHabits(
     max_wait_ms=20,
 )
 BURST_HABITS = replace(HABITS, think_ms=(0, 0))
+CONSUMER_HABITS = replace(HABITS, think_ms=(3, 3))
+"""A fetch waits for records by itself."""
 POLL_MS = 50
 AROUND_MIN = 1
 """Acknowledged requests before a fault, and after it, without which it shows nothing."""
@@ -69,7 +72,7 @@ class Session:
         return RoutedClient(self.bootstrap, transport=self.transport, recorder=recorder, sent=sent)
 
     def close(self) -> None:
-        """Trace files are closed."""
+        """Close the trace files."""
         for recorder in self.recorders:
             recorder.close()
 
@@ -103,18 +106,18 @@ class Floor:
         )
 
 
-@dataclass(slots=True, kw_only=True)
-class ProducerBurst:
-    """Producers that work without a pause beside the others, until it ends."""
+@dataclass(slots=True)
+class ClientGroup:
+    """Clients in threads, at work until the group ends."""
 
     threads: ThreadPoolExecutor
     running: list[Future[None]] = field(default_factory=list)
     over: threading.Event = field(default_factory=threading.Event)
     acknowledged: int = 0
-    """How many of their requests were."""
+    """How many of their requests were acknowledged."""
 
     def end(self) -> None:
-        """They have ended; raises what one of them raised."""
+        """End the clients; raises what one of them raised."""
         self.over.set()
         self.threads.shutdown()
         for client in self.running:
@@ -139,41 +142,43 @@ class Workload:
         self._seed = seed
         self._producers = producers
         self._consumers = consumers
-        self._first_client = first_client
-        self._stop = threading.Event()
+        self._names = map("client-{}".format, count(first_client))
         self._acknowledged_ns: list[int] = []
         self._changed = threading.Condition()
-        self._threads: ThreadPoolExecutor | None = None
-        self._running: list[Future[None]] = []
-        self._hired = producers + consumers
-        """The number of the last client."""
+        self._groups: list[ClientGroup] = []
+        """The usual clients, then the bursts."""
         self._at_work: dict[str, RoutedClient] = {}
-        """Producers that were not told to end."""
+        """Usual producers that were not told to end."""
         self._crashed: dict[str, str] = {}
         """The end of each producer that was told to end."""
-        self._bursts: list[ProducerBurst] = []
 
     def start(self) -> None:
-        """All clients are at work."""
-        self._threads = ThreadPoolExecutor(self._producers + self._consumers, "client")
-        for number in range(self._producers + self._consumers):
-            work = self._produce if number < self._producers else self._consume
-            name = f"client-{self._first_client + number}"
-            self._running.append(self._threads.submit(work, name))
+        """Start all clients."""
+        group = self._new_group(self._producers + self._consumers)
+        self._add_producers(group, self._producers, HABITS)
+        for _ in range(self._consumers):
+            group.running.append(group.threads.submit(self._consume, next(self._names), group))
 
-    def burst(self, producers: int) -> ProducerBurst:
-        """So many more producers are at work, each without a pause."""
-        burst = ProducerBurst(threads=ThreadPoolExecutor(producers, "burst"))
-        self._bursts.append(burst)
-        burst.running += [
-            burst.threads.submit(self._produce, self._next_name(), burst) for _ in range(producers)
+    def burst(self, producers: int) -> ClientGroup:
+        """Start so many more producers, each without a pause."""
+        group = self._new_group(producers)
+        self._add_producers(group, producers, BURST_HABITS)
+        return group
+
+    def _new_group(self, size: int) -> ClientGroup:
+        self._groups.append(ClientGroup(ThreadPoolExecutor(size, "client")))
+        return self._groups[-1]
+
+    def _add_producers(self, group: ClientGroup, number: int, habits: ClientHabits) -> None:
+        group.running += [
+            group.threads.submit(self._produce, next(self._names), group, habits)
+            for _ in range(number)
         ]
-        return burst
 
     def crash_producer(self) -> Callable[[], str | None]:
-        """A producer will end between a request and its answer; another one takes its place.
+        """Let a producer end between a request and its answer; another one takes its place.
 
-        What is returned tells, when it is called, what has become of it; None: nothing yet.
+        What is returned tells, when it is called, how the producer ended; None: not yet.
         """
         node, client = next(iter(self._at_work.items()))
         del self._at_work[node]
@@ -181,14 +186,9 @@ class Workload:
         return lambda: self._crashed.get(node)
 
     def stop(self) -> None:
-        """All clients have ended; raises what one of them raised."""
-        self._stop.set()
-        for burst in self._bursts:
-            burst.end()
-        if self._threads is not None:
-            self._threads.shutdown()
-        for client in self._running:
-            client.result()
+        """End all clients; raises what one of them raised."""
+        for group in self._groups:
+            group.end()
 
     @property
     def acknowledged(self) -> int:
@@ -220,41 +220,32 @@ class Workload:
             during_min=during_min,
         )
 
-    def _next_name(self) -> str:
-        with self._changed:
-            self._hired += 1
-            return f"client-{self._hired}"
-
-    def _produce(self, node: str, burst: ProducerBurst | None = None) -> None:
-        """One producer after the other, if one has to end in the middle."""
-        over, habits = (burst.over, BURST_HABITS) if burst else (self._stop, HABITS)
-        while not over.is_set():
+    def _produce(self, node: str, group: ClientGroup, habits: ClientHabits) -> None:
+        """Produce until the end; a producer that crashes is replaced by another one."""
+        while not group.over.is_set():
             client = self._session.client(node)
-            if burst is None:
+            if group is self._groups[0]:
                 self._at_work[node] = client
             try:
                 script = produce(node, self._partitions, self._random(node), habits)
-                follow(script, partial(self._perform, client, burst), over)
+                follow(script, partial(self._perform, client, group), group.over)
             except ClientCrashedError:
-                heir = self._next_name()
+                heir = next(self._names)
                 self._crashed[node] = f"{node} ended in the middle of a request; {heir} goes on"
                 node = heir
 
-    def _perform(
-        self, client: RoutedClient, burst: ProducerBurst | None, operation: Operation
-    ) -> Answer:
+    def _perform(self, client: RoutedClient, group: ClientGroup, operation: Operation) -> Answer:
         answer = client.perform(operation)
         if isinstance(operation, Produce) and answer.is_ok:
             with self._changed:
                 self._acknowledged_ns.append(monotonic_ns())
-                if burst is not None:
-                    burst.acknowledged += 1
+                group.acknowledged += 1
                 self._changed.notify_all()
         return answer
 
-    def _consume(self, node: str) -> None:
-        script = consume(self._partitions, self._random(node), HABITS)
-        follow(script, self._session.client(node).perform, self._stop)
+    def _consume(self, node: str, group: ClientGroup) -> None:
+        script = consume(self._partitions, self._random(node), CONSUMER_HABITS)
+        follow(script, self._session.client(node).perform, group.over)
 
     def _random(self, node: str) -> Random:
         return Random(f"{self._seed}/{node}")

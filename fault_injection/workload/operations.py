@@ -102,7 +102,7 @@ def outcome_of(error: str | None) -> Outcome:
 
 
 def no_answer(action: str, error: str, broker_id: int | None = None) -> Answer:
-    """Of a request that was sent; one that reads had no effect."""
+    """Of a request that was sent and may have had its effect; a read has none."""
     outcome = Outcome.INDEFINITE if action == Produce.action else Outcome.DEFINITE_ERROR
     return Answer(outcome=outcome, error_code=error, broker_id=broker_id)
 

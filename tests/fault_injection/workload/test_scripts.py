@@ -1,5 +1,6 @@
 """Scripts of clients, followed one step at a time by what each test answers."""
 
+from contextlib import suppress
 from dataclasses import replace
 from random import Random
 
@@ -38,16 +39,10 @@ def read(*values: str, incarnation: int = 1, high_watermark: int = 9) -> Answer:
 def steps(script: Script[object], *answers: Answer) -> list[Operation | Pause]:
     """The steps of a script whose operations get these answers, up to the next operation."""
     found, given = [next(script)], iter(answers)
-    try:
+    with suppress(StopIteration):
         while True:
-            if isinstance(found[-1], Pause):
-                found.append(next(script))
-            elif (answer := next(given, None)) is not None:
-                found.append(script.send(answer))
-            else:
-                break
-    except StopIteration:
-        pass
+            is_pause = isinstance(found[-1], Pause)
+            found.append(next(script) if is_pause else script.send(next(given)))
     return found
 
 
