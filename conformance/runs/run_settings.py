@@ -6,7 +6,7 @@ was asked for stays.
 """
 
 from collections import ChainMap
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -29,9 +29,9 @@ def settings_of(
     `NAMES`, or `implementation`, `command` and `mutant`. What is missing, None or empty says
     nothing. Raises `ChoiceError`.
     """
-    usual = usual or ClusterSettings()
-    said = ChainMap(*map(_said, sources))
-    found = {name: said[name] for name in NAMES & said.keys()}
+    usual, said = usual or ClusterSettings(), list(map(_said, sources))
+    values = ChainMap(*said)
+    found = {name: values[name] for name in NAMES & values.keys()}
     return replace(usual, implementation=_implementation(said, usual.implementation), **found)
 
 
@@ -39,8 +39,13 @@ def _said(source: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in source.items() if value not in (None, "")}
 
 
-def _implementation(said: Mapping[str, Any], usual: Implementation) -> Implementation:
-    """The one that a command starts, the reference with a rule broken, or the usual one."""
+def _implementation(sources: Iterable[dict[str, Any]], usual: Implementation) -> Implementation:
+    """The one that the first source names which names any, with the rule broken that is said."""
+    said: dict[str, Any] = {}
+    for source in sources:
+        said = source | said
+        if said.keys() & {"command", "implementation"}:
+            break
     command, rule = said.get("command"), str(said.get("mutant", ""))
     name = str(said.get("implementation", REFERENCE.name if rule else usual.name))
     if rule and (command or name != REFERENCE.name):

@@ -26,6 +26,21 @@ def test_what_says_nothing_leaves_the_usual() -> None:
     assert settings_of({}, {"level": None, "command": ""}) == ClusterSettings()
 
 
+def test_an_implementation_that_is_asked_for_leaves_the_rule_that_the_run_broke() -> None:
+    settings = settings_of({"command": "other broker"}, RAN | {"implementation": "reference"})
+
+    assert settings.implementation.target == "other broker"
+    assert settings.implementation.broken_rule == ""
+
+
+def test_a_rule_is_broken_in_the_reference_alone() -> None:
+    asked, ran = {"mutant": "no_step_down"}, {"implementation": "command", "command": "other"}
+
+    assert settings_of(asked, RAN).implementation.broken_rule == "no_step_down"
+    with pytest.raises(ChoiceError, match="the run is one of other, which has no mutants"):
+        settings_of(asked, ran)
+
+
 def test_a_level_that_there_is_not_is_refused() -> None:
     with pytest.raises(ChoiceError, match="level x is none"):
         settings_of({"level": "x"})
