@@ -78,7 +78,7 @@ class FaultDriver:
         running = self._engine.plan(action, is_held=is_held)
         self._engine.begin(running)
         self._await(lambda: running.phase is not Phase.PLANNED)
-        if running.is_over:
+        if running.is_over and running.evidence is None:
             raise InjectionError(f"{fault_id} ({fault.kind}) could not be injected")
         return running
 

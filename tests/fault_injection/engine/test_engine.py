@@ -307,6 +307,15 @@ def test_single_fault_is_injected_proved_and_healed_by_hand() -> None:
     assert running.phase is Phase.HEALED
 
 
+def test_single_fault_may_be_healed_at_once() -> None:
+    bench = Bench()
+
+    with bench.engine() as engine:
+        running = engine.inject("a", ExpireSession(target=broker(1)))
+
+    assert running.phase is Phase.HEALED
+
+
 def inject(target: FakeTarget, fault: Fault, broker_id: int = 1) -> Injector[str]:
     injection = injector_for(deed(target, fault, broker_id))
     injection.inject()
