@@ -10,6 +10,7 @@ Brokers that are processes under a ZooKeeper are described by `command_line.Comm
 implementation in memory implements the protocols here itself (`tests/conformance/toy.py`).
 """
 
+import shlex
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -250,7 +251,7 @@ class Implementation(ABC):
 
     @property
     def target(self) -> str:
-        """What `--fencepost-command` takes to choose it; empty for the reference."""
+        """What `--target` and `--fencepost-command` take to choose it; empty for the reference."""
         return ""
 
     @property
@@ -261,7 +262,7 @@ class Implementation(ABC):
     @property
     def again(self) -> str:
         """Options of `fencepost chaos` that choose it, with a space before each."""
-        return ""
+        return f" --target {shlex.quote(self.target)}" if self.target else ""
 
     def in_words(self, transaction: Transaction, /) -> Transaction:
         """A change of its ZooKeeper, with the path and document that `spec/znodes.py` has for it.

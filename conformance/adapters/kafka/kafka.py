@@ -1,6 +1,5 @@
 """Apache Kafka in ZooKeeper mode: unmodified releases, each broker a process of this host."""
 
-import shlex
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -156,8 +155,3 @@ class Kafka(Implementation):
     def observed(self, site: RunSite, zookeeper: Sequence[TraceEvent], /) -> Iterable[TraceEvent]:
         """What ZooKeeper, the log of state changes and the disk tell of each broker."""
         return broker_lines(site.folder, site.run_id, site.broker_ids, zookeeper)
-
-    @property
-    def again(self) -> str:
-        """Options of `fencepost chaos` that choose it."""
-        return f" --target {shlex.quote(self.target)}"

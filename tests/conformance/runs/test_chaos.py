@@ -11,6 +11,7 @@ from fencepost.conformance.adapters.settings import ClusterSettings
 from fencepost.conformance.clients.workload import Session, Workload
 from fencepost.conformance.runs.chaos import run_all, selected
 from fencepost.conformance.runs.run_folder import read_folder
+from fencepost.conformance.runs.run_settings import settings_of
 from fencepost.conformance.runs.scenario import Problem, RunRecord, ScenarioResult
 from fencepost.conformance.runs.scenario_run import ScenarioRun
 from fencepost.conformance.scenarios import SCENARIOS
@@ -100,18 +101,20 @@ def test_folder_of_an_earlier_run_is_not_written_into(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("zookeeper", "suffix"),
-    [("embedded", ""), ("127.0.0.1:2181/a/b", " --zookeeper 127.0.0.1:2181/a/b")],
+    ("said", "suffix"),
+    [
+        ({}, ""),
+        ({"zookeeper": "127.0.0.1:2181/a/b"}, " --zookeeper 127.0.0.1:2181/a/b"),
+        ({"command": "other broker"}, " --target 'other broker'"),
+        ({"mutant": "no_step_down"}, " --mutant no_step_down"),
+    ],
+    ids=str,
 )
-def test_command_that_reproduces_names_an_external_zookeeper(
-    zookeeper: str, suffix: str, tmp_path: Path
+def test_command_that_reproduces_names_what_is_not_usual(
+    said: dict[str, str], suffix: str, tmp_path: Path
 ) -> None:
-    run = ScenarioRun(
-        scenario=SCENARIOS["quiet"],
-        settings=ClusterSettings(level=1, zookeeper=zookeeper),
-        seed=7,
-        folder=tmp_path,
-    )
+    settings = settings_of({"level": 1, **said})
+    run = ScenarioRun(scenario=SCENARIOS["quiet"], settings=settings, seed=7, folder=tmp_path)
 
     assert run.reproduce == f"fencepost chaos --story quiet --seed 7 --level 1{suffix}"
 
