@@ -19,6 +19,7 @@ from msgspec import structs
 from fencepost.conformance.clients.client import ClientCrashedError, RoutedClient
 from fencepost.conformance.clients.recorder import TraceWriter
 from fencepost.conformance.clients.transport import Transport
+from fencepost.fault_injection.injectors.injector import InjectionError
 from fencepost.fault_injection.workload.operations import Answer, Operation, Produce
 from fencepost.fault_injection.workload.scripts import (
     ClientHabits,
@@ -179,7 +180,10 @@ class Workload:
         """Let a producer end between a request and its answer; another one takes its place.
 
         What is returned tells, when it is called, how the producer ended; None: not yet.
+        Raises `InjectionError` when all producers were told to end and none has a successor yet.
         """
+        if not self._at_work:
+            raise InjectionError("no producer is at work")
         node, client = next(iter(self._at_work.items()))
         del self._at_work[node]
         client.is_dying = True

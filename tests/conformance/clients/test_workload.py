@@ -11,6 +11,7 @@ from fencepost.conformance.clients.workload import (
     Workload,
     read_everything,
 )
+from fencepost.fault_injection.injectors.injector import InjectionError
 from fencepost.spec.trace import Kind, TraceEvent, read_trace
 from tests.conformance.clients.test_client import PARTITION, cluster
 
@@ -162,3 +163,12 @@ def test_a_producer_that_crashes_leaves_a_request_open_and_an_heir(
         e.kind is Kind.COMPLETE for e in events
     )
     assert any(value.startswith("client-3/") for value in log)
+
+
+def test_without_a_producer_at_work_none_can_crash(
+    run_folder: tuple[Session, Path, list[str]],
+) -> None:
+    idle = Workload(run_folder[0], [PARTITION], seed=3)
+
+    with pytest.raises(InjectionError, match="no producer is at work"):
+        idle.crash_producer()
