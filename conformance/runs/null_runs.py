@@ -11,11 +11,12 @@ from pathlib import Path
 from fencepost.conformance.adapters.errors import ClusterError
 from fencepost.conformance.adapters.settings import ClusterSettings
 from fencepost.conformance.clients.workload import Workload
-from fencepost.conformance.runs.running_cluster import ASSIGNMENT, RunningCluster
+from fencepost.conformance.runs.running_cluster import RunningCluster
 from fencepost.conformance.runs.scenario import Scenario, ScenarioResult
 from fencepost.conformance.runs.scenario_run import run
 from fencepost.conformance.verdict import Verdict
 from fencepost.fault_injection.stories.story import ClientLoad, Story
+from fencepost.fault_injection.stories.story_world import ASSIGNMENT
 
 REQUESTS = 60
 """Acknowledged in each run."""

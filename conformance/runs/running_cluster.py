@@ -1,7 +1,7 @@
 """A running cluster with all that a scenario, or a test, may use of it."""
 
 import threading
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from time import monotonic
 
@@ -10,20 +10,13 @@ from fencepost.conformance.adapters.errors import ClusterError
 from fencepost.conformance.clients.client import RoutedClient
 from fencepost.conformance.clients.workload import Session, Workload
 from fencepost.fault_injection.engine.driver import FaultDriver
+from fencepost.fault_injection.stories.story_world import TOPIC
 from fencepost.spec.trace import TraceEvent, read_trace
 from fencepost.spec.znodes import TopicPartition
 
-TOPIC = "orders"
-ASSIGNMENT = ((1, 2, 3), (2, 3, 1), (3, 1, 2))
-"""Three partitions: every broker leads one and follows two."""
 STEP_S = 20.0
 """How long an observed state may take when the caller does not say."""
 POLL_S = 0.03
-
-
-def assignment_among(broker_ids: Collection[int]) -> list[tuple[int, ...]]:
-    """`ASSIGNMENT`; of fewer brokers each partition has what they can hold."""
-    return [tuple(one for one in replicas if one in broker_ids) for replicas in ASSIGNMENT]
 
 
 @dataclass(slots=True, kw_only=True)

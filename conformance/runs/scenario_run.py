@@ -45,7 +45,7 @@ from fencepost.conformance.runs.run_folder import (
     write_transactions,
 )
 from fencepost.conformance.runs.run_settings import settings_for
-from fencepost.conformance.runs.running_cluster import TOPIC, RunningCluster, assignment_among
+from fencepost.conformance.runs.running_cluster import RunningCluster
 from fencepost.conformance.runs.scenario import Problem, RunRecord, Scenario, ScenarioResult
 from fencepost.conformance.scenarios.step_play import play_steps
 from fencepost.conformance.verdict import Verdict
@@ -64,6 +64,7 @@ from fencepost.fault_injection.stories.story_record import (
     write_expanded,
     write_source,
 )
+from fencepost.fault_injection.stories.story_world import TOPIC, assignment_among
 from fencepost.fault_injection.zookeeper.transaction_log import Transaction
 from fencepost.spec.trace import Kind, Phase, TraceEvent
 from fencepost.spec.vocabulary import Outcome

@@ -6,7 +6,6 @@ from shlex import quote
 from fencepost.conformance.adapters.errors import ChoiceError
 from fencepost.conformance.adapters.settings import ClusterSettings
 from fencepost.conformance.catalogue.requirements import load_catalogue
-from fencepost.conformance.runs.running_cluster import ASSIGNMENT, TOPIC
 from fencepost.conformance.runs.scenario import Scenario
 from fencepost.conformance.scenarios import STORIES, find, path_of
 from fencepost.conformance.scenarios.step_play import require_playable
@@ -17,7 +16,12 @@ from fencepost.fault_injection.stories.story import ClientLoad, Story
 from fencepost.fault_injection.stories.story_file import read_story
 from fencepost.fault_injection.stories.story_record import EXECUTED
 from fencepost.fault_injection.stories.story_refusal import StoryError, instead
-from fencepost.fault_injection.stories.story_world import StoryWorld, require_there
+from fencepost.fault_injection.stories.story_world import (
+    ASSIGNMENT,
+    TOPIC,
+    StoryWorld,
+    require_there,
+)
 
 
 def find_story(given: str) -> Scenario:

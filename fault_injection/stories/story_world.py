@@ -4,7 +4,7 @@ A file alone does not know: how many brokers a cluster has unless it says, and w
 matter of the cluster on which it is played.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import msgspec
@@ -22,9 +22,18 @@ from fencepost.fault_injection.stories.story import (
 from fencepost.fault_injection.stories.story_file import VICTIM
 from fencepost.fault_injection.stories.story_refusal import StoryError, instead
 
+TOPIC = "orders"
+"""The topic of the clients that work beside a story."""
+ASSIGNMENT = ((1, 2, 3), (2, 3, 1), (3, 1, 2))
+"""Of its partitions: every broker leads one and follows two."""
 BROKER_FIELDS = ("broker_id", "leader", "controller_id")
 """Of a trace line; none is -1."""
 BROKERS_FIELDS = ("isr", "maximal_isr", "assigned_replicas", "live_brokers")
+
+
+def assignment_among(broker_ids: Collection[int]) -> list[tuple[int, ...]]:
+    """`ASSIGNMENT`; of fewer brokers each partition has what they can hold."""
+    return [tuple(one for one in replicas if one in broker_ids) for replicas in ASSIGNMENT]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,6 +8,7 @@ from enum import StrEnum
 from functools import partial
 
 from fencepost.fault_injection.stories.story import ClientLoad, Story
+from fencepost.fault_injection.stories.story_world import ASSIGNMENT, TOPIC, assignment_among
 from fencepost.impl.core.types.topic_messages import ReplicaList
 from fencepost.impl.mutants.mutant import MutantName
 from fencepost.impl.sim.engine.liveness_state import is_converged
@@ -15,15 +16,12 @@ from fencepost.impl.sim.engine.options import RunOptions
 from fencepost.impl.sim.engine.run import RunDescription, SimulatedRun, drawn_details
 from fencepost.impl.sim.stories.simulated_steps import story_player
 from fencepost.impl.sim.world.clients import TopicCreator
-from fencepost.impl.sim.world.cluster import VirtualCluster
+from fencepost.impl.sim.world.cluster import VirtualState
 from fencepost.impl.sim.world.network import Weather
 from fencepost.impl.sim.world.workload import START_MS, start_clients
 from fencepost.spec.vocabulary import BrokerId, Liveness, ProtocolLevel
-from fencepost.spec.znodes import TopicPartition, broker_path
+from fencepost.spec.znodes import TopicPartition
 
-TOPIC = "orders"
-ASSIGNMENT = tuple(tuple(map(BrokerId, one)) for one in ((1, 2, 3), (2, 3, 1), (3, 1, 2)))
-"""Of the topic's partitions, as on real processes."""
 THINK_MS = (10, 20)
 """Between two operations of a client: about as often as clients of real processes work."""
 WARM_UP_MS = 500
@@ -128,17 +126,14 @@ def start_all(run: SimulatedRun) -> None:
         cluster.scheduler.run_until(START_MS, lambda: cluster.view().controller_id in started)
     for broker_id in sorted(cluster.disks.keys() - started):
         cluster.start(broker_id)
-    cluster.scheduler.run_until(START_MS, lambda: _is_registered(cluster))
-
-
-def _is_registered(cluster: VirtualCluster) -> bool:
-    return all(cluster.zookeeper.peek(broker_path(b)).stat is not None for b in cluster.disks)
+    state = VirtualState(cluster)
+    cluster.scheduler.run_until(START_MS, lambda: {*cluster.disks} == {*state.live_brokers()})
 
 
 def _create_topic(run: SimulatedRun) -> list[TopicPartition]:
     """Create the topic, all replicas in sync; of fewer brokers it has what they can hold."""
     cluster = run.cluster
-    replicas = [tuple(b for b in one if b in cluster.disks) for one in ASSIGNMENT]
+    replicas = [tuple(map(BrokerId, one)) for one in assignment_among(cluster.disks)]
     assignment = tuple(ReplicaList(replicas=one) for one in replicas if one)
     creator = TopicCreator(cluster, TOPIC, len(replicas), assignment=assignment)
     creator.begin_asking()
