@@ -58,7 +58,7 @@ def survey(root: Path = ROOT) -> Surroundings:
         operators={name: frozenset(_OPERATOR.findall(text)) for name, text in modules.items()},
         tags=tuple(tag for name, text in modules.items() for tag in _tags(name, text)),
         mutants=frozenset(_MUTANT.findall(mutants)),
-        scenarios={name: frozenset(told.requirements) for name, told in SCENARIOS.items()},
+        scenarios={name: frozenset(one.story.requirements) for name, one in SCENARIOS.items()},
         stories=frozenset(path.stem for place in STORIES for path in root.glob(f"{place}/*.yaml")),
     )
 

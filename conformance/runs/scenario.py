@@ -18,7 +18,7 @@ from fencepost.fault_injection.faults.catalogue import needs_links, needs_proxy,
 from fencepost.fault_injection.faults.fault import Fault
 from fencepost.fault_injection.faults.zookeeper_faults import HurtServer
 from fencepost.fault_injection.stories.steps.story_step import FaultStep, WaitForStep
-from fencepost.fault_injection.stories.story import AfterEvent, ClientLoad, Floors, Story, Trigger
+from fencepost.fault_injection.stories.story import AfterEvent, Floors, Story, Trigger
 from fencepost.fault_injection.stories.story_file import awaited_by, fault_of
 
 
@@ -43,16 +43,6 @@ class Scenario:
     def sentence(self) -> str:
         """What it shows."""
         return self.story.says or "Faults from a story file."
-
-    @property
-    def requirements(self) -> tuple[str, ...]:
-        """Ids of the catalogue."""
-        return self.story.requirements
-
-    @property
-    def has_workload(self) -> bool:
-        """False when the scenario's own clients are the only ones."""
-        return self.story.profile is ClientLoad.STEADY
 
     @property
     def network(self) -> str:

@@ -57,7 +57,7 @@ from fencepost.fault_injection.processes.ledger import Ledger
 from fencepost.fault_injection.processes.managed_process import ProcessError
 from fencepost.fault_injection.processes.supervisor import LEDGER_FILE, Supervisor
 from fencepost.fault_injection.processes.trace_tail import TraceTail
-from fencepost.fault_injection.stories.story import Story
+from fencepost.fault_injection.stories.story import ClientLoad, Story
 from fencepost.fault_injection.stories.story_file import as_document
 from fencepost.fault_injection.stories.story_record import (
     write_executed,
@@ -279,7 +279,7 @@ class ScenarioRun:
     @contextmanager
     def _at_work(self, stage: RunningCluster) -> Iterator[None]:
         """The workload runs; afterwards everything is healed and the clients work again."""
-        if self.scenario.has_workload:
+        if self.scenario.story.profile is ClientLoad.STEADY:
             assignment = assignment_among(self.settings.broker_ids)
             stage.partitions.extend(stage.cluster.create_topic(TOPIC, assignment))
             stage.workload = Workload(stage.session, stage.partitions, seed=self.seed)
@@ -395,7 +395,7 @@ class ScenarioRun:
         return ScenarioResult(
             name=self.scenario.name,
             sentence=self.scenario.sentence,
-            requirements=self.scenario.requirements,
+            requirements=self.scenario.story.requirements,
             level=self.settings.level,
             seed=self.seed,
             run_id=self.run_id,

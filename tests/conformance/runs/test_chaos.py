@@ -46,7 +46,7 @@ def test_scenarios_are_files_where_a_file_can_say_them_and_all_are_described() -
     assert in_python == ["random"]
     for scenario in SCENARIOS.values():
         assert scenario.sentence.endswith(".")
-        assert scenario.requirements
+        assert scenario.story.requirements
 
 
 def test_only_the_truncation_loss_is_expected_to_fail_and_only_below_leader_epoch() -> None:
@@ -212,7 +212,7 @@ def test_a_story_with_steps_is_replayed_step_by_step(name: str, tmp_path: Path) 
     replayed = find_executed(tmp_path)
 
     assert replayed.story.steps == SCENARIOS[name].story.steps
-    assert replayed.has_workload == SCENARIOS[name].has_workload
+    assert replayed.story.profile is SCENARIOS[name].story.profile
     assert replayed.story.cluster["first_controller"] == 2
     assert replayed.again == f"--replay {tmp_path}"
 
