@@ -15,6 +15,7 @@ from tempfile import TemporaryDirectory
 from grpc_tools import protoc
 
 from fencepost.ci.pages import stepped_hazards
+from fencepost.conformance.adapters.remote import messages
 from fencepost.fault_injection.faults import table
 from fencepost.fault_injection.faults.targets import FaultError
 from fencepost.fault_injection.stories import story_schema
@@ -80,6 +81,7 @@ def generate(root: Path) -> Iterator[tuple[Path, bytes]]:
                 path = WIRE / f"{name}{suffix}"
                 yield path, (Path(folder) / PACKAGE / path).read_bytes()
     yield SCHEMA, json.dumps(json_schema(), indent=2).encode() + b"\n"
+    yield messages.SCHEMA, messages.schema_text().encode()
     yield story_schema.SCHEMA, story_schema.schema_text().encode()
     try:
         yield from ((path, text.encode()) for path, text in pages(root))

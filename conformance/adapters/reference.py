@@ -10,6 +10,7 @@ from fencepost.conformance.adapters.implementation import Capability, Implementa
 from fencepost.spec.trace import TraceEvent
 
 KAFKA = "kafka:"
+ADAPTER = "cmd:"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,11 +56,16 @@ REFERENCE = Reference()
 def implementation_of(target: object) -> Implementation:
     """The implementation that `target` names; without one, the reference.
 
-    `kafka:RELEASE[@PROTOCOL]` is Apache Kafka; all else is the command that starts a broker, of
-    which nothing is known beyond its flags. Raises `ChoiceError`.
+    `kafka:RELEASE[@PROTOCOL]` is Apache Kafka, `cmd:PROGRAM ARGUMENTS` an adapter that speaks JSON
+    lines; all else is the command that starts a broker, of which nothing is known beyond its flags.
+    Raises `ChoiceError`.
     """
     if not target:
         return REFERENCE
+    if str(target).startswith(ADAPTER):
+        from fencepost.conformance.adapters.remote.remote import greet
+
+        return greet(str(target).removeprefix(ADAPTER))
     if str(target).startswith(KAFKA):
         from fencepost.conformance.adapters.kafka.kafka import Kafka
         from fencepost.conformance.adapters.kafka.releases import find_target

@@ -1,0 +1,254 @@
+"""An adapter program at work: calls go to its standard input, answers come from its output.
+
+Calls of several threads may wait at once. An adapter that ends, or that writes what is no answer,
+is killed and answers nothing more: every call from then on raises the same `AdapterError`.
+"""
+
+import os
+import select
+import shlex
+import shutil
+from collections import deque
+from concurrent.futures import Future
+from contextlib import suppress
+from functools import cache
+from itertools import count
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from threading import Lock, Thread
+from time import monotonic
+from typing import TypeVar
+
+import msgspec
+from msgspec import structs
+
+from fencepost.conformance.adapters.errors import ChoiceError
+from fencepost.conformance.adapters.remote.messages import (
+    LINE_BYTES_MAX,
+    ByeCall,
+    Call,
+    Done,
+    HelloAnswer,
+    HelloCall,
+    Refused,
+    Unsupported,
+)
+from fencepost.fault_injection.processes.managed_process import ProcessError
+from fencepost.fault_injection.processes.supervisor import Supervisor
+
+NAME = "adapter"
+"""Of its process; its standard error goes to `adapter.log` beside the ledger."""
+REDIRECT = 'in="$1" out="$2"; shift 2; exec "$@" <"$in" >"$out"'
+LAST_LINES = 32
+QUOTED_CHARACTERS = 300
+CHUNK_BYTES = 1 << 16
+END_S = 1.0
+"""How long a program may take to end after its output has."""
+
+AnswerType = TypeVar("AnswerType", bound=Done)
+
+
+class AdapterError(ProcessError):
+    """The adapter did not do what the contract says; one sentence, and what it said last."""
+
+
+class AdapterTimeoutError(AdapterError):
+    """A call was not answered in time; the adapter may answer the next one."""
+
+
+class _Envelope(msgspec.Struct, frozen=True):
+    id: int
+    status: str
+
+
+class AdapterProcess:
+    """One run of an adapter program, which has said hello; ends with its supervisor."""
+
+    def __init__(self, command: str, supervisor: Supervisor) -> None:
+        """Raises `ChoiceError` for a program that is not there, and `AdapterError`."""
+        words = program_of(command)
+        self._lock, self._writing = Lock(), Lock()
+        self._numbers = count(1)
+        self._waiting: dict[int, tuple[str, Future[bytes]]] = {}
+        self._given_up: set[int] = set()
+        self._written: deque[str] = deque(maxlen=LAST_LINES)
+        self._failure = ""
+        with TemporaryDirectory(prefix="fencepost-adapter-") as folder:
+            pipes = [Path(folder) / "in", Path(folder) / "out"]
+            for pipe in pipes:
+                os.mkfifo(pipe)
+            # Open for reading too: then neither side waits for the other, nor gets SIGPIPE.
+            self._input = os.open(pipes[0], os.O_RDWR | os.O_NONBLOCK)
+            self._output = os.open(pipes[1], os.O_RDONLY | os.O_NONBLOCK)
+            argv: list[str | Path] = ["sh", "-c", REDIRECT, NAME, *pipes, *words]
+            self._process = supervisor.start(NAME, argv)
+            self._reader = Thread(target=self._read, name=NAME, daemon=True)
+            self._reader.start()
+            try:
+                self.greeting = self.require(HelloCall(), HelloAnswer)
+            except AdapterError:
+                self.close()
+                raise
+
+    @property
+    def has_failed(self) -> bool:
+        """True when it will answer no call."""
+        return bool(self._failure)
+
+    def require(self, call: Call, answer: type[AnswerType]) -> AnswerType:
+        """The answer to a call that every adapter must do; raises `AdapterError`."""
+        match self.ask(call, answer):
+            case Refused(error_code=code, message=message):
+                raise AdapterError(f"the adapter refused {call.verb}: {code} {message}".rstrip())
+            case Unsupported():
+                raise AdapterError(
+                    f"the adapter does not support {call.verb}, which every adapter must"
+                )
+            case done:
+                return done
+
+    def ask(self, call: Call, answer: type[AnswerType]) -> AnswerType | Refused | Unsupported:
+        """What it answers; raises `AdapterError`, of which `AdapterTimeoutError` may pass."""
+        deadline = monotonic() + call.deadline_ms / 1000
+        line = self._answer_line(call, deadline)
+        try:
+            return _decoder(answer).decode(line)
+        except msgspec.MsgspecError as error:
+            fields = ", ".join(field.name for field in structs.fields(answer))
+            raise self._fail(
+                f"the adapter answered {call.verb} with {_quoted(line)}: {error}; "
+                f"expected were status ok and {fields}, or status error or unsupported"
+            ) from error
+
+    def close(self) -> None:
+        """The adapter was told to end, and has ended or is killed."""
+        if not self._failure:
+            with suppress(AdapterError):
+                self.require(ByeCall(), Done)
+                self._process.ended_within(END_S)
+        self._fail("the adapter was told to end")
+        self._reader.join()
+        os.close(self._input)
+        os.close(self._output)
+
+    def _answer_line(self, call: Call, deadline: float) -> bytes:
+        future: Future[bytes] = Future()
+        with self._lock:
+            if self._failure:
+                raise AdapterError(self._failure)
+            number = next(self._numbers)
+            self._waiting[number] = call.verb, future
+        with self._writing:
+            self._write(structs.replace(call, id=number), deadline)
+        try:
+            return future.result(max(0.0, deadline - monotonic()))
+        except TimeoutError:
+            with self._lock:
+                if self._waiting.pop(number, None):
+                    self._given_up.add(number)
+            raise AdapterTimeoutError(
+                f"the adapter did not answer {call.verb} within {call.deadline_ms} ms"
+            ) from None
+
+    def _write(self, call: Call, deadline: float) -> None:
+        """Write one line; an adapter that does not read it in time has failed."""
+        line = msgspec.json.encode(call) + b"\n"
+        poller = select.poll()
+        poller.register(self._input, select.POLLOUT)
+        while line and not self._failure:
+            with suppress(BlockingIOError):
+                line = line[os.write(self._input, line) :]
+            if line and not poller.poll(max(0.0, deadline - monotonic()) * 1000):
+                raise self._fail(f"the adapter does not read its standard input: {call.verb}")
+
+    def _read(self) -> None:
+        """Give each line to the call that waits for it, until the output ends."""
+        poller = select.poll()
+        poller.register(self._output, select.POLLIN)
+        rest = b""
+        while not self._failure and poller.poll():
+            chunk = os.read(self._output, CHUNK_BYTES)
+            if not chunk:
+                self._fail(self._crash())
+                return
+            *lines, rest = (rest + chunk).split(b"\n")
+            for line in lines:
+                self._take(line)
+            if len(rest) > LINE_BYTES_MAX:
+                self._take(rest)
+
+    def _take(self, line: bytes) -> None:
+        self._written.append(_quoted(line))
+        if len(line) > LINE_BYTES_MAX:
+            self._fail(
+                f"the adapter wrote a line of more than {LINE_BYTES_MAX} bytes: {_quoted(line)}"
+            )
+            return
+        try:
+            number = _ENVELOPE.decode(line).id
+        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+            self._fail(
+                f"the adapter wrote {_quoted(line)}, which is no answer: {error}; "
+                "expected was a JSON object with id and status in one line"
+            )
+            return
+        with self._lock:
+            _, future = self._waiting.pop(number, ("", None))
+            is_late = number in self._given_up
+            self._given_up.discard(number)
+            waiting = sorted(self._waiting)
+        if future:
+            future.set_result(line)
+        elif not is_late:
+            calls = ", ".join(map(str, waiting)) or "none"
+            self._fail(
+                f"the adapter wrote {_quoted(line)}: call {number} waits for no answer; "
+                f"those that wait are {calls}"
+            )
+
+    def _crash(self) -> str:
+        """What is known of an adapter without output."""
+        is_over = self._process.ended_within(END_S)
+        how = f"ended with status {self._process.returncode}" if is_over else "closed its output"
+        with self._lock:
+            verbs = ", ".join(sorted({verb for verb, _ in self._waiting.values()})) or "no call"
+        said = "\n".join(self._written) or "(nothing)"
+        logged = self._process.log_tail(LAST_LINES) or "(nothing)"
+        return (
+            f"ADAPTER_CRASH: the adapter {how} in {verbs}; "
+            f"standard output ended with:\n{said}\nstandard error ended with:\n{logged}"
+        )
+
+    def _fail(self, sentence: str) -> AdapterError:
+        """No call is answered any more, and the process is killed; the first sentence stays."""
+        with self._lock:
+            self._failure = self._failure or sentence
+            waiting = [future for _, future in self._waiting.values()]
+            self._waiting.clear()
+        for future in waiting:
+            future.set_exception(AdapterError(self._failure))
+        self._process.kill()
+        return AdapterError(self._failure)
+
+
+def program_of(command: str) -> list[str]:
+    """The words of the command; raises `ChoiceError` unless the first is a program."""
+    words = shlex.split(command)
+    if not words or not shutil.which(words[0]):
+        raise ChoiceError(f"cmd:{command} names no program that can be run; give its path")
+    return words
+
+
+@cache
+def _decoder(
+    answer: type[AnswerType],
+) -> "msgspec.json.Decoder[AnswerType | Refused | Unsupported]":
+    return msgspec.json.Decoder(answer | Refused | Unsupported)
+
+
+def _quoted(line: bytes) -> str:
+    text = line[:QUOTED_CHARACTERS].decode(errors="replace")
+    return repr(text) + ("…" if len(line) > QUOTED_CHARACTERS else "")
+
+
+_ENVELOPE = msgspec.json.Decoder(_Envelope)

@@ -1,0 +1,208 @@
+"""An adapter program as an implementation under test, chosen by `cmd:PROGRAM ARGUMENTS`.
+
+The program is run once to say hello when it is chosen, and again for each cluster.
+"""
+
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from fencepost.conformance.adapters.errors import ChoiceError
+from fencepost.conformance.adapters.implementation import (
+    BrokerLifecycle,
+    ClusterParts,
+    Implementation,
+    PublishedState,
+    Site,
+    StartedBroker,
+    TraceSource,
+)
+from fencepost.conformance.adapters.remote.adapter_process import AdapterError, AdapterProcess
+from fencepost.conformance.adapters.remote.messages import (
+    ClusterCreateCall,
+    ClusterDestroyCall,
+    Done,
+    HelloAnswer,
+    NodeKillCall,
+    NodeStartCall,
+    NodeStopCall,
+    ObserveCall,
+    Observed,
+    ObservedPartition,
+    ProbeCall,
+    Unsupported,
+)
+from fencepost.conformance.adapters.remote.transport import RemoteTransport
+from fencepost.fault_injection.injectors.injection import Registration
+from fencepost.fault_injection.processes.supervisor import Supervisor
+from fencepost.spec.vocabulary import BrokerId, LeaderEpoch
+from fencepost.spec.znodes import LeaderAndIsr, TopicPartition
+
+CHOICE = "cmd:"
+UNKNOWN_FEATURE = "a feature that does not exist"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Remote(Implementation):
+    """What an adapter program puts under test, as it said when it was greeted."""
+
+    command: str
+
+    @property
+    def target(self) -> str:
+        """As it is chosen."""
+        return CHOICE + self.command
+
+    @property
+    def again(self) -> str:
+        """Options of `fencepost chaos` that choose it."""
+        return f" --target {shlex.quote(self.target)}"
+
+    def open(self, site: Site, /) -> ClusterParts:
+        """The parts of a cluster behind a new run of the program; raises `AdapterError`."""
+        adapter = AdapterProcess(self.command, site.supervisor)
+        call = ClusterCreateCall(
+            run_id=site.run_id,
+            folder=str(site.folder.absolute()),
+            broker_ids=site.broker_ids,
+            level=site.level,
+            session_timeout_ms=site.session_timeout_ms,
+            replica_lag_ms=site.replica_lag_ms,
+        )
+        try:
+            adapter.require(call, Done)
+        except AdapterError:
+            adapter.close()
+            raise
+        cluster = RemoteCluster(adapter)
+        return ClusterParts(lifecycle=cluster, state=cluster, transport=RemoteTransport(adapter))
+
+
+class RemoteBroker(StartedBroker):
+    """One run of a broker that only the adapter reaches."""
+
+    pid, is_running, returncode = 0, True, None
+
+    def __init__(self, adapter: AdapterProcess, broker_id: int) -> None:
+        self._adapter = adapter
+        self._broker_id = broker_id
+
+    def kill(self) -> None:
+        """It has ended without cleaning up; so it has when its adapter has failed."""
+        self.is_running = False
+        if not self._adapter.has_failed:
+            self._adapter.require(NodeKillCall(broker_id=self._broker_id), Done)
+
+    def terminate(self, grace_s: float, /) -> None:
+        """It has ended, by itself or killed after so many seconds."""
+        self.is_running = False
+        if self._adapter.has_failed:
+            return
+        call = NodeStopCall(broker_id=self._broker_id, deadline_ms=round(grace_s * 1000))
+        try:
+            self._adapter.require(call, Done)
+        except AdapterError:
+            self.kill()
+
+
+class RemoteCluster(BrokerLifecycle, PublishedState):
+    """The brokers behind one adapter, and the state that it observes."""
+
+    def __init__(self, adapter: AdapterProcess) -> None:
+        self._adapter = adapter
+        self._brokers: dict[int, RemoteBroker] = {}
+
+    def start(self, broker_id: int, /, *_flags: str) -> None:
+        """The adapter has started the broker; raises `AdapterError`."""
+        self._adapter.require(NodeStartCall(broker_id=broker_id), Done)
+        self._brokers[broker_id] = RemoteBroker(self._adapter, broker_id)
+
+    def started(self, broker_id: int) -> RemoteBroker | None:
+        """The broker's last run, ended or not."""
+        return self._brokers.get(broker_id)
+
+    def registration(self, broker_id: int) -> Registration | None:
+        """The run of the broker that is live; clients call it by its id."""
+        for live in self._observed().brokers:
+            if live.broker_id == broker_id:
+                epoch = live.broker_epoch
+                return Registration(session_id=epoch, zxid=epoch, address=str(broker_id))
+        return None
+
+    def controller(self) -> int | None:
+        """The observed controller."""
+        return self._observed().controller_id
+
+    def live_brokers(self) -> list[int]:
+        """The observed brokers, ascending."""
+        return sorted(live.broker_id for live in self._observed().brokers)
+
+    def topics(self) -> list[str]:
+        """The observed topics, ascending."""
+        return sorted({one.topic for one in self._observed().partitions})
+
+    def assignment(self, topic: str) -> Mapping[int, tuple[int, ...]]:
+        """The assigned replicas of each partition."""
+        found = self._observed().partitions
+        return {one.partition: one.assigned_replicas for one in found if one.topic == topic}
+
+    def state_of(self, partition: TopicPartition) -> LeaderAndIsr | None:
+        """The observed leader, epoch and ISR."""
+        for one in self._observed().partitions:
+            if (one.topic, one.partition) == partition:
+                return _state(one)
+        return None
+
+    def close(self) -> None:
+        """The cluster is destroyed and the adapter has ended; raises `AdapterError`."""
+        try:
+            if not self._adapter.has_failed:
+                self._adapter.require(ClusterDestroyCall(), Done)
+        finally:
+            self._adapter.close()
+
+    def _observed(self) -> Observed:
+        return self._adapter.require(ObserveCall(), Observed)
+
+
+def _state(one: ObservedPartition) -> LeaderAndIsr:
+    return LeaderAndIsr(
+        leader=BrokerId(one.leader),
+        leader_epoch=LeaderEpoch(one.leader_epoch),
+        isr=frozenset(map(BrokerId, one.isr)),
+    )
+
+
+@cache
+def greet(command: str) -> Remote:
+    """The implementation behind the program; raises `ChoiceError`, with what it said instead."""
+    try:
+        with TemporaryDirectory() as folder, Supervisor(Path(folder), "hello") as supervisor:
+            adapter = AdapterProcess(command, supervisor)
+            try:
+                _require_honest(adapter)
+            finally:
+                adapter.close()
+    except AdapterError as error:
+        raise ChoiceError(f"{CHOICE}{command} cannot be put under test: {error}") from error
+    return _remote(command, adapter.greeting)
+
+
+def _require_honest(adapter: AdapterProcess) -> None:
+    answer = adapter.ask(ProbeCall(feature=UNKNOWN_FEATURE), Done)
+    if not isinstance(answer, Unsupported):
+        raise AdapterError(
+            f"the adapter was asked for {UNKNOWN_FEATURE!r} and did not answer unsupported"
+        )
+
+
+def _remote(command: str, hello: HelloAnswer) -> Remote:
+    return Remote(
+        command=command,
+        name=f"{hello.name} {hello.version}".rstrip(),
+        levels=hello.levels,
+        observes=frozenset({TraceSource.CLIENTS, *map(TraceSource, hello.observes)}),
+    )

@@ -1,0 +1,161 @@
+"""The toy of `tests/conformance/toy.py` behind JSON lines, and the same with one bad habit.
+
+`python -m tests.conformance.adapters.remote.toy_adapter [HABIT [AT]]`; a habit that has a time
+comes with call number AT.
+"""
+
+import json
+import sys
+import threading
+from typing import Any
+
+from fencepost.fault_injection.workload import operations as ops
+from fencepost.spec.znodes import TopicPartition
+from tests.conformance.toy import ToyBroker, ToyCluster
+
+Json = dict[str, Any]
+HABIT, AT = (*sys.argv[1:], "", "")[:2]
+OK: Json = {"status": "ok"}
+FIELDS = {
+    "produce": ("offset", "high_watermark", "leader_epoch"),
+    "fetch": ("values", "high_watermark", "log_end_offset", "leader_epoch"),
+    "list_offsets": ("high_watermark", "log_end_offset", "leader_epoch"),
+}
+
+
+class ToyAdapter:
+    """One method for each verb."""
+
+    def __init__(self) -> None:
+        self.cluster = ToyCluster(replicates_first=HABIT != "acknowledges_early")
+
+    def hello(self, _: Json) -> Json:
+        return {"protocol": 1, "name": "toy", "version": "1.0"}
+
+    def cluster_create(self, _: Json) -> Json:
+        return {}
+
+    def cluster_destroy(self, _: Json) -> Json:
+        return {}
+
+    def node_start(self, call: Json) -> Json:
+        self.cluster.start(call["broker_id"])
+        return {}
+
+    def node_kill(self, call: Json) -> Json:
+        self.broker(call).kill()
+        return {}
+
+    node_stop = node_kill
+
+    def topic_create(self, call: Json) -> Json:
+        self.broker(call).create_topic(call["topic"], call["assignment"])
+        return {}
+
+    def produce(self, call: Json) -> Json:
+        values = tuple(call["values"])
+        return self.perform(call, ops.Produce(partition=self.key(call), values=values))
+
+    def fetch(self, call: Json) -> Json:
+        offset, size = call["offset"], call["max_records"]
+        asked = ops.Fetch(partition=self.key(call), offset=offset, max_records=size)
+        return self.perform(call, asked)
+
+    def list_offsets(self, call: Json) -> Json:
+        return self.perform(call, ops.ListOffsets(partition=self.key(call)))
+
+    def metadata(self, call: Json) -> Json:
+        view = self.broker(call).routing_view()
+        routes = [
+            {**key._asdict(), "leader": one.leader, "leader_epoch": one.leader_epoch}
+            for key, one in view.partitions.items()
+        ]
+        return {"broker_ids": self.cluster.live_brokers(), "partitions": routes}
+
+    def observe(self, _: Json) -> Json:
+        runs = {number: self.cluster.brokers[number].run for number in self.cluster.live_brokers()}
+        states = [
+            {
+                **key._asdict(),
+                "assigned_replicas": one.replicas,
+                "leader": one.leader,
+                "leader_epoch": one.epoch,
+                "isr": self.cluster.in_sync(one),
+            }
+            for key, one in self.cluster.partitions.items()
+        ]
+        return {
+            "brokers": [{"broker_id": number, "broker_epoch": runs[number]} for number in runs],
+            "controller_id": self.cluster.controller(),
+            "partitions": states,
+        }
+
+    def bye(self, _: Json) -> Json:
+        return {}
+
+    def broker(self, call: Json) -> ToyBroker:
+        return self.cluster.brokers[call["broker_id"]]
+
+    def key(self, call: Json) -> TopicPartition:
+        return TopicPartition(call["topic"], call["partition"])
+
+    def perform(self, call: Json, operation: ops.Operation) -> Json:
+        answer = self.broker(call).perform(operation)
+        if answer.error_code:
+            return {"status": "error", "error_code": answer.error_code}
+        return {name: getattr(answer, name) for name in FIELDS[call["verb"]]}
+
+
+class LyingAdapter(ToyAdapter):
+    """Acknowledges what it does not keep."""
+
+    def produce(self, call: Json) -> Json:
+        return super().produce({**call, "values": []})
+
+
+def misbehave(number: int, answer: Json) -> str:
+    """What the habit writes in place of the answer."""
+    line = json.dumps(answer)
+    match HABIT:
+        case "crashes":
+            sys.stderr.write("the disk of the adapter is on fire\n")
+            sys.exit(7)
+        case "hangs":
+            threading.Event().wait()
+        case "wrong_id":
+            return json.dumps({**answer, "id": number + 1000})
+        case "garbage":
+            return "starting up, please wait"
+        case "long_line":
+            return json.dumps({**answer, "message": "x" * 10_000_000})
+        case "duplicate":
+            return f"{line}\n{line}"
+        case "missing_field":
+            return json.dumps({"id": number, "status": "ok", "ofset": 1})
+        case _:
+            pass
+    return line
+
+
+def main() -> None:
+    adapter = LyingAdapter() if HABIT == "stores_nothing" else ToyAdapter()
+    knows_nothing = HABIT == "supports_nothing"
+    for number, text in enumerate(sys.stdin, start=1):
+        call = json.loads(text)
+        verb = getattr(adapter, call["verb"], None)
+        if verb is None or (knows_nothing and call["verb"] not in {"hello", "bye"}):
+            answer: Json = {"status": "unsupported"}
+        else:
+            answer = OK | verb(call)
+        if HABIT == "agrees_to_all" and verb is None:
+            answer = OK
+        answer = {"id": call["id"], **answer}
+        line = misbehave(call["id"], answer) if str(number) == AT else json.dumps(answer)
+        sys.stdout.write(f"{line}\n")
+        sys.stdout.flush()
+        if call["verb"] == "bye":
+            return
+
+
+if __name__ == "__main__":
+    main()
