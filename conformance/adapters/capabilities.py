@@ -10,6 +10,7 @@ from fencepost.fault_injection.injectors.injector import InjectionError
 _PROCESSES = frozenset({Capability.PROCESSES})
 _ZOOKEEPER = frozenset({Capability.ZOOKEEPER})
 _FAULT_CONTROL = frozenset({Capability.FAULT_CONTROL})
+_FLUSH_RECORD = frozenset({Capability.FLUSH_RECORD})
 
 NEEDED = MappingProxyType(
     {
@@ -20,6 +21,8 @@ NEEDED = MappingProxyType(
         "cpu.": _PROCESSES,
         "clock.": _FAULT_CONTROL,
         "disk.": _PROCESSES | _FAULT_CONTROL,
+        "disk.lose_unsynced": _PROCESSES | _FLUSH_RECORD,
+        "disk.corrupt_tail": _PROCESSES | _FLUSH_RECORD,
         "rpc.": _FAULT_CONTROL,
         "net.": _PROCESSES,
         "zk.": _ZOOKEEPER,

@@ -41,6 +41,8 @@ class Capability(StrEnum):
     """Its state is in a ZooKeeper that the harness starts; it can end sessions there."""
     FAULT_CONTROL = "fault control"
     """Brokers serve `spec/wire/fault_control.proto`: requests, sessions, disks, crash points."""
+    FLUSH_RECORD = "flush record"
+    """What brokers flushed to disk is written down, so that a loss of power can take the rest."""
     LIVE_TRACE = "live trace"
     """Brokers write their traces while they run: a story can wait for one of their lines."""
     PREPARED_START = "prepared start"

@@ -17,6 +17,7 @@ from fencepost.conformance.adapters.implementation import (
     TraceSource,
 )
 from fencepost.conformance.adapters.kafka.dialect import KAFKA_DIALECT, in_words
+from fencepost.conformance.adapters.kafka.flushed import LOGS, keep_record
 from fencepost.conformance.adapters.kafka.jars import class_path
 from fencepost.conformance.adapters.kafka.observations import broker_lines
 from fencepost.conformance.adapters.kafka.releases import KafkaTarget, numbers
@@ -62,6 +63,16 @@ PROPERTIES: Mapping[str, object] = {
 """A small broker that does nothing by itself; all else is Kafka's default."""
 
 
+class KafkaProcesses(BrokerProcesses):
+    """Its processes, which keep no record of what they flush: it is made when it is asked for."""
+
+    def data_folder(self, broker_id: int) -> Path:
+        """Where the broker keeps its logs, and the record of what survives a loss of power."""
+        folder = super().data_folder(broker_id)
+        keep_record(folder)
+        return folder
+
+
 def _dialect(chosen: KafkaTarget) -> TraceDialect:
     """The epoch is raised with the election since 2.1; AlterPartition comes with protocol 2.7."""
     if numbers(chosen.protocol) >= (2, 7):
@@ -75,7 +86,9 @@ class Kafka(Implementation):
 
     name: str = field(init=False)
     levels: tuple[int, ...] = (2,)
-    capabilities: frozenset[Capability] = frozenset({Capability.PROCESSES, Capability.ZOOKEEPER})
+    capabilities: frozenset[Capability] = frozenset(
+        {Capability.PROCESSES, Capability.ZOOKEEPER, Capability.FLUSH_RECORD}
+    )
     observes: frozenset[TraceSource] = frozenset(TraceSource)
     chosen: KafkaTarget
     kafka_dir: Path | None = None
@@ -100,7 +113,7 @@ class Kafka(Implementation):
         znodes = ZnodeAccess(client, KAFKA_DIALECT)
         ports = dict(zip(site.broker_ids, free_ports(len(site.broker_ids)), strict=True))
         return ClusterParts(
-            lifecycle=BrokerProcesses(site, partial(self._command, site, jars, ports)),
+            lifecycle=KafkaProcesses(site, partial(self._command, site, jars, ports)),
             state=ZooKeeperState(znodes),
             transport=KafkaTransport(),
             znodes=znodes,
@@ -120,7 +133,7 @@ class Kafka(Implementation):
             "broker.id": broker_id,
             "listeners": f"PLAINTEXT://{listens}",
             "advertised.listeners": f"PLAINTEXT://{place.advertised or listens}",
-            "log.dirs": Folders(root=site.folder).data(broker_id),
+            "log.dirs": Folders(root=site.folder).data(broker_id) / LOGS,
             "zookeeper.connect": place.zookeeper,
             "zookeeper.session.timeout.ms": site.session_timeout_ms,
             "replica.lag.time.max.ms": site.replica_lag_ms,

@@ -20,6 +20,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from fencepost.conformance.adapters.folders import Folders
+from fencepost.conformance.adapters.kafka.flushed import LOGS, offsets_in
 from fencepost.conformance.adapters.kafka.launch import STARTED
 from fencepost.conformance.adapters.kafka.records import read_segments
 from fencepost.fault_injection.network.wiring import broker_name
@@ -77,7 +78,7 @@ def broker_lines(
         found = [one for one in owners if one.event and one.event.node == node]
         found += _commands(log, run_id, broker_id)
         found.sort(key=lambda one: one.wall_ms)
-        yield from _placed(found, list(_disk(folders.data(broker_id), run_id, broker_id)))
+        yield from _placed(found, list(_disk(folders.data(broker_id) / LOGS, run_id, broker_id)))
 
 
 def _placed(found: list[_Dated], last: list[TraceEvent]) -> Iterator[TraceEvent]:
@@ -176,7 +177,7 @@ def _obeyed(run_id: str, broker_id: int, role: str, command: Mapping[str, str]) 
 
 def _disk(data: Path, run_id: str, broker_id: int) -> Iterator[TraceEvent]:
     """What the replicas hold after the run; internal topics are not ours."""
-    ends = _high_watermarks(data / HIGH_WATERMARKS)
+    ends = offsets_in(data / HIGH_WATERMARKS)
     for folder in sorted(data.glob("*-[0-9]*")):
         topic, _, number = folder.name.rpartition("-")
         if topic.startswith("__") or not number.isdecimal():
@@ -200,14 +201,6 @@ def _disk(data: Path, run_id: str, broker_id: int) -> Iterator[TraceEvent]:
         high_watermark = ends.get(folder.name, 0)
         told = {**place, "log_end_offset": end, "high_watermark": min(end, high_watermark)}
         yield _event(run_id, broker_id, "LogRecovered", kind=Kind.RUN, **told)
-
-
-def _high_watermarks(path: Path) -> dict[str, int]:
-    """`TOPIC-PARTITION` -> what the broker last wrote down."""
-    if not path.exists():
-        return {}
-    rows = (line.split() for line in path.read_text(encoding="utf-8").splitlines()[2:])
-    return {f"{topic}-{number}": int(offset) for topic, number, offset in rows}
 
 
 def _wall_ms(date: str, ms: str) -> int:

@@ -109,7 +109,7 @@ def test_zookeeper_tells_which_session_a_broker_has_and_its_epoch_as_controller(
 
 
 def test_what_a_replica_holds_after_the_run_is_read_from_its_disk(tmp_path: Path) -> None:
-    data = tmp_path / "broker-1"
+    data = tmp_path / "broker-1" / "logs"
     for topic in ("orders-0", "__consumer_offsets-0"):
         (data / topic).mkdir(parents=True)
         (data / topic / "00000000000000000000.log").write_bytes(new_batch(["a", "b"]))
