@@ -124,8 +124,10 @@ class BrokerProcesses:
         place = BrokerPlace(zookeeper=self._site.zookeeper)
         if wiring:
             place = wiring.place_of(broker_id)
-        address = ZooKeeperAddress.parse(place.zookeeper).beginning_at(broker_id)
-        command = self._command_of(broker_id, replace(place, zookeeper=str(address)))
+        if place.zookeeper:
+            address = ZooKeeperAddress.parse(place.zookeeper).beginning_at(broker_id)
+            place = replace(place, zookeeper=str(address))
+        command = self._command_of(broker_id, place)
         process = self._site.supervisor.start(
             broker_name(broker_id), [*command, *flags], namespace=place.namespace
         )

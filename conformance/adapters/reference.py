@@ -67,8 +67,7 @@ def implementation_of(target: object) -> Implementation:
 
         return greet(str(target).removeprefix(ADAPTER))
     if str(target).startswith(KAFKA):
-        from fencepost.conformance.adapters.kafka.kafka import Kafka
-        from fencepost.conformance.adapters.kafka.releases import find_target
+        from fencepost.conformance.adapters.kafka.modes import kafka_of
 
-        return Kafka(chosen=find_target(str(target)))
+        return kafka_of(str(target))
     return CommandLine(command=str(target))

@@ -1,4 +1,5 @@
 """Apache Kafka as an implementation under test: unmodified releases as processes of this host.
 
-Start with `kafka.py`, which puts the parts together; `releases.toml` says what can be run.
+Start with `modes.py`, which chooses between `with_zookeeper` and `kraft`; `releases.toml` says what
+can be run.
 """

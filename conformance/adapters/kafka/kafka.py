@@ -1,44 +1,30 @@
-"""Apache Kafka in ZooKeeper mode: unmodified releases, each broker a process of this host."""
+"""Apache Kafka as an implementation: what both modes have in common.
 
-import sys
-from collections.abc import Iterable, Mapping, Sequence
+Unmodified releases, each broker a process of this host. `with_zookeeper` and `kraft` say what their
+mode adds: how a broker starts, where the state is published, and what is observed of it.
+"""
+
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 
 from fencepost.conformance.adapters.command_line import BrokerProcesses
+from fencepost.conformance.adapters.errors import ClusterError
 from fencepost.conformance.adapters.folders import Folders
-from fencepost.conformance.adapters.implementation import (
-    Capability,
-    ClusterParts,
-    Implementation,
-    RunSite,
-    Site,
-    TraceSource,
-)
-from fencepost.conformance.adapters.kafka.dialect import KAFKA_DIALECT, in_words
+from fencepost.conformance.adapters.implementation import Capability, Implementation, Site
 from fencepost.conformance.adapters.kafka.flushed import LOGS, keep_record
 from fencepost.conformance.adapters.kafka.jars import class_path
-from fencepost.conformance.adapters.kafka.observations import broker_lines
 from fencepost.conformance.adapters.kafka.releases import KafkaTarget, numbers
-from fencepost.conformance.adapters.kafka.transport import KafkaTransport
-from fencepost.conformance.adapters.znode_dialect import ZnodeAccess
-from fencepost.conformance.adapters.zookeeper_state import ZooKeeperState
 from fencepost.conformance.checks.trace_dialect import (
     KAFKA_0_10,
     KAFKA_2_1,
     KAFKA_2_7,
     TraceDialect,
 )
-from fencepost.fault_injection.network.wiring import BrokerPlace, broker_name
-from fencepost.fault_injection.processes.ports import HOST, free_ports
-from fencepost.fault_injection.zookeeper.client import ZooKeeperClient
-from fencepost.fault_injection.zookeeper.transaction_log import Transaction
-from fencepost.spec.java import find_java
-from fencepost.spec.trace import TraceEvent
+from fencepost.fault_injection.network.wiring import broker_name
+from fencepost.spec.java import JavaNotFoundError, find_java
 
 LOG4J = Path(__file__).with_name("log4j.properties")
-LAUNCH = "fencepost.conformance.adapters.kafka.launch"
 JAVA_OPTIONS = ("-Xms64m", "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 PROPERTIES: Mapping[str, object] = {
     "replica.fetch.wait.max.ms": 500,
@@ -73,6 +59,10 @@ class KafkaProcesses(BrokerProcesses):
         return folder
 
 
+class JavaError(ClusterError):
+    """No Java on which the release runs; says what to do."""
+
+
 def _dialect(chosen: KafkaTarget) -> TraceDialect:
     """The epoch is raised with the election since 2.1; AlterPartition comes with protocol 2.7."""
     if numbers(chosen.protocol) >= (2, 7):
@@ -86,10 +76,7 @@ class Kafka(Implementation):
 
     name: str = field(init=False)
     levels: tuple[int, ...] = (2,)
-    capabilities: frozenset[Capability] = frozenset(
-        {Capability.PROCESSES, Capability.ZOOKEEPER, Capability.FLUSH_RECORD}
-    )
-    observes: frozenset[TraceSource] = frozenset(TraceSource)
+    capabilities: frozenset[Capability] = frozenset({Capability.PROCESSES, Capability.FLUSH_RECORD})
     chosen: KafkaTarget
     kafka_dir: Path | None = None
     """An unpacked distribution in place of the jars of the release."""
@@ -105,66 +92,43 @@ class Kafka(Implementation):
         """As it is chosen."""
         return self.chosen.name
 
-    def open(self, site: Site, /) -> ClusterParts:
-        """The parts of a cluster, of which no broker runs; raises `JarsError`, `ZooKeeperError`."""
-        jars = class_path(self.chosen.release, self.kafka_dir)
-        client = ZooKeeperClient(site.zookeeper, session_timeout_s=site.session_timeout_ms / 1000)
-        client.connect()
-        znodes = ZnodeAccess(client, KAFKA_DIALECT)
-        ports = dict(zip(site.broker_ids, free_ports(len(site.broker_ids)), strict=True))
-        return ClusterParts(
-            lifecycle=KafkaProcesses(site, partial(self._command, site, jars, ports)),
-            state=ZooKeeperState(znodes),
-            transport=KafkaTransport(),
-            znodes=znodes,
-        )
-
-    def _command(
-        self,
-        site: Site,
-        jars: list[Path],
-        ports: Mapping[int, int],
-        broker_id: int,
-        place: BrokerPlace,
-    ) -> list[str]:
-        """The command line of one broker; its properties are written beside its log."""
-        listens = place.listens or f"{HOST}:{ports[broker_id]}"
-        told: dict[str, object] = {
-            "broker.id": broker_id,
-            "listeners": f"PLAINTEXT://{listens}",
-            "advertised.listeners": f"PLAINTEXT://{place.advertised or listens}",
-            "log.dirs": Folders(root=site.folder).data(broker_id) / LOGS,
-            "zookeeper.connect": place.zookeeper,
-            "zookeeper.session.timeout.ms": site.session_timeout_ms,
-            "replica.lag.time.max.ms": site.replica_lag_ms,
-            **PROPERTIES,
-            **self.chosen.properties,
-            **self.properties,
-        }
-        folder = Folders(root=site.folder).processes
-        path = folder / f"{broker_name(broker_id)}.properties"
-        path.write_text("".join(f"{k}={v}\n" for k, v in told.items()), encoding="utf-8")
-        classes = ":".join(map(str, jars))
-        java = str(find_java().executable)
-        logging = f"-Dlog4j.configuration=file:{LOG4J}"
-        launch = [
-            sys.executable,
-            "-m",
-            LAUNCH,
-            place.zookeeper,
-            KAFKA_DIALECT.broker_path(broker_id),
-        ]
-        return [*launch, java, *JAVA_OPTIONS, logging, "-cp", classes, "kafka.Kafka", str(path)]
-
     @property
     def told(self) -> Mapping[str, object]:
         """What the trace's `RunStarted` says of it."""
         return {"command": self.target, "dialect": self.trace_dialect.name}
 
-    def in_words(self, transaction: Transaction, /) -> Transaction:
-        """A change of its ZooKeeper in the words of `spec/znodes.py`."""
-        return in_words(transaction)
+    def java_command(self) -> list[str]:
+        """Starts the class that is added to it; raises `JarsError` or `JavaError`."""
+        jars = class_path(self.chosen.release, self.kafka_dir)
+        classes = ":".join(map(str, jars))
+        java = str(self._java())
+        return [java, *JAVA_OPTIONS, f"-Dlog4j.configuration=file:{LOG4J}", "-cp", classes]
 
-    def observed(self, site: RunSite, zookeeper: Sequence[TraceEvent], /) -> Iterable[TraceEvent]:
-        """What ZooKeeper, the log of state changes and the disk tell of each broker."""
-        return broker_lines(site.folder, site.run_id, site.broker_ids, zookeeper)
+    def write_properties(self, site: Site, broker_id: int, of_mode: Mapping[str, object]) -> Path:
+        """The file of the broker's properties, beside its log."""
+        told: dict[str, object] = {
+            "log.dirs": Folders(root=site.folder).data(broker_id) / LOGS,
+            "replica.lag.time.max.ms": site.replica_lag_ms,
+            **of_mode,
+            **PROPERTIES,
+            **self.chosen.properties,
+            **self.properties,
+        }
+        path = Folders(root=site.folder).processes / f"{broker_name(broker_id)}.properties"
+        path.write_text("".join(f"{k}={v}\n" for k, v in told.items()), encoding="utf-8")
+        return path
+
+    def _java(self) -> Path:
+        release = self.chosen.release
+        try:
+            java = find_java()
+        except JavaNotFoundError as error:
+            raise JavaError(
+                f"Kafka {release.version} needs Java {release.java}: {error}"
+            ) from error
+        if java.version < release.java:
+            raise JavaError(
+                f"Kafka {release.version} needs Java {release.java} or newer, and "
+                f"{java.executable} is Java {java.version}; set JAVA_HOME to a newer one"
+            )
+        return java.executable

@@ -6,7 +6,7 @@ import tomllib
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -25,6 +25,8 @@ class Release(msgspec.Struct, frozen=True, kw_only=True):
     protocol: str
     """What brokers speak among themselves by default."""
     java: int
+    mode: Literal["zookeeper", "kraft"] = "zookeeper"
+    """What elects controllers and holds the state."""
     replaced: dict[str, str] = msgspec.field(default_factory=dict)
     """`GROUP:ARTIFACT` -> the version that takes its place."""
     protocols: dict[str, dict[str, str]] = msgspec.field(default_factory=dict)

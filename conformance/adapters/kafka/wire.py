@@ -22,7 +22,7 @@ from kio.serial import entity_reader, entity_writer
 PRODUCE, FETCH, LIST_OFFSETS, METADATA = 0, 1, 2, 3
 API_VERSIONS = 18
 CREATE_TOPICS, DELETE_TOPICS, CREATE_PARTITIONS = 19, 20, 37
-ELECT_LEADERS, ALTER_PARTITION_REASSIGNMENTS = 43, 45
+ELECT_LEADERS, ALTER_PARTITION_REASSIGNMENTS, DESCRIBE_QUORUM = 43, 45, 55
 
 KNOWN: Mapping[int, tuple[int, ...]] = {
     PRODUCE: (3, 2),
@@ -35,6 +35,7 @@ KNOWN: Mapping[int, tuple[int, ...]] = {
     CREATE_PARTITIONS: (0,),
     ELECT_LEADERS: (1, 0),
     ALTER_PARTITION_REASSIGNMENTS: (0,),
+    DESCRIBE_QUORUM: (0,),
 }
 """Kind of request -> versions, newest first. Fetch stays below 11, which followers may answer."""
 

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from fencepost.conformance.adapters.kafka.dialect import KAFKA_DIALECT, in_words
-from fencepost.conformance.adapters.kafka.launch import STARTED
-from fencepost.conformance.adapters.kafka.observations import broker_lines
 from fencepost.conformance.adapters.kafka.records import new_batch
+from fencepost.conformance.adapters.kafka.started import STARTED
+from fencepost.conformance.adapters.kafka.with_zookeeper.dialect import KAFKA_DIALECT, in_words
+from fencepost.conformance.adapters.kafka.with_zookeeper.observations import broker_lines
 from fencepost.fault_injection.zookeeper.transaction_log import (
     Transaction,
     TransactionKind,

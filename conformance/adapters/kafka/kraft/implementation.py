@@ -1,0 +1,111 @@
+"""Apache Kafka in KRaft mode: each node is broker and controller, and there is no ZooKeeper."""
+
+import base64
+import sys
+import uuid
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from fencepost.conformance.adapters.errors import ClusterError
+from fencepost.conformance.adapters.folders import Folders
+from fencepost.conformance.adapters.implementation import ClusterParts, RunSite, Site, TraceSource
+from fencepost.conformance.adapters.kafka.kafka import Kafka, KafkaProcesses
+from fencepost.conformance.adapters.kafka.kraft.observations import broker_lines
+from fencepost.conformance.adapters.kafka.kraft.state import MetadataState
+from fencepost.conformance.adapters.kafka.transport import KafkaTransport
+from fencepost.fault_injection.network.wiring import broker_name
+from fencepost.fault_injection.processes.ports import HOST, free_ports
+from fencepost.spec.trace import TraceEvent
+
+LAUNCH = (sys.executable, "-m", "fencepost.conformance.adapters.kafka.started")
+FORMAT_DEADLINE_S = 30.0
+HEARTBEATS = 5
+"""So many come in one session timeout."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listeners:
+    """Where each node listens."""
+
+    brokers: Mapping[int, str]
+    controllers: Mapping[int, str]
+
+
+@dataclass(frozen=True, kw_only=True)
+class KafkaInKraft(Kafka):
+    """One release, its nodes with a quorum of their own."""
+
+    observes: frozenset[TraceSource] = frozenset({TraceSource.CLIENTS, TraceSource.BROKERS})
+
+    def open(self, site: Site, /) -> ClusterParts:
+        """The parts of a cluster, of which no node runs; raises `JarsError` or `JavaError`."""
+        if site.wiring is not None:
+            raise ClusterError(
+                f"the connections of {self.name} are not led through links: its controllers have "
+                "listeners of their own; choose a release in ZooKeeper mode for faults on networks"
+            )
+        java, listeners = self.java_command(), _listeners(site.broker_ids)
+        written = {
+            node: self.write_properties(site, node, _properties(site, listeners, node))
+            for node in site.broker_ids
+        }
+        _format(site, java, written)
+        processes = Folders(root=site.folder).processes
+        return ClusterParts(
+            lifecycle=KafkaProcesses(
+                site, lambda node, _: [*LAUNCH, *java, "kafka.Kafka", str(written[node])]
+            ),
+            state=MetadataState(
+                listeners.brokers,
+                listeners.controllers,
+                {node: processes / f"{broker_name(node)}.log" for node in site.broker_ids},
+            ),
+            transport=KafkaTransport(),
+        )
+
+    def observed(self, site: RunSite, _zookeeper: Sequence[TraceEvent], /) -> Iterable[TraceEvent]:
+        """What the nodes' logs and disks tell of each broker."""
+        return broker_lines(site.folder, site.run_id, site.broker_ids)
+
+
+def _properties(site: Site, listeners: Listeners, node: int) -> dict[str, object]:
+    """What a node is told because of its mode."""
+    address, timeout_ms = listeners.brokers[node], site.session_timeout_ms
+    voters = (f"{one}@{where}" for one, where in listeners.controllers.items())
+    return {
+        "process.roles": "broker,controller",
+        "node.id": node,
+        "listeners": f"PLAINTEXT://{address},CONTROLLER://{listeners.controllers[node]}",
+        "advertised.listeners": f"PLAINTEXT://{address}",
+        "controller.listener.names": "CONTROLLER",
+        "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
+        "controller.quorum.voters": ",".join(voters),
+        # Apart from the replicas: a fault that wipes these leaves the node its metadata.
+        "metadata.log.dir": site.folder / "metadata" / broker_name(node),
+        "broker.session.timeout.ms": timeout_ms,
+        "broker.heartbeat.interval.ms": timeout_ms // HEARTBEATS,
+        "controller.quorum.fetch.timeout.ms": timeout_ms,
+        "controller.quorum.election.timeout.ms": timeout_ms // 2,
+    }
+
+
+def _format(site: Site, java: list[str], written: Mapping[int, Path]) -> None:
+    """Each node has the folders that an operator makes before its first start."""
+    cluster_id = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
+    tool = [*java, "kafka.tools.StorageTool", "format", "-t", cluster_id, "-c"]
+    formats = [
+        site.supervisor.start(f"format-{node}", [*tool, str(path)])
+        for node, path in written.items()
+    ]
+    for one in formats:
+        if one.wait(FORMAT_DEADLINE_S) != 0:
+            raise ClusterError(f"the storage was not formatted: {one.log_tail()}")
+
+
+def _listeners(nodes: Sequence[int]) -> Listeners:
+    addresses = [f"{HOST}:{port}" for port in free_ports(2 * len(nodes))]
+    return Listeners(
+        brokers=dict(zip(nodes, addresses[: len(nodes)], strict=True)),
+        controllers=dict(zip(nodes, addresses[len(nodes) :], strict=True)),
+    )

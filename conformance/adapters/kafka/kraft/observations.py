@@ -1,0 +1,54 @@
+"""What a node in KRaft mode writes of itself in its log, as lines of our trace.
+
+A registration, an election of its controller, and each leader epoch of which it became leader or
+follower. What changes within a leader epoch, as the ISR does, is in the metadata log alone.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from functools import partial
+from pathlib import Path
+
+from fencepost.conformance.adapters.kafka.kraft.state import REGISTERED
+from fencepost.conformance.adapters.kafka.observations import action_line, log_lines, trace_of
+from fencepost.spec.trace import TraceEvent
+from fencepost.spec.vocabulary import Action
+
+_ELECTED = re.compile(r"Becoming the active controller at epoch (\d+)")
+_STARTS = (
+    r"(?P<topic>\S+)-(?P<partition>\d+) (?:with topic id \S+ )?starts at leader epoch "
+    r"(?P<leader_epoch>\d+) from offset \d+ with partition epoch (?P<version>\d+)"
+)
+_LEADS = re.compile(rf"Leader {_STARTS}, high watermark \d+, ISR \[(?P<isr>[\d,]*)\]")
+_FOLLOWS = re.compile(rf"Follower {_STARTS} and high watermark \d+\. Current leader is (-?\d+)")
+
+
+def broker_lines(folder: Path, run_id: str, broker_ids: Iterable[int]) -> Iterator[TraceEvent]:
+    """The trace of every broker, in the order of brokers and time."""
+    for broker_id in broker_ids:
+        found = log_lines(folder, broker_id, partial(_told, run_id, broker_id))
+        yield from trace_of(folder, run_id, broker_id, found)
+
+
+def _told(run_id: str, broker_id: int, line: str) -> TraceEvent | None:
+    line_of = partial(action_line, run_id, broker_id)
+    if REGISTERED.search(line):
+        return line_of(Action.REGISTER_BROKER)
+    if elected := _ELECTED.search(line):
+        epoch = int(elected[1])
+        return line_of(Action.ELECT_CONTROLLER, controller_id=broker_id, controller_epoch=epoch)
+    if leads := _LEADS.search(line):
+        isr = sorted(int(member) for member in leads["isr"].split(",") if member)
+        return line_of(Action.BECOME_LEADER, leader=broker_id, isr=isr, **_place(leads))
+    if follows := _FOLLOWS.search(line):
+        return line_of(Action.BECOME_FOLLOWER, leader=int(follows[5]), **_place(follows))
+    return None
+
+
+def _place(told: re.Match[str]) -> dict[str, int | str]:
+    return {
+        "topic": told["topic"],
+        "partition": int(told["partition"]),
+        "leader_epoch": int(told["leader_epoch"]),
+        "znode_version": int(told["version"]),
+    }

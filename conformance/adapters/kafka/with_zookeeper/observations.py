@@ -1,0 +1,126 @@
+"""What a broker in ZooKeeper mode leaves behind besides its disk, as lines of our trace.
+
+- ZooKeeper's transaction log: which broker each session belongs to, and which became controller
+  (exact, as the log is).
+- The lines of `state.change.logger`: commands that a broker received and completed (`log`).
+"""
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+
+from fencepost.conformance.adapters.kafka.observations import (
+    Dated,
+    action_line,
+    log_lines,
+    trace_of,
+)
+from fencepost.fault_injection.network.wiring import broker_name
+from fencepost.spec.trace import TraceEvent
+from fencepost.spec.vocabulary import Action
+from fencepost.spec.znodes import BROKER_IDS, CONTROLLER, CONTROLLER_EPOCH
+
+MS = 1_000_000
+_ISR = r"isr=\[?(?P<isr>[\d, ]*)\]?, "
+_EPOCHS = r"controllerEpoch=\d+, leader=(?P<leader>-?\d+), leaderEpoch=(?P<leader_epoch>\d+), "
+_SENDER = (
+    r".*correlation id (?P<number>\d+) from controller (?P<controller>\d+) epoch (?P<epoch>\d+)"
+)
+_RECEIVED = (
+    # up to 2.3, where a request has one state per partition
+    re.compile(
+        rf"[Rr]eceived LeaderAndIsr request PartitionState\({_EPOCHS}{_ISR}"
+        rf"zkVersion=(?P<version>\d+){_SENDER} "
+        r"for partition \[?(?P<topic>[^\s,]+?)[,-](?P<partition>\d+)\]?"
+    ),
+    # from 2.4 on, generated messages
+    re.compile(
+        r"[Rr]eceived LeaderAndIsr request LeaderAndIsrPartitionState\("
+        r"topicName='(?P<topic>[^']*)', partitionIndex=(?P<partition>\d+), "
+        rf"{_EPOCHS}{_ISR}(?:zkVersion|partitionEpoch)=(?P<version>\d+){_SENDER}"
+    ),
+)
+_COMPLETED = re.compile(
+    r"[Cc]ompleted LeaderAndIsr request (?:correlationId|with correlation id) (?P<number>\d+) "
+    r"from controller (?P<controller>\d+) epoch (?P<epoch>\d+) for the "
+    r"become-(?P<role>leader|follower) transition for partition (?P<topic>\S+)-(?P<partition>\d+)"
+)
+_ROLES = {"leader": Action.BECOME_LEADER, "follower": Action.BECOME_FOLLOWER}
+
+
+def broker_lines(
+    folder: Path, run_id: str, broker_ids: Iterable[int], zookeeper: Iterable[TraceEvent]
+) -> Iterator[TraceEvent]:
+    """The trace of every broker, in the order of brokers and time; `zookeeper` is in our words."""
+    owners = list(_owners(run_id, zookeeper))
+    for broker_id in broker_ids:
+        node = broker_name(broker_id)
+        found = [one for one in owners if one.event and one.event.node == node]
+        found += log_lines(folder, broker_id, _Commands(run_id, broker_id).obeyed)
+        yield from trace_of(folder, run_id, broker_id, found)
+
+
+def _owners(run_id: str, zookeeper: Iterable[TraceEvent]) -> Iterator[Dated]:
+    """Registrations and elections; the epoch of a controller is what its transaction raised."""
+    epoch = 0
+    lines = list(zookeeper)
+    epochs = {
+        line.zxid: int(line.data or 0)
+        for line in lines
+        if line.path == CONTROLLER_EPOCH and line.data
+    }
+    for line in lines:
+        epoch = epochs.get(line.zxid, epoch)
+        parent, _, name = (line.path or "").rpartition("/")
+        told = {"session_id": line.session_id, "zxid": line.zxid}
+        if line.action != "Create":
+            continue
+        at = (line.wall_ns or 0) // MS
+        if parent == BROKER_IDS:
+            event = action_line(run_id, int(name), Action.REGISTER_BROKER, **told)
+            yield Dated(wall_ms=at, event=event)
+        elif line.path == CONTROLLER:
+            broker_id = int(json.loads(line.data or "{}").get("brokerid", 0))
+            told |= {"controller_id": broker_id, "controller_epoch": epoch}
+            event = action_line(run_id, broker_id, Action.ELECT_CONTROLLER, **told)
+            yield Dated(wall_ms=at, event=event)
+
+
+class _Commands:
+    """The commands that one broker has received; each counts once it was completed."""
+
+    def __init__(self, run_id: str, broker_id: int) -> None:
+        self._run_id = run_id
+        self._broker_id = broker_id
+        self._received: dict[tuple[str, ...], Mapping[str, str]] = {}
+
+    def obeyed(self, line: str) -> TraceEvent | None:
+        """The command that this line completes."""
+        if told := next(filter(None, (one.search(line) for one in _RECEIVED)), None):
+            self._received[_command(told)] = told.groupdict()
+        elif done := _COMPLETED.search(line):
+            command = self._received.pop(_command(done), None)
+            if command is not None:
+                return _obeyed(self._run_id, self._broker_id, done["role"], command)
+        return None
+
+
+def _command(told: re.Match[str]) -> tuple[str, ...]:
+    return tuple(told[name] for name in ("number", "controller", "topic", "partition"))
+
+
+def _obeyed(run_id: str, broker_id: int, role: str, command: Mapping[str, str]) -> TraceEvent:
+    return action_line(
+        run_id,
+        broker_id,
+        _ROLES[role],
+        topic=command["topic"],
+        partition=int(command["partition"]),
+        leader=int(command["leader"]),
+        leader_epoch=int(command["leader_epoch"]),
+        controller_id=int(command["controller"]),
+        controller_epoch=int(command["epoch"]),
+        znode_version=int(command["version"]),
+        isr=sorted(int(member) for member in command["isr"].split(",") if member.strip()),
+    )
