@@ -24,7 +24,7 @@ NEEDED = MappingProxyType(
         "disk.lose_unsynced": _PROCESSES | _FLUSH_RECORD,
         "disk.corrupt_tail": _PROCESSES | _FLUSH_RECORD,
         "rpc.": _FAULT_CONTROL,
-        "net.": _PROCESSES,
+        "net.": _PROCESSES | {Capability.LINKS},
         "zk.": _ZOOKEEPER,
         "zk.expire": _ZOOKEEPER | _FAULT_CONTROL,
         "admin.": _ZOOKEEPER,

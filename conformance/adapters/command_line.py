@@ -38,7 +38,12 @@ class CommandLine(Implementation):
     name: str = "command"
     levels: tuple[int, ...] = LEVELS
     capabilities: frozenset[Capability] = frozenset(
-        {Capability.PROCESSES, Capability.ZOOKEEPER, Capability.LIVE_TRACE}
+        {
+            Capability.PROCESSES,
+            Capability.LINKS,
+            Capability.ZOOKEEPER,
+            Capability.LIVE_TRACE,
+        }
     )
     observes: frozenset[TraceSource] = frozenset(TraceSource)
     command: str

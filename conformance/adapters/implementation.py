@@ -37,6 +37,8 @@ class Capability(StrEnum):
 
     PROCESSES = "processes"
     """Brokers are processes of this host: signals, networks and data folders reach them."""
+    LINKS = "links"
+    """Brokers listen, and find each other, where the harness says: connections can be cut."""
     ZOOKEEPER = "zookeeper"
     """Its state is in a ZooKeeper that the harness starts; it can end sessions there."""
     FAULT_CONTROL = "fault control"

@@ -82,6 +82,10 @@ def check(events: Sequence[TraceEvent], dialect: TraceDialect = SPEC) -> CheckRe
     registers = _registers(lines, evidence)
     if not registers:
         _judge_without_record(operations, evidence)
+        if told:
+            evidence.doubt(
+                "ZooKeeper's own record of the run is missing: its writes cannot be compared."
+            )
         return evidence.result()
     for write in operations.written:
         _check_acknowledged(write, registers, evidence)
@@ -170,9 +174,6 @@ def _check_dense(
 
 def _judge_without_record(operations: _Operations, evidence: Evidence) -> None:
     """Z3 among acknowledgements: all that can be said without ZooKeeper's own lines."""
-    if not operations.written:
-        return
-    evidence.doubt("ZooKeeper's own record of the run is missing: its writes cannot be compared.")
     first: dict[tuple[int, int | None], TraceEvent] = {}
     for write in operations.written:
         other = first.setdefault((_version(write), write.zxid), write)

@@ -1,12 +1,14 @@
 """The jars of a release: resolved once by Maven, kept in the user's cache, and checked by SHA-256.
 
 A release's lock (`locks/<release>.txt`) names each jar with its hash, so what is run is what was
-tried. A folder of an unpacked distribution takes their place with `--kafka-dir`.
+tried. A folder of an unpacked distribution takes their place with `--kafka-dir`. A new release gets
+its lock by `python -m fencepost.conformance.adapters.kafka.jars RELEASE`.
 """
 
 import hashlib
 import shutil
 import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -14,7 +16,7 @@ from pathlib import Path
 from xml.sax.saxutils import escape
 
 from fencepost.conformance.adapters.errors import ClusterError
-from fencepost.conformance.adapters.kafka.releases import Release
+from fencepost.conformance.adapters.kafka.releases import Release, find_target
 from fencepost.spec.tlc.cache.cache_folder import cache_folder
 
 LOCKS = Path(__file__).with_name("locks")
@@ -38,6 +40,13 @@ def class_path(release: Release, kafka_dir: Path | None = None) -> list[Path]:
         if not found:
             raise JarsError(f"{kafka_dir} has no libs/*.jar; name an unpacked Kafka distribution")
         return found
+    place = fetched(release)
+    require_locked(release, place)
+    return sorted(place.glob("*.jar"))
+
+
+def fetched(release: Release) -> Path:
+    """The folder of the release in the cache, with its jars; raises `JarsError`."""
     folder = cache_folder()
     if folder is None:
         raise JarsError(
@@ -46,8 +55,7 @@ def class_path(release: Release, kafka_dir: Path | None = None) -> list[Path]:
     place = folder / "kafka" / release.version
     if not place.is_dir():
         fetch(release, place)
-    require_locked(release, place)
-    return sorted(place.glob("*.jar"))
+    return place
 
 
 def fetch(release: Release, place: Path) -> None:
@@ -83,8 +91,15 @@ def fetch(release: Release, place: Path) -> None:
 
 def locked(release: Release) -> Mapping[str, str]:
     """Name of each jar of the release -> its SHA-256."""
-    lines = (LOCKS / f"{release.version}.txt").read_text(encoding="ascii").splitlines()
+    lines = _lock(release).read_text(encoding="ascii").splitlines()
     return {name: digest for digest, name in (line.split() for line in lines)}
+
+
+def write_lock(release: Release) -> Path:
+    """The lock of the release is that of the jars which Maven finds now; raises `JarsError`."""
+    path = _lock(release)
+    path.write_text(lock_lines(fetched(release)), encoding="ascii")
+    return path
 
 
 def lock_lines(place: Path) -> str:
@@ -102,6 +117,10 @@ def require_locked(release: Release, place: Path) -> None:
             f"{place / wrong[0]} is not the jar with which Kafka {release.version} was tried "
             f"({len(wrong)} of {len(wanted)} differ); remove {place}, and they are fetched again"
         )
+
+
+def _lock(release: Release) -> Path:
+    return LOCKS / f"{release.version}.txt"
 
 
 @contextmanager
@@ -140,3 +159,8 @@ def _typed(command: list[str]) -> str:
 
 def _digest(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+if __name__ == "__main__":
+    for version in sys.argv[1:]:
+        print(write_lock(find_target(f"kafka:{version}").release))  # noqa: T201 - a tool by hand

@@ -42,8 +42,8 @@ class KafkaInKraft(Kafka):
         """The parts of a cluster, of which no node runs; raises `JarsError` or `JavaError`."""
         if site.wiring is not None:
             raise ClusterError(
-                f"the connections of {self.name} are not led through links: its controllers have "
-                "listeners of their own; choose a release in ZooKeeper mode for faults on networks"
+                f"the connections of {self.name} cannot be cut: its controllers have listeners of "
+                "their own; choose a release in ZooKeeper mode"
             )
         java, listeners = self.java_command(), _listeners(site.broker_ids)
         written = {

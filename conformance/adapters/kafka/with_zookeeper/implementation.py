@@ -31,7 +31,10 @@ LAUNCH = "fencepost.conformance.adapters.kafka.with_zookeeper.launch"
 class KafkaWithZooKeeper(Kafka):
     """One release at one protocol, its brokers under a ZooKeeper."""
 
-    capabilities: frozenset[Capability] = Kafka.capabilities | {Capability.ZOOKEEPER}
+    capabilities: frozenset[Capability] = Kafka.capabilities | {
+        Capability.LINKS,
+        Capability.ZOOKEEPER,
+    }
     observes: frozenset[TraceSource] = frozenset(TraceSource)
 
     def open(self, site: Site, /) -> ClusterParts:

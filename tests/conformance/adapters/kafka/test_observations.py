@@ -4,6 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from fencepost.conformance.adapters.kafka.kraft.observations import broker_lines as kraft_lines
+from fencepost.conformance.adapters.kafka.kraft.state import broker_epoch
 from fencepost.conformance.adapters.kafka.records import new_batch
 from fencepost.conformance.adapters.kafka.started import STARTED
 from fencepost.conformance.adapters.kafka.with_zookeeper.dialect import KAFKA_DIALECT, in_words
@@ -150,3 +152,48 @@ def test_what_has_no_counterpart_stays_as_it_is() -> None:
     other = znode("/config/topics/orders", "{}", 1)
 
     assert in_words(other) is other
+
+
+KRAFT = (
+    "INFO [BrokerLifecycleManager id=1] Successfully registered broker 1 with broker epoch 8 "
+    "(kafka.server.BrokerLifecycleManager)",
+    "INFO [QuorumController id=1] Becoming the active controller at epoch 4, next write offset 7. "
+    "(org.apache.kafka.controller.QuorumController)",
+    "INFO [Broker id=1] Leader my-topic-1 with topic id Some(qBLHwRCYTe2fovcZ0nPmww) starts at "
+    "leader epoch 2 from offset 5 with partition epoch 3, high watermark 5, ISR [3,1], adding "
+    "replicas [] and removing replicas [] . Previous leader Some(2) and previous leader epoch was "
+    "1. (state.change.logger)",
+    "INFO [Broker id=1] Follower my-topic-0 starts at leader epoch 0 from offset 0 with partition "
+    "epoch 6 and high watermark 0. Current leader is 3. Previous leader Some(3) and previous "
+    "leader epoch was 0. (state.change.logger)",
+    "INFO [Broker id=1] Skipped the become-follower state change for my-topic-0 with topic id "
+    "Some(qBLHwRCYTe2fovcZ0nPmww) and partition state LeaderAndIsrPartitionState(topicName="
+    "'my-topic', partitionIndex=0, controllerEpoch=-1, leader=3, leaderEpoch=0, isr=[1, 3], "
+    "partitionEpoch=7, replicas=[1, 3], addingReplicas=[], removingReplicas=[], isNew=false, "
+    "leaderRecoveryState=0) since it is already a follower with leader epoch 0. "
+    "(state.change.logger)",
+)
+
+
+def test_a_node_in_kraft_mode_tells_its_registration_elections_and_leader_epochs(
+    tmp_path: Path,
+) -> None:
+    log(tmp_path, STARTED, *KRAFT)
+
+    registered, elected, leads, follows = kraft_lines(tmp_path, "run", (1,))
+
+    assert (registered.action, elected.action) == ("RegisterBroker", "ElectController")
+    assert (elected.controller_id, elected.controller_epoch) == (1, 4)
+    assert (leads.action, leads.topic, leads.partition) == ("BecomeLeader", "my-topic", 1)
+    assert (leads.leader, leads.leader_epoch, leads.isr) == (1, 2, [1, 3])
+    assert (follows.action, follows.topic, follows.partition) == ("BecomeFollower", "my-topic", 0)
+    assert (follows.leader, follows.leader_epoch, follows.znode_version) == (3, 0, 6)
+
+
+def test_the_broker_epoch_is_that_of_the_last_registration_in_the_log(tmp_path: Path) -> None:
+    path = tmp_path / "processes" / "broker-1.log"
+    assert broker_epoch(path) is None
+
+    log(tmp_path, STARTED, KRAFT[0], STARTED, KRAFT[0].replace("epoch 8", "epoch 31"), STARTED)
+
+    assert broker_epoch(path) == 31

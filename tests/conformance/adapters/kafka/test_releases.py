@@ -5,9 +5,12 @@ from pathlib import Path
 import pytest
 
 from fencepost.conformance.adapters.errors import ChoiceError
+from fencepost.conformance.adapters.implementation import Capability, TraceSource
 from fencepost.conformance.adapters.kafka import jars
 from fencepost.conformance.adapters.kafka.kafka import Kafka
+from fencepost.conformance.adapters.kafka.kraft.implementation import KafkaInKraft
 from fencepost.conformance.adapters.kafka.releases import find_target, releases
+from fencepost.conformance.adapters.kafka.with_zookeeper.implementation import KafkaWithZooKeeper
 from fencepost.conformance.adapters.reference import implementation_of
 from fencepost.conformance.checks.trace_dialect import KAFKA_0_10, KAFKA_2_1, KAFKA_2_7
 
@@ -64,6 +67,15 @@ def test_a_release_at_a_protocol_has_its_dialect(text: str, dialect: object) -> 
     assert isinstance(kafka, Kafka)
     assert kafka.trace_dialect is dialect
     assert implementation_of(kafka.told["command"]) == kafka
+
+
+def test_a_release_without_zookeeper_declares_and_observes_none() -> None:
+    old, new = implementation_of("kafka:3.9.1"), implementation_of("kafka:4.1.1")
+
+    assert isinstance(old, KafkaWithZooKeeper)
+    assert isinstance(new, KafkaInKraft)
+    assert new.capabilities == old.capabilities - {Capability.ZOOKEEPER, Capability.LINKS}
+    assert frozenset(TraceSource) - new.observes == {TraceSource.ZOOKEEPER}
 
 
 def test_another_jar_than_the_locked_one_is_refused(tmp_path: Path) -> None:
