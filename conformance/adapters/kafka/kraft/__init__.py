@@ -1,1 +1,1 @@
-"""Apache Kafka in KRaft mode: combined nodes, whose metadata is in a log of their own quorum."""
+"""Apache Kafka in KRaft mode: combined nodes that keep their metadata in a log of their own."""
