@@ -13,6 +13,7 @@ from itertools import count
 from pathlib import Path
 from random import Random
 from time import monotonic, monotonic_ns
+from typing import TypeVarTuple
 
 from msgspec import structs
 
@@ -125,6 +126,10 @@ class ClientGroup:
             client.result()
 
 
+Work = TypeVarTuple("Work")
+"""The arguments of what a client does."""
+
+
 class Workload:
     """Producers and consumers in threads; runs from `start` to `stop`."""
 
@@ -158,7 +163,7 @@ class Workload:
         group = self._new_group(self._producers + self._consumers)
         self._add_producers(group, self._producers, HABITS)
         for _ in range(self._consumers):
-            group.running.append(group.threads.submit(self._consume, next(self._names), group))
+            self._add_client(group, self._consume, next(self._names), group)
 
     def burst(self, producers: int) -> ClientGroup:
         """Start so many more producers, each without a pause."""
@@ -171,10 +176,19 @@ class Workload:
         return self._groups[-1]
 
     def _add_producers(self, group: ClientGroup, number: int, habits: ClientHabits) -> None:
-        group.running += [
-            group.threads.submit(self._produce, next(self._names), group, habits)
-            for _ in range(number)
-        ]
+        for _ in range(number):
+            self._add_client(group, self._produce, next(self._names), group, habits)
+
+    def _add_client(
+        self, group: ClientGroup, work: Callable[[*Work], None], *arguments: *Work
+    ) -> None:
+        client = group.threads.submit(work, *arguments)
+        client.add_done_callback(self._note_end)
+        group.running.append(client)
+
+    def _note_end(self, _client: Future[None]) -> None:
+        with self._changed:
+            self._changed.notify_all()
 
     def crash_producer(self) -> Callable[[], str | None]:
         """Let a producer end between a request and its answer; another one takes its place.
@@ -205,9 +219,19 @@ class Workload:
         return tuple(sorted(self._acknowledged_ns))
 
     def await_acknowledged(self, count: int, deadline_s: float) -> bool:
-        """Wait until `count` requests are acknowledged in all; False at the deadline."""
+        """Wait until `count` requests are acknowledged in all; False at the deadline.
+
+        Raises at once what one of the usual clients raised.
+        """
+        clients = self._groups[0].running
         with self._changed:
-            return self._changed.wait_for(lambda: self.acknowledged >= count, deadline_s)
+            self._changed.wait_for(
+                lambda: self.acknowledged >= count or any(one.done() for one in clients), deadline_s
+            )
+        for client in clients:
+            if client.done():
+                client.result()
+        return self.acknowledged >= count
 
     def floor(
         self, fault_id: str, injected_ns: int, healed_ns: int, *, during_min: int = 0

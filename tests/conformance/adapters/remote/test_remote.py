@@ -1,11 +1,14 @@
 """A program that speaks JSON lines is judged as the same implementation in process is."""
 
+import re
 import shlex
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from fencepost.conformance.adapters.errors import ChoiceError
 from fencepost.conformance.adapters.reference import implementation_of
 from fencepost.conformance.adapters.settings import ClusterSettings
 from fencepost.conformance.runs.scenario import ScenarioResult
@@ -45,3 +48,69 @@ def test_its_twin_that_acknowledges_before_replication_loses_a_record(tmp_path: 
     assert result.verdict is Verdict.FAIL
     assert Invariant.ACKNOWLEDGED_DURABLE in violated
     assert f"--target {shlex.quote(target('acknowledges_early'))}" in result.reproduce
+
+
+AT = "40"
+"""The call of a run that a bad habit spoils: clients are at work by then."""
+ZOO = {
+    "crashes": "ADAPTER_CRASH: the adapter ended with status 7 in ",
+    "hangs": "the adapter did not answer ",
+    "wrong_id": "call 1040 waits for no answer; those that wait are ",
+    "garbage": "the adapter wrote 'starting up, please wait', which is no answer: ",
+    "long_line": "the adapter wrote a line of more than 1048576 bytes: ",
+    "duplicate": ": call 40 waits for no answer; ",
+    "missing_field": '"ofset": 1}\': Object ',
+}
+
+
+@pytest.mark.parametrize("habit", ZOO)
+def test_a_bad_adapter_is_an_error_with_its_own_sentence(
+    habit: str, tmp_path: Path, processes_of: Callable[[str, str], set[int]]
+) -> None:
+    result = play("leader_kill", tmp_path, habit, AT)
+
+    assert result.verdict is Verdict.ERROR
+    assert ZOO[habit] in result.why
+    assert not processes_of("FENCEPOST_RUN_ID", result.run_id)
+
+
+def test_a_crash_is_told_with_what_the_adapter_wrote_last(tmp_path: Path) -> None:
+    result = play("quiet", tmp_path, "crashes", AT)
+
+    assert "standard error ended with:\nthe disk of the adapter is on fire" in result.why
+    assert '"status": "ok"' in result.why
+    log = tmp_path / "quiet" / "processes" / "adapter.log"
+    assert log.read_text() == "the disk of the adapter is on fire\n"
+
+
+def test_an_adapter_that_stores_nothing_loses_records(tmp_path: Path) -> None:
+    result = play("quiet", tmp_path, "stores_nothing")
+
+    violated = {check.invariant for check in result.checks if check.violations}
+    assert result.verdict is Verdict.FAIL
+    assert violated & {Invariant.ACKNOWLEDGED_DURABLE, Invariant.LINEARIZABLE_LOG}
+
+
+def test_an_adapter_that_supports_nothing_has_no_cluster(tmp_path: Path) -> None:
+    result = play("quiet", tmp_path, "supports_nothing")
+
+    assert result.verdict is Verdict.ERROR
+    assert result.why == "the adapter does not support cluster_create, which every adapter must"
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["agrees_to_all"], "was asked for 'a feature that does not exist' and did not answer"),
+        (["crashes", "1"], "ADAPTER_CRASH: the adapter ended with status 7 in hello"),
+        (["missing_field", "1"], "expected were status ok and id, protocol, name"),
+    ],
+)
+def test_an_adapter_that_cannot_be_greeted_is_no_choice(words: list[str], sentence: str) -> None:
+    with pytest.raises(ChoiceError, match=re.escape(sentence)):
+        implementation_of(target(*words))
+
+
+def test_a_program_that_is_not_there_is_no_choice() -> None:
+    with pytest.raises(ChoiceError, match=r"cmd:\./nothing names no program that can be run"):
+        implementation_of("cmd:./nothing")
