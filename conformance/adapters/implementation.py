@@ -243,6 +243,8 @@ class Implementation(ABC):
     """How its traces are to be judged, where it differs from our texts."""
     broken_rule: str = ""
     """The rule that it breaks on purpose, so that a violation is expected; empty for none."""
+    chosen_as: str = ""
+    """The `target` of one that was loaded by its name."""
 
     @abstractmethod
     def open(self, site: Site, /) -> ClusterParts:
@@ -256,7 +258,7 @@ class Implementation(ABC):
     @property
     def target(self) -> str:
         """What `--target` and `--fencepost-command` take to choose it; empty for the reference."""
-        return ""
+        return self.chosen_as
 
     @property
     def told(self) -> Mapping[str, object]:

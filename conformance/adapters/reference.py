@@ -11,6 +11,7 @@ from fencepost.spec.trace import TraceEvent
 
 KAFKA = "kafka:"
 ADAPTER = "cmd:"
+IN_PROCESS = "py:"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,8 +58,8 @@ def implementation_of(target: object) -> Implementation:
     """The implementation that `target` names; without one, the reference.
 
     `kafka:RELEASE[@PROTOCOL]` is Apache Kafka, `cmd:PROGRAM ARGUMENTS` an adapter that speaks JSON
-    lines; all else is the command that starts a broker, of which nothing is known beyond its flags.
-    Raises `ChoiceError`.
+    lines, `py:PACKAGE.MODULE:NAME` an `Implementation` in Python; all else is the command that
+    starts a broker, of which nothing is known beyond its flags. Raises `ChoiceError`.
     """
     if not target:
         return REFERENCE
@@ -70,4 +71,8 @@ def implementation_of(target: object) -> Implementation:
         from fencepost.conformance.adapters.kafka.modes import kafka_of
 
         return kafka_of(str(target))
+    if str(target).startswith(IN_PROCESS):
+        from fencepost.conformance.adapters.remote.in_process import load
+
+        return load(str(target).removeprefix(IN_PROCESS))
     return CommandLine(command=str(target))

@@ -3,7 +3,6 @@
 The program is run once to say hello when it is chosen, and again for each cluster.
 """
 
-import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -50,16 +49,6 @@ class Remote(Implementation):
     """What an adapter program puts under test, as it said when it was greeted."""
 
     command: str
-
-    @property
-    def target(self) -> str:
-        """As it is chosen."""
-        return CHOICE + self.command
-
-    @property
-    def again(self) -> str:
-        """Options of `fencepost chaos` that choose it."""
-        return f" --target {shlex.quote(self.target)}"
 
     def open(self, site: Site, /) -> ClusterParts:
         """The parts of a cluster behind a new run of the program; raises `AdapterError`."""
@@ -201,6 +190,7 @@ def _require_honest(adapter: AdapterProcess) -> None:
 
 def _remote(command: str, hello: HelloAnswer) -> Remote:
     return Remote(
+        chosen_as=CHOICE + command,
         command=command,
         name=f"{hello.name} {hello.version}".rstrip(),
         levels=hello.levels,
