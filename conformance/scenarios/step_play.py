@@ -31,7 +31,7 @@ from fencepost.fault_injection.stories.steps.story_cluster import (
     ClientOperation,
     Ended,
     Lines,
-    outcome_of,
+    answer_line,
 )
 from fencepost.fault_injection.stories.story import Story
 from fencepost.fault_injection.stories.story_refusal import StoryError
@@ -181,7 +181,7 @@ class ProcessStoryCluster:
         if self._client is None:
             self._client = self.running.client()
         perform = partial(_perform, self._client, operation)
-        self._begun.append(self.clients.submit(lambda: ended(outcome_of(operation, perform()))))
+        self._begun.append(self.clients.submit(lambda: ended(answer_line(operation, perform()))))
 
     def administer(self, step: steps.AdminStep, ended: Ended) -> None:
         """Ask in another thread."""

@@ -28,7 +28,7 @@ Ended = Callable[[str], None]
 BrokerStep = KillStep | PauseStep | ResumeStep | RestartStep | ExpireStep
 
 
-def outcome_of(operation: ClientOperation, answer: Answer) -> str:
+def answer_line(operation: ClientOperation, answer: Answer) -> str:
     """The answer as one line."""
     if not answer.is_ok:
         return str(answer.error_code)

@@ -1,7 +1,11 @@
 """The client of a story: the operations of its steps, each recorded as any client's."""
 
 from fencepost.fault_injection.stories.steps import story_step as steps
-from fencepost.fault_injection.stories.steps.story_cluster import ClientOperation, Ended, outcome_of
+from fencepost.fault_injection.stories.steps.story_cluster import (
+    ClientOperation,
+    Ended,
+    answer_line,
+)
 from fencepost.fault_injection.stories.story_refusal import StoryError
 from fencepost.fault_injection.workload.operations import Produce
 from fencepost.impl.core.types.messages import (
@@ -63,7 +67,7 @@ class StepClient(SimulatedClient):
         def hear(response: Response | None) -> None:
             answer = traced.answer(response)
             traced.end(answer)
-            ended(outcome_of(operation, answer) if response else NO_ANSWER)
+            ended(answer_line(operation, answer) if response else NO_ANSWER)
 
         self.ask(to, request_of(operation), hear)
 
@@ -78,7 +82,7 @@ class StepClient(SimulatedClient):
             if answer.is_ok and self._tried.get(key) == (operation, traced):
                 del self._tried[key]
                 traced.end(answer)
-            ended(outcome_of(operation, answer) if response else NO_ANSWER)
+            ended(answer_line(operation, answer) if response else NO_ANSWER)
 
         self.ask(to, request_of(operation), hear)
 

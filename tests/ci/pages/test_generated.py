@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from fencepost.ci.pages.generated import ROOT, SCHEMA, WIRE, GeneratorError, main, refresh
+from fencepost.conformance.adapters.remote import messages
 from fencepost.fault_injection.faults import table
 from fencepost.fault_injection.stories import story_schema
 from fencepost.spec.pages import FOLDER
@@ -15,8 +16,8 @@ from fencepost.spec.pages import FOLDER
 def copy(tmp_path: Path) -> Path:
     ignore = shutil.ignore_patterns("__pycache__")
     shutil.copytree(ROOT / "spec", tmp_path / "spec", ignore=ignore)
-    (tmp_path / table.README).parent.mkdir()
-    for path in (table.README, story_schema.SCHEMA):
+    for path in (table.README, story_schema.SCHEMA, messages.SCHEMA):
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / path, tmp_path / path)
     return tmp_path
 

@@ -146,7 +146,7 @@ def test_the_command_has_no_thread_that_would_stay_in_the_old_network() -> None:
             "links_restless takes the proxy: rpc.stream_reset: a packet filter",
         ),
         (["--zookeeper", "container"], "reaches only servers that are in it"),
-        (["--moves", "moves.ndjson"], "leave out --zookeeper and --network"),
+        (["--moves", "moves.ndjson"], "leave out --target, --zookeeper and --network"),
         (["--resume", "soak"], "--resume continues a soak with its own settings"),
         (["--shrink", "none"], "none holds no story.executed.json"),
     ],
