@@ -76,6 +76,8 @@ class HelloAnswer(Done, frozen=True, kw_only=True):
     version: str = ""
     levels: tuple[Literal[0, 1, 2], ...] = (2,)
     """The protocol levels that it can run at."""
+    capabilities: tuple[Literal["processes"], ...] = ()
+    """`processes`: each broker is a process, with its logs in `broker-<id>` below the folder."""
     observes: tuple[Literal["brokers"], ...] = ()
     """`brokers`: it writes `trace-broker-<id>.ndjson` into the folder, as `spec/docs/trace.md`."""
 
@@ -109,21 +111,29 @@ class ClusterDestroyCall(Call, frozen=True, kw_only=True):
     """No broker runs any more."""
 
 
+class NodeStarted(Done, frozen=True, kw_only=True):
+    """The broker is starting."""
+
+    pid: int | None = None
+    """Of its process, a descendant of the adapter; an adapter with `processes` gives it."""
+
+
 class NodeStartCall(Call, frozen=True, kw_only=True):
     """Start a broker that does not run, on the data that it has."""
 
+    answer = NodeStarted
     deadline_ms: int = START_MS
     broker_id: int
 
 
 class NodeKillCall(Call, frozen=True, kw_only=True):
-    """End a broker at once, without cleaning up."""
+    """End a broker at once, without cleaning up; one that is a process gets signals instead."""
 
     broker_id: int
 
 
 class NodeStopCall(Call, frozen=True, kw_only=True):
-    """Ask a broker to end; the answer comes when it has ended."""
+    """Ask a broker to end, as above; the answer comes when it has ended."""
 
     broker_id: int
 

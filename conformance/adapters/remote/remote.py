@@ -10,8 +10,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from fencepost.conformance.adapters.errors import ChoiceError
+from fencepost.conformance.adapters.folders import Folders
 from fencepost.conformance.adapters.implementation import (
     BrokerLifecycle,
+    Capability,
     ClusterParts,
     Implementation,
     PublishedState,
@@ -27,6 +29,7 @@ from fencepost.conformance.adapters.remote.messages import (
     HelloAnswer,
     NodeKillCall,
     NodeStartCall,
+    NodeStarted,
     NodeStopCall,
     ObserveCall,
     Observed,
@@ -36,6 +39,7 @@ from fencepost.conformance.adapters.remote.messages import (
 )
 from fencepost.conformance.adapters.remote.transport import RemoteTransport
 from fencepost.fault_injection.injectors.injection import Registration
+from fencepost.fault_injection.network.wiring import broker_name
 from fencepost.fault_injection.processes.supervisor import Supervisor
 from fencepost.spec.vocabulary import BrokerId, LeaderEpoch
 from fencepost.spec.znodes import LeaderAndIsr, TopicPartition
@@ -66,7 +70,8 @@ class Remote(Implementation):
         except AdapterError:
             adapter.close()
             raise
-        cluster = RemoteCluster(adapter)
+        has_processes = Capability.PROCESSES in self.capabilities
+        cluster = RemoteCluster(adapter, site, has_processes=has_processes)
         return ClusterParts(lifecycle=cluster, state=cluster, transport=RemoteTransport(adapter))
 
 
@@ -100,18 +105,32 @@ class RemoteBroker(StartedBroker):
 class RemoteCluster(BrokerLifecycle, PublishedState):
     """The brokers behind one adapter, and the state that it observes."""
 
-    def __init__(self, adapter: AdapterProcess) -> None:
+    def __init__(self, adapter: AdapterProcess, site: Site, *, has_processes: bool) -> None:
         self._adapter = adapter
-        self._brokers: dict[int, RemoteBroker] = {}
+        self._site = site
+        self._has_processes = has_processes
+        self._brokers: dict[int, StartedBroker] = {}
 
     def start(self, broker_id: int, /, *_flags: str) -> None:
         """The adapter has started the broker; raises `AdapterError`."""
-        self._adapter.require(NodeStartCall(broker_id=broker_id), Done)
-        self._brokers[broker_id] = RemoteBroker(self._adapter, broker_id)
+        pid = self._adapter.require(NodeStartCall(broker_id=broker_id), NodeStarted).pid
+        if not self._has_processes:
+            self._brokers[broker_id] = RemoteBroker(self._adapter, broker_id)
+        elif pid is None:
+            raise AdapterError(f"the adapter declares processes and names no pid of {broker_id}")
+        else:
+            name = broker_name(broker_id)
+            self._brokers[broker_id] = self._site.supervisor.take_over(name, pid)
 
-    def started(self, broker_id: int) -> RemoteBroker | None:
+    def started(self, broker_id: int) -> StartedBroker | None:
         """The broker's last run, ended or not."""
         return self._brokers.get(broker_id)
+
+    def data_folder(self, broker_id: int, /) -> Path:
+        """The folder that an adapter with processes promises; raises `InjectionError`."""
+        if not self._has_processes:
+            return super().data_folder(broker_id)
+        return Folders(root=self._site.folder).data(broker_id)
 
     def registration(self, broker_id: int) -> Registration | None:
         """The run of the broker that is live; clients call it by its id."""
@@ -194,5 +213,6 @@ def _remote(command: str, hello: HelloAnswer) -> Remote:
         command=command,
         name=f"{hello.name} {hello.version}".rstrip(),
         levels=hello.levels,
+        capabilities=frozenset(map(Capability, hello.capabilities)),
         observes=frozenset({TraceSource.CLIENTS, *map(TraceSource, hello.observes)}),
     )

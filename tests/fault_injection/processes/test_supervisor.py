@@ -133,6 +133,25 @@ def test_a_killed_process_is_dead_and_collected_at_return(sleeper: Sleeper) -> N
     assert process.kill() == -signal.SIGKILL
 
 
+def test_what_a_process_started_itself_can_be_taken_over(
+    supervisor: Supervisor, sleeper: Sleeper
+) -> None:
+    child = supervisor.take_over("child", int(sleeper("parent", PARENT).log_tail()))
+    child.pause()
+    assert open_kinds(supervisor.directory) == ["process", "process", "pause"]
+
+    child.kill()
+    assert supervisor.processes["child"] is child
+    assert not child.is_running
+    assert open_kinds(supervisor.directory) == ["process"]
+
+
+@pytest.mark.parametrize("pid", [os.getpid(), 1, 2**31 - 1])
+def test_a_process_of_another_run_is_not_taken_over(supervisor: Supervisor, pid: int) -> None:
+    with pytest.raises(ProcessError, match=f"pid {pid} is not broker-1: no process of this run"):
+        supervisor.take_over("broker-1", pid)
+
+
 def test_killing_a_process_ends_what_it_started_itself(
     sleeper: Sleeper, eventually: Eventually
 ) -> None:

@@ -50,6 +50,22 @@ def test_its_twin_that_acknowledges_before_replication_loses_a_record(tmp_path: 
     assert f"--target {shlex.quote(target('acknowledges_early'))}" in result.reproduce
 
 
+def test_processes_that_an_adapter_names_get_signals(
+    tmp_path: Path, processes_of: Callable[[str, str], set[int]]
+) -> None:
+    result = play("leader_kill", tmp_path, "has_processes")
+
+    assert (result.verdict, result.why) == (Verdict.PASS, "")
+    assert not processes_of("FENCEPOST_RUN_ID", result.run_id)
+
+
+def test_a_pid_of_another_program_gets_no_signal(tmp_path: Path) -> None:
+    result = play("leader_kill", tmp_path, "strange_pid")
+
+    assert result.verdict is Verdict.ERROR
+    assert result.why == "pid 1 is not broker-1: no process of this run has that pid"
+
+
 AT = "40"
 """The call of a run that a bad habit spoils: clients are at work by then."""
 ZOO = {

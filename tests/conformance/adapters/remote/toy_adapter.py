@@ -5,6 +5,7 @@ comes with call number AT.
 """
 
 import json
+import subprocess
 import sys
 import threading
 from typing import Any
@@ -106,11 +107,47 @@ class ToyAdapter:
         return {name: getattr(answer, name) for name in FIELDS[call["verb"]]}
 
 
+class ProcessAdapter(ToyAdapter):
+    """Has a process for each broker, which only lives and dies."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.processes: dict[int, subprocess.Popen[bytes]] = {}
+
+    def hello(self, call: Json) -> Json:
+        return {**super().hello(call), "capabilities": ["processes"]}
+
+    def node_start(self, call: Json) -> Json:
+        process = subprocess.Popen(["sleep", "600"])
+        self.processes[call["broker_id"]] = process
+        return {**super().node_start(call), "pid": 1 if HABIT == "strange_pid" else process.pid}
+
+    def broker(self, call: Json) -> ToyBroker:
+        self.bury()
+        return super().broker(call)
+
+    def observe(self, call: Json) -> Json:
+        self.bury()
+        return super().observe(call)
+
+    def bury(self) -> None:
+        for broker_id, process in self.processes.items():
+            if process.poll() is not None and self.cluster.brokers[broker_id].is_running:
+                self.cluster.brokers[broker_id].kill()
+
+
 class LyingAdapter(ToyAdapter):
     """Acknowledges what it does not keep."""
 
     def produce(self, call: Json) -> Json:
         return super().produce({**call, "values": []})
+
+
+ADAPTERS = {
+    "has_processes": ProcessAdapter,
+    "strange_pid": ProcessAdapter,
+    "stores_nothing": LyingAdapter,
+}
 
 
 def misbehave(number: int, answer: Json) -> str:
@@ -138,7 +175,7 @@ def misbehave(number: int, answer: Json) -> str:
 
 
 def main() -> None:
-    adapter = LyingAdapter() if HABIT == "stores_nothing" else ToyAdapter()
+    adapter = ADAPTERS.get(HABIT, ToyAdapter)()
     knows_nothing = HABIT == "supports_nothing"
     for number, text in enumerate(sys.stdin, start=1):
         call = json.loads(text)
