@@ -1,0 +1,3 @@
+module toybroker
+
+go 1.21

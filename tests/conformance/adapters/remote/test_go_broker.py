@@ -1,0 +1,54 @@
+"""A broker in Go without replication passes what one broker can be asked."""
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from fencepost.conformance.adapters.reference import implementation_of
+from fencepost.conformance.adapters.settings import ClusterSettings
+from fencepost.conformance.runs.scenario import ScenarioResult
+from fencepost.conformance.runs.scenario_run import ScenarioRun
+from fencepost.conformance.scenarios.find_story import find_story
+from fencepost.conformance.verdict import Verdict
+
+SOURCE = Path(__file__).with_name("go")
+LINES_MAX = 400
+
+
+@pytest.fixture(scope="module", name="program")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The program, built here and now."""
+    go = shutil.which("go")
+    if go is None:
+        pytest.skip("go is not on this machine: install it to run the broker in Go")
+    program = tmp_path_factory.mktemp("go") / "toybroker"
+    subprocess.run([go, "build", "-o", program, "."], cwd=SOURCE, check=True, timeout=300)
+    return program
+
+
+def play(story: str, program: Path, folder: Path, brokers: int) -> ScenarioResult:
+    implementation = implementation_of(f"cmd:{program}")
+    settings = ClusterSettings(implementation=implementation, brokers=brokers)
+    run = ScenarioRun(scenario=find_story(story), settings=settings, seed=1, folder=folder / "run")
+    return run.play()
+
+
+@pytest.mark.parametrize("story", ["quiet", str(SOURCE / "one_broker.yaml")])
+def test_one_broker_keeps_what_it_acknowledged(story: str, program: Path, tmp_path: Path) -> None:
+    result = play(story, program, tmp_path, brokers=1)
+
+    assert (result.verdict, result.why) == (Verdict.PASS, "")
+    assert result.acknowledged > 100
+
+
+def test_what_needs_replicas_is_refused_in_its_words(program: Path, tmp_path: Path) -> None:
+    result = play("quiet", program, tmp_path, brokers=3)
+
+    assert result.verdict is Verdict.ERROR
+    assert "INVALID_REPLICA_ASSIGNMENT" in result.why
+
+
+def test_a_stranger_needs_few_lines() -> None:
+    assert len((SOURCE / "main.go").read_text().splitlines()) <= LINES_MAX
