@@ -36,7 +36,7 @@ def add_options(parser: pytest.Parser) -> None:
     group.addoption(
         "--fencepost-command",
         metavar="COMMAND",
-        help="how a broker is started; the reference by default",
+        help="what is under test, as --target of fencepost chaos; the reference by default",
     )
     group.addoption(
         "--fencepost-zookeeper",
