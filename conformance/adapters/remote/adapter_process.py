@@ -42,6 +42,7 @@ REDIRECT = 'in="$1" out="$2"; shift 2; exec "$@" <"$in" >"$out"'
 LAST_LINES = 32
 QUOTED_CHARACTERS = 300
 CHUNK_BYTES = 1 << 16
+POLL_MS = 100
 END_S = 1.0
 """How long a program may take to end after its output has."""
 
@@ -96,8 +97,12 @@ class AdapterProcess:
         return bool(self._failure)
 
     def require(self, call: Call, answer: type[AnswerType]) -> AnswerType:
-        """The answer to a call that every adapter must do; raises `AdapterError`."""
-        match self.ask(call, answer):
+        """The answer to a call that every adapter must do in time; raises `AdapterError`."""
+        try:
+            found = self.ask(call, answer)
+        except AdapterTimeoutError as late:
+            raise self._fail(str(late)) from late
+        match found:
             case Refused(error_code=code, message=message):
                 raise AdapterError(f"the adapter refused {call.verb}: {code} {message}".rstrip())
             case Unsupported():
@@ -166,8 +171,11 @@ class AdapterProcess:
         poller = select.poll()
         poller.register(self._output, select.POLLIN)
         rest = b""
-        while not self._failure and poller.poll():
-            chunk = os.read(self._output, CHUNK_BYTES)
+        while not self._failure:
+            if not poller.poll(POLL_MS) and self._process.is_running:
+                continue
+            # What it started may hold the output open when it has ended.
+            chunk = self._read_chunk()
             if not chunk:
                 self._fail(self._crash())
                 return
@@ -176,6 +184,12 @@ class AdapterProcess:
                 self._take(line)
             if len(rest) > LINE_BYTES_MAX:
                 self._take(rest)
+
+    def _read_chunk(self) -> bytes:
+        try:
+            return os.read(self._output, CHUNK_BYTES)
+        except BlockingIOError:
+            return b""
 
     def _take(self, line: bytes) -> None:
         self._written.append(_quoted(line))
@@ -233,7 +247,10 @@ class AdapterProcess:
 
 def program_of(command: str) -> list[str]:
     """The words of the command; raises `ChoiceError` unless the first is a program."""
-    words = shlex.split(command)
+    try:
+        words = shlex.split(command)
+    except ValueError as error:
+        raise ChoiceError(f"cmd:{command} is no command line: {error}") from error
     if not words or not shutil.which(words[0]):
         raise ChoiceError(f"cmd:{command} names no program that can be run; give its path")
     return words

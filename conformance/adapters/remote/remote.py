@@ -3,7 +3,8 @@
 The program is run once to say hello when it is chosen, and again for each cluster.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -21,7 +22,11 @@ from fencepost.conformance.adapters.implementation import (
     StartedBroker,
     TraceSource,
 )
-from fencepost.conformance.adapters.remote.adapter_process import AdapterError, AdapterProcess
+from fencepost.conformance.adapters.remote.adapter_process import (
+    AdapterError,
+    AdapterProcess,
+    AdapterTimeoutError,
+)
 from fencepost.conformance.adapters.remote.messages import (
     ClusterCreateCall,
     ClusterDestroyCall,
@@ -41,10 +46,12 @@ from fencepost.conformance.adapters.remote.transport import RemoteTransport
 from fencepost.fault_injection.injectors.injection import Registration
 from fencepost.fault_injection.network.wiring import broker_name
 from fencepost.fault_injection.processes.supervisor import Supervisor
+from fencepost.spec.trace import TraceEvent
 from fencepost.spec.vocabulary import BrokerId, LeaderEpoch
 from fencepost.spec.znodes import LeaderAndIsr, TopicPartition
 
 CHOICE = "cmd:"
+BROKER_NODE = "broker-"
 UNKNOWN_FEATURE = "a feature that does not exist"
 
 
@@ -74,6 +81,13 @@ class Remote(Implementation):
         cluster = RemoteCluster(adapter, site, has_processes=has_processes)
         return ClusterParts(lifecycle=cluster, state=cluster, transport=RemoteTransport(adapter))
 
+    def contradictions(self, events: Sequence[TraceEvent], /) -> list[str]:
+        """A promise of traces that no broker kept."""
+        promised = TraceSource.BROKERS in self.observes
+        if not promised or any(event.node.startswith(BROKER_NODE) for event in events):
+            return []
+        return [f"{self.name} observes brokers, and none of them wrote a trace"]
+
 
 class RemoteBroker(StartedBroker):
     """One run of a broker that only the adapter reaches."""
@@ -96,10 +110,10 @@ class RemoteBroker(StartedBroker):
         if self._adapter.has_failed:
             return
         call = NodeStopCall(broker_id=self._broker_id, deadline_ms=round(grace_s * 1000))
-        try:
-            self._adapter.require(call, Done)
-        except AdapterError:
-            self.kill()
+        with suppress(AdapterTimeoutError):
+            if type(self._adapter.ask(call, Done)) is Done:
+                return
+        self.kill()
 
 
 class RemoteCluster(BrokerLifecycle, PublishedState):

@@ -70,7 +70,7 @@ AT = "40"
 """The call of a run that a bad habit spoils: clients are at work by then."""
 ZOO = {
     "crashes": "ADAPTER_CRASH: the adapter ended with status 7 in ",
-    "hangs": "the adapter did not answer ",
+    "leaves_a_child": "ADAPTER_CRASH: the adapter ended with status 7 in ",
     "wrong_id": "call 1040 waits for no answer; those that wait are ",
     "garbage": "the adapter wrote 'starting up, please wait', which is no answer: ",
     "long_line": "the adapter wrote a line of more than 1048576 bytes: ",
@@ -88,6 +88,13 @@ def test_a_bad_adapter_is_an_error_with_its_own_sentence(
     assert result.verdict is Verdict.ERROR
     assert ZOO[habit] in result.why
     assert not processes_of("FENCEPOST_RUN_ID", result.run_id)
+
+
+def test_an_adapter_that_hangs_is_an_error_with_the_call_and_its_deadline(tmp_path: Path) -> None:
+    result = play("leader_kill", tmp_path, "hangs", "10")
+
+    assert result.verdict is Verdict.ERROR
+    assert result.why == "the adapter did not answer observe within 5000 ms"
 
 
 def test_a_crash_is_told_with_what_the_adapter_wrote_last(tmp_path: Path) -> None:
@@ -114,6 +121,13 @@ def test_an_adapter_that_supports_nothing_has_no_cluster(tmp_path: Path) -> None
     assert result.why == "the adapter does not support cluster_create, which every adapter must"
 
 
+def test_a_promise_of_traces_must_be_kept(tmp_path: Path) -> None:
+    result = play("quiet", tmp_path, "promises_traces")
+
+    assert result.verdict is Verdict.ERROR
+    assert result.why == "toy 1.0 observes brokers, and none of them wrote a trace"
+
+
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
@@ -127,6 +141,14 @@ def test_an_adapter_that_cannot_be_greeted_is_no_choice(words: list[str], senten
         implementation_of(target(*words))
 
 
-def test_a_program_that_is_not_there_is_no_choice() -> None:
-    with pytest.raises(ChoiceError, match=r"cmd:\./nothing names no program that can be run"):
-        implementation_of("cmd:./nothing")
+@pytest.mark.parametrize(
+    ("command", "sentence"),
+    [
+        ("cmd:./nothing", "cmd:./nothing names no program that can be run"),
+        ("cmd:", "cmd: names no program that can be run"),
+        ("cmd:say 'hello", "cmd:say 'hello is no command line: No closing quotation"),
+    ],
+)
+def test_what_is_no_program_is_no_choice(command: str, sentence: str) -> None:
+    with pytest.raises(ChoiceError, match=re.escape(sentence)):
+        implementation_of(command)

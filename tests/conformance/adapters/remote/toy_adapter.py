@@ -31,7 +31,8 @@ class ToyAdapter:
         self.cluster = ToyCluster(replicates_first=HABIT != "acknowledges_early")
 
     def hello(self, _: Json) -> Json:
-        return {"protocol": 1, "name": "toy", "version": "1.0"}
+        observes = ["brokers"] if HABIT == "promises_traces" else []
+        return {"protocol": 1, "name": "toy", "version": "1.0", "observes": observes}
 
     def cluster_create(self, _: Json) -> Json:
         return {}
@@ -156,6 +157,9 @@ def misbehave(number: int, answer: Json) -> str:
     match HABIT:
         case "crashes":
             sys.stderr.write("the disk of the adapter is on fire\n")
+            sys.exit(7)
+        case "leaves_a_child":
+            subprocess.Popen(["sleep", "600"])
             sys.exit(7)
         case "hangs":
             threading.Event().wait()
