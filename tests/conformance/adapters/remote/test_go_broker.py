@@ -6,12 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from fencepost.conformance.adapters.reference import implementation_of
-from fencepost.conformance.adapters.settings import ClusterSettings
-from fencepost.conformance.runs.scenario import ScenarioResult
-from fencepost.conformance.runs.scenario_run import ScenarioRun
-from fencepost.conformance.scenarios.find_story import find_story
 from fencepost.conformance.verdict import Verdict
+from tests.conformance.adapters.remote.plays import play
 
 SOURCE = Path(__file__).with_name("go")
 LINES_MAX = 400
@@ -28,23 +24,16 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return program
 
 
-def play(story: str, program: Path, folder: Path, brokers: int) -> ScenarioResult:
-    implementation = implementation_of(f"cmd:{program}")
-    settings = ClusterSettings(implementation=implementation, brokers=brokers)
-    run = ScenarioRun(scenario=find_story(story), settings=settings, seed=1, folder=folder / "run")
-    return run.play()
-
-
 @pytest.mark.parametrize("story", ["quiet", str(SOURCE / "one_broker.yaml")])
 def test_one_broker_keeps_what_it_acknowledged(story: str, program: Path, tmp_path: Path) -> None:
-    result = play(story, program, tmp_path, brokers=1)
+    result = play(f"cmd:{program}", story, tmp_path, brokers=1)
 
     assert (result.verdict, result.why) == (Verdict.PASS, "")
     assert result.acknowledged > 100
 
 
 def test_what_needs_replicas_is_refused_in_its_words(program: Path, tmp_path: Path) -> None:
-    result = play("quiet", program, tmp_path, brokers=3)
+    result = play(f"cmd:{program}", "quiet", tmp_path)
 
     assert result.verdict is Verdict.ERROR
     assert "INVALID_REPLICA_ASSIGNMENT" in result.why

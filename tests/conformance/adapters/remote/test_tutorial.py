@@ -8,24 +8,19 @@ from pathlib import Path
 import pytest
 
 from fencepost.conformance.adapters.errors import ChoiceError
-from fencepost.conformance.adapters.reference import implementation_of
-from fencepost.conformance.adapters.settings import ClusterSettings
 from fencepost.conformance.runs.scenario import ScenarioResult
-from fencepost.conformance.runs.scenario_run import ScenarioRun
-from fencepost.conformance.scenarios import SCENARIOS
 from fencepost.conformance.verdict import Verdict
+from tests.conformance.adapters.remote.plays import ROOT, play
 
-PAGE = (Path(__file__).resolve().parents[4] / "docs" / "adapters.md").read_text()
+PAGE = (ROOT / "docs" / "adapters.md").read_text()
 GREETER, CLUSTER = re.findall(r"^```python\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
 
 
-def play(program: str, folder: Path) -> ScenarioResult:
+def play_program(program: str, folder: Path) -> ScenarioResult:
     path = folder / "adapter.py"
     path.write_text(program)
-    implementation = implementation_of(f"cmd:{shlex.join([sys.executable, str(path)])}")
-    settings = ClusterSettings(implementation=implementation)
-    scenario = SCENARIOS["leader_kill"]
-    return ScenarioRun(scenario=scenario, settings=settings, seed=1, folder=folder / "run").play()
+    target = f"cmd:{shlex.join([sys.executable, str(path)])}"
+    return play(target, "leader_kill", folder)
 
 
 def test_an_empty_program_ends_in_hello(tmp_path: Path) -> None:
@@ -33,22 +28,22 @@ def test_an_empty_program_ends_in_hello(tmp_path: Path) -> None:
 
     assert told in PAGE
     with pytest.raises(ChoiceError, match=told):
-        play("", tmp_path)
+        play_program("", tmp_path)
 
 
 def test_a_program_that_only_greets_has_no_cluster(tmp_path: Path) -> None:
-    result = play(GREETER, tmp_path)
+    result = play_program(GREETER, tmp_path)
 
     assert result.verdict is Verdict.ERROR
     assert f"\n{result.why}\n" in PAGE
 
 
 def test_the_program_of_the_page_passes(tmp_path: Path) -> None:
-    assert play(CLUSTER, tmp_path).verdict is Verdict.PASS
+    assert play_program(CLUSTER, tmp_path).verdict is Verdict.PASS
 
 
 def test_it_fails_when_it_keeps_no_values(tmp_path: Path) -> None:
     forgetful = CLUSTER.replace('one["log"] += call["values"]', "pass")
 
     assert forgetful != CLUSTER
-    assert play(forgetful, tmp_path).verdict is Verdict.FAIL
+    assert play_program(forgetful, tmp_path).verdict is Verdict.FAIL

@@ -1,7 +1,7 @@
 """The toy of `tests/conformance/toy.py` behind JSON lines, and the same with one bad habit.
 
 `python -m tests.conformance.adapters.remote.toy_adapter [HABIT [AT]]`; a habit that has a time
-comes with call number AT.
+comes with the call of id AT.
 """
 
 import json
@@ -181,7 +181,7 @@ def misbehave(number: int, answer: Json) -> str:
 def main() -> None:
     adapter = ADAPTERS.get(HABIT, ToyAdapter)()
     knows_nothing = HABIT == "supports_nothing"
-    for number, text in enumerate(sys.stdin, start=1):
+    for text in sys.stdin:
         call = json.loads(text)
         verb = getattr(adapter, call["verb"], None)
         if verb is None or (knows_nothing and call["verb"] not in {"hello", "bye"}):
@@ -191,7 +191,7 @@ def main() -> None:
         if HABIT == "agrees_to_all" and verb is None:
             answer = OK
         answer = {"id": call["id"], **answer}
-        line = misbehave(call["id"], answer) if str(number) == AT else json.dumps(answer)
+        line = misbehave(call["id"], answer) if str(call["id"]) == AT else json.dumps(answer)
         sys.stdout.write(f"{line}\n")
         sys.stdout.flush()
         if call["verb"] == "bye":
