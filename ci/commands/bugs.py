@@ -48,7 +48,7 @@ def explain(bug: BugName, as_json: JsonOption = False) -> int:
     say(f"{found.id}: {found.says}")
     say(f"also: {', '.join(found.aliases) or '-'}; fixed in {found.fixed_in or 'no release'}")
     say(f"shows on {_list(found.shows_on)}; not on {_list(found.absent_on)}")
-    say(f"found by {_list(found.violates)}; hazard of the specs: {found.hazard or '-'}")
+    say(f"found by {_list(found.found_by)}; hazard of the specs: {found.hazard or '-'}")
     say(found.path.read_text(encoding="utf-8").rstrip())
     return 0
 
@@ -72,8 +72,7 @@ def run(bug: BugName, target: Target, out: OutFolder = None, as_json: JsonOption
 
 def verdict_on(bug: Bug, target: str, result: ScenarioResult) -> str:
     """Whether the bug showed, and whether that is what is recorded; with the first violation."""
-    broken = [check for check in result.checks if check.invariant in bug.violates]
-    shown = next((one.violations[0].message for one in broken if one.violations), "")
+    shown = bug.shown_in(result)
     expected = bug.expected_on(target)
     recorded = {None: "nothing is recorded of it", bool(shown): "as recorded"}
     told = recorded.get(expected, "unlike what is recorded")
@@ -83,7 +82,7 @@ def verdict_on(bug: Bug, target: str, result: ScenarioResult) -> str:
 
 
 def _cells(bug: Bug) -> list[str]:
-    places = [_list(bug.shows_on), _list(bug.absent_on), _list(bug.violates)]
+    places = [_list(bug.shows_on), _list(bug.absent_on), _list(bug.found_by)]
     return [bug.id, *places, bug.hazard or "-", bug.says]
 
 

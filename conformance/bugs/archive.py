@@ -3,12 +3,14 @@
 import tomllib
 from collections.abc import Mapping
 from functools import cache
+from itertools import chain
 from pathlib import Path
 
 import msgspec
 
 from fencepost.conformance.adapters.errors import ChoiceError
-from fencepost.conformance.runs.scenario import Scenario
+from fencepost.conformance.runs.run_end import Ending
+from fencepost.conformance.runs.scenario import Scenario, ScenarioResult
 from fencepost.fault_injection.stories.story_file import read_story
 from fencepost.fault_injection.stories.story_refusal import instead
 from fencepost.spec.vocabulary import Invariant
@@ -24,8 +26,10 @@ class Bug(msgspec.Struct, frozen=True, kw_only=True):
     says: str
     story: str
     """The name of a file in `stories/`."""
-    violates: tuple[Invariant, ...]
+    violates: tuple[Invariant, ...] = ()
     """The checks that must find it."""
+    owes: tuple[Ending, ...] = ()
+    """What must not come to hold at the end of its run."""
     shows_on: tuple[str, ...]
     """Targets on which it was found."""
     absent_on: tuple[str, ...]
@@ -44,6 +48,18 @@ class Bug(msgspec.Struct, frozen=True, kw_only=True):
     def scenario(self) -> Scenario:
         """Its story, as `fencepost chaos` plays it."""
         return Scenario(story=read_story(self.path), again=f"--story {self.path}")
+
+    @property
+    def found_by(self) -> tuple[str, ...]:
+        """What sees it in a run."""
+        return (*self.violates, *self.owes)
+
+    def shown_in(self, result: ScenarioResult) -> str:
+        """The first sentence of a run in which it shows; empty when it does not."""
+        checks = (check for check in result.checks if check.invariant in self.violates)
+        broken = (check.violations[0].message for check in checks if check.violations)
+        owed = (one.sentence for one in result.problems if one.ending in self.owes)
+        return next(chain(broken, owed), "").partition("\n")[0]
 
     def expected_on(self, target: str) -> bool | None:
         """True where it must show, False where it must not, None where nothing is recorded."""

@@ -1,5 +1,7 @@
 """Processes that stand still or die, by signals that reach no other process."""
 
+import signal
+
 from fencepost.fault_injection.engine import broker_control, data_folder
 from fencepost.fault_injection.engine.pause_cycle import PauseCycle
 from fencepost.fault_injection.faults.process_faults import (
@@ -19,6 +21,8 @@ from fencepost.fault_injection.injectors.injection import (
 )
 from fencepost.fault_injection.processes.process_identity import PROC, read_stat
 
+ORDERLY = (0, 128 + signal.SIGTERM)
+"""Exit codes of a process that has ended in good order; the second is that of a Java."""
 TIMES = 2
 """A process that stood still so often stutters."""
 SESSION_MARGIN_MS = 300
@@ -212,9 +216,12 @@ class StopInjector(ProcessEndInjector[StopBroker]):
 
     def evidence(self) -> str | None:
         """The process has ended in good order."""
-        if self.process is None or self.process.is_running or self.process.returncode:
+        if self.process is None or self.process.is_running:
             return None
-        return f"process {self.process.pid} ended with exit code 0"
+        code = self.process.returncode
+        return (
+            f"process {self.process.pid} ended with exit code {code}" if code in ORDERLY else None
+        )
 
     def heal(self) -> None:
         """A new process starts on the same data, when the old one has ended or was made to."""

@@ -5,6 +5,7 @@ kind this module knows the versions below, newest first, and uses the first that
 Requests are given as plain mappings; what a version does not have of them is left out.
 """
 
+import select
 import socket
 import struct
 import threading
@@ -81,6 +82,8 @@ class BrokerSocket:
             self._socket = None
 
     def _version_of(self, kind: int, deadline_s: float) -> int:
+        if self._socket is not None and _has_ended(self._socket):
+            self.close()
         if self._socket is None:
             self._connect(deadline_s)
         lowest, highest = self._spoken.get(kind, (0, -1))
@@ -137,6 +140,12 @@ class BrokerSocket:
                 raise ConnectionError("the broker closed the connection")
             parts += part
         return bytes(parts)
+
+
+def _has_ended(connection: socket.socket) -> bool:
+    """True when the other end has closed it, or lost it; an idle connection has nothing to read."""
+    readable, _, _ = select.select([connection], [], [], 0)
+    return bool(readable)
 
 
 def _answer(kind: int, version: int, body: bytes) -> Any:  # noqa: ANN401
