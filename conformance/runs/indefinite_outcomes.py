@@ -1,9 +1,10 @@
 """Operations without an answer, classified by logs, the final read and ZooKeeper transactions.
 
-A produce without an answer took effect if the final read has its record, and had none if no
-replica's log ever had it. A conditional write without an answer is in ZooKeeper's transaction log,
-or it never happened. What was observed stays observed: a record that a reader saw and the final
-read lacks is for the checks to judge, and stays open here.
+A produce without an answer took effect if the final read has its record, or without that read if
+every replica's log holds it at the end: no election takes it back. It had none if no replica's log
+ever had it, or the whole log was read without it. A conditional write without an answer is in
+ZooKeeper's transaction log, or it never happened. What was observed stays observed: a record that
+a reader saw and the final read lacks is for the checks to judge, and stays open here.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -11,8 +12,9 @@ from dataclasses import dataclass
 
 from msgspec.structs import replace
 
-from fencepost.conformance.checks.log_history import final_read
+from fencepost.conformance.checks.log_history import CLIENT_READS, final_read
 from fencepost.conformance.checks.ordering import split_by_partition
+from fencepost.conformance.checks.replica_log import replay
 from fencepost.spec.trace import FINAL_READER, Kind, TraceEvent
 from fencepost.spec.vocabulary import Action, Outcome
 
@@ -22,6 +24,7 @@ UNSETTLED_SHARE_MAX = 0.02
 _WRITE = "WriteLeaderAndIsr"
 _TRANSACTIONS = frozenset({"Create", "SetData"})
 _APPENDS = frozenset({Action.LEADER_APPEND, Action.FOLLOWER_APPEND})
+_TELL_REPLICAS = frozenset({Action.BECOME_LEADER, Action.BECOME_FOLLOWER})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,24 +67,25 @@ class IndefiniteOutcomes:
 
 
 def classify_outcomes(
-    events: Sequence[TraceEvent], *, has_transactions: bool = True
+    events: Sequence[TraceEvent], *, has_transactions: bool = True, has_appends: bool = True
 ) -> IndefiniteOutcomes:
     """What became of every produce and conditional write of a run.
 
-    Without the transaction log of ZooKeeper, writes that had no answer stay open.
+    Without the transaction log of ZooKeeper, writes that had no answer stay open; without lines of
+    brokers, produces are settled by the final read alone.
     """
     outcomes = _classify_writes(events, has_transactions=has_transactions)
     for part in split_by_partition(events).values():
-        outcomes = outcomes.joined(_classify_produces(part))
+        outcomes = outcomes.joined(_classify_produces(part, has_appends=has_appends))
     return outcomes
 
 
-def _classify_produces(events: Sequence[TraceEvent]) -> IndefiniteOutcomes:
+def _classify_produces(events: Sequence[TraceEvent], *, has_appends: bool) -> IndefiniteOutcomes:
     """Of one partition."""
     operations = list(_operations(events, "Produce"))
-    answers = [e for e in events if e.kind is Kind.COMPLETE and e.action == "Fetch"]
+    answers = [e for e in events if e.kind is Kind.COMPLETE and e.action in CLIENT_READS]
     final = final_read([event for event in answers if event.node == FINAL_READER])
-    kept = frozenset(final.values) if final else frozenset()
+    kept = frozenset(final.values) if final else _on_every_replica(events)
     is_whole = final is not None and len(final.values) == final.log_end_offset
     written = frozenset(_values(e for e in events if e.action in _APPENDS))
     seen = frozenset(_values(event for event in answers if event.outcome is Outcome.OK))
@@ -92,13 +96,25 @@ def _classify_produces(events: Sequence[TraceEvent]) -> IndefiniteOutcomes:
         values = frozenset(operation.values or ())
         if values & kept:
             took += 1
-        elif not values & written or (is_whole and not values & seen):
+        elif values & seen:
+            left += 1
+        elif is_whole or (has_appends and not values & written):
             none += 1
         else:
             left += 1
     return IndefiniteOutcomes(
         operations=len(operations), took_effect=took, had_none=none, unsettled=left
     )
+
+
+def _on_every_replica(events: Sequence[TraceEvent]) -> frozenset[str]:
+    """The values that each replica holds at the end; none when the log of one is not known."""
+    count = max((len(e.isr or ()) for e in events if e.action in _TELL_REPLICAS), default=0)
+    logs = {log.broker_id: log for _, log in replay(events)}
+    if not count or len(logs) < count:
+        return frozenset()
+    held = (frozenset(one.value for one in log.entries if one) for log in logs.values())
+    return frozenset.intersection(*held)
 
 
 def _classify_writes(events: Sequence[TraceEvent], *, has_transactions: bool) -> IndefiniteOutcomes:

@@ -369,8 +369,11 @@ class ScenarioRun:
             self.record.add(Verdict.INCONCLUSIVE, doubt)
         for contradiction in self.settings.implementation.contradictions(events):
             self.record.add(Verdict.ERROR, contradiction)
-        has_transactions = TraceSource.ZOOKEEPER not in self._missing
-        outcomes = classify_outcomes(events, has_transactions=has_transactions)
+        outcomes = classify_outcomes(
+            events,
+            has_transactions=TraceSource.ZOOKEEPER not in self._missing,
+            has_appends=TraceSource.BROKERS not in self._missing,
+        )
         self.record.judge_outcomes(outcomes)
         checks, verdict = judge_checks(
             events, self.record, self._missing, self.settings.implementation.trace_dialect

@@ -55,6 +55,24 @@ def append(*values: str) -> TraceEvent:
     return event("broker-1", Kind.ACTION, "LeaderAppend", offset=0, values=list(values))
 
 
+def held(broker_id: int, *values: str) -> list[TraceEvent]:
+    """What one of two replicas holds after the run, as its disk tells."""
+    node, place = f"broker-{broker_id}", {"broker_id": broker_id, "incarnation": 2}
+    end = {"log_end_offset": len(values), "high_watermark": 0}
+    appended = event(node, Kind.ACTION, "FollowerAppend", offset=0, values=list(values), **place)
+    return [
+        event(node, Kind.ACTION, "BecomeFollower", broker_id=broker_id, incarnation=1, isr=[1, 2]),
+        *([appended] if values else []),
+        changed(event(node, Kind.RUN, "LogRecovered", **end, **place), seq=1),
+    ]
+
+
+def ends_at(offset: int) -> TraceEvent:
+    """Where the final reader was told that the log ends, when its fetches did not tell."""
+    told = {"log_end_offset": offset, "outcome": Outcome.OK}
+    return changed(event("client-final", Kind.COMPLETE, "ListOffsets", **told), seq=1)
+
+
 def counts(outcomes: IndefiniteOutcomes) -> tuple[int, int, int, int]:
     return (
         outcomes.operations,
@@ -73,14 +91,44 @@ def counts(outcomes: IndefiniteOutcomes) -> tuple[int, int, int, int]:
         ([], (1, 0, 1, 0)),
         ([append("c/1/1")], (1, 0, 0, 1)),
         ([append("c/1/1"), fetch("client-final", end=1)], (1, 0, 0, 1)),
+        ([append("c/1/1"), fetch("client-final"), ends_at(1)], (1, 0, 0, 1)),
         ([append("c/1/1"), fetch("c2", "c/1/1"), fetch("client-final")], (1, 0, 0, 1)),
+        ([fetch("c2", "c/1/1"), fetch("client-final")], (1, 0, 0, 1)),
+        ([*held(1, "c/1/1"), *held(2, "c/1/1")], (1, 1, 0, 0)),
+        ([*held(1, "c/1/1"), *held(2)], (1, 0, 0, 1)),
+        (held(1, "c/1/1"), (1, 0, 0, 1)),
+        ([*held(1, "c/0/1"), *held(2, "c/0/1")], (1, 0, 1, 0)),
     ],
-    ids=["kept", "truncated", "nowhere", "unread", "uncommitted", "seen-and-gone"],
+    ids=[
+        "kept",
+        "truncated",
+        "nowhere",
+        "unread",
+        "uncommitted",
+        "uncommitted-by-list-offsets",
+        "seen-and-gone",
+        "seen-and-never-written",
+        "on-every-disk",
+        "on-one-disk",
+        "other-disks-unknown",
+        "on-no-disk",
+    ],
 )
 def test_produce_without_an_answer_is_settled_by_logs(
     outcome: Outcome | None, evidence: list[TraceEvent], expected: tuple[int, int, int, int]
 ) -> None:
     assert counts(classify_outcomes([*produce(1, outcome), *evidence])) == expected
+
+
+@pytest.mark.parametrize(
+    ("evidence", "expected"), [([], (1, 0, 0, 1)), ([fetch("client-final")], (1, 0, 1, 0))]
+)
+def test_without_lines_of_brokers_only_a_whole_final_read_settles_a_produce(
+    evidence: list[TraceEvent], expected: tuple[int, int, int, int]
+) -> None:
+    events = [*produce(1, LOST), *evidence]
+
+    assert counts(classify_outcomes(events, has_appends=False)) == expected
 
 
 def test_produce_with_an_answer_is_settled_already() -> None:
