@@ -17,9 +17,10 @@ from fencepost.conformance.adapters.settings import ClusterSettings
 from fencepost.conformance.adapters.znode_dialect import ZnodeAccess, ZnodeDialect
 from fencepost.conformance.adapters.zookeepers import ZooKeeperInUse
 from fencepost.conformance.clients.administrator import AdminClient
+from fencepost.conformance.clients.client import RoutedClient
 from fencepost.conformance.clients.foreign_writes import rewrite_state
 from fencepost.conformance.clients.recorder import TraceWriter
-from fencepost.conformance.clients.transport import Transport
+from fencepost.conformance.clients.transport import ClusterUnreachableError, Transport
 from fencepost.conformance.clients.workload import Workload
 from fencepost.fault_injection.injectors.injection import Registration
 from fencepost.fault_injection.injectors.injector import InjectionError
@@ -160,7 +161,10 @@ class ClusterUnderTest:
             self.close()
 
     def start(self) -> None:
-        """All brokers are registered and one of them is the controller; raises `ClusterError`."""
+        """All brokers are registered, one is the controller, and one answers clients.
+
+        Raises `ClusterError`.
+        """
         first = self.settings.first_controller
         if first:
             self.restart(first)
@@ -171,6 +175,7 @@ class ClusterUnderTest:
             if broker_id != first:
                 self.restart(broker_id)
         self.await_state(self._is_complete, START_DEADLINE_S, "all brokers and a controller")
+        self.await_state(self._is_answering, START_DEADLINE_S, "an answer of a broker")
 
     def stop(self) -> None:
         """Ask the brokers to end, and kill those that did not in time."""
@@ -313,6 +318,15 @@ class ClusterUnderTest:
     def _is_complete(self) -> bool:
         there = self.state.live_brokers() == list(self.settings.broker_ids)
         return there and self.state.controller() is not None
+
+    def _is_answering(self) -> bool:
+        """True when a broker answers clients; a broker may register before it listens."""
+        client = RoutedClient(self.addresses, transport=self.transport, node="harness")
+        try:
+            client.refresh()
+        except ClusterUnreachableError:
+            return False
+        return True
 
     def await_state(
         self, predicate: Callable[[], bool], deadline_s: float, what: str, *, may_end: bool = False

@@ -18,7 +18,7 @@ from fencepost.spec.vocabulary import Invariant
 
 pytestmark = pytest.mark.kafka
 
-OLDEST, NEWEST = "kafka:0.10.2.2", "kafka:3.9.1"
+OLDEST, NEWEST, IN_KRAFT = "kafka:0.10.2.2", "kafka:3.9.1", "kafka:4.1.1"
 DECIDED = {
     Invariant.LINEARIZABLE_LOG,
     Invariant.ACKNOWLEDGED_DURABLE,
@@ -33,6 +33,12 @@ DECIDED = {
     Invariant.DELETE_ONLY_IF_UNASSIGNED,
 }
 """The checks that an unmodified broker leaves enough to decide."""
+COMPARE_WRITES = {
+    Invariant.LINEARIZABLE_ZNODE,
+    Invariant.ONLY_AUTHORISED_WRITES,
+    Invariant.ISR_SUBSET_ASSIGNED,
+}
+"""Checks of what only ZooKeeper's transaction log tells."""
 
 
 def played(scenario: Scenario, target: str, folder: Path) -> ScenarioResult:
@@ -47,6 +53,20 @@ def test_a_leader_is_killed_and_nothing_is_lost(target: str, tmp_path: Path) -> 
 
     assert result.verdict is Verdict.PASS, result.problems
     assert {check.invariant for check in result.checks if check.premise_count} >= DECIDED
+
+
+@pytest.mark.parametrize("story", ["quiet", "leader_kill", "leader_pause"])
+def test_without_zookeeper_the_checks_of_its_writes_are_not_observable(
+    story: str, tmp_path: Path
+) -> None:
+    result = played(find(story), IN_KRAFT, tmp_path)
+
+    assert result.verdict is Verdict.PASS, result.problems
+    (problem,) = result.problems
+    assert problem.verdict is Verdict.NOT_OBSERVABLE
+    assert all(check in problem.sentence for check in COMPARE_WRITES)
+    decided = {check.invariant for check in result.checks if check.verdict is Verdict.PASS}
+    assert decided >= DECIDED - COMPARE_WRITES
 
 
 CASES = [

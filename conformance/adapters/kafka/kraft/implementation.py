@@ -100,7 +100,7 @@ def _format(site: Site, java: list[str], written: Mapping[int, Path]) -> None:
     ]
     for one in formats:
         if one.wait(FORMAT_DEADLINE_S) != 0:
-            raise ClusterError(f"the storage was not formatted: {one.log_tail()}")
+            raise ClusterError(f"the storage of a node could not be formatted: {one.log_tail()}")
 
 
 def _listeners(nodes: Sequence[int]) -> Listeners:
