@@ -20,6 +20,11 @@ class Folders:
         """Data of the harness's own ZooKeeper."""
         return self.root / "zookeeper"
 
+    @property
+    def metadata(self) -> Path:
+        """What nodes without a ZooKeeper keep of the cluster's state."""
+        return self.root / "metadata"
+
     def data(self, broker_id: int) -> Path:
         """The logs of one broker's partitions."""
         return self.root / f"broker-{broker_id}"

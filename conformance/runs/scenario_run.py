@@ -423,7 +423,7 @@ class ScenarioRun:
         """Of a run that passed, the traces and logs are enough."""
         folders = Folders(root=self.folder)
         data = [folders.data(broker_id) for broker_id in self.settings.broker_ids]
-        for folder in (*data, folders.zookeeper):
+        for folder in (*data, folders.zookeeper, folders.metadata):
             shutil.rmtree(folder, ignore_errors=True)
 
 

@@ -82,7 +82,7 @@ def _properties(site: Site, listeners: Listeners, node: int) -> dict[str, object
         "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
         "controller.quorum.voters": ",".join(voters),
         # Apart from the replicas: a fault that wipes these leaves the node its metadata.
-        "metadata.log.dir": site.folder / "metadata" / broker_name(node),
+        "metadata.log.dir": Folders(root=site.folder).metadata / broker_name(node),
         "broker.session.timeout.ms": timeout_ms,
         "broker.heartbeat.interval.ms": timeout_ms // HEARTBEATS,
         "controller.quorum.fetch.timeout.ms": timeout_ms,

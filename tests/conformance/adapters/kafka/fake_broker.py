@@ -1,0 +1,69 @@
+"""A listener that speaks Kafka's wire protocol and answers what it is told to."""
+
+import socketserver
+import struct
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from io import BytesIO
+from typing import Any, cast
+
+from kio.index import load_response_schema
+from kio.schema.errors import ErrorCode
+from kio.serial import entity_writer
+
+from fencepost.conformance.adapters.kafka import wire
+
+Answers = dict[int, Mapping[str, Any]]
+"""Kind of request -> the answer; a request of a kind without one is never answered."""
+
+VERSIONS = [
+    {"api_key": kind, "min_version": min(known), "max_version": max(known)}
+    for kind, known in wire.KNOWN.items()
+]
+GREETING = {"error_code": ErrorCode.none, "api_keys": VERSIONS}
+
+
+class _Connection(socketserver.BaseRequestHandler):
+    def handle(self) -> None:
+        server = cast("_Server", self.server)
+        while head := self.request.recv(4):
+            body = self.request.recv(struct.unpack(">i", head)[0])
+            kind, version, number = struct.unpack_from(">hhi", body)
+            told = GREETING if kind == wire.API_VERSIONS else server.answers.get(kind)
+            if told is None:
+                server.ended.wait()
+                return
+            self.request.sendall(_framed(kind, version, number, told))
+
+
+class _Server(socketserver.ThreadingTCPServer):
+    daemon_threads = True
+
+    def __init__(self, answers: Answers) -> None:
+        super().__init__(("127.0.0.1", 0), _Connection)
+        self.answers = answers
+        self.ended = threading.Event()
+
+
+@contextmanager
+def fake_broker(answers: Answers) -> Iterator[str]:
+    """It listens at the address that is yielded; `answers` may change meanwhile."""
+    with _Server(answers) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        try:
+            yield f"127.0.0.1:{server.server_address[1]}"
+        finally:
+            server.ended.set()
+            server.shutdown()
+            thread.join()
+
+
+def _framed(kind: int, version: int, number: int, told: Mapping[str, Any]) -> bytes:
+    schema: Any = load_response_schema(kind, version)
+    head = schema.__header_schema__(correlation_id=number)
+    buffer = BytesIO()
+    entity_writer(type(head))(buffer, head)
+    entity_writer(schema)(buffer, wire.message(schema, {"throttle_time": 0, **told}))
+    return struct.pack(">i", buffer.tell()) + buffer.getvalue()
