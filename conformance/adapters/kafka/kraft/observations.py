@@ -1,7 +1,7 @@
 """What a node in KRaft mode writes of itself in its log, as lines of our trace.
 
-A registration, an election of its controller, and each leader epoch of which it became leader or
-follower. What changes within a leader epoch, as the ISR does, is in the metadata log alone.
+A registration, an election of its controller, each leader epoch of which it became leader or
+follower, and each later state of that epoch, which changes the ISR alone.
 """
 
 import re
@@ -22,6 +22,15 @@ _STARTS = (
 _LEADS = re.compile(rf"Leader {_STARTS}, high watermark \d+, ISR \[(?P<isr>[\d,]*)\]")
 _FOLLOWS = re.compile(rf"Follower {_STARTS} and high watermark \d+\. Current leader is (-?\d+)")
 
+_LEARNS = re.compile(
+    r"Skipped the become-(?P<role>leader|follower) state change for \S+ with topic id \S+ and "
+    r"partition state LeaderAndIsrPartitionState\(topicName='(?P<topic>[^']*)', "
+    r"partitionIndex=(?P<partition>\d+), controllerEpoch=-?\d+, leader=(?P<leader>-?\d+), "
+    r"leaderEpoch=(?P<leader_epoch>\d+), isr=\[(?P<isr>[\d, ]*)\], "
+    r"partitionEpoch=(?P<version>\d+)"
+)
+_ROLES = {"leader": Action.BECOME_LEADER, "follower": Action.BECOME_FOLLOWER}
+
 
 def broker_lines(folder: Path, run_id: str, broker_ids: Iterable[int]) -> Iterator[TraceEvent]:
     """The trace of every broker, in the order of brokers and time."""
@@ -38,11 +47,18 @@ def _told(run_id: str, broker_id: int, line: str) -> TraceEvent | None:
         epoch = int(elected[1])
         return line_of(Action.ELECT_CONTROLLER, controller_id=broker_id, controller_epoch=epoch)
     if leads := _LEADS.search(line):
-        isr = sorted(int(member) for member in leads["isr"].split(",") if member)
+        isr = _isr(leads)
         return line_of(Action.BECOME_LEADER, leader=broker_id, isr=isr, **_place(leads))
     if follows := _FOLLOWS.search(line):
         return line_of(Action.BECOME_FOLLOWER, leader=int(follows[5]), **_place(follows))
+    if learns := _LEARNS.search(line):
+        leader, isr = int(learns["leader"]), _isr(learns)
+        return line_of(_ROLES[learns["role"]], leader=leader, isr=isr, **_place(learns))
     return None
+
+
+def _isr(told: re.Match[str]) -> list[int]:
+    return sorted(int(member) for member in told["isr"].split(",") if member.strip())
 
 
 def _place(told: re.Match[str]) -> dict[str, int | str]:

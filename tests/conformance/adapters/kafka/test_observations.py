@@ -180,7 +180,7 @@ def test_a_node_in_kraft_mode_tells_its_registration_elections_and_leader_epochs
 ) -> None:
     log(tmp_path, STARTED, *KRAFT)
 
-    registered, elected, leads, follows = kraft_lines(tmp_path, "run", (1,))
+    registered, elected, leads, follows, learns = kraft_lines(tmp_path, "run", (1,))
 
     assert (registered.action, elected.action) == ("RegisterBroker", "ElectController")
     assert (elected.controller_id, elected.controller_epoch) == (1, 4)
@@ -188,6 +188,8 @@ def test_a_node_in_kraft_mode_tells_its_registration_elections_and_leader_epochs
     assert (leads.leader, leads.leader_epoch, leads.isr) == (1, 2, [1, 3])
     assert (follows.action, follows.topic, follows.partition) == ("BecomeFollower", "my-topic", 0)
     assert (follows.leader, follows.leader_epoch, follows.znode_version) == (3, 0, 6)
+    assert (learns.action, learns.leader, learns.leader_epoch) == ("BecomeFollower", 3, 0)
+    assert (learns.isr, learns.znode_version) == ([1, 3], 7)
 
 
 def test_the_broker_epoch_is_that_of_the_last_registration_in_the_log(tmp_path: Path) -> None:
