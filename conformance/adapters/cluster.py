@@ -12,7 +12,12 @@ from pathlib import Path
 from time import monotonic
 
 from fencepost.conformance.adapters.errors import ClusterError
-from fencepost.conformance.adapters.implementation import PublishedState, Site, StartedBroker
+from fencepost.conformance.adapters.implementation import (
+    Capability,
+    PublishedState,
+    Site,
+    StartedBroker,
+)
 from fencepost.conformance.adapters.settings import ClusterSettings
 from fencepost.conformance.adapters.znode_dialect import ZnodeAccess, ZnodeDialect
 from fencepost.conformance.adapters.zookeepers import ZooKeeperInUse
@@ -166,6 +171,8 @@ class ClusterUnderTest:
         Raises `ClusterError`.
         """
         first = self.settings.first_controller
+        if first and Capability.ZOOKEEPER not in self.settings.implementation.capabilities:
+            first = 0  # one broker alone is no quorum, and more of them choose among themselves
         if first:
             self.restart(first)
             self.await_state(
