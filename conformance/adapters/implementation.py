@@ -225,8 +225,10 @@ class ClusterParts:
 
     def close(self) -> None:
         """Close the connections of the clients and the session that the state is read in."""
-        self.transport.close()
-        self.state.close()
+        try:
+            self.transport.close()
+        finally:
+            self.state.close()
 
 
 @dataclass(frozen=True, kw_only=True)

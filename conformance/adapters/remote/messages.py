@@ -15,6 +15,7 @@ import msgspec
 from msgspec import Struct
 
 from fencepost.fault_injection.workload.operations import ACKS_ALL
+from fencepost.spec.vocabulary import ElectionKind
 
 PROTOCOL = 1
 """The version of these messages; `hello` names it on both sides."""
@@ -76,8 +77,12 @@ class HelloAnswer(Done, frozen=True, kw_only=True):
     version: str = ""
     levels: tuple[Literal[0, 1, 2], ...] = (2,)
     """The protocol levels that it can run at."""
-    capabilities: tuple[Literal["processes"], ...] = ()
-    """`processes`: each broker is a process, with its logs in `broker-<id>` below the folder."""
+    capabilities: tuple[Literal["processes", "zookeeper"], ...] = ()
+    """`processes`: each broker is a process, with its logs in `broker-<id>` below the folder.
+
+    `zookeeper`: its state is in the ZooKeeper of the harness, as `spec/znodes.py` has it, and is
+    read there instead of with `observe`.
+    """
     observes: tuple[Literal["brokers"], ...] = ()
     """`brokers`: it writes `trace-broker-<id>.ndjson` into the folder, as `spec/docs/trace.md`."""
 
@@ -103,6 +108,8 @@ class ClusterCreateCall(Call, frozen=True, kw_only=True):
     """An absolute path; what the adapter keeps is below it."""
     broker_ids: tuple[int, ...]
     level: int
+    zookeeper: str | None
+    """`HOST:PORT/CHROOT` for this cluster alone; an adapter with `zookeeper` gets one."""
     session_timeout_ms: int
     replica_lag_ms: int
 
@@ -147,12 +154,52 @@ class TopicCreateCall(Call, frozen=True, kw_only=True):
     """The replicas of each partition, the preferred one first."""
 
 
-class Produced(Done, frozen=True, kw_only=True):
+class TopicDeleteCall(Call, frozen=True, kw_only=True):
+    """Ask for the deletion of a topic, through a broker; it is begun, and done later."""
+
+    broker_id: int
+    topic: str
+
+
+class PartitionsAddCall(Call, frozen=True, kw_only=True):
+    """Ask for so many partitions in all."""
+
+    broker_id: int
+    topic: str
+    count: int
+
+
+class ReassignCall(Call, frozen=True, kw_only=True):
+    """Ask for a move of a partition to these replicas; it is begun, and done later."""
+
+    broker_id: int
+    topic: str
+    partition: int
+    replicas: tuple[int, ...]
+
+
+class ElectLeaderCall(Call, frozen=True, kw_only=True):
+    """Ask for an election."""
+
+    broker_id: int
+    topic: str
+    partition: int
+    kind: ElectionKind
+
+
+class LeaderAnswered(Done, frozen=True, kw_only=True):
+    """What every answer of a leader may tell."""
+
+    leader_epoch: int | None = None
+    partition_incarnation: int | None = None
+    """Another number for a topic that was deleted and created again."""
+
+
+class Produced(LeaderAnswered, frozen=True, kw_only=True):
     """The values are appended; with acks -1 also committed."""
 
     offset: int
     """Of the first value."""
-    leader_epoch: int | None = None
     high_watermark: int | None = None
 
 
@@ -168,14 +215,13 @@ class ProduceCall(Call, frozen=True, kw_only=True):
     timeout_ms: int
 
 
-class Fetched(Done, frozen=True, kw_only=True):
+class Fetched(LeaderAnswered, frozen=True, kw_only=True):
     """Committed values from the offset on; none at the high watermark."""
 
     values: tuple[str, ...]
     high_watermark: int
     """The first offset that is not committed."""
     log_end_offset: int | None = None
-    leader_epoch: int | None = None
     record_epochs: tuple[int, ...] = ()
     """The leader epoch of each value, or of none."""
 
@@ -192,12 +238,11 @@ class FetchCall(Call, frozen=True, kw_only=True):
     max_wait_ms: int
 
 
-class OffsetsListed(Done, frozen=True, kw_only=True):
+class OffsetsListed(LeaderAnswered, frozen=True, kw_only=True):
     """The ends of the leader's log."""
 
     high_watermark: int
     log_end_offset: int
-    leader_epoch: int | None = None
 
 
 class ListOffsetsCall(Call, frozen=True, kw_only=True):

@@ -1,6 +1,8 @@
 """Requests of clients as calls of an adapter program, which knows brokers by their ids."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+
+from msgspec import structs
 
 from fencepost.conformance.adapters.remote.adapter_process import (
     AdapterProcess,
@@ -9,17 +11,19 @@ from fencepost.conformance.adapters.remote.adapter_process import (
 )
 from fencepost.conformance.adapters.remote.messages import (
     Call,
+    ClusterDestroyCall,
     Done,
+    ElectLeaderCall,
     FetchCall,
-    Fetched,
     ListOffsetsCall,
     MetadataAnswer,
     MetadataCall,
-    OffsetsListed,
+    PartitionsAddCall,
     ProduceCall,
-    Produced,
+    ReassignCall,
     Refused,
     TopicCreateCall,
+    TopicDeleteCall,
     Unsupported,
 )
 from fencepost.conformance.clients.transport import (
@@ -40,7 +44,7 @@ from fencepost.fault_injection.workload.operations import (
     no_answer,
     outcome_of,
 )
-from fencepost.spec.vocabulary import Outcome
+from fencepost.spec.vocabulary import ElectionKind, Outcome
 from fencepost.spec.znodes import TopicPartition
 
 ANSWER_MS = 1_000
@@ -58,6 +62,14 @@ class RemoteTransport(Transport):
     ) -> "RemoteConnection":
         """The broker that has the address as its id."""
         return RemoteConnection(self._adapter, int(address))
+
+    def close(self) -> None:
+        """Destroy the cluster and end the adapter; raises `AdapterError`."""
+        try:
+            if not self._adapter.has_failed:
+                self._adapter.require(ClusterDestroyCall(), Done)
+        finally:
+            self._adapter.close()
 
 
 class RemoteConnection(BrokerConnection):
@@ -86,89 +98,88 @@ class RemoteConnection(BrokerConnection):
 
     def perform(self, operation: Operation) -> Answer:
         """What the broker answers, or that it gave no answer."""
+        call = self._call_of(operation)
         try:
-            match operation:
-                case Produce():
-                    return self._produce(operation)
-                case Fetch():
-                    return self._fetch(operation)
-                case ListOffsets():
-                    return self._list_offsets(operation)
+            answer = self._adapter.ask(call, call.answer)
         except AdapterTimeoutError:
             return no_answer(operation.action, "NO_ANSWER", self._broker_id)
+        if isinstance(answer, Refused | Unsupported):
+            return self._refused(answer, operation)
+        told = structs.asdict(answer)
+        del told["id"]
+        return Answer(outcome=Outcome.OK, broker_id=self._broker_id, **told)
 
     def create_topic(
         self, topic: str, assignment: Sequence[Sequence[int]]
     ) -> tuple[str | None, str]:
         """Ask for a topic with these replicas."""
-        call = TopicCreateCall(
-            broker_id=self._broker_id, topic=topic, assignment=tuple(map(tuple, assignment))
-        )
-        match self._reached(call, Done):
-            case Refused(error_code=code, message=message):
-                return code, message
-            case Unsupported():
-                return REQUEST_UNKNOWN, "the adapter does not support topic_create"
-            case _:
-                return None, ""
-
-    def _produce(self, operation: Produce) -> Answer:
-        call = ProduceCall(
-            deadline_ms=operation.timeout_ms + ANSWER_MS,
-            broker_id=self._broker_id,
-            topic=operation.partition.topic,
-            partition=operation.partition.partition,
-            values=operation.values,
-            acks=operation.acks,
-            timeout_ms=operation.timeout_ms,
-        )
-        answer = self._adapter.ask(call, Produced)
-        if not isinstance(answer, Produced):
-            return self._refused(answer, operation)
-        return Answer(
-            outcome=Outcome.OK,
-            broker_id=self._broker_id,
-            offset=answer.offset,
-            leader_epoch=answer.leader_epoch,
-            high_watermark=answer.high_watermark,
+        replicas = tuple(map(tuple, assignment))
+        return self._granted(
+            TopicCreateCall(broker_id=self._broker_id, topic=topic, assignment=replicas)
         )
 
-    def _fetch(self, operation: Fetch) -> Answer:
-        call = FetchCall(
-            deadline_ms=operation.max_wait_ms + ANSWER_MS,
-            broker_id=self._broker_id,
-            topic=operation.partition.topic,
-            partition=operation.partition.partition,
-            offset=operation.offset,
-            max_records=operation.max_records,
-            max_wait_ms=operation.max_wait_ms,
-        )
-        answer = self._adapter.ask(call, Fetched)
-        if not isinstance(answer, Fetched):
-            return self._refused(answer, operation)
-        return Answer(
-            outcome=Outcome.OK,
-            broker_id=self._broker_id,
-            leader_epoch=answer.leader_epoch,
-            high_watermark=answer.high_watermark,
-            log_end_offset=answer.log_end_offset,
-            values=answer.values,
-            record_epochs=answer.record_epochs,
-        )
+    def delete_topic(self, topic: str) -> tuple[str | None, str]:
+        """Ask for a deletion."""
+        return self._granted(TopicDeleteCall(broker_id=self._broker_id, topic=topic))
 
-    def _list_offsets(self, operation: ListOffsets) -> Answer:
+    def create_partitions(self, topic: str, count: int) -> tuple[str | None, str]:
+        """Ask for `count` partitions in all."""
+        return self._granted(PartitionsAddCall(broker_id=self._broker_id, topic=topic, count=count))
+
+    def alter_partition_reassignments(
+        self, replicas: Mapping[TopicPartition, Sequence[int]]
+    ) -> dict[TopicPartition, str | None]:
+        """Ask for moves, one call for each."""
+        return {
+            key: self._granted(
+                ReassignCall(
+                    broker_id=self._broker_id,
+                    topic=key.topic,
+                    partition=key.partition,
+                    replicas=tuple(listed),
+                )
+            )[0]
+            for key, listed in replicas.items()
+        }
+
+    def elect_leaders(
+        self, kind: ElectionKind, partitions: Iterable[TopicPartition]
+    ) -> dict[TopicPartition, str | None]:
+        """Ask for elections, one call for each."""
+        return {
+            key: self._granted(
+                ElectLeaderCall(
+                    broker_id=self._broker_id, topic=key.topic, partition=key.partition, kind=kind
+                )
+            )[0]
+            for key in partitions
+        }
+
+    def _call_of(self, operation: Operation) -> Call:
         topic, partition = operation.partition
-        call = ListOffsetsCall(broker_id=self._broker_id, topic=topic, partition=partition)
-        answer = self._adapter.ask(call, OffsetsListed)
-        if not isinstance(answer, OffsetsListed):
-            return self._refused(answer, operation)
-        return Answer(
-            outcome=Outcome.OK,
-            broker_id=self._broker_id,
-            leader_epoch=answer.leader_epoch,
-            high_watermark=answer.high_watermark,
-            log_end_offset=answer.log_end_offset,
-        )
+        match operation:
+            case Produce(timeout_ms=timeout_ms):
+                return ProduceCall(
+                    deadline_ms=timeout_ms + ANSWER_MS,
+                    broker_id=self._broker_id,
+                    topic=topic,
+                    partition=partition,
+                    values=operation.values,
+                    acks=operation.acks,
+                    timeout_ms=timeout_ms,
+                )
+            case Fetch(max_wait_ms=max_wait_ms):
+                return FetchCall(
+                    deadline_ms=max_wait_ms + ANSWER_MS,
+                    broker_id=self._broker_id,
+                    topic=topic,
+                    partition=partition,
+                    offset=operation.offset,
+                    max_records=operation.max_records,
+                    max_wait_ms=max_wait_ms,
+                )
+            case ListOffsets():
+                return ListOffsetsCall(broker_id=self._broker_id, topic=topic, partition=partition)
 
     def _refused(self, answer: Done, operation: Operation) -> Answer:
         """An error of a read had no effect; that of a produce had none if it says so."""
@@ -181,6 +192,15 @@ class RemoteConnection(BrokerConnection):
         if not isinstance(operation, Produce):
             outcome = Outcome.DEFINITE_ERROR
         return Answer(outcome=outcome, error_code=code, broker_id=self._broker_id)
+
+    def _granted(self, call: Call) -> tuple[str | None, str]:
+        match self._reached(call, Done):
+            case Refused(error_code=code, message=message):
+                return code, message
+            case Unsupported():
+                return REQUEST_UNKNOWN, f"the adapter does not support {call.verb}"
+            case _:
+                return None, ""
 
     def _reached(self, call: Call, answer: type[AnswerType]) -> AnswerType | Refused | Unsupported:
         try:

@@ -11,13 +11,18 @@ from fencepost.conformance.runs.scenario_run import ScenarioRun
 from fencepost.conformance.scenarios.find_story import find_story
 
 ROOT = Path(__file__).resolve().parents[4]
-TOY = "tests.conformance.adapters.remote.toy_adapter"
+HERE = "tests.conformance.adapters.remote"
+
+
+def adapter(name: str, *arguments: str) -> str:
+    """The target of the program in that module of this folder."""
+    words = ["env", f"PYTHONPATH={ROOT}", sys.executable, "-m", f"{HERE}.{name}", *arguments]
+    return f"cmd:{shlex.join(words)}"
 
 
 def toy(*habit: str) -> str:
     """The target of `toy_adapter.py`."""
-    words = ["env", f"PYTHONPATH={ROOT}", sys.executable, "-m", TOY, *habit]
-    return f"cmd:{shlex.join(words)}"
+    return adapter("toy_adapter", *habit)
 
 
 def play(target: str, story: str, folder: Path, *, brokers: int = 3) -> ScenarioResult:
