@@ -146,7 +146,7 @@ def test_what_a_process_started_itself_can_be_taken_over(
     assert open_kinds(supervisor.directory) == ["process"]
 
 
-@pytest.mark.parametrize("pid", [os.getpid(), 1, 2**31 - 1])
+@pytest.mark.parametrize("pid", [os.getpid(), 1, 2**31 - 1], ids=["ours", "init", "none"])
 def test_a_process_of_another_run_is_not_taken_over(supervisor: Supervisor, pid: int) -> None:
     with pytest.raises(ProcessError, match=f"pid {pid} is not broker-1: no process of this run"):
         supervisor.take_over("broker-1", pid)
