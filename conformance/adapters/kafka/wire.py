@@ -9,7 +9,7 @@ import select
 import socket
 import struct
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from datetime import timedelta
 from functools import cache
@@ -173,4 +173,10 @@ def _value(schema: Any, field: Any, told: Any) -> Any:  # noqa: ANN401
 @cache
 def _nested(schema: Any, name: str) -> Any:  # noqa: ANN401
     """The class of the elements of a field, when it is an array of messages."""
-    return next(filter(is_dataclass, get_args(get_type_hints(schema)[name])), None)
+    return next(_messages_in(get_type_hints(schema)[name]), None)
+
+
+def _messages_in(hint: Any) -> Iterator[Any]:  # noqa: ANN401
+    """The classes of messages in the type of a field, which may be null."""
+    for one in get_args(hint):
+        yield from [one] if is_dataclass(one) else _messages_in(one)
