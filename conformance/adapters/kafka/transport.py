@@ -38,7 +38,12 @@ CONSUMER = -1
 LOG_END_READER = -2
 """Kafka's `DebuggingConsumerId`: ListOffsets then answers with the log end offset."""
 LATEST = -1
-METADATA_DEADLINE_S = 2.0
+METADATA_DEADLINE_S = 1.0
+ANSWER_S = 0.2
+"""A produce is given up so long after the broker should have given it up itself.
+
+A client that waits longer for a paused leader hears too late of the next one.
+"""
 ADMIN_DEADLINE_S = 10.0
 FETCH_BYTES = 1 << 20
 ELECTION_TYPES = {ElectionKind.PREFERRED: 0, ElectionKind.UNCLEAN: 1}
@@ -142,7 +147,7 @@ class KafkaConnection(BrokerConnection):
             "timeout": timeout_ms,
             "topic_data": [{"name": topic, "partition_data": [one]}],
         }
-        answer = self._broker.ask(wire.PRODUCE, request, timeout_ms / 1000 + 0.5)
+        answer = self._broker.ask(wire.PRODUCE, request, timeout_ms / 1000 + ANSWER_S)
         (told,) = answer.responses[0].partition_responses
         if told.error_code is KafkaError.none:
             return Answer(outcome=Outcome.OK, broker_id=self._broker_id, offset=told.base_offset)
