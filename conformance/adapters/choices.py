@@ -1,4 +1,4 @@
-"""The networks and ZooKeepers that a run can be asked to have, by name; cheap to import."""
+"""What a run can be asked to have, by name: networks, ZooKeepers, targets; cheap to import."""
 
 PROXY = "proxy"
 """All processes share the loopback; where a scenario hurts connections, a proxy leads them."""
@@ -18,6 +18,13 @@ AS_PROCESSES = (EMBEDDED, ENSEMBLE)
 """Those that can be in network namespaces."""
 OWN = (*AS_PROCESSES, CONTAINER, CONTAINERS)
 """Those that the harness starts; anything else is an address."""
+
+KAFKA = "kafka:"
+"""How the target begins that is a release of Apache Kafka."""
+ADAPTER = "cmd:"
+"""That is an adapter program."""
+IN_PROCESS = "py:"
+"""That is an `Implementation` in Python."""
 
 
 def why_no_network(network: str, zookeeper: str, *, options: str = "--") -> str:

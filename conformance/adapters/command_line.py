@@ -20,11 +20,10 @@ from fencepost.conformance.adapters.implementation import (
     Site,
     TraceSource,
 )
-from fencepost.conformance.adapters.znode_dialect import SPEC_DIALECT, ZnodeAccess, ZnodeDialect
+from fencepost.conformance.adapters.znode_dialect import SPEC_DIALECT, ZnodeDialect
 from fencepost.conformance.adapters.zookeeper_state import ZooKeeperState
 from fencepost.fault_injection.network.wiring import BrokerPlace, broker_name
 from fencepost.fault_injection.processes.managed_process import ManagedProcess
-from fencepost.fault_injection.zookeeper.client import ZooKeeperClient
 from fencepost.spec.vocabulary import ProtocolLevel
 from fencepost.spec.zookeeper import ZooKeeperAddress
 
@@ -62,10 +61,7 @@ class CommandLine(Implementation):
         """The parts of a cluster, of which no broker runs; raises `ZooKeeperError`."""
         from fencepost.conformance.adapters.grpc_transport import GrpcTransport
 
-        # As short as the brokers': a server that stands still is left as soon as they leave it.
-        client = ZooKeeperClient(site.zookeeper, session_timeout_s=site.session_timeout_ms / 1000)
-        client.connect()
-        znodes = ZnodeAccess(client, self.dialect)
+        znodes = site.znodes(self.dialect)
         can_wait = Capability.PREPARED_START in self.capabilities
         return ClusterParts(
             lifecycle=BrokerProcesses(

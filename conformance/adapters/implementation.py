@@ -18,7 +18,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Protocol
 
-from fencepost.conformance.adapters.znode_dialect import ZnodeAccess
+from fencepost.conformance.adapters.znode_dialect import ZnodeAccess, ZnodeDialect
 from fencepost.conformance.checks.trace_dialect import SPEC, TraceDialect
 from fencepost.conformance.clients.transport import Transport
 from fencepost.fault_injection.faults.targets import ClusterState, ClusterView
@@ -26,6 +26,7 @@ from fencepost.fault_injection.injectors.injection import Registration, TargetPr
 from fencepost.fault_injection.injectors.injector import InjectionError
 from fencepost.fault_injection.network.wiring import Wiring
 from fencepost.fault_injection.processes.supervisor import Supervisor
+from fencepost.fault_injection.zookeeper.client import ZooKeeperClient
 from fencepost.fault_injection.zookeeper.transaction_log import Transaction
 from fencepost.spec.trace import TraceEvent
 from fencepost.spec.vocabulary import Liveness
@@ -90,6 +91,15 @@ class Site:
     """Where brokers listen and find each other, when their connections can be cut."""
     extra: tuple[str, ...] = ()
     """More flags for every broker; empty for an implementation that has no command line."""
+
+    def znodes(self, dialect: ZnodeDialect) -> ZnodeAccess:
+        """A session of the harness at the cluster's ZooKeeper; raises `ZooKeeperError`.
+
+        As short as the brokers': a server that stands still is left as soon as they leave it.
+        """
+        client = ZooKeeperClient(self.zookeeper, session_timeout_s=self.session_timeout_ms / 1000)
+        client.connect()
+        return ZnodeAccess(client, dialect)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

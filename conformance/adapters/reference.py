@@ -5,13 +5,10 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from fencepost.conformance.adapters.choices import ADAPTER, IN_PROCESS, KAFKA
 from fencepost.conformance.adapters.command_line import CommandLine
 from fencepost.conformance.adapters.implementation import Capability, Implementation
 from fencepost.spec.trace import TraceEvent
-
-KAFKA = "kafka:"
-ADAPTER = "cmd:"
-IN_PROCESS = "py:"
 
 
 @dataclass(frozen=True, kw_only=True)

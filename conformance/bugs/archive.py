@@ -78,9 +78,8 @@ def bugs() -> Mapping[str, Bug]:
 
 def find_bug(name: str) -> Bug:
     """The bug of that id or alias; raises `ChoiceError` with what is near."""
-    for bug in bugs().values():
-        if name.upper() in (bug.id, *bug.aliases):
-            return bug
-    names = {name: bug for bug in bugs().values() for name in (bug.id, *bug.aliases)}
-    near = instead(name, names, f"choose one of {', '.join(bugs())}")
-    raise ChoiceError(f"unknown bug {name!r}; {near}")
+    named = {name: bug for bug in bugs().values() for name in (bug.id, *bug.aliases)}
+    if name.upper() not in named:
+        near = instead(name, named, f"choose one of {', '.join(bugs())}")
+        raise ChoiceError(f"unknown bug {name!r}; {near}")
+    return named[name.upper()]

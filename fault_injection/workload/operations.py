@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from fencepost.spec.vocabulary import NO_PRODUCER, ErrorCode, Outcome, ProducerId
 from fencepost.spec.znodes import TopicPartition
 
+ACKS_LEADER = 1
 ACKS_ALL = -1
 PRODUCE_TIMEOUT_MS = 1_200
 FETCH_RECORDS = 500

@@ -12,6 +12,8 @@ from random import Random
 from typing import TypeVar
 
 from fencepost.fault_injection.workload.operations import (
+    ACKS_ALL,
+    ACKS_LEADER,
     Answer,
     Fetch,
     ListOffsets,
@@ -21,8 +23,6 @@ from fencepost.fault_injection.workload.operations import (
 from fencepost.spec.vocabulary import ErrorCode
 from fencepost.spec.znodes import TopicPartition
 
-ACKS_LEADER = 1
-ACKS_ALL = -1
 UNBOUNDED = sys.maxsize
 
 Result = TypeVar("Result")

@@ -6,6 +6,7 @@ its lock by `python -m fencepost.conformance.adapters.kafka.jars RELEASE`.
 """
 
 import hashlib
+import shlex
 import shutil
 import subprocess
 import sys
@@ -77,7 +78,9 @@ def fetch(release: Release, place: Path) -> None:
                 command, capture_output=True, text=True, timeout=FETCH_DEADLINE_S, check=False
             )
         except subprocess.TimeoutExpired as error:
-            raise JarsError(f"Maven took over {FETCH_DEADLINE_S:g} s: {_typed(command)}") from error
+            raise JarsError(
+                f"Maven took over {FETCH_DEADLINE_S:g} s: {shlex.join(command)}"
+            ) from error
         if done.returncode:
             why = next((one for one in done.stdout.splitlines() if "ERROR" in one), "")
             raise JarsError(
@@ -85,7 +88,6 @@ def fetch(release: Release, place: Path) -> None:
                 "this needs a network once"
             )
         pom.unlink()
-        place.parent.mkdir(parents=True, exist_ok=True)
         draft.replace(place)
 
 
@@ -151,10 +153,6 @@ def _dependency(coordinates: str) -> str:
         f"<dependency><groupId>{group}</groupId><artifactId>{artifact}</artifactId>"
         f"<version>{version}</version></dependency>"
     )
-
-
-def _typed(command: list[str]) -> str:
-    return " ".join(command)
 
 
 def _digest(path: Path) -> str:

@@ -28,6 +28,8 @@ from fencepost.spec.vocabulary import Action
 
 _DATED = re.compile(r"\[(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d),(\d{3})\] (.*)")
 MS = 1_000_000
+ROLES = {"leader": Action.BECOME_LEADER, "follower": Action.BECOME_FOLLOWER}
+"""Of which a broker writes that it has become it."""
 HIGH_WATERMARKS = "replication-offset-checkpoint"
 
 
@@ -75,6 +77,11 @@ def log_lines(
             event = None if is_start else told(dated[3])
             if is_start or event is not None:
                 yield Dated(wall_ms=_wall_ms(dated[1], dated[2]), event=event)
+
+
+def isr_of(text: str) -> list[int]:
+    """The ISR that a broker writes as `3, 1`, ascending."""
+    return sorted(int(member) for member in text.split(",") if member.strip())
 
 
 def action_line(run_id: str, broker_id: int, action: str, **fields: Any) -> TraceEvent:  # noqa: ANN401

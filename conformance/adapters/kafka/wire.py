@@ -41,7 +41,6 @@ KNOWN: Mapping[int, tuple[int, ...]] = {
 """Kind of request -> versions, newest first. Fetch stays below 11, which followers may answer."""
 
 _LENGTH = struct.Struct(">i")
-_CORRELATION = struct.Struct(">i")
 
 
 class NotSentError(Exception):

@@ -5,10 +5,9 @@ from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 
+from fencepost.conformance.adapters.choices import IN_PROCESS
 from fencepost.conformance.adapters.errors import ChoiceError
 from fencepost.conformance.adapters.implementation import Implementation
-
-CHOICE = "py:"
 
 
 def load(place: str) -> Implementation:
@@ -23,9 +22,9 @@ def load(place: str) -> Implementation:
         found = getattr(import_module(module), name)
     except (ImportError, AttributeError, ValueError) as error:
         raise ChoiceError(
-            f"{CHOICE}{place} cannot be loaded: {error}; give py:PACKAGE.MODULE:NAME"
+            f"{IN_PROCESS}{place} cannot be loaded: {error}; give py:PACKAGE.MODULE:NAME"
         ) from error
     made = found() if callable(found) else found
     if not isinstance(made, Implementation):
-        raise ChoiceError(f"{CHOICE}{place} is a {type(made).__name__}, not an Implementation")
-    return replace(made, chosen_as=CHOICE + place)
+        raise ChoiceError(f"{IN_PROCESS}{place} is a {type(made).__name__}, not an Implementation")
+    return replace(made, chosen_as=IN_PROCESS + place)

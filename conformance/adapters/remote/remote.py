@@ -9,6 +9,7 @@ from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from fencepost.conformance.adapters.choices import ADAPTER
 from fencepost.conformance.adapters.errors import ChoiceError
 from fencepost.conformance.adapters.implementation import (
     Capability,
@@ -31,14 +32,12 @@ from fencepost.conformance.adapters.remote.messages import (
     Unsupported,
 )
 from fencepost.conformance.adapters.remote.transport import RemoteTransport
-from fencepost.conformance.adapters.znode_dialect import SPEC_DIALECT, ZnodeAccess
+from fencepost.conformance.adapters.znode_dialect import SPEC_DIALECT
+from fencepost.conformance.checks.ordering import broker_of
 from fencepost.fault_injection.processes.supervisor import Supervisor
-from fencepost.fault_injection.zookeeper.client import ZooKeeperClient
 from fencepost.spec.trace import TraceEvent
 from fencepost.spec.zookeeper import ZooKeeperError
 
-CHOICE = "cmd:"
-BROKER_NODE = "broker-"
 UNKNOWN_FEATURE = "a feature that does not exist"
 
 
@@ -66,7 +65,7 @@ class Remote(Implementation):
         )
         try:
             adapter.require(call, Done)
-            znodes = _znodes(site) if has_zookeeper else None
+            znodes = site.znodes(SPEC_DIALECT) if has_zookeeper else None
         except (AdapterError, ZooKeeperError):
             adapter.close()
             raise
@@ -81,15 +80,9 @@ class Remote(Implementation):
     def contradictions(self, events: Sequence[TraceEvent], /) -> list[str]:
         """A promise of traces that no broker kept."""
         promised = TraceSource.BROKERS in self.observes
-        if not promised or any(event.node.startswith(BROKER_NODE) for event in events):
+        if not promised or any(broker_of(event) is not None for event in events):
             return []
         return [f"{self.name} observes brokers, and none of them wrote a trace"]
-
-
-def _znodes(site: Site) -> ZnodeAccess:
-    client = ZooKeeperClient(site.zookeeper, session_timeout_s=site.session_timeout_ms / 1000)
-    client.connect()
-    return ZnodeAccess(client, SPEC_DIALECT)
 
 
 @cache
@@ -103,7 +96,7 @@ def greet(command: str) -> Remote:
             finally:
                 adapter.close()
     except AdapterError as error:
-        raise ChoiceError(f"{CHOICE}{command} cannot be put under test: {error}") from error
+        raise ChoiceError(f"{ADAPTER}{command} cannot be put under test: {error}") from error
     return _remote(command, adapter.greeting)
 
 
@@ -120,7 +113,7 @@ def _remote(command: str, hello: HelloAnswer) -> Remote:
     if Capability.ZOOKEEPER in hello.capabilities:
         observes.add(TraceSource.ZOOKEEPER)
     return Remote(
-        chosen_as=CHOICE + command,
+        chosen_as=ADAPTER + command,
         command=command,
         name=f"{hello.name} {hello.version}".rstrip(),
         levels=hello.levels,

@@ -10,7 +10,13 @@ from functools import partial
 from pathlib import Path
 
 from fencepost.conformance.adapters.kafka.kraft.state import REGISTERED
-from fencepost.conformance.adapters.kafka.observations import action_line, log_lines, trace_of
+from fencepost.conformance.adapters.kafka.observations import (
+    ROLES,
+    action_line,
+    isr_of,
+    log_lines,
+    trace_of,
+)
 from fencepost.spec.trace import TraceEvent
 from fencepost.spec.vocabulary import Action
 
@@ -29,7 +35,6 @@ _LEARNS = re.compile(
     r"leaderEpoch=(?P<leader_epoch>\d+), isr=\[(?P<isr>[\d, ]*)\], "
     r"partitionEpoch=(?P<version>\d+)"
 )
-_ROLES = {"leader": Action.BECOME_LEADER, "follower": Action.BECOME_FOLLOWER}
 
 
 def broker_lines(folder: Path, run_id: str, broker_ids: Iterable[int]) -> Iterator[TraceEvent]:
@@ -47,18 +52,14 @@ def _told(run_id: str, broker_id: int, line: str) -> TraceEvent | None:
         epoch = int(elected[1])
         return line_of(Action.ELECT_CONTROLLER, controller_id=broker_id, controller_epoch=epoch)
     if leads := _LEADS.search(line):
-        isr = _isr(leads)
+        isr = isr_of(leads["isr"])
         return line_of(Action.BECOME_LEADER, leader=broker_id, isr=isr, **_place(leads))
     if follows := _FOLLOWS.search(line):
         return line_of(Action.BECOME_FOLLOWER, leader=int(follows[5]), **_place(follows))
     if learns := _LEARNS.search(line):
-        leader, isr = int(learns["leader"]), _isr(learns)
-        return line_of(_ROLES[learns["role"]], leader=leader, isr=isr, **_place(learns))
+        leader, isr = int(learns["leader"]), isr_of(learns["isr"])
+        return line_of(ROLES[learns["role"]], leader=leader, isr=isr, **_place(learns))
     return None
-
-
-def _isr(told: re.Match[str]) -> list[int]:
-    return sorted(int(member) for member in told["isr"].split(",") if member.strip())
 
 
 def _place(told: re.Match[str]) -> dict[str, int | str]:

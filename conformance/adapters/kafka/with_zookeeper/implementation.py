@@ -16,11 +16,9 @@ from fencepost.conformance.adapters.kafka.kafka import Kafka, KafkaProcesses
 from fencepost.conformance.adapters.kafka.transport import KafkaTransport
 from fencepost.conformance.adapters.kafka.with_zookeeper.dialect import KAFKA_DIALECT, in_words
 from fencepost.conformance.adapters.kafka.with_zookeeper.observations import broker_lines
-from fencepost.conformance.adapters.znode_dialect import ZnodeAccess
 from fencepost.conformance.adapters.zookeeper_state import ZooKeeperState
 from fencepost.fault_injection.network.wiring import BrokerPlace
 from fencepost.fault_injection.processes.ports import HOST, free_ports
-from fencepost.fault_injection.zookeeper.client import ZooKeeperClient
 from fencepost.fault_injection.zookeeper.transaction_log import Transaction
 from fencepost.spec.trace import TraceEvent
 
@@ -43,9 +41,7 @@ class KafkaWithZooKeeper(Kafka):
         Raises `JarsError`, `JavaError` or `ZooKeeperError`.
         """
         java = self.java_command()
-        client = ZooKeeperClient(site.zookeeper, session_timeout_s=site.session_timeout_ms / 1000)
-        client.connect()
-        znodes = ZnodeAccess(client, KAFKA_DIALECT)
+        znodes = site.znodes(KAFKA_DIALECT)
         ports = dict(zip(site.broker_ids, free_ports(len(site.broker_ids)), strict=True))
         return ClusterParts(
             lifecycle=KafkaProcesses(site, partial(self._command, site, java, ports)),

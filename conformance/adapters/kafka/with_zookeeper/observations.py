@@ -11,8 +11,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from fencepost.conformance.adapters.kafka.observations import (
+    MS,
+    ROLES,
     Dated,
     action_line,
+    isr_of,
     log_lines,
     trace_of,
 )
@@ -21,7 +24,6 @@ from fencepost.spec.trace import TraceEvent
 from fencepost.spec.vocabulary import Action
 from fencepost.spec.znodes import BROKER_IDS, CONTROLLER, CONTROLLER_EPOCH
 
-MS = 1_000_000
 _ISR = r"isr=\[?(?P<isr>[\d, ]*)\]?, "
 _EPOCHS = r"controllerEpoch=\d+, leader=(?P<leader>-?\d+), leaderEpoch=(?P<leader_epoch>\d+), "
 _SENDER = (
@@ -46,7 +48,6 @@ _COMPLETED = re.compile(
     r"from controller (?P<controller>\d+) epoch (?P<epoch>\d+) for the "
     r"become-(?P<role>leader|follower) transition for partition (?P<topic>\S+)-(?P<partition>\d+)"
 )
-_ROLES = {"leader": Action.BECOME_LEADER, "follower": Action.BECOME_FOLLOWER}
 
 
 def broker_lines(
@@ -114,7 +115,7 @@ def _obeyed(run_id: str, broker_id: int, role: str, command: Mapping[str, str]) 
     return action_line(
         run_id,
         broker_id,
-        _ROLES[role],
+        ROLES[role],
         topic=command["topic"],
         partition=int(command["partition"]),
         leader=int(command["leader"]),
@@ -122,5 +123,5 @@ def _obeyed(run_id: str, broker_id: int, role: str, command: Mapping[str, str]) 
         controller_id=int(command["controller"]),
         controller_epoch=int(command["epoch"]),
         znode_version=int(command["version"]),
-        isr=sorted(int(member) for member in command["isr"].split(",") if member.strip()),
+        isr=isr_of(command["isr"]),
     )
