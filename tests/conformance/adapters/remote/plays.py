@@ -25,6 +25,11 @@ def toy(*habit: str) -> str:
     return adapter("toy_adapter", *habit)
 
 
+def story(name: str) -> str:
+    """The story of that file in this folder."""
+    return str(Path(__file__).with_name(f"{name}.yaml"))
+
+
 def play(target: str, story: str, folder: Path, *, brokers: int = 3) -> ScenarioResult:
     """Play a story of the library, or of a file, below the folder."""
     settings = ClusterSettings(implementation=implementation_of(target), brokers=brokers)

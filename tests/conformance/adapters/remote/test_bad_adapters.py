@@ -1,77 +1,116 @@
-"""Each bad adapter has its own verdict and sentence, and leaves nothing running."""
+"""Each bad adapter has its own sentence; a run that has one is an error, with nothing left."""
 
 import re
-from collections.abc import Callable
+import shlex
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from fencepost.conformance.adapters.errors import ChoiceError
 from fencepost.conformance.adapters.reference import implementation_of
+from fencepost.conformance.adapters.remote.adapter_process import AdapterError, AdapterProcess
+from fencepost.conformance.adapters.remote.cluster import RemoteBrokers
+from fencepost.conformance.adapters.remote.messages import (
+    ClusterDestroyCall,
+    Done,
+    ObserveCall,
+    Observed,
+)
 from fencepost.conformance.verdict import Verdict
-from fencepost.spec.vocabulary import Invariant
+from fencepost.fault_injection.processes.managed_process import ProcessError
+from fencepost.fault_injection.processes.supervisor import Supervisor
 from tests.conformance.adapters.remote.plays import play, toy
+from tests.conformance.sites import site_at
 
-AT = "40"
-"""The call of a run that a bad habit spoils: clients are at work by then."""
+PROGRAM = Path(__file__).with_name("bad_adapter.py")
+AT = "3"
+"""The call that a bad habit spoils; `hello` is the first."""
 ZOO = {
-    "crashes": "ADAPTER_CRASH: the adapter ended with status 7 in ",
-    "leaves_a_child": "ADAPTER_CRASH: the adapter ended with status 7 in ",
-    "wrong_id": "call 1040 waits for no answer; those that wait are ",
+    "crashes": "ADAPTER_CRASH: the adapter ended with status 7 in observe",
+    "wrong_id": "call 1003 waits for no answer; those that wait are 3",
     "garbage": "the adapter wrote 'starting up, please wait', which is no answer: ",
     "long_line": "the adapter wrote a line of more than 1048576 bytes: ",
-    "duplicate": ": call 40 waits for no answer; ",
+    "duplicate": ": call 3 waits for no answer; those that wait are ",
     "missing_field": '"ofset": 1}\': Object ',
 }
 
 
+def zoo(*words: str) -> str:
+    return shlex.join([sys.executable, str(PROGRAM), *words])
+
+
+@contextmanager
+def adapter_at(folder: Path, *words: str) -> Iterator[AdapterProcess]:
+    with Supervisor(folder, "zoo") as supervisor:
+        adapter = AdapterProcess(zoo(*words), supervisor)
+        try:
+            yield adapter
+        finally:
+            adapter.close()
+
+
+def observe_twice(adapter: AdapterProcess) -> None:
+    """The second call is there for what follows the answer to the first."""
+    adapter.require(ObserveCall(), Observed)
+    adapter.require(ObserveCall(), Observed)
+
+
 @pytest.mark.parametrize("habit", ZOO)
-def test_a_bad_adapter_is_an_error_with_its_own_sentence(
-    habit: str, tmp_path: Path, processes_of: Callable[[str, str], set[int]]
+def test_a_bad_adapter_fails_with_its_own_sentence(habit: str, tmp_path: Path) -> None:
+    with adapter_at(tmp_path, habit, AT) as adapter:
+        adapter.require(ObserveCall(), Observed)
+
+        with pytest.raises(AdapterError, match=re.escape(ZOO[habit])):
+            observe_twice(adapter)
+        assert adapter.has_failed
+
+
+def test_an_adapter_that_hangs_is_told_with_the_call_and_its_deadline(tmp_path: Path) -> None:
+    with adapter_at(tmp_path, "hangs", "2") as adapter:
+        with pytest.raises(AdapterError, match=r"^the adapter did not answer observe within 50"):
+            adapter.require(ObserveCall(deadline_ms=50), Observed)
+        assert adapter.has_failed
+
+
+def test_what_every_adapter_must_support_is_named(tmp_path: Path) -> None:
+    told = "^the adapter does not support cluster_destroy, which every adapter must$"
+
+    with adapter_at(tmp_path, "") as adapter, pytest.raises(AdapterError, match=told):
+        adapter.require(ClusterDestroyCall(), Done)
+
+
+def test_a_pid_of_another_program_gets_no_signal(tmp_path: Path) -> None:
+    told = "^pid 1 is not broker-1: no process of this run has that pid$"
+
+    with Supervisor(tmp_path, "zoo") as supervisor:
+        adapter = AdapterProcess(zoo(""), supervisor)
+        brokers = RemoteBrokers(adapter, site_at(tmp_path, supervisor), has_processes=True)
+        with pytest.raises(ProcessError, match=told):
+            brokers.start(1)
+        adapter.close()
+
+
+def test_a_promise_of_traces_must_be_kept() -> None:
+    found = implementation_of(f"cmd:{zoo('')}").contradictions([])
+
+    assert found == ["zoo observes brokers, and none of them wrote a trace"]
+
+
+def test_a_crash_is_an_error_with_what_the_adapter_wrote_last(
+    tmp_path: Path, processes_of: Callable[[str, str], set[int]]
 ) -> None:
-    result = play(toy(habit, AT), "leader_kill", tmp_path)
+    result = play(toy("crashes"), "quiet", tmp_path)
 
     assert result.verdict is Verdict.ERROR
-    assert ZOO[habit] in result.why
-    assert not processes_of("FENCEPOST_RUN_ID", result.run_id)
-
-
-def test_an_adapter_that_hangs_is_an_error_with_the_call_and_its_deadline(tmp_path: Path) -> None:
-    result = play(toy("hangs", "10"), "leader_kill", tmp_path)
-
-    assert result.verdict is Verdict.ERROR
-    assert result.why == "the adapter did not answer observe within 5000 ms"
-
-
-def test_a_crash_is_told_with_what_the_adapter_wrote_last(tmp_path: Path) -> None:
-    result = play(toy("crashes", AT), "quiet", tmp_path)
-
+    assert result.why.startswith("ADAPTER_CRASH: the adapter ended with status 7 in ")
     assert "standard error ended with:\nthe disk of the adapter is on fire" in result.why
     assert '"status": "ok"' in result.why
     log = tmp_path / "run" / "processes" / "adapter.log"
     assert log.read_text() == "the disk of the adapter is on fire\n"
-
-
-def test_an_adapter_that_stores_nothing_loses_records(tmp_path: Path) -> None:
-    result = play(toy("stores_nothing"), "quiet", tmp_path)
-
-    violated = {check.invariant for check in result.checks if check.violations}
-    assert result.verdict is Verdict.FAIL
-    assert violated & {Invariant.ACKNOWLEDGED_DURABLE, Invariant.LINEARIZABLE_LOG}
-
-
-def test_an_adapter_that_supports_nothing_has_no_cluster(tmp_path: Path) -> None:
-    result = play(toy("supports_nothing"), "quiet", tmp_path)
-
-    assert result.verdict is Verdict.ERROR
-    assert result.why == "the adapter does not support cluster_create, which every adapter must"
-
-
-def test_a_promise_of_traces_must_be_kept(tmp_path: Path) -> None:
-    result = play(toy("promises_traces"), "quiet", tmp_path)
-
-    assert result.verdict is Verdict.ERROR
-    assert result.why == "toy 1.0 observes brokers, and none of them wrote a trace"
+    assert not processes_of("FENCEPOST_RUN_ID", result.run_id)
 
 
 @pytest.mark.parametrize(
@@ -84,7 +123,7 @@ def test_a_promise_of_traces_must_be_kept(tmp_path: Path) -> None:
 )
 def test_an_adapter_that_cannot_be_greeted_is_no_choice(words: list[str], sentence: str) -> None:
     with pytest.raises(ChoiceError, match=re.escape(sentence)):
-        implementation_of(toy(*words))
+        implementation_of(f"cmd:{zoo(*words)}")
 
 
 @pytest.mark.parametrize(

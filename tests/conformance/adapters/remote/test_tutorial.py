@@ -10,7 +10,8 @@ import pytest
 from fencepost.conformance.adapters.errors import ChoiceError
 from fencepost.conformance.runs.scenario import ScenarioResult
 from fencepost.conformance.verdict import Verdict
-from tests.conformance.adapters.remote.plays import ROOT, play
+from fencepost.spec.vocabulary import Invariant
+from tests.conformance.adapters.remote.plays import ROOT, play, story
 
 PAGE = (ROOT / "docs" / "adapters.md").read_text()
 GREETER, CLUSTER = re.findall(r"^```python\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
@@ -20,7 +21,7 @@ def play_program(program: str, folder: Path) -> ScenarioResult:
     path = folder / "adapter.py"
     path.write_text(program)
     target = f"cmd:{shlex.join([sys.executable, str(path)])}"
-    return play(target, "leader_kill", folder)
+    return play(target, story("brief_kill"), folder)
 
 
 def test_an_empty_program_ends_in_hello(tmp_path: Path) -> None:
@@ -46,4 +47,7 @@ def test_it_fails_when_it_keeps_no_values(tmp_path: Path) -> None:
     forgetful = CLUSTER.replace('one["log"] += call["values"]', "pass")
 
     assert forgetful != CLUSTER
-    assert play_program(forgetful, tmp_path).verdict is Verdict.FAIL
+    result = play_program(forgetful, tmp_path)
+    violated = {check.invariant for check in result.checks if check.violations}
+    assert result.verdict is Verdict.FAIL
+    assert violated & {Invariant.ACKNOWLEDGED_DURABLE, Invariant.LINEARIZABLE_LOG}

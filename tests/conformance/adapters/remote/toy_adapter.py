@@ -1,13 +1,11 @@
 """The toy of `tests/conformance/toy.py` behind JSON lines, and the same with one bad habit.
 
-`python -m tests.conformance.adapters.remote.toy_adapter [HABIT [AT]]`; a habit that has a time
-comes with the call of id AT.
+`python -m tests.conformance.adapters.remote.toy_adapter [HABIT]`.
 """
 
 import json
 import subprocess
 import sys
-import threading
 from typing import Any
 
 from fencepost.fault_injection.workload import operations as ops
@@ -15,8 +13,9 @@ from fencepost.spec.znodes import TopicPartition
 from tests.conformance.toy import ToyBroker, ToyCluster
 
 Json = dict[str, Any]
-HABIT, AT = (*sys.argv[1:], "", "")[:2]
-OK: Json = {"status": "ok"}
+HABIT = (*sys.argv[1:], "")[0]
+CRASHES_AT = 40
+"""The call of a run: clients are at work by then."""
 FIELDS = {
     "produce": ("offset", "high_watermark", "leader_epoch"),
     "fetch": ("values", "high_watermark", "log_end_offset", "leader_epoch"),
@@ -31,8 +30,7 @@ class ToyAdapter:
         self.cluster = ToyCluster(replicates_first=HABIT != "acknowledges_early")
 
     def hello(self, _: Json) -> Json:
-        observes = ["brokers"] if HABIT == "promises_traces" else []
-        return {"protocol": 1, "name": "toy", "version": "1.0", "observes": observes}
+        return {"protocol": 1, "name": "toy", "version": "1.0"}
 
     def cluster_create(self, _: Json) -> Json:
         return {}
@@ -121,7 +119,7 @@ class ProcessAdapter(ToyAdapter):
     def node_start(self, call: Json) -> Json:
         process = subprocess.Popen(["sleep", "600"])
         self.processes[call["broker_id"]] = process
-        return {**super().node_start(call), "pid": 1 if HABIT == "strange_pid" else process.pid}
+        return {**super().node_start(call), "pid": process.pid}
 
     def broker(self, call: Json) -> ToyBroker:
         self.bury()
@@ -137,62 +135,22 @@ class ProcessAdapter(ToyAdapter):
                 self.cluster.brokers[broker_id].kill()
 
 
-class LyingAdapter(ToyAdapter):
-    """Acknowledges what it does not keep."""
-
-    def produce(self, call: Json) -> Json:
-        return super().produce({**call, "values": []})
-
-
-ADAPTERS = {
-    "has_processes": ProcessAdapter,
-    "strange_pid": ProcessAdapter,
-    "stores_nothing": LyingAdapter,
-}
-
-
-def misbehave(number: int, answer: Json) -> str:
-    """What the habit writes in place of the answer."""
-    line = json.dumps(answer)
-    match HABIT:
-        case "crashes":
-            sys.stderr.write("the disk of the adapter is on fire\n")
-            sys.exit(7)
-        case "leaves_a_child":
-            subprocess.Popen(["sleep", "600"])
-            sys.exit(7)
-        case "hangs":
-            threading.Event().wait()
-        case "wrong_id":
-            return json.dumps({**answer, "id": number + 1000})
-        case "garbage":
-            return "starting up, please wait"
-        case "long_line":
-            return json.dumps({**answer, "message": "x" * 10_000_000})
-        case "duplicate":
-            return f"{line}\n{line}"
-        case "missing_field":
-            return json.dumps({"id": number, "status": "ok", "ofset": 1})
-        case _:
-            pass
-    return line
+def crash() -> None:
+    """End with a child that stays."""
+    subprocess.Popen(["sleep", "600"])
+    sys.stderr.write("the disk of the adapter is on fire\n")
+    sys.exit(7)
 
 
 def main() -> None:
-    adapter = ADAPTERS.get(HABIT, ToyAdapter)()
-    knows_nothing = HABIT == "supports_nothing"
+    adapter = ProcessAdapter() if HABIT == "has_processes" else ToyAdapter()
     for text in sys.stdin:
         call = json.loads(text)
+        if HABIT == "crashes" and call["id"] == CRASHES_AT:
+            crash()
         verb = getattr(adapter, call["verb"], None)
-        if verb is None or (knows_nothing and call["verb"] not in {"hello", "bye"}):
-            answer: Json = {"status": "unsupported"}
-        else:
-            answer = OK | verb(call)
-        if HABIT == "agrees_to_all" and verb is None:
-            answer = OK
-        answer = {"id": call["id"], **answer}
-        line = misbehave(call["id"], answer) if str(call["id"]) == AT else json.dumps(answer)
-        sys.stdout.write(f"{line}\n")
+        answer = verb(call) if verb else {"status": "unsupported"}
+        sys.stdout.write(json.dumps({"id": call["id"], "status": "ok", **answer}) + "\n")
         sys.stdout.flush()
         if call["verb"] == "bye":
             return

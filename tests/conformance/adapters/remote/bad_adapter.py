@@ -1,0 +1,55 @@
+"""An adapter of no cluster with one bad habit, which comes with the call of id AT.
+
+`python bad_adapter.py HABIT [AT]`; the standard library is enough for it.
+"""
+
+import json
+import sys
+import threading
+from typing import Any
+
+Json = dict[str, Any]
+HABIT, AT = (*sys.argv[1:], "0")[:2]
+ANSWERS: Json = {
+    "hello": {"protocol": 1, "name": "zoo", "observes": ["brokers"]},
+    "observe": {"brokers": [], "partitions": []},
+    "node_start": {"pid": 1},
+    "bye": {},
+}
+
+
+def misbehave(number: int, answer: Json) -> str:
+    """What the habit writes in place of the answer."""
+    line = json.dumps(answer)
+    match HABIT:
+        case "crashes":
+            sys.stderr.write("the disk of the adapter is on fire\n")
+            sys.exit(7)
+        case "hangs":
+            threading.Event().wait()
+        case "wrong_id":
+            return json.dumps({**answer, "id": number + 1000})
+        case "garbage":
+            return "starting up, please wait"
+        case "long_line":
+            return json.dumps({**answer, "message": "x" * 10_000_000})
+        case "duplicate":
+            return f"{line}\n{line}"
+        case "missing_field":
+            return json.dumps({"id": number, "status": "ok", "ofset": 1})
+        case _:
+            pass
+    return line
+
+
+for text in sys.stdin:
+    call = json.loads(text)
+    fields = ANSWERS.get(
+        call["verb"], {} if HABIT == "agrees_to_all" else {"status": "unsupported"}
+    )
+    answer = {"id": call["id"], "status": "ok", **fields}
+    line = misbehave(call["id"], answer) if call["id"] == int(AT) else json.dumps(answer)
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
+    if call["verb"] == "bye":
+        break
