@@ -24,6 +24,7 @@ from fencepost.conformance.clients.transport import Transport
 from fencepost.fault_injection.faults.targets import ClusterState, ClusterView
 from fencepost.fault_injection.injectors.injection import Registration, TargetProcess
 from fencepost.fault_injection.injectors.injector import InjectionError
+from fencepost.fault_injection.network.protocols import WireProtocol
 from fencepost.fault_injection.network.wiring import Wiring
 from fencepost.fault_injection.processes.supervisor import Supervisor
 from fencepost.fault_injection.zookeeper.client import ZooKeeperClient
@@ -251,6 +252,8 @@ class Implementation(ABC):
     """The protocol levels that it can run at."""
     capabilities: frozenset[Capability] = frozenset()
     observes: frozenset[TraceSource] = frozenset({TraceSource.CLIENTS})
+    wire_protocol: WireProtocol = WireProtocol.GRPC
+    """What its brokers speak with each other and with clients."""
     trace_dialect: TraceDialect = SPEC
     """How its traces are to be judged, where it differs from our texts."""
     broken_rule: str = ""

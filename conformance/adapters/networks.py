@@ -10,6 +10,7 @@ from fencepost.fault_injection.faults.catalogue import needs_proxy, needs_relay
 from fencepost.fault_injection.faults.fault import Fault
 from fencepost.fault_injection.network.namespaces.links import NamespaceLinks, NamespaceWiring
 from fencepost.fault_injection.network.namespaces.relay import why_no_relay
+from fencepost.fault_injection.network.protocols import WireProtocol
 from fencepost.fault_injection.network.proxy.links import ProxyLinks, ProxyWiring
 from fencepost.fault_injection.network.wiring import Wiring
 from fencepost.fault_injection.processes.supervisor import Supervisor
@@ -51,6 +52,7 @@ def wiring_for(
     needs_links: bool,
     zookeeper: str,
     broker_ids: tuple[int, ...],
+    protocol: WireProtocol,
 ) -> Wiring | None:
     """How the connections of a cluster are led; None: as they like. Raises `LinkError`."""
     if switch is not None:
@@ -58,4 +60,4 @@ def wiring_for(
     if not needs_links:
         return None
     links = ProxyLinks.start(supervisor)
-    return ProxyWiring(links=links, zookeeper=zookeeper, broker_ids=broker_ids)
+    return ProxyWiring(links=links, zookeeper=zookeeper, broker_ids=broker_ids, protocol=protocol)

@@ -150,6 +150,7 @@ class ScenarioRun:
                     needs_links=self.scenario.needs_links,
                     zookeeper=zookeeper.address,
                     broker_ids=self.settings.broker_ids,
+                    protocol=self.settings.implementation.wire_protocol,
                 )
                 cluster = ClusterUnderTest(
                     self.settings,

@@ -21,6 +21,7 @@ from fencepost.conformance.checks.trace_dialect import (
     KAFKA_2_7,
     TraceDialect,
 )
+from fencepost.fault_injection.network.protocols import WireProtocol
 from fencepost.fault_injection.network.wiring import broker_name
 from fencepost.spec.java import JavaNotFoundError, find_java
 
@@ -77,6 +78,7 @@ class Kafka(Implementation):
     name: str = field(init=False)
     levels: tuple[int, ...] = (2,)
     capabilities: frozenset[Capability] = frozenset({Capability.PROCESSES, Capability.FLUSH_RECORD})
+    wire_protocol: WireProtocol = WireProtocol.KAFKA
     chosen: KafkaTarget
     kafka_dir: Path | None = None
     """An unpacked distribution in place of the jars of the release."""

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from fencepost.fault_injection.network.active_rules import ActiveLinkRules
+from fencepost.fault_injection.network.protocols import WireProtocol
 from fencepost.fault_injection.network.proxy.conversation import Conversation
 from fencepost.fault_injection.network.proxy.pipes import Pipe, Side
 
@@ -17,8 +18,7 @@ class Route:
 
     client: str
     server: str
-    is_framed: bool = False
-    """True for ZooKeeper's protocol."""
+    protocol: WireProtocol = WireProtocol.GRPC
 
 
 class Flow:
@@ -52,7 +52,7 @@ class Flow:
             (self.server, self.answers, self.asks),
         ):
             side.out, side.into = out, into
-        if route.is_framed:
+        if route.protocol is WireProtocol.ZOOKEEPER:
             talk = Conversation(self.asks.link, rules, self.reset)
             self.asks.cut, self.answers.cut = talk.asks, talk.answers
 

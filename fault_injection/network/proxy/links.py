@@ -7,6 +7,7 @@ the place that it registers.
 from dataclasses import dataclass, field
 
 from fencepost.fault_injection.network.links import LinkError, Links
+from fencepost.fault_injection.network.protocols import WireProtocol
 from fencepost.fault_injection.network.wiring import BrokerPlace, Wiring, broker_name
 from fencepost.spec.zookeeper import ZooKeeperAddress
 
@@ -24,15 +25,20 @@ class ProxyLinks(Links):
         server: str,
         client: str | None = None,
         upstream: str | None = None,
-        is_framed: bool = False,
+        protocol: WireProtocol = WireProtocol.GRPC,
     ) -> str:
         """Where others find `server` from now on, as `HOST:PORT`.
 
         Only `client` comes there, if it is named. Without `upstream` connections go on to where
-        the process of the member `server` listens. `is_framed` for ZooKeeper's protocol.
+        the process of the member `server` listens.
         """
         answer = self.command(
-            "open", place=place, server=server, client=client, upstream=upstream, framed=is_framed
+            "open",
+            place=place,
+            server=server,
+            client=client,
+            upstream=upstream,
+            protocol=protocol,
         )
         return f"127.0.0.1:{answer['port']}"
 
@@ -50,6 +56,8 @@ class ProxyWiring(Wiring):
     """The places of one cluster at the proxy."""
 
     links: ProxyLinks
+    protocol: WireProtocol = WireProtocol.GRPC
+    """What brokers speak with each other and with clients."""
     _zookeepers: dict[int, str] = field(init=False, default_factory=dict)
     _addresses: dict[int, str] = field(init=False, default_factory=dict)
 
@@ -69,7 +77,7 @@ class ProxyWiring(Wiring):
                     server=server,
                     client=client,
                     upstream=host,
-                    is_framed=True,
+                    protocol=WireProtocol.ZOOKEEPER,
                 )
                 for server, host in zip(self.zookeepers, self._hosts(), strict=True)
             ]
@@ -80,7 +88,7 @@ class ProxyWiring(Wiring):
         """The address that the broker is to register at its next start."""
         name = broker_name(broker_id)
         self._addresses.pop(broker_id, None)
-        return self.links.open_place(name, server=name)
+        return self.links.open_place(name, server=name, protocol=self.protocol)
 
     def started(self, broker_id: int, pid: int) -> None:
         """The broker is known by its process from now on."""

@@ -6,16 +6,23 @@ whether or not its answer may.
 
 import asyncio
 import socket
+import struct
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 
+from fencepost.fault_injection.network.protocols import WireProtocol
 from fencepost.fault_injection.network.proxy.flows import Endpoint, Flow
 from fencepost.fault_injection.network.rules import Link
 from fencepost.fault_injection.network.service import LinkProbe
 
-GRPC_HELLO = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes([0, 0, 0, 4, 0, 0, 0, 0, 0])
-"""The preface of HTTP/2 and empty settings (RFC 9113, section 3.4)."""
-ZOOKEEPER_HELLO = b"srvr"
+GREETINGS: Mapping[str, bytes] = {
+    # The preface of HTTP/2 and empty settings (RFC 9113, section 3.4).
+    WireProtocol.GRPC: b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes([0, 0, 0, 4, 0, 0, 0, 0, 0]),
+    # ApiVersions in version 0, request 0, of a client without a name.
+    WireProtocol.KAFKA: struct.pack(">ihhih", 10, 18, 0, 0, -1),
+    WireProtocol.ZOOKEEPER: b"srvr",
+}
 
 
 @dataclass(slots=True, kw_only=True, eq=False)

@@ -16,14 +16,10 @@ from pathlib import Path
 from typing import Any, cast
 
 from fencepost.fault_injection.network.active_rules import ActiveLinkRule
+from fencepost.fault_injection.network.protocols import WireProtocol
 from fencepost.fault_injection.network.proxy.flows import Endpoint, Flow, Route
 from fencepost.fault_injection.network.proxy.peers import Peers, listening_ports
-from fencepost.fault_injection.network.proxy.probes import (
-    GRPC_HELLO,
-    ZOOKEEPER_HELLO,
-    StreamProbe,
-    new_probe,
-)
+from fencepost.fault_injection.network.proxy.probes import GREETINGS, StreamProbe, new_probe
 from fencepost.fault_injection.network.rules import CLIENTS, Link, LinkRule
 from fencepost.fault_injection.network.service import Answer, CommandError, LinkService, serve
 
@@ -40,7 +36,7 @@ class Place:
     """The only member that connects here; None: told from each connection."""
     upstream: Endpoint | None
     """None: wherever the server's process listens."""
-    is_framed: bool
+    protocol: WireProtocol
     listener: asyncio.Server
     port: int
 
@@ -71,7 +67,7 @@ class Proxy(LinkService):
             server=str(command["server"]),
             client=command.get("client"),
             upstream=(host, int(port)) if upstream else None,
-            is_framed=bool(command.get("framed", False)),
+            protocol=WireProtocol(command["protocol"]),
             listener=listener,
             port=int(listener.sockets[0].getsockname()[1]),
         )
@@ -109,8 +105,7 @@ class Proxy(LinkService):
         place = next((p for p in places if p.client in (None, link[0])), None)
         if place is None:
             raise CommandError(f"there is no place where {link[0]} finds {link[1]}")
-        hello = ZOOKEEPER_HELLO if place.is_framed else GRPC_HELLO
-        task = asyncio.create_task(probe.run((HOST, place.port), hello))
+        task = asyncio.create_task(probe.run((HOST, place.port), GREETINGS[place.protocol]))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return probe
@@ -131,7 +126,7 @@ class Proxy(LinkService):
         if client is None:
             client = self._peers.owner_of(peer, (HOST, place.port)) or CLIENTS
         flow = Flow(
-            Route(client=client, server=place.server, is_framed=place.is_framed),
+            Route(client=client, server=place.server, protocol=place.protocol),
             lambda: self._upstream(place),
             rules=self.rules,
             on_end=self._flows.discard,

@@ -7,6 +7,7 @@ from contextlib import closing
 
 import pytest
 
+from fencepost.fault_injection.network.protocols import WireProtocol
 from fencepost.fault_injection.network.proxy.frames import EXISTS, Frames
 from fencepost.fault_injection.network.proxy.links import ProxyLinks
 from fencepost.fault_injection.network.rules import LinkRule
@@ -100,7 +101,11 @@ def test_requests_fail_in_their_turn_and_are_not_done(
 ) -> None:
     links = ProxyLinks.start(supervisor)
     place = links.open_place(
-        "keeper", server="keeper", client="one", upstream=controlled.address, is_framed=True
+        "keeper",
+        server="keeper",
+        client="one",
+        upstream=controlled.address,
+        protocol=WireProtocol.ZOOKEEPER,
     )
     rule = LinkRule(
         rule_id="r",

@@ -10,6 +10,7 @@ from typing import ParamSpec, TypeVar
 import pytest
 
 from fencepost.fault_injection.faults.zookeeper_faults import ERROR_CODES
+from fencepost.fault_injection.network.protocols import WireProtocol
 from fencepost.fault_injection.network.proxy.links import ProxyLinks
 from fencepost.fault_injection.network.rules import LinkRule
 from fencepost.impl.core.types.effects import ListChildren, ReadZnodes, WriteZnodes
@@ -182,7 +183,11 @@ async def test_an_error_of_the_server_is_told_as_a_broken_connection(
     """What was asked counts as unknown, and the session comes back."""
     server, _, folder = chroot.partition("/")
     place = links.open_place(
-        "confused", server="keeper", client="broker", upstream=server, is_framed=True
+        "confused",
+        server="keeper",
+        client="broker",
+        upstream=server,
+        protocol=WireProtocol.ZOOKEEPER,
     )
     rule = LinkRule(
         rule_id="r",
