@@ -4,7 +4,7 @@ Unmodified releases, each broker a process of this host. `with_zookeeper` and `k
 mode adds: how a broker starts, where the state is published, and what is observed of it.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -14,6 +14,7 @@ from fencepost.conformance.adapters.folders import Folders
 from fencepost.conformance.adapters.implementation import Capability, Implementation, Site
 from fencepost.conformance.adapters.kafka.flushed import LOGS, keep_record
 from fencepost.conformance.adapters.kafka.jars import class_path
+from fencepost.conformance.adapters.kafka.observations import observed_log
 from fencepost.conformance.adapters.kafka.releases import KafkaTarget, numbers
 from fencepost.conformance.checks.trace_dialect import (
     KAFKA_0_10,
@@ -26,6 +27,9 @@ from fencepost.fault_injection.network.wiring import broker_name
 from fencepost.spec.java import JavaNotFoundError, find_java
 
 LOG4J = Path(__file__).with_name("log4j.properties")
+MAIN = "kafka.Kafka"
+OBSERVED = "fencepost.observed"
+"""The property by which `log4j.properties` knows that file."""
 JAVA_OPTIONS = ("-Xms64m", "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 PROPERTIES: Mapping[str, object] = {
     "replica.fetch.wait.max.ms": 500,
@@ -100,11 +104,15 @@ class Kafka(Implementation):
         return {"command": self.target, "dialect": self.trace_dialect.name}
 
     def java_command(self) -> list[str]:
-        """Starts the class that is added to it; raises `JarsError` or `JavaError`."""
+        """Java with the classes of the release; raises `JarsError` or `JavaError`."""
         jars = class_path(self.chosen.release, self.kafka_dir)
         classes = ":".join(map(str, jars))
         java = str(self._java())
         return [java, *JAVA_OPTIONS, f"-Dlog4j.configuration=file:{LOG4J}", "-cp", classes]
+
+    def main_command(self, java: Sequence[str], site: Site, broker_id: int, main: str) -> list[str]:
+        """`java` runs the main class, which writes what is observed of it in the broker's file."""
+        return [*java, f"-D{OBSERVED}={observed_log(site.folder, broker_id)}", main]
 
     def write_properties(self, site: Site, broker_id: int, of_mode: Mapping[str, object]) -> Path:
         """The file of the broker's properties, beside its log."""

@@ -61,11 +61,25 @@ def trace_of(
         yield replace(event, incarnation=incarnation + 1, seq=number, mono_ns=now_ns)
 
 
+def broker_log(folder: Path, broker_id: int) -> Path:
+    """What a broker's processes write: when they start, and what they complain about."""
+    return Folders(root=folder).processes / f"{broker_name(broker_id)}.log"
+
+
+def observed_log(folder: Path, broker_id: int) -> Path:
+    """Where a broker writes the lines of the loggers that are observed."""
+    return Folders(root=folder).processes / f"{broker_name(broker_id)}.observed.log"
+
+
 def log_lines(
     folder: Path, broker_id: int, told: Callable[[str], TraceEvent | None]
 ) -> Iterator[Dated]:
-    """Starts of a broker's processes, and what is `told` by the other lines of its log."""
-    log = Folders(root=folder).processes / f"{broker_name(broker_id)}.log"
+    """Starts of a broker's processes, and what is `told` by the lines that it wrote."""
+    for log in (broker_log(folder, broker_id), observed_log(folder, broker_id)):
+        yield from _lines_of(log, told)
+
+
+def _lines_of(log: Path, told: Callable[[str], TraceEvent | None]) -> Iterator[Dated]:
     if not log.exists():
         return
     with log.open(encoding="utf-8", errors="replace") as lines:

@@ -5,20 +5,22 @@ import sys
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from fencepost.conformance.adapters.errors import ClusterError
 from fencepost.conformance.adapters.folders import Folders
 from fencepost.conformance.adapters.implementation import ClusterParts, RunSite, Site, TraceSource
-from fencepost.conformance.adapters.kafka.kafka import Kafka, KafkaProcesses
+from fencepost.conformance.adapters.kafka.kafka import MAIN, Kafka, KafkaProcesses
 from fencepost.conformance.adapters.kafka.kraft.observations import broker_lines
 from fencepost.conformance.adapters.kafka.kraft.state import MetadataState
+from fencepost.conformance.adapters.kafka.observations import observed_log
 from fencepost.conformance.adapters.kafka.transport import KafkaTransport
 from fencepost.fault_injection.network.wiring import broker_name
 from fencepost.fault_injection.processes.ports import HOST, free_ports
 from fencepost.spec.trace import TraceEvent
 
 LAUNCH = (sys.executable, "-m", "fencepost.conformance.adapters.kafka.started")
+STORAGE_TOOL = "kafka.tools.StorageTool"
+FORMAT = ("format", "-c")
 FORMAT_DEADLINE_S = 30.0
 HEARTBEATS = 5
 """So many come in one session timeout."""
@@ -50,16 +52,26 @@ class KafkaInKraft(Kafka):
             node: self.write_properties(site, node, _properties(site, listeners, node))
             for node in site.broker_ids
         }
-        _format(site, java, written)
-        processes = Folders(root=site.folder).processes
+        _format(
+            site,
+            {
+                node: [*self.main_command(java, site, node, STORAGE_TOOL), *FORMAT, str(path)]
+                for node, path in written.items()
+            },
+        )
         return ClusterParts(
             lifecycle=KafkaProcesses(
-                site, lambda node, _: [*LAUNCH, *java, "kafka.Kafka", str(written[node])]
+                site,
+                lambda node, _: [
+                    *LAUNCH,
+                    *self.main_command(java, site, node, MAIN),
+                    str(written[node]),
+                ],
             ),
             state=MetadataState(
                 listeners.brokers,
                 listeners.controllers,
-                {node: processes / f"{broker_name(node)}.log" for node in site.broker_ids},
+                {node: observed_log(site.folder, node) for node in site.broker_ids},
             ),
             transport=KafkaTransport(),
         )
@@ -90,13 +102,12 @@ def _properties(site: Site, listeners: Listeners, node: int) -> dict[str, object
     }
 
 
-def _format(site: Site, java: list[str], written: Mapping[int, Path]) -> None:
+def _format(site: Site, commands: Mapping[int, list[str]]) -> None:
     """Each node has the folders that an operator makes before its first start."""
     cluster_id = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
-    tool = [*java, "kafka.tools.StorageTool", "format", "-t", cluster_id, "-c"]
     formats = [
-        site.supervisor.start(f"format-{node}", [*tool, str(path)])
-        for node, path in written.items()
+        site.supervisor.start(f"format-{node}", [*command, "-t", cluster_id])
+        for node, command in commands.items()
     ]
     for one in formats:
         if one.wait(FORMAT_DEADLINE_S) != 0:

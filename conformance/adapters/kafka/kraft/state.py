@@ -1,7 +1,8 @@
 """The state that a KRaft cluster publishes: the metadata of its brokers, and its quorum's leader.
 
 Metadata is asked of the node that answered last, and of the others when that one does not: what a
-node tells is what it has read of the metadata log, which is milliseconds old. The active
+node tells is what it has read of the metadata log, which is milliseconds old. One answer serves all
+questions of one look at the cluster. The active
 controller is found at the controllers' own listeners, where only the leader of the quorum answers;
 of two that do, the one with the higher epoch counts.
 """
@@ -9,6 +10,7 @@ of two that do, the one with the higher epoch counts.
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 from kio.schema.errors import ErrorCode as KafkaError
@@ -20,6 +22,8 @@ from fencepost.fault_injection.injectors.injection import Registration
 from fencepost.spec.vocabulary import BrokerId, LeaderEpoch
 from fencepost.spec.znodes import LeaderAndIsr, TopicPartition
 
+LOOK_S = 0.02
+"""So long an answer serves: less than the pause between two looks."""
 ANSWER_S = 0.5
 """A node that takes longer is paused or gone, and another one is asked."""
 METADATA_LOG = "__cluster_metadata"
@@ -32,11 +36,13 @@ class MetadataState(PublishedState):
     def __init__(
         self, brokers: Mapping[int, str], controllers: Mapping[int, str], logs: Mapping[int, Path]
     ) -> None:
-        """Addresses of both listeners of each node, and the log that its processes write."""
+        """Addresses of both listeners of each node, and the log with its registrations."""
         self._brokers = _sockets(brokers)
         self._controllers = _sockets(controllers)
-        self._logs = logs
+        self._epochs = {node: BrokerEpoch(log) for node, log in logs.items()}
         self._asked_first = next(iter(brokers))
+        self._looked_at = -LOOK_S
+        self._answer: Any = None
 
     def live_brokers(self) -> list[int]:
         """The brokers that are registered and not fenced, ascending."""
@@ -45,7 +51,7 @@ class MetadataState(PublishedState):
     def registration(self, broker_id: int) -> Registration | None:
         """A live broker with its broker epoch: the offset of its registration in the log."""
         address = self._addresses().get(broker_id)
-        epoch = broker_epoch(self._logs[broker_id])
+        epoch = self._epochs[broker_id].last()
         if address is None or epoch is None:
             return None
         return Registration(session_id=epoch, zxid=epoch, address=address)
@@ -97,6 +103,13 @@ class MetadataState(PublishedState):
         }
 
     def _metadata(self) -> Any:  # noqa: ANN401 - a message of kio
+        """The answer of this look; None when no node gives one."""
+        if monotonic() - self._looked_at >= LOOK_S:
+            self._answer = self._asked_in_turn()
+            self._looked_at = monotonic()
+        return self._answer
+
+    def _asked_in_turn(self) -> Any:  # noqa: ANN401 - a message of kio
         first = self._asked_first
         for node in sorted(self._brokers, key=lambda node: node != first):
             answer = _asked(self._brokers[node], wire.METADATA, {"topics": None})
@@ -113,12 +126,25 @@ class MetadataState(PublishedState):
                 yield from (p for p in topic.partitions if p.error_code is KafkaError.none)
 
 
-def broker_epoch(log: Path) -> int | None:
+class BrokerEpoch:
     """The epoch under which the last process of a broker has registered, by its log."""
-    if not log.exists():
-        return None
-    found = REGISTERED.findall(log.read_text(encoding="utf-8", errors="replace"))
-    return int(found[-1]) if found else None
+
+    def __init__(self, log: Path) -> None:
+        self._log = log
+        self._read_to = 0
+        self._last: int | None = None
+
+    def last(self) -> int | None:
+        """None before the first registration; reads only what the log has grown by."""
+        if not self._log.exists():
+            return None
+        with self._log.open("rb") as file:
+            file.seek(self._read_to)
+            whole, end, _ = file.read().rpartition(b"\n")
+        self._read_to += len(whole) + len(end)
+        if found := REGISTERED.findall(whole.decode(errors="replace")):
+            self._last = int(found[-1])
+        return self._last
 
 
 def _sockets(addresses: Mapping[int, str]) -> dict[int, BrokerSocket]:

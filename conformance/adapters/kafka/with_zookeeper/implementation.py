@@ -12,7 +12,7 @@ from fencepost.conformance.adapters.implementation import (
     Site,
     TraceSource,
 )
-from fencepost.conformance.adapters.kafka.kafka import Kafka, KafkaProcesses
+from fencepost.conformance.adapters.kafka.kafka import MAIN, Kafka, KafkaProcesses
 from fencepost.conformance.adapters.kafka.transport import KafkaTransport
 from fencepost.conformance.adapters.kafka.with_zookeeper.dialect import KAFKA_DIALECT, in_words
 from fencepost.conformance.adapters.kafka.with_zookeeper.observations import broker_lines
@@ -69,7 +69,7 @@ class KafkaWithZooKeeper(Kafka):
         path = self.write_properties(site, broker_id, of_mode)
         registration = KAFKA_DIALECT.broker_path(broker_id)
         launch = [sys.executable, "-m", LAUNCH, place.zookeeper, registration]
-        return [*launch, *java, "kafka.Kafka", str(path)]
+        return [*launch, *self.main_command(java, site, broker_id, MAIN), str(path)]
 
     def in_words(self, transaction: Transaction, /) -> Transaction:
         """A change of its ZooKeeper in the words of `spec/znodes.py`."""

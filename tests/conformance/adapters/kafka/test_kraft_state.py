@@ -1,6 +1,6 @@
 """What a KRaft cluster publishes, as its nodes tell it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -9,7 +9,9 @@ import pytest
 from kio.schema.errors import ErrorCode
 
 from fencepost.conformance.adapters.kafka import wire
-from fencepost.conformance.adapters.kafka.kraft.state import MetadataState
+from fencepost.conformance.adapters.kafka.kraft import state as kraft_state
+from fencepost.conformance.adapters.kafka.kraft.state import BrokerEpoch, MetadataState
+from fencepost.conformance.adapters.kafka.wire import BrokerSocket
 from fencepost.spec.znodes import TopicPartition
 from tests.conformance.adapters.kafka.fake_broker import Answers, fake_broker
 
@@ -89,6 +91,43 @@ def test_a_live_broker_is_registered_under_the_epoch_of_its_log(state: MetadataS
     assert found is not None
     assert (found.zxid, found.address) == (12, "h:2")
     assert state.registration(1) is None
+
+
+def test_one_answer_serves_all_questions_of_one_look(
+    nodes: dict[int, Answers], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[int] = []
+
+    class Counted(BrokerSocket):
+        def ask(self, kind: int, request: Mapping[str, Any], deadline_s: float) -> Any:  # noqa: ANN401
+            asked.append(kind)
+            return super().ask(kind, request, deadline_s)
+
+    monkeypatch.setattr(kraft_state, "BrokerSocket", Counted)
+    monkeypatch.setattr(kraft_state, "LOOK_S", 60.0)
+
+    with fake_broker(nodes[1]) as address:
+        state = MetadataState({1: address}, {}, {1: tmp_path / "log"})
+        for _ in range(3):
+            assert not state.is_in_sync(KEY)
+        state.close()
+
+    assert asked == [wire.METADATA]
+
+
+def test_the_broker_epoch_is_that_of_the_last_whole_line(tmp_path: Path) -> None:
+    log = tmp_path / "observed.log"
+    epoch = BrokerEpoch(log)
+    line = "Successfully registered broker 2 with broker epoch {}"
+    assert epoch.last() is None
+
+    log.write_text(line.format(12) + "\n" + line.format(1))
+    assert epoch.last() == 12
+
+    with log.open("a") as file:
+        file.write("34\n")
+    assert epoch.last() == 134
+    assert epoch.last() == 134
 
 
 def test_the_leader_of_the_quorum_is_the_controller(

@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 
 from fencepost.conformance.adapters.kafka.kraft.observations import broker_lines as kraft_lines
-from fencepost.conformance.adapters.kafka.kraft.state import broker_epoch
 from fencepost.conformance.adapters.kafka.records import new_batch
 from fencepost.conformance.adapters.kafka.started import STARTED
 from fencepost.conformance.adapters.kafka.with_zookeeper.dialect import KAFKA_DIALECT, in_words
@@ -55,7 +54,7 @@ def observed(folder: Path, *zookeeper: Transaction) -> list[TraceEvent]:
 
 
 def log(folder: Path, *lines: str) -> None:
-    path = folder / "processes" / "broker-1.log"
+    path = folder / "processes" / "broker-1.observed.log"
     path.parent.mkdir(exist_ok=True)
     dated = (f"[{DAY}{second:02},000] {line}\n" for second, line in enumerate(lines))
     path.write_text("".join(dated))
@@ -190,12 +189,3 @@ def test_a_node_in_kraft_mode_tells_its_registration_elections_and_leader_epochs
     assert (follows.leader, follows.leader_epoch, follows.znode_version) == (3, 0, 6)
     assert (learns.action, learns.leader, learns.leader_epoch) == ("BecomeFollower", 3, 0)
     assert (learns.isr, learns.znode_version) == ([1, 3], 7)
-
-
-def test_the_broker_epoch_is_that_of_the_last_registration_in_the_log(tmp_path: Path) -> None:
-    path = tmp_path / "processes" / "broker-1.log"
-    assert broker_epoch(path) is None
-
-    log(tmp_path, STARTED, KRAFT[0], STARTED, KRAFT[0].replace("epoch 8", "epoch 31"), STARTED)
-
-    assert broker_epoch(path) == 31
