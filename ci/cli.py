@@ -52,6 +52,7 @@ COMMANDS = {
     "cluster": ("cluster.app", "A local cluster to play with."),
     "mutants": ("mutants.app", "The deliberately wrong rules of the core."),
     "faults": ("faults.app", "The kinds of faults that can be injected."),
+    "conform": ("conform.app", "The conformance suite, over one or several implementations."),
     "bugs": ("bugs.app", "Bugs of real releases, each with the story that shows it."),
     "topics": ("topics.app", "Create, delete, list and describe topics."),
     "partitions": ("partitions.app", "Add and remove partitions of a topic."),

@@ -205,6 +205,11 @@ class RunRecord:
             Problem(verdict=Verdict.FAIL, sentence=sentence, waited_ns=waited_ns, ending=ending)
         )
 
+    def add_unexpected(self, verdict: Verdict, sentence: str, since: float) -> None:
+        """A step of the story, which began at `since` (monotonic s), ended in another way."""
+        waited_ns = (round(since * 1e9), monotonic_ns())
+        self.problems.append(Problem(verdict=verdict, sentence=sentence, waited_ns=waited_ns))
+
     def excuse(self) -> None:
         """What may be the fault of the host decides nothing."""
         self.problems = [problem.beside(self.interference) for problem in self.problems]

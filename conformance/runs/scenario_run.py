@@ -47,7 +47,7 @@ from fencepost.conformance.runs.run_folder import (
 from fencepost.conformance.runs.run_settings import settings_for
 from fencepost.conformance.runs.running_cluster import RunningCluster
 from fencepost.conformance.runs.scenario import Problem, RunRecord, Scenario, ScenarioResult
-from fencepost.conformance.scenarios.step_play import play_steps
+from fencepost.conformance.scenarios.step_play import UnexpectedError, play_steps
 from fencepost.conformance.verdict import Verdict
 from fencepost.fault_injection.engine.driver import FaultDriver
 from fencepost.fault_injection.engine.process_world import ProcessWorld
@@ -87,6 +87,8 @@ class ScenarioRun:
     """The command that runs the same again, when `fencepost chaos --story` does not."""
     told: Mapping[str, object] = field(default_factory=dict)
     """What the trace says of the run besides what it says of every run."""
+    unexpected: Verdict = Verdict.INCONCLUSIVE
+    """What the run is worth when a step prints something else than the story says."""
     run_id: str = field(init=False)
     record: RunRecord = field(init=False, default_factory=RunRecord)
     _started: float = field(init=False, default_factory=monotonic)
@@ -345,6 +347,7 @@ class ScenarioRun:
             raise ClusterError(f"no {floor} requests were acknowledged in {WORK_S:g} s")
 
     def _perform(self, stage: RunningCluster) -> None:
+        since = monotonic()
         try:
             if self.scenario.play is not None:
                 self.scenario.play(stage)
@@ -352,6 +355,9 @@ class ScenarioRun:
                 play_steps(self.scenario.story, stage)
             else:
                 stage.engine.run(self.scenario.story)
+        except UnexpectedError as error:
+            told = f"the scenario could not be played: {error}"
+            self.record.add_unexpected(self.unexpected, told, since)
         except (ClusterError, InjectionError) as error:
             self.record.add(Verdict.INCONCLUSIVE, f"the scenario could not be played: {error}")
 

@@ -53,8 +53,15 @@ NOT_FOLLOWED = {
 """Fields of steps that no processes follow, and the value that each must have."""
 
 
+class UnexpectedError(ClusterError):
+    """A step prints something else than the story says."""
+
+
 def play_steps(story: Story, running: RunningCluster) -> None:
-    """Every step is done, and has printed what the story says; raises `ClusterError`."""
+    """Every step is done, and has printed what the story says.
+
+    Raises `UnexpectedError` for what is printed instead, and `ClusterError`.
+    """
     with ThreadPoolExecutor(1) as clients, ThreadPoolExecutor(1) as administrators:
         cluster = ProcessStoryCluster(running, clients, administrators)
         player = StepPlayer(cluster)
@@ -65,7 +72,7 @@ def play_steps(story: Story, running: RunningCluster) -> None:
             except StoryError as error:
                 raise ClusterError(f"{where}: {error}") from error
             if printed != (expected := steps.printed_in(step, "")):
-                raise ClusterError(f"{where} prints {_told(printed)} and not {_told(expected)}")
+                raise UnexpectedError(f"{where} prints {_told(printed)} and not {_told(expected)}")
         cluster.end_what_is_put_off()
 
 

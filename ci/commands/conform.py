@@ -1,0 +1,161 @@
+"""`fencepost conform`: the conformance suite over one or several targets."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from fencepost.ci.gate.failures import UsageError, as_usage
+from fencepost.ci.gate.runs import make_run_folder, new_run_id
+from fencepost.ci.options import JsonOption, OutFolder
+from fencepost.ci.screens.conformance import exit_code_of, explanation, rows_of, tell_run
+from fencepost.ci.screens.console import progress, say, show_json, show_table
+from fencepost.conformance.adapters.errors import ChoiceError
+from fencepost.conformance.suite.library import all_cases, find_profile, selected
+from fencepost.conformance.suite.play import (
+    REFERENCE,
+    SuitePlan,
+    begin,
+    catalogue_digest,
+    play,
+    settings_of_targets,
+)
+from fencepost.conformance.suite.records import read_run
+
+app = typer.Typer(no_args_is_help=True)
+CORE = "core"
+"""The profile that is played when nothing is selected."""
+COLUMNS = ("id", "requirements", "profiles", "what it shows")
+
+Targets = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--target",
+        "-t",
+        metavar="TARGET",
+        help="What is judged: reference, kafka:RELEASE[@PROTOCOL], cmd:PROGRAM, py:MODULE:NAME, or "
+        "the command that starts a broker; may be given again.  [default: reference]",
+    ),
+]
+ProfileName = Annotated[
+    str, typer.Option("--profile", metavar="NAME", help="The cases of a profile.")
+]
+Select = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="PATTERN",
+        help="Cases by id with * and ?, area, requirement or word; may be given again.",
+    ),
+]
+Skip = Annotated[
+    list[str] | None,
+    typer.Option(metavar="PATTERN", help="Leave out these cases; may be given again."),
+]
+OptionalSeed = Annotated[
+    int | None,
+    typer.Option(min=0, help="Seed of every random choice.  [default: that of each case]"),
+]
+Resumed = Annotated[
+    Path | None, typer.Option(metavar="RUN", help="Go on with a run that was cut off.")
+]
+
+
+@app.command("list")
+def list_cases(
+    profile: ProfileName = "",
+    select: Select = None,
+    skip: Skip = None,
+    as_json: JsonOption = False,
+) -> int:
+    """List the cases with the requirements that each covers."""
+    with as_usage(ChoiceError):
+        cases = selected(all_cases(), profile=profile, select=select or (), skip=skip or ())
+    rows = rows_of(cases)
+    if as_json:
+        show_json({"cases": rows})
+        return 0
+    show_table("", COLUMNS, [[row[key] for key in row] for row in rows])
+    areas = {case.area for case in cases}
+    covered = {name for case in cases for name in case.requirements}
+    say(f"{len(cases)} cases of {len(areas)} areas cover {len(covered)} requirements")
+    return 0
+
+
+@app.command("explain")
+def explain(
+    name: Annotated[
+        str, typer.Argument(metavar="ID", help="Of a case, a requirement or a profile.")
+    ],
+) -> int:
+    """Tell what a case, a requirement or a profile is about, and what judges it."""
+    with as_usage(ChoiceError):
+        say(explanation(name))
+    return 0
+
+
+@app.command("run")
+def run(
+    target: Targets = None,
+    profile: ProfileName = "",
+    select: Select = None,
+    skip: Skip = None,
+    seed: OptionalSeed = None,
+    resume: Resumed = None,
+    out: OutFolder = None,
+    as_json: JsonOption = False,
+) -> int:
+    """Play cases on one or several targets; each case gives a verdict per requirement."""
+    with as_usage(ChoiceError):
+        if resume is not None:
+            if any([target, profile, select, skip, out]) or seed is not None:
+                raise UsageError("--resume goes on with what a run was asked for; give it alone")
+            folder, plan = resume, plan_of(resume)
+            settings = settings_of_targets(plan.targets)
+        else:
+            plan = make_plan(target, profile, select, skip, seed)
+            settings = settings_of_targets(plan.targets)
+            folder = make_run_folder(new_run_id(), out)
+            begin(plan, folder)
+        with progress("conform") as advance:
+            play(plan, settings, folder, on_progress=advance)
+        found = read_run(folder)
+    tell_run(found, as_json=as_json)
+    return exit_code_of(found)
+
+
+def make_plan(
+    target: list[str] | None,
+    profile: str,
+    select: list[str] | None,
+    skip: list[str] | None,
+    seed: int | None,
+) -> SuitePlan:
+    """What the command line asks for; raises `ChoiceError`."""
+    profile = profile or ("" if select else CORE)
+    if profile:
+        find_profile(profile)
+    cases = selected(all_cases(), profile=profile, select=select or (), skip=skip or ())
+    return SuitePlan(
+        targets=tuple(target or [REFERENCE]),
+        cases=cases,
+        profile=profile,
+        select=tuple(select or ()),
+        skip=tuple(skip or ()),
+        seed=seed,
+    )
+
+
+def plan_of(folder: Path) -> SuitePlan:
+    """What a run was asked for; raises `ChoiceError` when it cannot be gone on with."""
+    header = read_run(folder).header
+    if header.catalogue != catalogue_digest():
+        raise ChoiceError(f"cases or requirements have changed since {folder}; begin a new run")
+    by_id = {case.case_id: case for case in all_cases()}
+    return SuitePlan(
+        targets=header.targets,
+        cases=tuple(by_id[name] for name in header.cases),
+        profile=header.profile,
+        select=header.select,
+        skip=header.skip,
+        seed=header.seed,
+    )

@@ -1,0 +1,209 @@
+"""Plays the cases of a run on its targets, and writes down what came of each as it comes."""
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from shlex import quote
+from time import monotonic
+
+from fencepost.conformance.adapters.errors import ChoiceError
+from fencepost.conformance.adapters.settings import ClusterSettings
+from fencepost.conformance.catalogue.requirements import CATALOGUE
+from fencepost.conformance.runs.run_settings import settings_of
+from fencepost.conformance.runs.scenario import ScenarioResult
+from fencepost.conformance.runs.scenario_run import ScenarioRun
+from fencepost.conformance.suite.case import SuiteCase, folder_name
+from fencepost.conformance.suite.judgement import requirement_verdicts
+from fencepost.conformance.suite.library import ROOM, requirements
+from fencepost.conformance.suite.records import (
+    SCHEMA,
+    CaseEnd,
+    CaseStart,
+    Footer,
+    Header,
+    RequirementRecord,
+    ResultWriter,
+    appending,
+    counts_of,
+    read_run,
+)
+from fencepost.conformance.verdict import Verdict
+
+REFERENCE = "reference"
+"""The target that comes with Fencepost."""
+
+Progress = Callable[[int, int, str], None]
+
+
+def settings_of_targets(targets: Sequence[str]) -> dict[str, ClusterSettings]:
+    """What the cases are played on, by target; raises `ChoiceError`."""
+    return {one: settings_of({} if one == REFERENCE else {"command": one}) for one in targets}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SuitePlan:
+    """Which cases are played on which targets."""
+
+    targets: tuple[str, ...]
+    cases: tuple[SuiteCase, ...]
+    profile: str = ""
+    select: tuple[str, ...] = ()
+    skip: tuple[str, ...] = ()
+    seed: int | None = None
+
+    def __post_init__(self) -> None:
+        if twice := [one for one in self.targets if self.targets.count(one) > 1]:
+            raise ChoiceError(f"target {twice[0]} is given twice; give each once")
+
+    @property
+    def command(self) -> str:
+        """What runs the same again."""
+        words = ["fencepost conform run"]
+        words += [f"-t {quote(target)}" for target in self.targets]
+        words += [f"--profile {self.profile}"] if self.profile else []
+        words += [f"--select {quote(one)}" for one in self.select]
+        words += [f"--skip {quote(one)}" for one in self.skip]
+        words += [f"--seed {self.seed}"] if self.seed is not None else []
+        return " ".join(words)
+
+    def header(self) -> Header:
+        """The first line of the results."""
+        return Header(
+            schema=SCHEMA,
+            version=_version(),
+            catalogue=catalogue_digest(),
+            targets=self.targets,
+            profile=self.profile,
+            select=self.select,
+            skip=self.skip,
+            seed=self.seed,
+            isolation="own",
+            started=datetime.now(UTC).isoformat(timespec="seconds"),
+            command=self.command,
+            cases=tuple(case.case_id for case in self.cases),
+        )
+
+
+def play(
+    plan: SuitePlan,
+    settings: Mapping[str, ClusterSettings],
+    folder: Path,
+    on_progress: Progress | None = None,
+) -> None:
+    """Play everything that has no end yet; `settings` are those of each target.
+
+    The results are in `folder`, which `begin` has begun.
+    """
+    started = monotonic()
+    with appending(folder) as results:
+        player = _Player(plan=plan, folder=folder, results=results, on_progress=on_progress)
+        for target in plan.targets:
+            player.play_target(target, settings[target])
+        counts = counts_of(read_run(folder).verdicts)
+        results.write(Footer(counts=counts, seconds=round(monotonic() - started, 1)))
+
+
+def begin(plan: SuitePlan, folder: Path) -> None:
+    """Write the header of a new run."""
+    with appending(folder) as results:
+        results.write(plan.header())
+
+
+@dataclass(slots=True, kw_only=True)
+class _Player:
+    """Plays case after case."""
+
+    plan: SuitePlan
+    folder: Path
+    results: ResultWriter
+    on_progress: Progress | None
+    _done: int = field(init=False, default=0)
+
+    def play_target(self, target: str, settings: ClusterSettings) -> None:
+        """Each case on a cluster of its own."""
+        run = read_run(self.folder)
+        for case in self.plan.cases:
+            self._advance(f"{target} {case.case_id}")
+            if run.end_of(target, case.case_id) is None:
+                self._play(target, settings, case)
+            self._done += 1
+        self._advance("done")
+
+    def _play(self, target: str, settings: ClusterSettings, case: SuiteCase) -> None:
+        self.results.write(CaseStart(target=target, case=case.case_id))
+        place = free_folder(self.folder / folder_name(target) / case.folder_name)
+        result = ScenarioRun(
+            scenario=case.scenario,
+            settings=settings,
+            seed=case.story.seed if self.plan.seed is None else self.plan.seed,
+            folder=place,
+            again=again(target, case, self.plan.seed),
+            told={"case": case.case_id},
+            unexpected=Verdict.FAIL,
+        ).play()
+        self.tell(target, case, result, place)
+
+    def tell(self, target: str, case: SuiteCase, result: ScenarioResult, place: Path) -> None:
+        """Write what came of the case."""
+        for one in requirement_verdicts(result, requirements()):
+            self.results.write(
+                RequirementRecord(
+                    target=target,
+                    case=case.case_id,
+                    requirement=one.requirement,
+                    verdict=one.verdict,
+                    premise_count=one.premise_count,
+                    message=one.message,
+                )
+            )
+        self.results.write(
+            CaseEnd(
+                target=target,
+                case=case.case_id,
+                verdict=result.verdict,
+                message=result.why,
+                violated=tuple(sorted(result.violated)),
+                seconds=round(result.seconds, 1),
+                events=result.events,
+                folder=str(place.relative_to(self.folder)) if place.is_dir() else "",
+                again=result.reproduce,
+            )
+        )
+
+    def _advance(self, text: str) -> None:
+        if self.on_progress:
+            self.on_progress(self._done, len(self.plan.cases) * len(self.plan.targets), text)
+
+
+def again(target: str, case: SuiteCase, seed: int | None) -> str:
+    """The command that runs one case again."""
+    told = f"fencepost conform run -t {quote(target)} --select {quote(case.case_id)}"
+    return told if seed is None else f"{told} --seed {seed}"
+
+
+def free_folder(wanted: Path) -> Path:
+    """The folder, or the next one beside it: what was cut off stays as it is."""
+    number, found = 1, wanted
+    while found.exists():
+        number += 1
+        found = wanted.with_name(f"{wanted.name}.{number}")
+    return found
+
+
+def catalogue_digest() -> str:
+    """A digest of all files that say what is demanded, and how it is looked at."""
+    files = [*CATALOGUE.glob("*.yaml"), *ROOM.glob("cases/*/*.yaml"), ROOM / "suite.toml"]
+    digest = hashlib.sha256()
+    for path in sorted(files):
+        digest.update(path.name.encode() + b"\0" + path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def _version() -> str:
+    try:
+        return version("fencepost")
+    except PackageNotFoundError:
+        return "0"

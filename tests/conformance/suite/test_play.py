@@ -1,0 +1,159 @@
+"""Results are written as they come, and a run that was cut off goes on where it stopped."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import ClassVar
+
+import msgspec
+import pytest
+
+from fencepost.conformance.adapters.errors import ChoiceError
+from fencepost.conformance.runs.scenario import Problem, Scenario, ScenarioResult
+from fencepost.conformance.suite import play as suite_play
+from fencepost.conformance.suite.judgement import requirement_verdicts
+from fencepost.conformance.suite.library import all_cases, requirements
+from fencepost.conformance.suite.play import SuitePlan, begin, play, settings_of_targets
+from fencepost.conformance.suite.records import RESULTS, counts_of, read_run
+from fencepost.conformance.verdict import CheckResult, Verdict, Violation
+from fencepost.spec.vocabulary import Invariant
+
+CASES = all_cases()[:3]
+PLAN = SuitePlan(targets=("reference",), cases=CASES, profile="core")
+SETTINGS = settings_of_targets(PLAN.targets)
+
+
+class StubRun:
+    """Takes the place of a run on processes."""
+
+    played: ClassVar[list[str]] = []
+    verdicts: ClassVar[dict[str, Verdict]] = {}
+
+    def __init__(
+        self, scenario: Scenario, folder: Path, told: Mapping[str, str], **_: object
+    ) -> None:
+        self.case, self.scenario, self.folder = told["case"], scenario, folder
+
+    def play(self) -> ScenarioResult:
+        verdict = self.verdicts.get(self.case, Verdict.PASS)
+        if verdict is Verdict.NOT_RUN:
+            raise KeyboardInterrupt
+        self.played.append(self.case)
+        self.folder.mkdir(parents=True)
+        return a_result(verdict, self.scenario.story.requirements)
+
+
+def a_result(verdict: Verdict, covers: tuple[str, ...], *checks: CheckResult) -> ScenarioResult:
+    problems = () if verdict is Verdict.PASS else (Problem(verdict=verdict, sentence="so."),)
+    return ScenarioResult(
+        name="one",
+        sentence="",
+        requirements=covers,
+        level=2,
+        seed=0,
+        run_id="one",
+        verdict=verdict,
+        expected=Verdict.PASS,
+        checks=checks,
+        problems=problems,
+    )
+
+
+@pytest.fixture(autouse=True)
+def stubbed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(suite_play, "ScenarioRun", StubRun)
+    StubRun.played, StubRun.verdicts = [], {}
+
+
+def test_every_case_has_a_verdict_for_each_requirement_and_the_run_a_footer(tmp_path: Path) -> None:
+    begin(PLAN, tmp_path)
+    play(PLAN, SETTINGS, tmp_path)
+    run = read_run(tmp_path)
+
+    assert run.doubts == ()
+    assert run.verdicts == [Verdict.PASS] * 3
+    assert run.footer is not None
+    assert run.footer.counts == counts_of(run.verdicts) == {"PASS": 3}
+    judged = {(one.case, one.requirement) for one in run.requirements}
+    assert judged == {(case.case_id, name) for case in CASES for name in case.requirements}
+    assert run.header.is_whole
+
+
+def test_a_run_that_was_cut_off_is_readable_and_goes_on(tmp_path: Path) -> None:
+    StubRun.verdicts = {CASES[1].case_id: Verdict.NOT_RUN}
+    begin(PLAN, tmp_path)
+    with pytest.raises(KeyboardInterrupt):
+        play(PLAN, SETTINGS, tmp_path)
+    run = read_run(tmp_path)
+    assert run.verdicts == [Verdict.PASS, Verdict.NOT_RUN, Verdict.NOT_RUN]
+    assert "2 of 3 cases were not played" in run.doubts[0]
+
+    StubRun.verdicts = {}
+    play(PLAN, SETTINGS, tmp_path)
+
+    assert read_run(tmp_path).verdicts == [Verdict.PASS] * 3
+    assert read_run(tmp_path).doubts == ()
+    assert StubRun.played == [case.case_id for case in CASES]
+
+
+def test_results_without_a_header_are_none(tmp_path: Path) -> None:
+    with pytest.raises(ChoiceError, match="name the folder of a run of fencepost conform"):
+        read_run(tmp_path)
+    (tmp_path / RESULTS).write_text("{}\n")
+    with pytest.raises(ChoiceError, match="has no header"):
+        read_run(tmp_path)
+
+
+def test_a_torn_line_and_wrong_counts_are_told(tmp_path: Path) -> None:
+    begin(PLAN, tmp_path)
+    play(PLAN, SETTINGS, tmp_path)
+    lines = (tmp_path / RESULTS).read_bytes().splitlines()
+    kept = [
+        line for line in lines if b'"case_end"' not in line or CASES[0].case_id not in str(line)
+    ]
+    (tmp_path / RESULTS).write_bytes(b"\n".join([*kept, b'{"type":"case_e']))
+
+    doubts = read_run(tmp_path).doubts
+    assert "is no record" in doubts[0]
+    assert "the footer counts other verdicts" in doubts[1]
+
+
+def test_a_target_twice_is_refused() -> None:
+    with pytest.raises(ChoiceError, match="target reference is given twice"):
+        replace(PLAN, targets=("reference", "reference"))
+
+
+LOST = CheckResult(
+    invariant=Invariant.ACKNOWLEDGED_DURABLE,
+    premise_count=3,
+    violations=(Violation(invariant=Invariant.ACKNOWLEDGED_DURABLE, message="one is lost"),),
+)
+MATCHING = CheckResult(invariant=Invariant.LOG_MATCHING, premise_count=2)
+
+
+def test_a_violation_is_one_of_the_requirements_that_the_check_judges() -> None:
+    catalogue = requirements()
+    durable = next(r.id for r in catalogue.values() if "AcknowledgedDurable" in r.checks)
+    matching = next(r.id for r in catalogue.values() if r.checks == ("LogMatching",))
+    result = a_result(Verdict.PASS, (durable, matching), LOST, MATCHING)
+    result = replace(result, verdict=Verdict.FAIL)
+
+    found = {one.requirement: one for one in requirement_verdicts(result, catalogue)}
+
+    assert found[durable].verdict is Verdict.FAIL
+    assert found[durable].message == "AcknowledgedDurable: one is lost"
+    assert (found[matching].verdict, found[matching].premise_count) == (Verdict.PASS, 2)
+
+
+def test_a_violation_that_no_covered_requirement_names_is_one_of_all() -> None:
+    result = replace(a_result(Verdict.PASS, ("ISR-001",), LOST), verdict=Verdict.FAIL)
+
+    assert [one.verdict for one in requirement_verdicts(result, requirements())] == [Verdict.FAIL]
+
+
+@pytest.mark.parametrize("verdict", [Verdict.UNSUPPORTED, Verdict.ERROR, Verdict.VACUOUS])
+def test_what_did_not_run_well_decides_nothing(verdict: Verdict) -> None:
+    found = requirement_verdicts(a_result(verdict, ("ISR-001", "TOP-001")), requirements())
+
+    assert {one.verdict for one in found} == {verdict}
+    assert msgspec.json.encode(found)
