@@ -23,6 +23,8 @@ KAFKA = "kafka:"
 """How the target begins that is a release of Apache Kafka."""
 ADAPTER = "cmd:"
 """That is an adapter program."""
+ATTACHED = "tcp:"
+"""That is an adapter that listens."""
 IN_PROCESS = "py:"
 """That is an `Implementation` in Python."""
 

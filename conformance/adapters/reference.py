@@ -5,7 +5,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from fencepost.conformance.adapters.choices import ADAPTER, IN_PROCESS, KAFKA
+from fencepost.conformance.adapters.choices import ADAPTER, ATTACHED, IN_PROCESS, KAFKA
 from fencepost.conformance.adapters.command_line import CommandLine
 from fencepost.conformance.adapters.implementation import Capability, Implementation
 from fencepost.spec.trace import TraceEvent
@@ -55,15 +55,16 @@ def implementation_of(target: object) -> Implementation:
     """The implementation that `target` names; without one, the reference.
 
     `kafka:RELEASE[@PROTOCOL]` is Apache Kafka, `cmd:PROGRAM ARGUMENTS` an adapter that speaks JSON
-    lines, `py:PACKAGE.MODULE:NAME` an `Implementation` in Python; all else is the command that
-    starts a broker, of which nothing is known beyond its flags. Raises `ChoiceError`.
+    lines, `tcp:HOST:PORT` one that listens, `py:PACKAGE.MODULE:NAME` an `Implementation` in Python;
+    all else is the command that starts a broker, of which nothing is known beyond its flags.
+    Raises `ChoiceError`, and `AdapterError` for an adapter that cannot be greeted.
     """
     if not target:
         return REFERENCE
-    if str(target).startswith(ADAPTER):
+    if str(target).startswith((ADAPTER, ATTACHED)):
         from fencepost.conformance.adapters.remote.remote import greet
 
-        return greet(str(target).removeprefix(ADAPTER))
+        return greet(str(target))
     if str(target).startswith(KAFKA):
         from fencepost.conformance.adapters.kafka.modes import kafka_of
 

@@ -12,11 +12,8 @@ from fencepost.conformance.adapters.implementation import (
     Site,
     StartedBroker,
 )
-from fencepost.conformance.adapters.remote.adapter_process import (
-    AdapterError,
-    AdapterProcess,
-    AdapterTimeoutError,
-)
+from fencepost.conformance.adapters.remote.adapter import Adapter, AdapterTimeoutError
+from fencepost.conformance.adapters.remote.channels import AdapterError
 from fencepost.conformance.adapters.remote.messages import (
     Done,
     NodeKillCall,
@@ -39,7 +36,7 @@ class RemoteBroker(StartedBroker):
 
     pid, is_running, returncode = 0, True, None
 
-    def __init__(self, adapter: AdapterProcess, broker_id: int) -> None:
+    def __init__(self, adapter: Adapter, broker_id: int) -> None:
         self._adapter = adapter
         self._broker_id = broker_id
 
@@ -64,7 +61,7 @@ class RemoteBroker(StartedBroker):
 class RemoteBrokers(BrokerLifecycle):
     """The brokers behind one adapter."""
 
-    def __init__(self, adapter: AdapterProcess, site: Site, *, has_processes: bool) -> None:
+    def __init__(self, adapter: Adapter, site: Site, *, has_processes: bool) -> None:
         self._adapter = adapter
         self._site = site
         self._has_processes = has_processes
@@ -95,7 +92,7 @@ class RemoteBrokers(BrokerLifecycle):
 class ObservedState(PublishedState):
     """The state that the adapter observes."""
 
-    def __init__(self, adapter: AdapterProcess) -> None:
+    def __init__(self, adapter: Adapter) -> None:
         self._adapter = adapter
 
     def registration(self, broker_id: int) -> Registration | None:

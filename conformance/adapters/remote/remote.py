@@ -1,6 +1,7 @@
-"""An adapter program as an implementation under test, chosen by `cmd:PROGRAM ARGUMENTS`.
+"""An adapter as an implementation under test: `cmd:PROGRAM ARGUMENTS` or `tcp:HOST:PORT`.
 
-The program is run once to say hello when it is chosen, and again for each cluster.
+A program is run, or a connection opened, once to say hello when it is chosen, and again for each
+cluster.
 """
 
 from collections.abc import Sequence
@@ -9,8 +10,7 @@ from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from fencepost.conformance.adapters.choices import ADAPTER
-from fencepost.conformance.adapters.errors import ChoiceError
+from fencepost.conformance.adapters.choices import ATTACHED
 from fencepost.conformance.adapters.implementation import (
     Capability,
     ClusterParts,
@@ -18,7 +18,8 @@ from fencepost.conformance.adapters.implementation import (
     Site,
     TraceSource,
 )
-from fencepost.conformance.adapters.remote.adapter_process import AdapterError, AdapterProcess
+from fencepost.conformance.adapters.remote.adapter import Adapter
+from fencepost.conformance.adapters.remote.channels import AdapterError, open_channel
 from fencepost.conformance.adapters.remote.cluster import (
     ObservedState,
     RemoteBrokers,
@@ -43,17 +44,15 @@ UNKNOWN_FEATURE = "a feature that does not exist"
 
 @dataclass(frozen=True, kw_only=True)
 class Remote(Implementation):
-    """What an adapter program puts under test, as it said when it was greeted."""
-
-    command: str
+    """What an adapter puts under test, as it said when it was greeted."""
 
     def open(self, site: Site, /) -> ClusterParts:
-        """The parts of a cluster behind a new run of the program.
+        """The parts of a cluster behind a new run of the adapter.
 
         Raises `AdapterError` and `ZooKeeperError`.
         """
         has_zookeeper = Capability.ZOOKEEPER in self.capabilities
-        adapter = AdapterProcess(self.command, site.supervisor)
+        adapter = Adapter(open_channel(self.chosen_as, site.supervisor))
         call = ClusterCreateCall(
             run_id=site.run_id,
             folder=str(site.folder.absolute()),
@@ -86,21 +85,21 @@ class Remote(Implementation):
 
 
 @cache
-def greet(command: str) -> Remote:
-    """The implementation behind the program; raises `ChoiceError`, with what it said instead."""
+def greet(target: str) -> Remote:
+    """The implementation behind the adapter; raises `ChoiceError` and `AdapterError`."""
     try:
         with TemporaryDirectory() as folder, Supervisor(Path(folder), "hello") as supervisor:
-            adapter = AdapterProcess(command, supervisor)
+            adapter = Adapter(open_channel(target, supervisor))
             try:
                 _require_honest(adapter)
             finally:
                 adapter.close()
+        return _remote(target, adapter.greeting)
     except AdapterError as error:
-        raise ChoiceError(f"{ADAPTER}{command} cannot be put under test: {error}") from error
-    return _remote(command, adapter.greeting)
+        raise AdapterError(f"{target} cannot be put under test: {error}") from error
 
 
-def _require_honest(adapter: AdapterProcess) -> None:
+def _require_honest(adapter: Adapter) -> None:
     answer = adapter.ask(ProbeCall(feature=UNKNOWN_FEATURE), Done)
     if not isinstance(answer, Unsupported):
         raise AdapterError(
@@ -108,13 +107,17 @@ def _require_honest(adapter: AdapterProcess) -> None:
         )
 
 
-def _remote(command: str, hello: HelloAnswer) -> Remote:
+def _remote(target: str, hello: HelloAnswer) -> Remote:
+    if target.startswith(ATTACHED) and Capability.PROCESSES in hello.capabilities:
+        raise AdapterError(
+            "it declares processes, and signals reach only what the harness has started; "
+            "leave that out, or have the adapter started by cmd:"
+        )
     observes = {TraceSource.CLIENTS, *map(TraceSource, hello.observes)}
     if Capability.ZOOKEEPER in hello.capabilities:
         observes.add(TraceSource.ZOOKEEPER)
     return Remote(
-        chosen_as=ADAPTER + command,
-        command=command,
+        chosen_as=target,
         name=f"{hello.name} {hello.version}".rstrip(),
         levels=hello.levels,
         capabilities=frozenset(map(Capability, hello.capabilities)),

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec import structs
 
-from fencepost.conformance.adapters.remote.adapter_process import (
-    AdapterProcess,
+from fencepost.conformance.adapters.remote.adapter import (
+    Adapter,
     AdapterTimeoutError,
     AnswerType,
 )
@@ -54,7 +54,7 @@ ANSWER_MS = 1_000
 class RemoteTransport(Transport):
     """All clients share the one adapter."""
 
-    def __init__(self, adapter: AdapterProcess) -> None:
+    def __init__(self, adapter: Adapter) -> None:
         self._adapter = adapter
 
     def connect(
@@ -75,7 +75,7 @@ class RemoteTransport(Transport):
 class RemoteConnection(BrokerConnection):
     """One broker, through the adapter; each method raises `AdapterError` when that fails."""
 
-    def __init__(self, adapter: AdapterProcess, broker_id: int) -> None:
+    def __init__(self, adapter: Adapter, broker_id: int) -> None:
         self._adapter = adapter
         self._broker_id = broker_id
 

@@ -16,6 +16,8 @@ ANSWERS: Json = {
     "node_start": {"pid": 1},
     "bye": {},
 }
+if HABIT == "has_processes":
+    ANSWERS["hello"]["capabilities"] = ["processes"]
 
 
 def misbehave(number: int, answer: Json) -> str:

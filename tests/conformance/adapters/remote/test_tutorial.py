@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from fencepost.conformance.adapters.errors import ChoiceError
+from fencepost.conformance.adapters.remote.channels import AdapterError
 from fencepost.conformance.runs.scenario import ScenarioResult
 from fencepost.conformance.verdict import Verdict
 from fencepost.spec.vocabulary import Invariant
@@ -28,7 +28,7 @@ def test_an_empty_program_ends_in_hello(tmp_path: Path) -> None:
     told = "ADAPTER_CRASH: the adapter ended with status 0 in hello"
 
     assert told in PAGE
-    with pytest.raises(ChoiceError, match=told):
+    with pytest.raises(AdapterError, match=told):
         play_program("", tmp_path)
 
 

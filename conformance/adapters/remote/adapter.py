@@ -1,4 +1,4 @@
-"""An adapter program at work: calls go to its standard input, answers come from its output.
+"""An adapter at work: each call is a line to it, each answer a line from it.
 
 Calls of several threads may wait at once. An adapter that ends, or that writes what is no answer,
 is killed and answers nothing more: every call from then on raises the same `AdapterError`.
@@ -6,15 +6,11 @@ is killed and answers nothing more: every call from then on raises the same `Ada
 
 import os
 import select
-import shlex
-import shutil
 from collections import deque
 from concurrent.futures import Future
 from contextlib import suppress
 from functools import cache
 from itertools import count
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from threading import Lock, Thread
 from time import monotonic
 from typing import TypeVar
@@ -22,7 +18,7 @@ from typing import TypeVar
 import msgspec
 from msgspec import structs
 
-from fencepost.conformance.adapters.errors import ChoiceError
+from fencepost.conformance.adapters.remote.channels import LAST_LINES, AdapterError, Channel
 from fencepost.conformance.adapters.remote.messages import (
     LINE_BYTES_MAX,
     ByeCall,
@@ -33,24 +29,11 @@ from fencepost.conformance.adapters.remote.messages import (
     Refused,
     Unsupported,
 )
-from fencepost.fault_injection.processes.managed_process import ProcessError
-from fencepost.fault_injection.processes.supervisor import Supervisor
 
-NAME = "adapter"
-"""Of its process; its standard error goes to `adapter.log` beside the ledger."""
-REDIRECT = 'in="$1" out="$2"; shift 2; exec "$@" <"$in" >"$out"'
-LAST_LINES = 32
 QUOTED_CHARACTERS = 300
 CHUNK_BYTES = 1 << 16
 POLL_MS = 100
-END_S = 1.0
-"""How long a program may take to end after its output has."""
-
 AnswerType = TypeVar("AnswerType", bound=Done)
-
-
-class AdapterError(ProcessError):
-    """The adapter did not do what the contract says; one sentence, and what it said last."""
 
 
 class AdapterTimeoutError(AdapterError):
@@ -62,34 +45,25 @@ class _Envelope(msgspec.Struct, frozen=True):
     status: str
 
 
-class AdapterProcess:
-    """One run of an adapter program, which has said hello; ends with its supervisor."""
+class Adapter:
+    """One run of an adapter, which has said hello."""
 
-    def __init__(self, command: str, supervisor: Supervisor) -> None:
-        """Raises `ChoiceError` for a program that is not there, and `AdapterError`."""
-        words = program_of(command)
+    def __init__(self, channel: Channel) -> None:
+        """Greet what is at the other end; raises `AdapterError`."""
+        self._channel = channel
         self._lock, self._writing = Lock(), Lock()
         self._numbers = count(1)
         self._waiting: dict[int, tuple[str, Future[bytes]]] = {}
         self._given_up: set[int] = set()
         self._written: deque[str] = deque(maxlen=LAST_LINES)
         self._failure = ""
-        with TemporaryDirectory(prefix="fencepost-adapter-") as folder:
-            pipes = [Path(folder) / "in", Path(folder) / "out"]
-            for pipe in pipes:
-                os.mkfifo(pipe)
-            # Open for reading too: then neither side waits for the other, nor gets SIGPIPE.
-            self._input = os.open(pipes[0], os.O_RDWR | os.O_NONBLOCK)
-            self._output = os.open(pipes[1], os.O_RDONLY | os.O_NONBLOCK)
-            argv: list[str | Path] = ["sh", "-c", REDIRECT, NAME, *pipes, *words]
-            self._process = supervisor.start(NAME, argv)
-            self._reader = Thread(target=self._read, name=NAME, daemon=True)
-            self._reader.start()
-            try:
-                self.greeting = self.require(HelloCall(), HelloAnswer)
-            except AdapterError:
-                self.close()
-                raise
+        self._reader = Thread(target=self._read, name="adapter", daemon=True)
+        self._reader.start()
+        try:
+            self.greeting = self.require(HelloCall(), HelloAnswer)
+        except AdapterError:
+            self.close()
+            raise
 
     @property
     def has_failed(self) -> bool:
@@ -130,11 +104,10 @@ class AdapterProcess:
         if not self._failure:
             with suppress(AdapterError):
                 self.require(ByeCall(), Done)
-                self._process.ended_within(END_S)
+                self._channel.await_end()
         self._fail("the adapter was told to end")
         self._reader.join()
-        os.close(self._input)
-        os.close(self._output)
+        self._channel.close()
 
     def _answer_line(self, call: Call, deadline: float) -> bytes:
         future: Future[bytes] = Future()
@@ -159,22 +132,25 @@ class AdapterProcess:
         """Write one line; an adapter that does not read it in time has failed."""
         line = msgspec.json.encode(call) + b"\n"
         poller = select.poll()
-        poller.register(self._input, select.POLLOUT)
+        poller.register(self._channel.input, select.POLLOUT)
         while line and not self._failure:
-            with suppress(BlockingIOError):
-                line = line[os.write(self._input, line) :]
+            try:
+                line = line[os.write(self._channel.input, line) :]
+            except BlockingIOError:
+                pass
+            except OSError:  # the other side has closed, which the reader tells
+                return
             if line and not poller.poll(max(0.0, deadline - monotonic()) * 1000):
-                raise self._fail(f"the adapter does not read its standard input: {call.verb}")
+                raise self._fail(f"the adapter does not read what it is sent: {call.verb}")
 
     def _read(self) -> None:
         """Give each line to the call that waits for it, until the output ends."""
         poller = select.poll()
-        poller.register(self._output, select.POLLIN)
+        poller.register(self._channel.output, select.POLLIN)
         rest = b""
         while not self._failure:
-            if not poller.poll(POLL_MS) and self._process.is_running:
+            if not poller.poll(POLL_MS) and self._channel.is_open:
                 continue
-            # What it started may hold the output open when it has ended.
             chunk = self._read_chunk()
             if not chunk:
                 self._fail(self._crash())
@@ -187,8 +163,8 @@ class AdapterProcess:
 
     def _read_chunk(self) -> bytes:
         try:
-            return os.read(self._output, CHUNK_BYTES)
-        except BlockingIOError:
+            return os.read(self._channel.output, CHUNK_BYTES)
+        except OSError:  # nothing is there, or the connection was reset
             return b""
 
     def _take(self, line: bytes) -> None:
@@ -222,15 +198,13 @@ class AdapterProcess:
 
     def _crash(self) -> str:
         """What is known of an adapter without output."""
-        is_over = self._process.ended_within(END_S)
-        how = f"ended with status {self._process.returncode}" if is_over else "closed its output"
+        how, rest = self._channel.last_words()
         with self._lock:
             verbs = ", ".join(sorted({verb for verb, _ in self._waiting.values()})) or "no call"
         said = "\n".join(self._written) or "(nothing)"
-        logged = self._process.log_tail(LAST_LINES) or "(nothing)"
         return (
             f"ADAPTER_CRASH: the adapter {how} in {verbs}; "
-            f"standard output ended with:\n{said}\nstandard error ended with:\n{logged}"
+            f"standard output ended with:\n{said}{rest}"
         )
 
     def _fail(self, sentence: str) -> AdapterError:
@@ -241,19 +215,8 @@ class AdapterProcess:
             self._waiting.clear()
         for future in waiting:
             future.set_exception(AdapterError(self._failure))
-        self._process.kill()
+        self._channel.kill()
         return AdapterError(self._failure)
-
-
-def program_of(command: str) -> list[str]:
-    """The words of the command; raises `ChoiceError` unless the first is a program."""
-    try:
-        words = shlex.split(command)
-    except ValueError as error:
-        raise ChoiceError(f"cmd:{command} is no command line: {error}") from error
-    if not words or not shutil.which(words[0]):
-        raise ChoiceError(f"cmd:{command} names no program that can be run; give its path")
-    return words
 
 
 @cache
