@@ -36,9 +36,17 @@ NEEDED = MappingProxyType(
 
 LIVE_TRACE = frozenset({Capability.LIVE_TRACE})
 """To wait for a line of a broker."""
-STEPS_NEED = _PROCESSES | _ZOOKEEPER
-"""What the steps of a story may ask for, besides faults."""
-SCRIPTS_NEED = STEPS_NEED | _FAULT_CONTROL | LIVE_TRACE
+STEPS_NEED = MappingProxyType(
+    {
+        "pause": _PROCESSES,
+        "expire": _ZOOKEEPER | _FAULT_CONTROL,
+        "znode": _ZOOKEEPER,
+        "create_znode": _ZOOKEEPER,
+        "delete_znode": _ZOOKEEPER,
+    }
+)
+"""The verb of a step -> what it needs; other steps need nothing, but for faults."""
+SCRIPTS_NEED = _PROCESSES | _ZOOKEEPER | _FAULT_CONTROL | LIVE_TRACE
 """What a scenario in Python may ask for."""
 
 

@@ -13,6 +13,15 @@ from fencepost.spec.vocabulary import ElectionKind, ErrorCode
 from fencepost.spec.znodes import TopicPartition
 
 
+class RefusedError(InjectionError):
+    """A broker refuses the request."""
+
+    def __init__(self, what: str, error_code: str, message: str) -> None:
+        """`error_code` is a name of `ErrorCode`, or one of the implementation's own."""
+        super().__init__(f"{what} was refused: {error_code} {message}".rstrip())
+        self.error_code = error_code
+
+
 class AdminClient:
     """`TargetAdministrator`: each call raises `InjectionError` when refused or not answered."""
 
@@ -68,4 +77,4 @@ class AdminClient:
 
 def _require(what: str, error: str | None, message: str = "") -> None:
     if error is not None:
-        raise InjectionError(f"{what} was refused: {error} {message}".rstrip())
+        raise RefusedError(what, error, message)

@@ -117,14 +117,14 @@ class RoutedClient:
         """The leader's high watermark and log end offset."""
         return self.perform(ListOffsets(partition=partition))
 
-    def perform(self, operation: Operation) -> Answer:
-        """Trace the operation, ask the leader, and trace the answer.
+    def perform(self, operation: Operation, broker_id: int | None = None) -> Answer:
+        """Trace the operation, ask the leader or that broker, and trace the answer.
 
         Raises `ChoiceError` for a value that was sent before, and `ClientCrashedError`.
         """
         if isinstance(operation, Produce):
             self._require_new(operation.values)
-        leader, recorder = self._leader(operation.partition), self._recorder
+        asked, recorder = self._asked(operation.partition, broker_id), self._recorder
         fields: Fields = {"op_id": next(self._op_ids), **asked_fields(operation)}
         if recorder:
             invoked = recorder.write(Kind.INVOKE, operation.action, **fields)
@@ -132,9 +132,9 @@ class RoutedClient:
         # Also what cannot be sent is written down: a partition without a leader must show that
         # clients wanted it.
         answer = Answer(outcome=Outcome.DEFINITE_ERROR, error_code=NO_LEADER)
-        if leader is not None:
-            broker_id, address = leader
-            answer = self._transport.connect(address, self._caller, broker_id).perform(operation)
+        if asked is not None:
+            number, address = asked
+            answer = self._transport.connect(address, self._caller, number).perform(operation)
         if self.is_dying:
             raise ClientCrashedError(self._caller.node)
         if recorder:
@@ -168,6 +168,16 @@ class RoutedClient:
             if value in self._sent:
                 raise ChoiceError(f"the value {value!r} was sent before; give each request its own")
             self._sent.add(value)
+
+    def _asked(self, partition: TopicPartition, broker_id: int | None) -> tuple[int, str] | None:
+        """The broker that is named, or the leader, and its address; None while it is unknown."""
+        if broker_id is None:
+            return self._leader(partition)
+        if broker_id not in self.routing_view.addresses:
+            with suppress(ClusterUnreachableError):
+                self.refresh()
+        address = self.routing_view.addresses.get(broker_id)
+        return None if address is None else (broker_id, address)
 
     def _leader(self, partition: TopicPartition) -> tuple[int, str] | None:
         if partition not in self.routing_view.partitions:

@@ -17,7 +17,7 @@ from fencepost.fault_injection.engine.progress import FaultReport
 from fencepost.fault_injection.faults.catalogue import needs_links, needs_proxy, needs_relay
 from fencepost.fault_injection.faults.fault import Fault
 from fencepost.fault_injection.faults.zookeeper_faults import HurtServer
-from fencepost.fault_injection.stories.steps.story_step import FaultStep, WaitForStep
+from fencepost.fault_injection.stories.steps.story_step import FaultStep, WaitForStep, verb_of
 from fencepost.fault_injection.stories.story import AfterEvent, Floors, Story, Trigger
 from fencepost.fault_injection.stories.story_file import awaited_by, fault_of
 
@@ -54,7 +54,8 @@ class Scenario:
         """What an implementation must declare to play it."""
         if self.play is not None:
             return SCRIPTS_NEED
-        of_steps = STEPS_NEED if self.story.steps else frozenset()
+        verbs = {verb_of(step) for step in self.story.steps}
+        of_steps = frozenset[Capability]().union(*(STEPS_NEED.get(verb, ()) for verb in verbs))
         has_lines = any(isinstance(one, AfterEvent) for one in self._triggers())
         of_lines = LIVE_TRACE if has_lines else frozenset()
         return needed(self._kinds()) | of_steps | of_lines

@@ -4,7 +4,7 @@ What processes cannot do, as to stop at a point of the protocol, is refused befo
 """
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
@@ -15,8 +15,10 @@ from msgspec.structs import replace
 
 from fencepost.conformance.adapters.errors import ClusterError
 from fencepost.conformance.adapters.implementation import PublishedState
+from fencepost.conformance.clients.administrator import RefusedError
 from fencepost.conformance.clients.client import RoutedClient
 from fencepost.conformance.runs.running_cluster import POLL_S, STEP_S, RunningCluster
+from fencepost.conformance.scenarios.process_steps import PROCESS_OBSERVATIONS, PROCESS_STEPS
 from fencepost.fault_injection.engine.progress import RunningFault
 from fencepost.fault_injection.faults.fault import Fault
 from fencepost.fault_injection.faults.process_faults import KillBroker, PauseBroker
@@ -25,17 +27,23 @@ from fencepost.fault_injection.faults.zookeeper_faults import ExpireSession
 from fencepost.fault_injection.injectors.injector import InjectionError
 from fencepost.fault_injection.processes.trace_tail import TraceTail
 from fencepost.fault_injection.stories.steps import story_step as steps
-from fencepost.fault_injection.stories.steps.step_player import OBSERVED, PERFORMED, StepPlayer
+from fencepost.fault_injection.stories.steps.observation import (
+    Observation,
+    partition_of,
+)
+from fencepost.fault_injection.stories.steps.step_player import (
+    StepPlayer,
+    broker_of,
+)
 from fencepost.fault_injection.stories.steps.story_cluster import (
     BrokerStep,
-    ClientOperation,
     Ended,
     Lines,
     answer_line,
 )
 from fencepost.fault_injection.stories.story import Story
 from fencepost.fault_injection.stories.story_refusal import StoryError
-from fencepost.fault_injection.workload.operations import Answer, Produce
+from fencepost.fault_injection.workload.operations import Answer, Operation, Produce
 from fencepost.spec.vocabulary import NO_PRODUCER, BrokerId, ElectionKind, Outcome
 from fencepost.spec.znodes import TopicPartition
 
@@ -46,7 +54,6 @@ SETTINGS = frozenset(
 """Of a cluster of processes; others are given by the command, or by nothing."""
 NOT_FOLLOWED = {
     "at": "",
-    "broker": UNSET,
     "election": ElectionKind.PREFERRED,
     "producer_id": NO_PRODUCER,
 }
@@ -64,14 +71,14 @@ def play_steps(story: Story, running: RunningCluster) -> None:
     """
     with ThreadPoolExecutor(1) as clients, ThreadPoolExecutor(1) as administrators:
         cluster = ProcessStoryCluster(running, clients, administrators)
-        player = StepPlayer(cluster)
+        player = StepPlayer(cluster, PROCESS_STEPS, PROCESS_OBSERVATIONS)
         for index, step in enumerate(story.steps):
             where = f"steps[{index}] ({steps.verb_of(step)})"
             try:
                 printed = tuple(player.perform(step))
             except StoryError as error:
                 raise ClusterError(f"{where}: {error}") from error
-            if printed != (expected := steps.printed_in(step, "")):
+            if printed != (expected := steps.printed_in(step, "", printed)):
                 raise UnexpectedError(f"{where} prints {_told(printed)} and not {_told(expected)}")
         cluster.end_what_is_put_off()
 
@@ -90,8 +97,10 @@ def require_playable(story: Story) -> None:
 
 
 def _why_not(step: steps.StoryStep) -> str:
-    if type(step) not in PERFORMED:
+    if type(step) not in PROCESS_STEPS:
         return "no processes can do it"
+    if isinstance(step, steps.AdminStep | steps.CreateTopicStep) and step.broker is not UNSET:
+        return "no processes follow the field broker"
     for name, usual in NOT_FOLLOWED.items():
         if getattr(step, name, usual) != usual:
             return f"no processes follow the field {name}"
@@ -99,8 +108,8 @@ def _why_not(step: steps.StoryStep) -> str:
         return "it names no replicas"
     if isinstance(step, steps.ShowStep) and step.show != "results":
         return f"{step.show} is not seen from outside"
-    names = step.until if isinstance(step, steps.UntilStep) else ()
-    hidden = (name for name in names if steps.Observation.parsed(name).name not in OBSERVED)
+    names = steps.seen_by(step)
+    hidden = (name for name in names if Observation.parsed(name).name not in PROCESS_OBSERVATIONS)
     return next((f"{name} is not seen from outside" for name in hidden), "")
 
 
@@ -178,16 +187,34 @@ class ProcessStoryCluster:
     # Clients and administrators
 
     def create_topic(self, step: steps.CreateTopicStep) -> Lines:
-        """Create the topic, and wait until its leaders serve; raises `ClusterError`."""
-        count = step.partitions if isinstance(step.partitions, int) else 1
-        self.running.create_topic(step.create_topic, [step.replicas] * count)
-        return []
+        """Create the topic, and wait until its leaders serve; raises `ClusterError`.
 
-    def operate(self, operation: ClientOperation, _: Target | UnsetType, ended: Ended) -> None:
-        """Operate in another thread, while faults take their course."""
+        A step that does not wait, or that says what is answered, is over with the answer.
+        """
+        topic = step.create_topic
+        assignment = [step.replicas] * (step.partitions if isinstance(step.partitions, int) else 1)
+        if step.wait and not step.expected:
+            self.running.create_topic(topic, assignment)
+            return []
+        try:
+            self.running.cluster.administrator.create_topic(topic, assignment)
+        except RefusedError as refused:
+            return [refused.error_code]
+        self._publish(TopicPartition(topic, number) for number in range(len(assignment)))
+        return ["ok"] if step.expected else []
+
+    def _publish(self, created: Iterable[TopicPartition]) -> None:
+        """What the final read reads, too."""
+        known = self.running.partitions
+        known.extend(partition for partition in created if partition not in known)
+
+    def operate(self, operation: Operation, broker: Target | UnsetType, ended: Ended) -> None:
+        """Operate in another thread, while faults take their course; once, at a named broker."""
         if self._client is None:
             self._client = self.running.client()
         perform = partial(_perform, self._client, operation)
+        if not isinstance(broker, UnsetType):
+            perform = partial(self._client.perform, operation, broker_of(self, broker))
         self._begun.append(self.clients.submit(lambda: ended(answer_line(operation, perform()))))
 
     def administer(self, step: steps.AdminStep, ended: Ended) -> None:
@@ -195,12 +222,18 @@ class ProcessStoryCluster:
         self._begun.append(self.administrators.submit(lambda: ended(self._administer(step))))
 
     def _administer(self, step: steps.AdminStep) -> str:
-        """Ask until it is granted: a controller refuses a broker of which it has not heard."""
+        """Ask until it is granted, or refused as the step says.
+
+        A controller refuses a broker of which it has not heard.
+        """
         deadline, pause = monotonic() + STEP_S, threading.Event()
         while True:
             try:
                 self._ask(step)
             except (ClusterError, InjectionError) as refused:
+                code = refused.error_code if isinstance(refused, RefusedError) else ""
+                if (code,) == steps.printed_in(step, "", (code,)):
+                    return code
                 if monotonic() > deadline:
                     return str(refused)
                 pause.wait(POLL_S)
@@ -208,20 +241,23 @@ class ProcessStoryCluster:
                 return "ok"
 
     def _ask(self, step: steps.AdminStep) -> None:
-        cluster = self.running.cluster
+        administrator = self.running.cluster.administrator
         match step:
             case steps.DeleteTopicStep(delete_topic=topic):
-                cluster.delete_topic(topic)
-            case steps.CreatePartitionsStep(create_partitions=topic, partition_count=count):
-                cluster.administrator.set_partition_count(topic, count)
-                added = (TopicPartition(topic, number) for number in range(count))
+                administrator.delete_topic(topic)
+                if step.wait:
+                    self.running.await_state(
+                        lambda: topic not in self.state.topics(), f"end of {topic}"
+                    )
                 known = self.running.partitions
-                known.extend(partition for partition in added if partition not in known)
+                known[:] = [partition for partition in known if partition.topic != topic]
+            case steps.CreatePartitionsStep(create_partitions=topic, partition_count=count):
+                administrator.set_partition_count(topic, count)
+                self._publish(TopicPartition(topic, number) for number in range(count))
             case steps.ElectStep():
-                cluster.administrator.elect_all([steps.partition_of(step.elect)])
+                administrator.elect_all([partition_of(step.elect)])
             case steps.ReassignStep():
-                moved = steps.partition_of(step.reassign)
-                cluster.administrator.reassign(moved, step.replicas)
+                administrator.reassign(partition_of(step.reassign), step.replicas)
             case _:
                 raise AssertionError(step)
 
@@ -276,7 +312,7 @@ class ProcessStoryCluster:
         return found is not None
 
 
-def _perform(client: RoutedClient, operation: ClientOperation) -> Answer:
+def _perform(client: RoutedClient, operation: Operation) -> Answer:
     """The answer; while no leader is known or serves, records are sent under a new name."""
     deadline, pause, attempt = monotonic() + STEP_S, threading.Event(), 1
     tried = operation

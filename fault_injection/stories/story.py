@@ -190,6 +190,8 @@ class Story:
     """Ids of requirements, besides those of the actions."""
     hazards: tuple[str, ...] = ()
     """Ids of the hazards in `spec/hazards.toml` that it shows."""
+    kills: tuple[str, ...] = ()
+    """Names of mutants of the reference that do not pass it."""
     seed: int = 0
     profile: ClientLoad = ClientLoad.STEADY
     cluster: Mapping[str, Any] = field(default_factory=dict)

@@ -192,6 +192,7 @@ class StoryDocument(Document, frozen=True, kw_only=True, rename={"schema_version
     says: Annotated[str, Meta(description="the story in one sentence")] = ""
     covers: list[RequirementId] = []
     hazards: Annotated[list[str], Meta(description="ids of spec/hazards.toml")] = []
+    kills: Annotated[list[str], Meta(description="mutants of the reference that fail it")] = []
     seed: Annotated[int, number("of the clients", ge=0)] = 0
     profile: Annotated[ClientLoad, Meta(description="what clients do")] = ClientLoad.STEADY
     cluster: ClusterDocument = field(default_factory=ClusterDocument)

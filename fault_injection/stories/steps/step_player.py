@@ -10,6 +10,12 @@ from typing import Any, Generic, TypeVar
 
 from fencepost.fault_injection.faults.targets import Target
 from fencepost.fault_injection.stories.steps import story_step as steps
+from fencepost.fault_injection.stories.steps.observation import (
+    Observation,
+    Observed,
+    expected_text,
+    partition_of,
+)
 from fencepost.fault_injection.stories.steps.story_cluster import (
     BrokerStep,
     Ended,
@@ -23,6 +29,7 @@ from fencepost.fault_injection.workload.operations import (
     ACKS_ALL,
     PRODUCE_TIMEOUT_MS,
     Fetch,
+    ListOffsets,
     Produce,
 )
 from fencepost.spec.vocabulary import BrokerId, ProducerId
@@ -55,6 +62,8 @@ class StepPlayer(Generic[Cluster_co]):
     """Operations that are not waited for; `show: results` prints their outcomes."""
     faults: int = field(init=False, default=0)
     """How many steps have begun one."""
+    noted: dict[str, str] = field(init=False, default_factory=dict)
+    """Observation -> what was seen when it was noted last."""
 
     def perform(self, step: steps.StoryStep) -> Lines:
         """Do what a step says, now or when its time comes; raises `ValueError`."""
@@ -77,7 +86,7 @@ def broker_of(cluster: StoryCluster, target: Target) -> BrokerId:
 Player = StepPlayer[StoryCluster]
 StepTable = Mapping[type[steps.StoryStep], Callable[[StepPlayer[Any], Any], Lines]]
 """What each step does, by its class."""
-ObservationTable = Mapping[str, Callable[[StepPlayer[Any], steps.Observation], steps.Observed]]
+ObservationTable = Mapping[str, Callable[[StepPlayer[Any], Observation], Observed]]
 """What `until` can see, by its name."""
 
 
@@ -91,8 +100,15 @@ def _run(player: Player, step: steps.RunMsStep) -> Lines:
 
 def _until(player: Player, step: steps.UntilStep) -> Lines:
     look = partial(_observe, player)
-    player.cluster.wait(step.within_ms, lambda: next(step.unmet(look), None) is None)
-    return list(step.unmet(look))
+    unmet = partial(step.unmet, look, player.noted)
+    player.cluster.wait(step.within_ms, lambda: next(unmet(), None) is None)
+    return list(unmet())
+
+
+def _note(player: Player, step: steps.NoteStep) -> Lines:
+    for name in step.note:
+        player.noted[name] = _observe(player, Observation.parsed(name))
+    return []
 
 
 def _wait_for(player: Player, step: steps.WaitForStep) -> Lines:
@@ -114,27 +130,29 @@ def _wait_for(player: Player, step: steps.WaitForStep) -> Lines:
 # What is seen
 
 
-def _observe(player: Player, what: steps.Observation) -> str:
+def _observe(player: Player, what: Observation) -> str:
     broker_id = what.broker_id
     if broker_id is not None and broker_id not in player.cluster.broker_ids:
         raise StoryError(f"{what}: there is no broker {broker_id}")
-    return steps.expected_text(player.observed[what.name](player, what))
+    if what.name not in player.observed:
+        raise StoryError(f"{what} is not seen here")
+    return expected_text(player.observed[what.name](player, what))
 
 
-def _pending(player: Player, _: steps.Observation) -> steps.Observed:
+def _pending(player: Player, _: Observation) -> Observed:
     return str(sum(not operation.outcome for operation in player.begun))
 
 
-def _assigned(player: Player, what: steps.Observation) -> steps.Observed:
+def _assigned(player: Player, what: Observation) -> Observed:
     key = what.partition
     assert key is not None
     return player.cluster.state.assignment(key.topic).get(key.partition, ())
 
 
 def _of_partition(
-    read: Callable[[LeaderAndIsr], steps.Observed],
-) -> Callable[[Player, steps.Observation], steps.Observed]:
-    def look(player: Player, what: steps.Observation) -> steps.Observed:
+    read: Callable[[LeaderAndIsr], Observed],
+) -> Callable[[Player, Observation], Observed]:
+    def look(player: Player, what: Observation) -> Observed:
         assert what.partition is not None
         state = player.cluster.state.state_of(what.partition)
         return () if state is None else read(state)
@@ -172,7 +190,11 @@ def _create_topic(player: Player, step: steps.CreateTopicStep) -> Lines:
 
 def begin(
     player: StepPlayer[Any],
-    step: steps.ProduceStep | steps.RetryStep | steps.ConsumeStep | steps.AdminStep,
+    step: steps.ProduceStep
+    | steps.RetryStep
+    | steps.ConsumeStep
+    | steps.ListOffsetsStep
+    | steps.AdminStep,
     ask: Callable[[Ended], None],
 ) -> Lines:
     """Ask; returns the outcome, unless the step was put off or does not wait."""
@@ -189,7 +211,7 @@ def begin(
 
 def _produce(player: Player, step: steps.ProduceStep) -> Lines:
     operation = Produce(
-        partition=steps.partition_of(step.produce),
+        partition=partition_of(step.produce),
         values=step.records,
         acks=ACKS_ALL if step.acks == "all" else step.acks,
         timeout_ms=step.timeout_ms or PRODUCE_TIMEOUT_MS,
@@ -201,7 +223,12 @@ def _produce(player: Player, step: steps.ProduceStep) -> Lines:
 
 
 def _consume(player: Player, step: steps.ConsumeStep) -> Lines:
-    operation = Fetch(partition=steps.partition_of(step.consume), offset=step.offset)
+    operation = Fetch(partition=partition_of(step.consume), offset=step.offset)
+    return begin(player, step, partial(player.cluster.operate, operation, step.broker))
+
+
+def _list_offsets(player: Player, step: steps.ListOffsetsStep) -> Lines:
+    operation = ListOffsets(partition=partition_of(step.list_offsets))
     return begin(player, step, partial(player.cluster.operate, operation, step.broker))
 
 
@@ -238,12 +265,14 @@ PERFORMED: StepTable = {
     steps.CreateTopicStep: _create_topic,
     steps.ProduceStep: _produce,
     steps.ConsumeStep: _consume,
+    steps.ListOffsetsStep: _list_offsets,
     steps.DeleteTopicStep: administer,
     steps.CreatePartitionsStep: administer,
     steps.ElectStep: administer,
     steps.ReassignStep: administer,
     steps.RunMsStep: _run,
     steps.UntilStep: _until,
+    steps.NoteStep: _note,
     steps.WaitForStep: _wait_for,
     steps.ShowStep: show_results,
     steps.FaultStep: _begin_fault,

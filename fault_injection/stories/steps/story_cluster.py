@@ -17,23 +17,29 @@ from fencepost.fault_injection.stories.steps.story_step import (
     RestartStep,
     ResumeStep,
 )
-from fencepost.fault_injection.workload.operations import Answer, Fetch, Produce
+from fencepost.fault_injection.workload.operations import (
+    Answer,
+    ListOffsets,
+    Operation,
+    Produce,
+)
 from fencepost.spec.vocabulary import BrokerId
 
 Lines = list[str]
 """What a step prints."""
-ClientOperation = Produce | Fetch
 Ended = Callable[[str], None]
 """Is told the outcome of an operation, one line."""
 BrokerStep = KillStep | PauseStep | ResumeStep | RestartStep | ExpireStep
 
 
-def answer_line(operation: ClientOperation, answer: Answer) -> str:
+def answer_line(operation: Operation, answer: Answer) -> str:
     """The answer as one line."""
     if not answer.is_ok:
         return str(answer.error_code)
     if isinstance(operation, Produce):
         return f"ok offset={answer.offset}"
+    if isinstance(operation, ListOffsets):
+        return f"ok high_watermark={answer.high_watermark} log_end_offset={answer.log_end_offset}"
     return f"ok {' '.join(answer.values) or 'nothing'}, high_watermark={answer.high_watermark}"
 
 
@@ -74,7 +80,7 @@ class StoryCluster(Protocol):
     def create_topic(self, step: CreateTopicStep) -> Lines:
         """Create the topic, and wait for its replicas; returns what is refused."""
 
-    def operate(self, operation: ClientOperation, broker: Target | UnsetType, ended: Ended) -> None:
+    def operate(self, operation: Operation, broker: Target | UnsetType, ended: Ended) -> None:
         """Begin an operation, at that broker or at the published leader."""
 
     def administer(self, step: AdminStep, ended: Ended) -> None:

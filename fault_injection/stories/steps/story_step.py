@@ -5,8 +5,7 @@ stands beside it as `expected`. msgspec reads the structs, and the JSON Schema i
 """
 
 import re
-from collections.abc import Callable, Iterator
-from functools import cache
+from collections.abc import Callable, Iterator, Mapping
 from types import NoneType
 from typing import Annotated, Any, Literal, NamedTuple, get_args
 
@@ -15,18 +14,25 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 from fencepost.fault_injection.faults.catalogue import kind_of
 from fencepost.fault_injection.faults.parameters import milliseconds, number
 from fencepost.fault_injection.faults.targets import FaultError, Target
-from fencepost.spec.vocabulary import NO_PRODUCER, Action, BrokerId, ElectionKind
-from fencepost.spec.znodes import TOPIC_NAME, TopicPartition
+from fencepost.fault_injection.stories.steps.observation import (
+    PARTITION,
+    Observation,
+    Observed,
+    expected_text,
+    is_as_wanted,
+)
+from fencepost.spec.vocabulary import NO_PRODUCER, Action, ElectionKind
+from fencepost.spec.znodes import TOPIC_NAME
 
 UNTIL_MS = 10_000
 """How long `until` waits without a time of its own."""
 
-_KEY = rf"{TOPIC_NAME.pattern}/[0-9]+"
 Printed = Annotated[
-    str | dict[str, str], Meta(description="what it prints; by run where runs differ")
+    str | dict[str, str] | tuple[str, ...],
+    Meta(description="what it prints; by run where runs differ; a list: one of these"),
 ]
 Partition = Annotated[
-    str, Meta(description="a partition, as in t/0: <topic>/<number>", pattern=f"^{_KEY}$")
+    str, Meta(description="a partition, as in t/0: <topic>/<number>", pattern=f"^{PARTITION}$")
 ]
 TopicName = Annotated[str, Meta(description="a name of a topic", pattern=f"^{TOPIC_NAME.pattern}$")]
 Method = Literal[
@@ -39,7 +45,6 @@ Positive = Annotated[int, number("", ge=1)]
 LastsMs = Annotated[int, milliseconds("how long; 0: until it is ended", ge=0)]
 OneBroker = Annotated[Target | UnsetType, Meta(description="the broker that is asked")]
 Asks = Annotated[bool, Meta(description="false: the next step does not wait for the answer")]
-Observed = int | str | bool | tuple[int | str, ...]
 
 
 class StoryStep(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -60,11 +65,15 @@ class OrderStep(StoryStep, frozen=True, kw_only=True):
 class CreateTopicStep(StoryStep, frozen=True, kw_only=True):
     """Create a topic, and wait until its replicas know their roles."""
 
-    create_topic: TopicName
+    create_topic: Annotated[str, Meta(description="a name, or what is refused")]
     replicas: Annotated[BrokerIds, Meta(description="of each partition; none: any broker")] = ()
     partitions: Positive | UnsetType = UNSET
     broker: OneBroker = UNSET
     wait: Asks = True
+
+    def __post_init__(self) -> None:
+        if not self.expected and not re.fullmatch(TOPIC_NAME.pattern, self.create_topic):
+            raise FaultError(f"create_topic is {self.create_topic!r}; give a name of a topic")
 
 
 class ProduceStep(OrderStep, frozen=True, kw_only=True):
@@ -94,6 +103,14 @@ class ConsumeStep(OrderStep, frozen=True, kw_only=True):
 
     consume: Partition
     offset: Number = 0
+    broker: OneBroker = UNSET
+    wait: Asks = True
+
+
+class ListOffsetsStep(OrderStep, frozen=True, kw_only=True):
+    """Ask for the high watermark and the log end offset."""
+
+    list_offsets: Partition
     broker: OneBroker = UNSET
     wait: Asks = True
 
@@ -171,12 +188,24 @@ class UntilStep(StoryStep, frozen=True, kw_only=True):
         for name in self.until:
             Observation.parsed(name)
 
-    def unmet(self, observe: "Callable[[Observation], str]") -> Iterator[str]:
+    def unmet(
+        self, observe: "Callable[[Observation], str]", noted: Mapping[str, str]
+    ) -> Iterator[str]:
         """What is not so, each as a line that tells what is seen; `observe` looks."""
         for name, value in self.until.items():
             seen, wanted = observe(Observation.parsed(name)), expected_text(value)
-            if seen != wanted:
+            if not is_as_wanted(wanted, seen, noted.get(name)):
                 yield f"not within {self.within_ms} ms: {name}={wanted}; it is {seen}"
+
+
+class NoteStep(StoryStep, frozen=True, kw_only=True):
+    """Note what is seen now; `until` may want the same, more, or a sum as "+1" afterwards."""
+
+    note: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        for name in self.note:
+            Observation.parsed(name)
 
 
 class WaitForStep(StoryStep, frozen=True, kw_only=True):
@@ -184,57 +213,6 @@ class WaitForStep(StoryStep, frozen=True, kw_only=True):
 
     wait_for: dict[str, Any]
     within_ms: Annotated[int, milliseconds("at most", ge=0)] = UNTIL_MS
-
-
-class Observation(NamedTuple):
-    """What `until` looks at, as `role(t/0,2)`: its name, and of which partition and broker."""
-
-    name: str
-    partition: TopicPartition | None = None
-    broker_id: BrokerId | None = None
-
-    @classmethod
-    @cache
-    def parsed(cls, text: str) -> "Observation":
-        """Raise `FaultError` for what cannot be seen."""
-        name, _, rest = text.partition("(")
-        first, _, second = rest.removesuffix(")").partition(",")
-        key = partition_of(first) if re.fullmatch(_KEY, first) else None
-        number = second if key else first
-        found = cls(name, key, BrokerId(int(number)) if number.isdecimal() else None)
-        if text != str(found) or OBSERVATIONS.get(name) != found._form:
-            known = ", ".join(f"{name}{form}" for name, form in OBSERVATIONS.items())
-            raise FaultError(f"{text} cannot be seen; write one of {known}")
-        return found
-
-    def __str__(self) -> str:
-        given = ",".join(str(one) for one in self[1:] if one is not None)
-        return f"{self.name}({given})" if given else self.name
-
-    @property
-    def _form(self) -> str:
-        given = zip(("<topic>/<p>", "<broker>"), self[1:], strict=True)
-        form = ",".join(form for form, one in given if one is not None)
-        return f"({form})" if form else ""
-
-
-def expected_text(value: Observed) -> str:
-    """An expected value as it is observed; nothing is `none`."""
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return ",".join(map(str, value)) or "none" if isinstance(value, tuple) else str(value)
-
-
-OF_PARTITION, OF_BROKER, OF_REPLICA = "(<topic>/<p>)", "(<broker>)", "(<topic>/<p>,<broker>)"
-OBSERVATIONS: dict[str, str] = {
-    **dict.fromkeys(("controller", "controller_epoch", "converged"), ""),
-    **dict.fromkeys(("held", "pending", "topics"), ""),
-    **dict.fromkeys(("leader", "epoch", "isr", "assigned", "version"), OF_PARTITION),
-    **dict.fromkeys(("life", "registered"), OF_BROKER),
-    **dict.fromkeys(("role", "replica_epoch", "replica_isr"), OF_REPLICA),
-    **dict.fromkeys(("high_watermark", "log_end_offset", "fenced"), OF_REPLICA),
-}
-"""What can be seen, and what it is asked of."""
 
 
 # Processes and ZooKeeper
@@ -350,6 +328,20 @@ class CreateZnodeStep(OrderStep, frozen=True, kw_only=True):
     data: str = ""
 
 
+class ZnodeStep(StoryStep, frozen=True, kw_only=True):
+    """Read a znode, and print what it does not hold."""
+
+    znode: str
+    holds: Annotated[
+        dict[str, Any],
+        Meta(description="fields of its JSON: a value, a list of which one, or null for any"),
+    ] = {}
+    ephemeral: Annotated[bool | UnsetType, Meta(description="whether it ends with a session")] = (
+        UNSET
+    )
+    exists: Annotated[bool, Meta(description="false: there is none")] = True
+
+
 # Messages
 
 
@@ -438,7 +430,7 @@ class ShowStep(StoryStep, frozen=True, kw_only=True):
         str,
         Meta(
             description="state, results or log(<t>/<p>)",
-            pattern=rf"^(state|results|log\({_KEY}\))$",
+            pattern=rf"^(state|results|log\({PARTITION}\))$",
         ),
     ]
 
@@ -485,14 +477,18 @@ def verb_of(step: StoryStep) -> str:
     return next(iter(type(step).__annotations__))
 
 
-def partition_of(text: str) -> TopicPartition:
-    """The partition that a step names, as `t/0`."""
-    topic, _, number = text.rpartition("/")
-    return TopicPartition(topic, int(number))
+def seen_by(step: StoryStep) -> tuple[str, ...]:
+    """The names of the observations that a step makes."""
+    if isinstance(step, UntilStep):
+        return tuple(step.until)
+    return step.note if isinstance(step, NoteStep) else ()
 
 
-def printed_in(step: StoryStep, run_id: str) -> tuple[str, ...]:
-    """The lines that a step is to print in a run."""
+def printed_in(step: StoryStep, run_id: str, printed: tuple[str, ...] = ()) -> tuple[str, ...]:
+    """The lines that a step is to print in a run; of several texts, that which it printed."""
     expected = step.expected
+    if isinstance(expected, tuple):
+        texts = [tuple(text.splitlines()) for text in expected]
+        return printed if printed in texts else texts[0]
     text = expected.get(run_id, "") if isinstance(expected, dict) else expected
     return tuple(text.splitlines())

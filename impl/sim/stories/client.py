@@ -1,13 +1,13 @@
 """The client of a story: the operations of its steps, each recorded as any client's."""
 
 from fencepost.fault_injection.stories.steps import story_step as steps
+from fencepost.fault_injection.stories.steps.observation import partition_of
 from fencepost.fault_injection.stories.steps.story_cluster import (
-    ClientOperation,
     Ended,
     answer_line,
 )
 from fencepost.fault_injection.stories.story_refusal import StoryError
-from fencepost.fault_injection.workload.operations import Produce
+from fencepost.fault_injection.workload.operations import Operation, Produce
 from fencepost.impl.core.types.messages import (
     RemovePartitionsRequest,
     Request,
@@ -56,7 +56,7 @@ class StepClient(SimulatedClient):
         """Send the request of an administrator."""
         self.ask(to, _request(step), lambda answer: ended(_granted(answer)))
 
-    def operate(self, operation: ClientOperation, to: BrokerId, ended: Ended) -> None:
+    def operate(self, operation: Operation, to: BrokerId, ended: Ended) -> None:
         """Send one request; a numbered produce that has no answer stays open."""
         traced = self.begin(operation)
         if isinstance(operation, Produce) and operation.producer_id != NO_PRODUCER:
@@ -97,9 +97,9 @@ def _request(step: steps.AdminStep) -> Request:
         case steps.RemovePartitionsStep(remove_partitions=topic, partitions=partitions):
             return RemovePartitionsRequest(topic=topic, partitions=partitions)
         case steps.ElectStep():
-            return election(steps.partition_of(step.elect), step.election)
+            return election(partition_of(step.elect), step.election)
         case steps.ReassignStep():
-            return reassignment(steps.partition_of(step.reassign), step.replicas)
+            return reassignment(partition_of(step.reassign), step.replicas)
         case _:
             raise AssertionError(step)
 

@@ -5,12 +5,12 @@ Seen from outside, as if every broker and ZooKeeper stood still and could be loo
 
 from collections.abc import Callable, Iterator
 
-from fencepost.fault_injection.stories.steps.step_player import OBSERVED, ObservationTable
-from fencepost.fault_injection.stories.steps.story_step import (
+from fencepost.fault_injection.stories.steps.observation import (
     Observation,
     Observed,
     expected_text,
 )
+from fencepost.fault_injection.stories.steps.step_player import OBSERVED, ObservationTable
 from fencepost.impl.core.rules.replica import Replica
 from fencepost.impl.sim.stories.story_cluster import Player
 from fencepost.impl.sim.world.cluster import VirtualCluster

@@ -103,7 +103,10 @@ def _play(player: Player, story: Story, number: int) -> Iterator[PlayedStep]:
         except ValueError as error:
             raise StoryError(str(error), place) from error
         yield PlayedStep(
-            run_id=run.run_id, place=place, expected=printed_in(step, run.run_id), printed=printed
+            run_id=run.run_id,
+            place=place,
+            expected=printed_in(step, run.run_id, printed),
+            printed=printed,
         )
 
 

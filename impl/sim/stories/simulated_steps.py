@@ -6,6 +6,7 @@ from functools import partial
 from msgspec import UnsetType, structs
 
 from fencepost.fault_injection.stories.steps import story_step as steps
+from fencepost.fault_injection.stories.steps.observation import partition_of
 from fencepost.fault_injection.stories.steps.step_player import (
     PERFORMED,
     StepPlayer,
@@ -16,6 +17,7 @@ from fencepost.fault_injection.stories.steps.step_player import (
     show_results,
 )
 from fencepost.fault_injection.stories.steps.story_cluster import Lines
+from fencepost.fault_injection.stories.steps.znode_contents import not_held
 from fencepost.fault_injection.stories.story_refusal import StoryError
 from fencepost.impl.core.types.effects import WriteZnodes
 from fencepost.impl.core.types.zookeeper import Create, Delete, Rejected
@@ -102,6 +104,13 @@ def _delete_znode(player: Player, step: steps.DeleteZnodeStep) -> Lines:
 
 def _create_znode(player: Player, step: steps.CreateZnodeStep) -> Lines:
     return _write(player, step, Create(path=step.create_znode, data=step.data.encode()))
+
+
+def _znode(player: Player, step: steps.ZnodeStep) -> Lines:
+    found = player.cluster.world.zookeeper.peek(step.znode)
+    if found.stat is None:
+        return not_held(step, None, is_ephemeral=False)
+    return not_held(step, found.data, is_ephemeral=bool(found.stat.ephemeral_owner))
 
 
 def _write(player: Player, step: steps.StoryStep, op: Create | Delete) -> Lines:
@@ -197,7 +206,7 @@ def _release(rule: RequestRule) -> None:
 
 def _retry(player: Player, step: steps.RetryStep) -> Lines:
     """Send the last produce of a numbered producer to the partition again, as it was."""
-    key = steps.partition_of(step.retry)
+    key = partition_of(step.retry)
     to = player.cluster.asked(step.broker, key)
     return begin(player, step, partial(player.cluster.client.retry, key, to))
 
@@ -256,7 +265,7 @@ def _show(player: Player, step: steps.ShowStep) -> Lines:
         return show_results(player, step)
     if step.show == "state":
         return list(show_state(player.cluster.world))
-    key = steps.partition_of(step.show[len("log(") : -1])
+    key = partition_of(step.show[len("log(") : -1])
     return list(show_log(player.cluster.world, key))
 
 
@@ -282,6 +291,7 @@ SIMULATED_STEPS: StepTable = {
     steps.ConnectStep: _connect,
     steps.LoseReplyStep: _lose_reply,
     steps.BreakConnectionsStep: _break_connections,
+    steps.ZnodeStep: _znode,
     steps.DeleteZnodeStep: _delete_znode,
     steps.CreateZnodeStep: _create_znode,
     steps.HoldRequestStep: _add_rule,

@@ -10,12 +10,12 @@ from fencepost.fault_injection.stories.steps import story_step as steps
 from fencepost.fault_injection.stories.steps.step_player import StepPlayer, broker_of
 from fencepost.fault_injection.stories.steps.story_cluster import (
     BrokerStep,
-    ClientOperation,
     Ended,
     Lines,
 )
 from fencepost.fault_injection.stories.story import StoryAction
 from fencepost.fault_injection.stories.story_refusal import StoryError
+from fencepost.fault_injection.workload.operations import Operation
 from fencepost.impl.core.types.effects import ActionTaken, Effect, ReadZnodes, Send, WriteZnodes
 from fencepost.impl.sim.engine.liveness_state import is_converged
 from fencepost.impl.sim.engine.run import SimulatedRun
@@ -116,7 +116,7 @@ class VirtualStoryCluster:
             self.wait(START_MS, self.is_converged)
         return [] if outcome == ["ok"] else outcome
 
-    def operate(self, operation: ClientOperation, broker: Target | UnsetType, ended: Ended) -> None:
+    def operate(self, operation: Operation, broker: Target | UnsetType, ended: Ended) -> None:
         """Send one request to the broker, or to the published leader."""
         self.client.operate(operation, self.asked(broker, operation.partition), ended)
 

@@ -315,3 +315,55 @@ def test_every_option_is_written_and_read_again() -> None:
         again = read_options(options.seed, write_options(options))
 
         assert replace(again, story=options.story) == options
+
+
+def test_until_compares_with_what_was_noted() -> None:
+    steps = """{{create_topic: t, replicas: [1, 2]}}
+{{note: [epoch(t/0), leader(t/0)]}}
+{{kill: 1}}
+{{until: {{epoch(t/0): {}, leader(t/0): {}}}}}"""
+
+    assert output_of(steps.format('"+1"', "1|2"), "") == []
+    assert output_of(steps.format("more", 2), "") == []
+    (wrong,) = output_of(steps.format("same", 2), "")
+    assert wrong == "not within 10000 ms: epoch(t/0)=same; it is 1"
+
+
+def test_a_comparison_needs_a_note() -> None:
+    with pytest.raises(StoryError, match="more compares with nothing; note the observation"):
+        play(story("{create_topic: t, replicas: [1]}\n{until: {epoch(t/0): more}}"), judge)
+
+
+def test_offsets_are_listed_at_a_broker() -> None:
+    steps = """{create_topic: t, replicas: [1, 2]}
+{produce: t/0, records: [a]}
+{list_offsets: t/0}
+{list_offsets: t/0, broker: 2}"""
+
+    assert output_of(steps, "")[1:] == [
+        "ok high_watermark=1 log_end_offset=1",
+        "NOT_LEADER_OR_FOLLOWER",
+    ]
+
+
+def test_a_znode_prints_what_it_does_not_hold() -> None:
+    steps = """{until: {controller: 1|2|3}}
+{znode: /controller, holds: {brokerid: [1, 2, 3], timestamp: null}, ephemeral: true}
+{znode: /controller, holds: {brokerid: 9, colour: null}, ephemeral: false}
+{znode: /nothing, exists: false}
+{znode: /nothing}"""
+
+    seen = output_of(steps, "")
+    assert seen[0] == "ephemeral=True"
+    assert seen[1].startswith("brokerid=")
+    assert seen[2:] == ["colour=absent", "it does not exist"]
+
+
+def test_one_of_several_answers_is_expected() -> None:
+    steps = "{create_topic: t, replicas: [1]}\n{list_offsets: t/0, broker: 2, expected: [ok, %s]}"
+
+    fits = play(story(steps % "UNKNOWN_TOPIC_OR_PARTITION"), judge)
+    differs = play(story(steps % "NOT_ENOUGH_REPLICAS"), judge)
+
+    assert fits.steps[1].printed == fits.steps[1].expected
+    assert differs.steps[1].printed != differs.steps[1].expected
