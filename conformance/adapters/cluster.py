@@ -29,6 +29,7 @@ from fencepost.conformance.clients.transport import ClusterUnreachableError, Tra
 from fencepost.conformance.clients.workload import Workload
 from fencepost.fault_injection.injectors.injection import Registration
 from fencepost.fault_injection.injectors.injector import InjectionError
+from fencepost.fault_injection.network.protocols import WireProtocol
 from fencepost.fault_injection.network.wiring import Wiring
 from fencepost.fault_injection.processes.supervisor import Supervisor
 from fencepost.fault_injection.zookeeper.client import ZooKeeperClient
@@ -140,6 +141,12 @@ class ClusterUnderTest:
                 "a scenario needs_links"
             )
         return self._wiring
+
+    @property
+    def request_links(self) -> Wiring | None:
+        """Its connections, where the harness reads the protocol of its brokers on them."""
+        reads = self.settings.implementation.wire_protocol is WireProtocol.KAFKA
+        return self.wiring if reads else None
 
     @property
     def load(self) -> Workload:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from time import monotonic_ns
 
 from fencepost.conformance.adapters.capabilities import LIVE_TRACE, SCRIPTS_NEED, STEPS_NEED, needed
-from fencepost.conformance.adapters.implementation import Capability
+from fencepost.conformance.adapters.implementation import Capability, Implementation
 from fencepost.conformance.adapters.settings import ClusterSettings
 from fencepost.conformance.clients.workload import Floor, Workload
 from fencepost.conformance.runs.host_interference import HostInterference
@@ -16,7 +16,9 @@ from fencepost.conformance.verdict import CheckResult, Verdict
 from fencepost.fault_injection.engine.progress import FaultReport
 from fencepost.fault_injection.faults.catalogue import needs_links, needs_proxy, needs_relay
 from fencepost.fault_injection.faults.fault import Fault
+from fencepost.fault_injection.faults.request_faults import RpcFault
 from fencepost.fault_injection.faults.zookeeper_faults import HurtServer
+from fencepost.fault_injection.network.protocols import WireProtocol
 from fencepost.fault_injection.stories.steps.story_step import FaultStep, WaitForStep, verb_of
 from fencepost.fault_injection.stories.story import AfterEvent, Floors, Story, Trigger
 from fencepost.fault_injection.stories.story_file import awaited_by, fault_of
@@ -64,6 +66,13 @@ class Scenario:
     def needs_links(self) -> bool:
         """True when it hurts connections: all of them go through the proxy then."""
         return self.has_links or needs_links(self._kinds())
+
+    def leads_connections(self, implementation: Implementation) -> bool:
+        """True when all connections go through the proxy: it hurts them, or requests on them."""
+        on_links = implementation.wire_protocol is WireProtocol.KAFKA
+        return self.needs_links or (
+            on_links and any(isinstance(f, RpcFault) for f in self._faults())
+        )
 
     @property
     def needs_proxy(self) -> str:

@@ -149,7 +149,7 @@ class ScenarioRun:
                 wiring = wiring_for(
                     supervisor,
                     switch=switch,
-                    needs_links=self.scenario.needs_links,
+                    needs_links=self.scenario.leads_connections(self.settings.implementation),
                     zookeeper=zookeeper.address,
                     broker_ids=self.settings.broker_ids,
                     protocol=self.settings.implementation.wire_protocol,

@@ -11,8 +11,22 @@ from fencepost.fault_injection.faults.parameters import milliseconds, number
 from fencepost.fault_injection.faults.targets import any_broker
 from fencepost.spec.vocabulary import EnvironmentAction
 
-RpcMethod = Literal["", "LeaderAndIsr", "Fetch", "OffsetForLeaderEpoch"]
-"""Requests between brokers; the empty name matches all of them."""
+RpcMethod = Literal[
+    "",
+    "LeaderAndIsr",
+    "Fetch",
+    "OffsetForLeaderEpoch",
+    "StopReplica",
+    "UpdateMetadata",
+    "AlterPartition",
+    "ControlledShutdown",
+    "BrokerHeartbeat",
+    "BrokerRegistration",
+    "Vote",
+    "BeginQuorumEpoch",
+    "EndQuorumEpoch",
+]
+"""Requests between brokers, the latter ones of Kafka only; the empty name matches all of them."""
 StatusCode = Literal[
     "ABORTED",
     "INTERNAL",

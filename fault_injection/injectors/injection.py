@@ -183,6 +183,10 @@ class FaultTarget(Protocol):
         """Of its connections; raises `InjectionError` when they go through no proxy."""
 
     @property
+    def request_links(self) -> Wiring | None:
+        """Of the connections on which single requests are hurt; None: the sender does it itself."""
+
+    @property
     def load(self) -> TargetLoad:
         """The clients that are at work; raises `InjectionError` when there are none."""
 

@@ -11,6 +11,7 @@ from fencepost.fault_injection.network.rules import (
     Link,
     LinkRule,
     LinkRuleStatus,
+    RequestHandling,
     Treatment,
     treatment_of,
 )
@@ -25,6 +26,8 @@ class ActiveLinkRule:
     applies: bool = False
     """False outside of its windows."""
     timers: list[asyncio.TimerHandle] = field(default_factory=list)
+    kept: list[tuple[str, bytes]] = field(default_factory=list)
+    """Requests that wait, with the members that they are for."""
 
 
 class ActiveLinkRules:
@@ -34,6 +37,7 @@ class ActiveLinkRules:
         self.active: dict[str, ActiveLinkRule] = {}
         self.on_change: Callable[[], None] = lambda: None
         self.on_drop: Callable[[ActiveLinkRule], None] = lambda _active: None
+        self.on_release: Callable[[ActiveLinkRule], object] = lambda _active: None
         self._treatments: dict[Link, Treatment] = {}
 
     def add(self, rule: LinkRule) -> None:
@@ -88,6 +92,26 @@ class ActiveLinkRules:
             if is_meant and active.rule.requests_to_fail > active.status.requests_taken:
                 return active
         return None
+
+    def handling(
+        self, link: Link, is_meant: Callable[[RequestHandling], bool]
+    ) -> ActiveLinkRule | None:
+        """The rule that says what becomes of a request of Kafka on the link."""
+        for active in self.on(link):
+            wanted = active.rule.requests
+            if wanted is None or (wanted.count and active.status.requests_matched >= wanted.count):
+                continue
+            if is_meant(wanted):
+                return active
+        return None
+
+    def keep(self, active: ActiveLinkRule, server: str, request: bytes) -> None:
+        """Let the request wait for the end of the rule, or for those that are to overtake it."""
+        active.kept.append((server, request))
+        active.status.requests_kept += 1
+        assert active.rule.requests is not None
+        if len(active.kept) == active.rule.requests.window:
+            self.on_release(active)
 
     def delayed(self, link: Link, size: int) -> None:
         """Count so many bytes of the link as late."""

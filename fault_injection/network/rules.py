@@ -14,6 +14,31 @@ CLIENTS = "clients"
 """All that connect and are no brokers of this run."""
 
 
+VERBS = frozenset({"drop_request", "drop_response", "hold", "delay", "reorder", "duplicate"})
+"""What can be done to single requests, as in `spec/wire/fault_control.proto`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RequestHandling:
+    """What becomes of single requests in Kafka's protocol."""
+
+    verb: str
+    method: str = ""
+    """The kind of request, as `LeaderAndIsr`; empty: all."""
+    topic: str = ""
+    """That the request names; empty: any, or none."""
+    count: int = 0
+    """To how many it happens; 0: to all."""
+    delay_ms: int = 0
+    """Of `delay`: so much later the request leaves, and all that follow on its connection."""
+    window: int = 0
+    """Of `reorder`: so many are kept, then leave, the last one first."""
+
+    def __post_init__(self) -> None:
+        if self.verb not in VERBS:
+            raise ValueError(f"{self.verb} cannot be done to a request of Kafka")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LinkRule:
     """One fault on some links."""
@@ -38,6 +63,8 @@ class LinkRule:
     fails_only_writes: bool = False
     error_code: int = 0
     """Of ZooKeeper, by which they are answered."""
+    requests: RequestHandling | None = None
+    """Single requests that brokers of Kafka send; the other bytes of the links pass."""
     windows: tuple[tuple[int, int], ...] = ()
     """When it applies, in milliseconds from its beginning; empty: all the time."""
 
@@ -53,6 +80,8 @@ class LinkRule:
         given = {name: value for name, value in document.items() if name in known}
         given["links"] = frozenset((str(a), str(b)) for a, b in document["links"])
         given["windows"] = tuple((int(a), int(b)) for a, b in document.get("windows", ()))
+        if document.get("requests"):
+            given["requests"] = RequestHandling(**document["requests"])
         return cls(**given)
 
 
@@ -118,6 +147,15 @@ class LinkRuleStatus:
     """That were kept from ZooKeeper, answered or not."""
     failed_requests: list[str] = field(default_factory=list)
     """The paths of those that were answered with an error; of a multi, its first one."""
+
+    requests_matched: int = 0
+    """Of Kafka, to which something was done."""
+    requests_kept: int = 0
+    """Of these, those that wait now."""
+    requests_released: int = 0
+    """That had waited, and that the broker has answered since."""
+    answers_withheld: int = 0
+    """To requests that a broker of Kafka has obeyed, or has obeyed again."""
 
     @property
     def has_blocked(self) -> bool:

@@ -9,6 +9,7 @@ from fencepost.conformance.adapters.zookeeper_state import ZooKeeperState
 from fencepost.fault_injection.faults.targets import ClusterView
 from fencepost.fault_injection.injectors.injection import Registration
 from fencepost.fault_injection.injectors.injector import InjectionError
+from fencepost.fault_injection.network.wiring import Wiring
 from fencepost.spec.znodes import LeaderAndIsr, TopicPartition
 
 
@@ -114,6 +115,10 @@ class FakeTarget:
     @property
     def wiring(self) -> Never:
         raise InjectionError("its connections go through no proxy")
+
+    @property
+    def request_links(self) -> Wiring | None:
+        return None
 
     def come_back(self, broker_id: int) -> None:
         self.registrations[broker_id] = registered(broker_id, 2)

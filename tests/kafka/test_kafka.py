@@ -14,6 +14,7 @@ from fencepost.conformance.runs.chaos import run_all
 from fencepost.conformance.runs.scenario import Scenario, ScenarioResult
 from fencepost.conformance.scenarios import find
 from fencepost.conformance.verdict import Verdict
+from fencepost.fault_injection.stories.story_file import read_story
 from fencepost.spec.vocabulary import Invariant
 
 pytestmark = pytest.mark.kafka
@@ -67,6 +68,14 @@ def test_without_zookeeper_the_checks_of_its_writes_are_not_observable(
     assert all(check in problem.sentence for check in COMPARE_WRITES)
     decided = {check.invariant for check in result.checks if check.verdict is Verdict.PASS}
     assert decided >= DECIDED - COMPARE_WRITES
+
+
+@pytest.mark.parametrize("target", [OLDEST, NEWEST])
+def test_requests_between_brokers_are_hurt_on_their_way(target: str, tmp_path: Path) -> None:
+    story = Path(__file__).with_name("requests.yaml")
+    result = played(Scenario(story=read_story(story)), target, tmp_path)
+
+    assert result.verdict is Verdict.PASS, result.problems
 
 
 CASES = [

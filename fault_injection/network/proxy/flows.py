@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from fencepost.fault_injection.network.active_rules import ActiveLinkRules
 from fencepost.fault_injection.network.protocols import WireProtocol
 from fencepost.fault_injection.network.proxy.conversation import Conversation
+from fencepost.fault_injection.network.proxy.kafka_requests import KafkaConversation
 from fencepost.fault_injection.network.proxy.pipes import Pipe, Side
 
 Endpoint = tuple[str, int]
@@ -52,8 +53,8 @@ class Flow:
             (self.server, self.answers, self.asks),
         ):
             side.out, side.into = out, into
-        if route.protocol is WireProtocol.ZOOKEEPER:
-            talk = Conversation(self.asks.link, rules, self.reset)
+        talk = self._conversation(rules)
+        if talk is not None:
             self.asks.cut, self.answers.cut = talk.asks, talk.answers
 
     def begin(self) -> None:
@@ -99,6 +100,16 @@ class Flow:
         A gRPC server sends before it gets anything; that alone does not show that bytes reach it.
         """
         return self.asks.passed > 0 and (self.answers.passed > 0 or self.answers.waiting() > 0)
+
+    def _conversation(self, rules: ActiveLinkRules) -> Conversation | KafkaConversation | None:
+        match self.route.protocol:
+            case WireProtocol.GRPC:
+                return None
+            case WireProtocol.KAFKA:
+                asks = self.asks
+                return KafkaConversation(asks.link, rules, reset=self.reset, put_off=asks.put_off)
+            case WireProtocol.ZOOKEEPER:
+                return Conversation(self.asks.link, rules, self.reset)
 
     async def _dial(self) -> None:
         endpoint = self._upstream()

@@ -28,6 +28,7 @@ _FAILED = -1
 class Frames:
     """Cuts a stream into frames, and keeps an incomplete frame until the rest has come."""
 
+    longest: int = LONGEST
     is_plain: bool = False
     """True when this is no stream of frames."""
     count: int = 0
@@ -41,7 +42,7 @@ class Frames:
         frames = []
         while len(self._rest) >= _LENGTH.size:
             end = _LENGTH.size + _LENGTH.unpack_from(self._rest)[0]
-            if not _LENGTH.size <= end <= LONGEST:
+            if not _LENGTH.size <= end <= self.longest:
                 self.is_plain = True
                 frames.append(bytes(self._rest))
                 self._rest.clear()

@@ -10,7 +10,7 @@ import socket
 import struct
 import termios
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from random import Random
 from typing import cast
 
@@ -26,7 +26,7 @@ ESTABLISHED = 1
 _BUFFER = bytearray(64 * 1024)
 _RESET_ON_CLOSE = struct.pack("ii", 1, 0)
 
-Cut = Callable[[bytes], list[bytes]]
+Cut = Callable[[bytes], Iterable[bytes]]
 """Looks at the bytes of a pipe and returns those that pass."""
 
 
@@ -175,10 +175,15 @@ class Pipe:
     def take(self, data: bytes) -> None:
         """Pass bytes on, now or later."""
         for piece in self.cut(data) if self.cut is not None else (data,):
-            if self._treatment.is_plain and not self._queue:
+            if self._treatment.is_plain and not self._queue and not self._free_at:
                 self._pass(piece)
             else:
                 self._delay(piece)
+
+    def put_off(self, delay_ms: int) -> None:
+        """Pass nothing that comes from now on before so many milliseconds."""
+        at = asyncio.get_running_loop().time() + delay_ms / 1000
+        self._free_at = max(at, self._free_at)
 
     def finish(self, *, is_reset: bool = False, is_gone: bool = False) -> None:
         """End the sink after the last byte, as the source has ended."""
@@ -200,7 +205,7 @@ class Pipe:
         if treatment == was:
             return
         if not treatment.is_stalled:
-            self._release()
+            self._release(is_open=treatment.is_plain)
             self._finish_late()
         self.update()
 
@@ -246,15 +251,15 @@ class Pipe:
         self._set_timer()
         self.update()
 
-    def _release(self) -> None:
-        """Pass what is due; all of it when nothing is delayed any more."""
+    def _release(self, *, is_open: bool = False) -> None:
+        """Pass what is due; all of it when nothing is to be late any more."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
         if self._treatment.is_stalled:
             return
         now = asyncio.get_running_loop().time()
-        while self._queue and (self._treatment.is_plain or self._queue[0][0] <= now):
+        while self._queue and (is_open or self._queue[0][0] <= now):
             _, data = self._queue.popleft()
             self._queued -= len(data)
             self._pass(data)

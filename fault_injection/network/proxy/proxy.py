@@ -8,7 +8,8 @@ it. Standard library only.
 import asyncio
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from itertools import count
@@ -25,6 +26,10 @@ from fencepost.fault_injection.network.service import Answer, CommandError, Link
 
 HOST = "127.0.0.1"
 BACKLOG = 512
+ANSWER_S = 10.0
+"""Of a broker to a request that was kept."""
+DELIVERY_S = 1.0
+"""The end of a rule waits no longer for these answers."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -48,6 +53,7 @@ class Proxy(LinkService):
         super().__init__()
         self.rules.on_change = self._apply
         self.rules.on_drop = self._drop
+        self.rules.on_release = self._release
         self._places: dict[str, Place] = {}
         self._peers = Peers()
         self._flows: set[Flow] = set()
@@ -86,6 +92,14 @@ class Proxy(LinkService):
         asyncio.get_running_loop().add_reader(pidfd, self._ended, name, pid, pidfd)
         return {}
 
+    async def remove(self, command: Mapping[str, Any]) -> Answer:
+        """Apply the rules no more; what they kept is delivered first, if that goes fast."""
+        found = [self.rules.active.get(str(rule_id)) for rule_id in command["rule_ids"]]
+        late = [self._release(active) for active in found if active and active.kept]
+        if late:
+            await asyncio.wait(late, timeout=DELIVERY_S)
+        return await super().remove(command)
+
     def require_able(self, rule: LinkRule) -> None:
         """The proxy can do all that a rule says."""
 
@@ -105,9 +119,7 @@ class Proxy(LinkService):
         place = next((p for p in places if p.client in (None, link[0])), None)
         if place is None:
             raise CommandError(f"there is no place where {link[0]} finds {link[1]}")
-        task = asyncio.create_task(probe.run((HOST, place.port), GREETINGS[place.protocol]))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        self._begin(probe.run((HOST, place.port), GREETINGS[place.protocol]))
         return probe
 
     async def address(self, command: Mapping[str, Any]) -> Answer:
@@ -179,6 +191,39 @@ class Proxy(LinkService):
             if flow.asks.link in active.rule.links and not flow.client.is_lost:
                 active.status.connections_reset += not flow.is_probe
                 flow.reset()
+
+    def _release(self, active: ActiveLinkRule) -> asyncio.Task[None]:
+        """Deliver the requests that the rule has kept, each once the one before is answered."""
+        kept, active.kept = active.kept, []
+        is_reversed = active.rule.requests is not None and active.rule.requests.window
+        return self._begin(self._deliver(active, kept[::-1] if is_reversed else kept))
+
+    async def _deliver(self, active: ActiveLinkRule, kept: list[tuple[str, bytes]]) -> None:
+        for server, request in kept:
+            active.status.requests_kept -= 1
+            with suppress(OSError, EOFError):  # the broker is down, or ends
+                async with asyncio.timeout(ANSWER_S):
+                    await self._exchange(server, request)
+                active.status.requests_released += 1
+
+    async def _exchange(self, server: str, request: bytes) -> None:
+        """Send a request to where the server listens now, on a connection of our own."""
+        place = next((p for p in self._places.values() if p.server == server), None)
+        endpoint = self._upstream(place) if place is not None else None
+        if endpoint is None:
+            raise ConnectionRefusedError(f"{server} listens nowhere")
+        reader, writer = await asyncio.open_connection(*endpoint)
+        try:
+            writer.write(request)
+            await reader.readexactly(int.from_bytes(await reader.readexactly(4)))
+        finally:
+            writer.close()
+
+    def _begin(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
 
     def _probe_at(self, port: int) -> StreamProbe | None:
         """The probe that connects from that port."""

@@ -31,6 +31,7 @@ class KafkaWithZooKeeper(Kafka):
 
     capabilities: frozenset[Capability] = Kafka.capabilities | {
         Capability.LINKS,
+        Capability.REQUESTS,
         Capability.ZOOKEEPER,
     }
     observes: frozenset[TraceSource] = frozenset(TraceSource)

@@ -74,7 +74,8 @@ def test_a_release_without_zookeeper_declares_and_observes_none() -> None:
 
     assert isinstance(old, KafkaWithZooKeeper)
     assert isinstance(new, KafkaInKraft)
-    assert new.capabilities == old.capabilities - {Capability.ZOOKEEPER, Capability.LINKS}
+    of_old = {Capability.ZOOKEEPER, Capability.LINKS, Capability.REQUESTS}
+    assert new.capabilities == old.capabilities - of_old
     assert frozenset(TraceSource) - new.observes == {TraceSource.ZOOKEEPER}
 
 
