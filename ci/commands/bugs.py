@@ -1,10 +1,12 @@
 """`fencepost bugs`: bugs of real releases, and the stories that show them."""
 
+from collections.abc import Iterator
 from typing import Annotated
 
 import typer
 
 from fencepost.ci.commands.chaos import make_ready, tell
+from fencepost.ci.commands.mutants import described
 from fencepost.ci.gate.failures import as_usage
 from fencepost.ci.gate.runs import make_run_folder, new_run_id
 from fencepost.ci.options import JsonOption, OutFolder
@@ -14,9 +16,10 @@ from fencepost.conformance.bugs.archive import Bug, bugs, find_bug
 from fencepost.conformance.runs.chaos import run_all
 from fencepost.conformance.runs.run_settings import settings_of
 from fencepost.conformance.runs.scenario import ScenarioResult
+from fencepost.spec.hazards import Hazard, load_hazards
 
 app = typer.Typer(no_args_is_help=True)
-COLUMNS = ("id", "shows on", "not on", "found by", "hazard", "what happens")
+COLUMNS = ("id", "shows on", "not on", "found by", "hazard", "mutant", "what happens")
 
 BugName = Annotated[
     str, typer.Argument(metavar="ID", help="The number of an issue or a proposal, as KIP-101.")
@@ -47,8 +50,12 @@ def explain(bug: BugName, as_json: JsonOption = False) -> int:
         return 0
     say(f"{found.id}: {found.says}")
     say(f"also: {', '.join(found.aliases) or '-'}; fixed in {found.fixed_in or 'no release'}")
-    say(f"shows on {_list(found.shows_on)}; not on {_list(found.absent_on)}")
-    say(f"found by {_list(found.found_by)}; hazard of the specs: {found.hazard or '-'}")
+    say(f"shows on {_often(found, found.shows_on)}; not on {_often(found, found.absent_on)}")
+    if found.tried:
+        say(f"tried in vain: {found.tried}")
+    say(f"found by {_list(found.found_by)}")
+    for line in _elsewhere(found):
+        say(line)
     say(found.path.read_text(encoding="utf-8").rstrip())
     return 0
 
@@ -82,8 +89,39 @@ def verdict_on(bug: Bug, target: str, result: ScenarioResult) -> str:
 
 
 def _cells(bug: Bug) -> list[str]:
-    places = [_list(bug.shows_on), _list(bug.absent_on), _list(bug.found_by)]
-    return [bug.id, *places, bug.hazard or "-", bug.says]
+    shown = _list(bug.shows_on) if bug.shows_on else "not found"
+    places = [shown, _list(bug.absent_on), _list(bug.found_by)]
+    return [bug.id, *places, bug.hazard or "-", _mutant(bug) or "-", bug.says]
+
+
+def _elsewhere(bug: Bug) -> Iterator[str]:
+    """The same in the specs, in the simulator and on a real release, each with its command."""
+    if hazard := _hazard(bug):
+        yield f"hazard {hazard.id}: {hazard.title}; repair: {hazard.repair}"
+        yield (
+            f"counterexample ({', '.join(hazard.evidence)}): "
+            f"fencepost check --without-repairs --hazard {hazard.id}"
+        )
+    if mutant := _mutant(bug):
+        yield f"simulated: fencepost simulate --mutant {mutant}"
+    if bug.shows_on:
+        yield f"for real: fencepost bugs run {bug.id} -t {bug.shows_on[0]}"
+
+
+def _hazard(bug: Bug) -> Hazard | None:
+    return next((hazard for hazard in load_hazards() if hazard.id == bug.hazard), None)
+
+
+def _mutant(bug: Bug) -> str:
+    """The wrong rule of the reference: its own, or the switch of the hazard."""
+    hazard = _hazard(bug)
+    switch = str(hazard.switch.get("mutants", "")) if hazard else ""
+    return bug.mutant or next((one["mutant"] for one in described() if one["mutant"] == switch), "")
+
+
+def _often(bug: Bug, targets: tuple[str, ...]) -> str:
+    told = (f"{one} ({bug.measured[one]})" if one in bug.measured else one for one in targets)
+    return _list(tuple(told))
 
 
 def _list(names: tuple[str, ...]) -> str:

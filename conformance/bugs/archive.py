@@ -31,14 +31,20 @@ class Bug(msgspec.Struct, frozen=True, kw_only=True):
     owes: tuple[Ending, ...] = ()
     """What must not come to hold at the end of its run."""
     shows_on: tuple[str, ...]
-    """Targets on which it was found."""
+    """Targets on which it was found; none: it did not show, and `tried` says more."""
     absent_on: tuple[str, ...]
     """Targets on which it was looked for in vain, as it should be."""
+    measured: Mapping[str, str] = {}
+    """By target, how often it showed: `9 of 10` tries."""
+    tried: str = ""
+    """What was done in vain where it should show."""
     aliases: tuple[str, ...] = ()
     fixed_in: str = ""
     """The first release without it; empty: none."""
     hazard: str = ""
     """The same attack in `spec/hazards.toml`."""
+    mutant: str = ""
+    """The same wrong rule of the reference, where the hazard's switch has another name."""
 
     @property
     def path(self) -> Path:

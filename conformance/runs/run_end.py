@@ -20,11 +20,13 @@ class Ending(StrEnum):
 
     CONVERGED = "Converged"
     FINAL_READ = "FinalRead"
+    DEMANDS = "DemandsMet"
 
 
 SENTENCES = {
     Ending.CONVERGED: "The cluster had not healed in the time it had after the last fault.",
     Ending.FINAL_READ: "The final read did not end in its time.",
+    Ending.DEMANDS: "Something that the story demands was not so in its time.",
 }
 
 
@@ -42,6 +44,7 @@ class RunEndDetail(msgspec.Struct, frozen=True):
 
     converged: bool = True
     final_read: bool = True
+    demands_met: bool = True
     unhealed: tuple[Liveness, ...] = ()
 
 
@@ -73,6 +76,7 @@ def run_end(events: Sequence[TraceEvent]) -> RunEnd:
     fails = {
         Ending.CONVERGED: any(not detail.converged for detail in told),
         Ending.FINAL_READ: any(not detail.final_read for detail in told),
+        Ending.DEMANDS: any(not detail.demands_met for detail in told),
     }
     return RunEnd(
         unhealed=frozenset(name for detail in told for name in detail.unhealed),

@@ -198,6 +198,7 @@ class RunRecord:
         return {
             "converged": Ending.CONVERGED not in failed,
             "final_read": Ending.FINAL_READ not in failed,
+            "demands_met": Ending.DEMANDS not in failed,
             "unhealed": sorted(self.unhealed) if any(failed) else [],
         }
 

@@ -37,6 +37,7 @@ from fencepost.conformance.runs.host_interference import (
 from fencepost.conformance.runs.indefinite_outcomes import classify_outcomes
 from fencepost.conformance.runs.judgement import judge_checks
 from fencepost.conformance.runs.quiescence import WORK_S, QuiescenceWait
+from fencepost.conformance.runs.run_end import Ending
 from fencepost.conformance.runs.run_folder import (
     read_folder,
     read_run_folder,
@@ -352,7 +353,7 @@ class ScenarioRun:
             if self.scenario.play is not None:
                 self.scenario.play(stage)
             elif self.scenario.story.steps:
-                play_steps(self.scenario.story, stage)
+                play_steps(self.scenario.story, stage, self._note_unmet)
             else:
                 stage.engine.run(self.scenario.story)
         except UnexpectedError as error:
@@ -360,6 +361,9 @@ class ScenarioRun:
             self.record.add_unexpected(self.unexpected, told, since)
         except (ClusterError, InjectionError) as error:
             self.record.add(Verdict.INCONCLUSIVE, f"the scenario could not be played: {error}")
+
+    def _note_unmet(self, sentence: str, since: float) -> None:
+        self.record.add_missed(sentence, since, Ending.DEMANDS)
 
     def _end_faults(self, stage: RunningCluster) -> None:
         self.record.faults = tuple(stage.engine.reports())

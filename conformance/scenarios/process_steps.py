@@ -65,6 +65,10 @@ def _controller_at(player: StepPlayer[Any], what: Observation) -> Observed:
     return () if found < 0 else found
 
 
+def _brokers_at(player: StepPlayer[Any], what: Observation) -> Observed:
+    return tuple(sorted(_view(player, what.broker_id).addresses))
+
+
 def _answer_at(player: StepPlayer[Any], what: Observation) -> Observed:
     """`ok`, or why the broker does not serve the partition."""
     assert what.partition is not None
@@ -109,6 +113,7 @@ PROCESS_OBSERVATIONS: ObservationTable = {
     **OBSERVED,
     "broker_epoch": _broker_epoch,
     "controller_at": _controller_at,
+    "brokers_at": _brokers_at,
     "leader_at": _leader_at,
     "answer_at": _answer_at,
 }

@@ -49,7 +49,7 @@ from fencepost.spec.znodes import TopicPartition
 
 MS = 1000
 SETTINGS = frozenset(
-    {"brokers", "session_timeout_ms", "replica_lag_ms", "first_controller", "zookeeper"}
+    {"brokers", "session_timeout_ms", "replica_lag_ms", "first_controller", "zookeeper", "extra"}
 )
 """Of a cluster of processes; others are given by the command, or by nothing."""
 NOT_FOLLOWED = {
@@ -64,21 +64,26 @@ class UnexpectedError(ClusterError):
     """A step prints something else than the story says."""
 
 
-def play_steps(story: Story, running: RunningCluster) -> None:
+def play_steps(
+    story: Story, running: RunningCluster, note_unmet: Callable[[str, float], None]
+) -> None:
     """Every step is done, and has printed what the story says.
 
+    What a step demands in vain is noted, with the time (monotonic s) since when it is waited for.
     Raises `UnexpectedError` for what is printed instead, and `ClusterError`.
     """
     with ThreadPoolExecutor(1) as clients, ThreadPoolExecutor(1) as administrators:
         cluster = ProcessStoryCluster(running, clients, administrators)
         player = StepPlayer(cluster, PROCESS_STEPS, PROCESS_OBSERVATIONS)
         for index, step in enumerate(story.steps):
-            where = f"steps[{index}] ({steps.verb_of(step)})"
+            where, since = f"steps[{index}] ({steps.verb_of(step)})", monotonic()
             try:
                 printed = tuple(player.perform(step))
             except StoryError as error:
                 raise ClusterError(f"{where}: {error}") from error
-            if printed != (expected := steps.printed_in(step, "", printed)):
+            if isinstance(step, steps.MustStep) and printed:
+                note_unmet(f"{where}: {'; '.join(printed)}", since)
+            elif printed != (expected := steps.printed_in(step, "", printed)):
                 raise UnexpectedError(f"{where} prints {_told(printed)} and not {_told(expected)}")
         cluster.end_what_is_put_off()
 

@@ -158,6 +158,10 @@ class ClusterDocument(Document, frozen=True, kw_only=True):
     level: Level | UnsetType = UNSET
     mutant: Annotated[str, Meta(description="the rule that is broken")] | UnsetType = UNSET
     unclean_leader_election: bool | UnsetType = UNSET
+    extra: (
+        Annotated[tuple[str, ...], Meta(description="more flags of every broker process")]
+        | UnsetType
+    ) = UNSET
     simulator: (
         Annotated[
             dict[str, Any],

@@ -63,7 +63,9 @@ OBSERVATIONS: dict[str, str] = {
     **dict.fromkeys(("controller", "controller_epoch", "converged"), ""),
     **dict.fromkeys(("held", "pending", "topics"), ""),
     **dict.fromkeys(("leader", "epoch", "isr", "assigned", "version"), OF_PARTITION),
-    **dict.fromkeys(("life", "registered", "broker_epoch", "controller_at"), OF_BROKER),
+    **dict.fromkeys(
+        ("life", "registered", "broker_epoch", "controller_at", "brokers_at"), OF_BROKER
+    ),
     **dict.fromkeys(("role", "replica_epoch", "replica_isr"), OF_REPLICA),
     **dict.fromkeys(("high_watermark", "log_end_offset", "fenced"), OF_REPLICA),
     **dict.fromkeys(("leader_at", "answer_at"), OF_REPLICA),

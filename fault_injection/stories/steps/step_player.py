@@ -3,7 +3,7 @@
 A cluster that can do more, or be looked into, brings larger tables.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Generic, TypeVar
@@ -14,6 +14,7 @@ from fencepost.fault_injection.stories.steps.observation import (
     Observation,
     Observed,
     expected_text,
+    is_as_wanted,
     partition_of,
 )
 from fencepost.fault_injection.stories.steps.story_cluster import (
@@ -99,10 +100,33 @@ def _run(player: Player, step: steps.RunMsStep) -> Lines:
 
 
 def _until(player: Player, step: steps.UntilStep) -> Lines:
-    look = partial(_observe, player)
-    unmet = partial(step.unmet, look, player.noted)
-    player.cluster.wait(step.within_ms, lambda: next(unmet(), None) is None)
+    return _awaited(player, step.until, step.within_ms)
+
+
+def _must(player: Player, step: steps.MustStep) -> Lines:
+    lines = _awaited(player, step.must, step.within_ms)
+
+    def has_changed() -> bool:
+        lines.extend(_unmet(player, step.must, f"for {step.for_ms} ms"))
+        return bool(lines)
+
+    if not lines:
+        player.cluster.wait(step.for_ms, has_changed)
+    return lines
+
+
+def _awaited(player: Player, wanted: Mapping[str, Observed], within_ms: int) -> Lines:
+    unmet = partial(_unmet, player, wanted, f"within {within_ms} ms")
+    player.cluster.wait(within_ms, lambda: next(unmet(), None) is None)
     return list(unmet())
+
+
+def _unmet(player: Player, wanted: Mapping[str, Observed], when: str) -> Iterator[str]:
+    """What is not so, each as a line that tells what is seen."""
+    for name, value in wanted.items():
+        seen, text = _observe(player, Observation.parsed(name)), expected_text(value)
+        if not is_as_wanted(text, seen, player.noted.get(name)):
+            yield f"not {when}: {name}={text}; it is {seen}"
 
 
 def _note(player: Player, step: steps.NoteStep) -> Lines:
@@ -272,6 +296,7 @@ PERFORMED: StepTable = {
     steps.ReassignStep: administer,
     steps.RunMsStep: _run,
     steps.UntilStep: _until,
+    steps.MustStep: _must,
     steps.NoteStep: _note,
     steps.WaitForStep: _wait_for,
     steps.ShowStep: show_results,

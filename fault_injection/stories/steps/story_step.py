@@ -5,7 +5,7 @@ stands beside it as `expected`. msgspec reads the structs, and the JSON Schema i
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from types import NoneType
 from typing import Annotated, Any, Literal, NamedTuple, get_args
 
@@ -18,8 +18,6 @@ from fencepost.fault_injection.stories.steps.observation import (
     PARTITION,
     Observation,
     Observed,
-    expected_text,
-    is_as_wanted,
 )
 from fencepost.spec.vocabulary import NO_PRODUCER, Action, ElectionKind
 from fencepost.spec.znodes import TOPIC_NAME
@@ -44,6 +42,9 @@ Number = Annotated[int, number("", ge=0)]
 Positive = Annotated[int, number("", ge=1)]
 LastsMs = Annotated[int, milliseconds("how long; 0: until it is ended", ge=0)]
 OneBroker = Annotated[Target | UnsetType, Meta(description="the broker that is asked")]
+Wanted = Annotated[
+    dict[str, Observed], Meta(description="as leader(t/0): 2, or another observation")
+]
 Asks = Annotated[bool, Meta(description="false: the next step does not wait for the answer")]
 
 
@@ -177,25 +178,22 @@ class RunMsStep(StoryStep, frozen=True, kw_only=True):
 class UntilStep(StoryStep, frozen=True, kw_only=True):
     """Let time pass until all of it is so; else what is seen is printed."""
 
-    until: Annotated[
-        dict[str, Observed], Meta(description="as leader(t/0): 2, or another observation")
-    ]
+    until: Wanted
     within_ms: Annotated[int, milliseconds("at most", ge=0)] = UNTIL_MS
 
     def __post_init__(self) -> None:
-        if not self.until:
-            raise FaultError("until is empty; give an observation, as in {leader(t/0): 2}")
-        for name in self.until:
-            Observation.parsed(name)
+        require_wanted("until", self.until)
 
-    def unmet(
-        self, observe: "Callable[[Observation], str]", noted: Mapping[str, str]
-    ) -> Iterator[str]:
-        """What is not so, each as a line that tells what is seen; `observe` looks."""
-        for name, value in self.until.items():
-            seen, wanted = observe(Observation.parsed(name)), expected_text(value)
-            if not is_as_wanted(wanted, seen, noted.get(name)):
-                yield f"not within {self.within_ms} ms: {name}={wanted}; it is {seen}"
+
+class MustStep(StoryStep, frozen=True, kw_only=True):
+    """The same, and with `for_ms` it stays so; else the run has failed, and goes on."""
+
+    must: Wanted
+    within_ms: Annotated[int, milliseconds("at most", ge=0)] = UNTIL_MS
+    for_ms: Annotated[int, milliseconds("how long it stays so", ge=0)] = 0
+
+    def __post_init__(self) -> None:
+        require_wanted("must", self.must)
 
 
 class NoteStep(StoryStep, frozen=True, kw_only=True):
@@ -477,10 +475,20 @@ def verb_of(step: StoryStep) -> str:
     return next(iter(type(step).__annotations__))
 
 
+def require_wanted(verb: str, wanted: Mapping[str, Observed]) -> None:
+    """Raise `FaultError` unless there is something, and all of it can be seen."""
+    if not wanted:
+        raise FaultError(f"{verb} is empty; give an observation, as in {{leader(t/0): 2}}")
+    for name in wanted:
+        Observation.parsed(name)
+
+
 def seen_by(step: StoryStep) -> tuple[str, ...]:
     """The names of the observations that a step makes."""
     if isinstance(step, UntilStep):
         return tuple(step.until)
+    if isinstance(step, MustStep):
+        return tuple(step.must)
     return step.note if isinstance(step, NoteStep) else ()
 
 

@@ -66,6 +66,7 @@ class KafkaInKraft(Kafka):
                     *LAUNCH,
                     *self.main_command(java, site, node, MAIN),
                     str(written[node]),
+                    *site.extra,
                 ],
             ),
             state=MetadataState(

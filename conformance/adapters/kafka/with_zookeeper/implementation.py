@@ -70,7 +70,7 @@ class KafkaWithZooKeeper(Kafka):
         path = self.write_properties(site, broker_id, of_mode)
         registration = KAFKA_DIALECT.broker_path(broker_id)
         launch = [sys.executable, "-m", LAUNCH, place.zookeeper, registration]
-        return [*launch, *self.main_command(java, site, broker_id, MAIN), str(path)]
+        return [*launch, *self.main_command(java, site, broker_id, MAIN), str(path), *site.extra]
 
     def in_words(self, transaction: Transaction, /) -> Transaction:
         """A change of its ZooKeeper in the words of `spec/znodes.py`."""
