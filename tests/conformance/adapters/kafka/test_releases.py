@@ -41,7 +41,7 @@ def test_a_target_names_release_and_protocol() -> None:
     ("text", "says"),
     [
         ("kafka:3.9.2", "kafka:3.9.2 is no target; did you mean kafka:3.9.1?"),
-        ("kafka:", "kafka: is no target; the releases are 0.10.2.2"),
+        ("kafka:", "kafka: is no target; the releases are 0.10.1.1"),
         ("kafka:3.9.1@1.0", "not run at protocol 1.0; choose of 3.9, 2.6, 0.10.2"),
     ],
 )
