@@ -42,9 +42,7 @@ Number = Annotated[int, number("", ge=0)]
 Positive = Annotated[int, number("", ge=1)]
 LastsMs = Annotated[int, milliseconds("how long; 0: until it is ended", ge=0)]
 OneBroker = Annotated[Target | UnsetType, Meta(description="the broker that is asked")]
-Wanted = Annotated[
-    dict[str, Observed], Meta(description="as leader(t/0): 2, or another observation")
-]
+Wanted = Annotated[dict[str, Observed], Meta(description="observations, as leader(t/0): 2")]
 Asks = Annotated[bool, Meta(description="false: the next step does not wait for the answer")]
 
 
