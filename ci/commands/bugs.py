@@ -113,10 +113,10 @@ def _hazard(bug: Bug) -> Hazard | None:
 
 
 def _mutant(bug: Bug) -> str:
-    """The wrong rule of the reference: its own, or the switch of the hazard."""
+    """The wrong rule of the reference that is the switch of its hazard."""
     hazard = _hazard(bug)
     switch = str(hazard.switch.get("mutants", "")) if hazard else ""
-    return bug.mutant or next((one["mutant"] for one in described() if one["mutant"] == switch), "")
+    return next((one["mutant"] for one in described() if one["mutant"] == switch), "")
 
 
 def _often(bug: Bug, targets: tuple[str, ...]) -> str:

@@ -43,8 +43,6 @@ class Bug(msgspec.Struct, frozen=True, kw_only=True):
     """The first release without it; empty: none."""
     hazard: str = ""
     """The same attack in `spec/hazards.toml`."""
-    mutant: str = ""
-    """The same wrong rule of the reference, where the hazard's switch has another name."""
 
     @property
     def path(self) -> Path:
