@@ -56,6 +56,25 @@ def without_harness(events: Sequence[TraceEvent]) -> list[TraceEvent]:
     return [structs.replace(event, run_id="") for event in told]
 
 
+@pytest.mark.parametrize(
+    ("mutant", "printed"),
+    [
+        ("", []),
+        (", mutant: high_watermark_on_fetch_only", ["not within 500 ms: pending=0; it is 1"]),
+    ],
+)
+def test_a_demand_that_is_not_met_prints_what_is_seen(mutant: str, printed: list[str]) -> None:
+    steps = """
+{create_topic: t, replicas: [1, 2]}
+{kill: 2}
+{until: {isr(t/0): [1]}}
+{produce: t/0, records: [a], wait: false}
+{must: {pending: 0}, within_ms: 500, for_ms: 100}
+"""
+
+    assert output_of(steps, f"first_controller: 3{mutant}") == printed
+
+
 # Files
 
 
