@@ -1,6 +1,6 @@
 """How many false alarms runs without a fault give.
 
-Run `python -m fencepost.ci.bench.null_runs [--runs N]`.
+Run `python -m fencepost.ci.bench.null_runs [--runs N] [--target kafka:3.9.1]`.
 
 Twenty share a cluster (`conformance/runs/null_runs.py`). A false alarm is a violated check, or
 something that did not come in its time on a host that was not stalled.
@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from time import monotonic
 
 from fencepost.ci.screens.console import note, say, show_table
+from fencepost.conformance.adapters.reference import implementation_of
 from fencepost.conformance.adapters.settings import ClusterSettings
 from fencepost.conformance.runs.null_runs import PER_CLUSTER, NullRuns, play_null_runs
 from fencepost.spec.scratch import scratch_folder
@@ -27,8 +28,10 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--runs", type=int, default=RUNS)
     parser.add_argument("--level", type=int, default=2)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--target", default="", help="as of fencepost chaos")
     given = parser.parse_args(arguments)
-    settings = ClusterSettings(level=given.level)
+    implementation = implementation_of(given.target)
+    settings = ClusterSettings(level=given.level, implementation=implementation)
     found: list[NullRuns] = []
     started = monotonic()
     with scratch_folder("bench") as folder:
@@ -43,7 +46,7 @@ def main(arguments: Sequence[str]) -> int:
     requests = sum(one.result.acknowledged for one in found)
     noisy = sum(1 for one in found if one.result.interference)
     show_table(
-        "runs without a fault",
+        f"runs without a fault of {implementation.name}",
         ("runs", "clusters", "acknowledged", "false alarms", "undecided", "noisy", "seconds"),
         [(played, len(found), requests, len(alarms), len(undecided), noisy, monotonic() - started)],
     )

@@ -3,8 +3,12 @@
 from collections.abc import Iterable, Sequence
 from types import MappingProxyType
 
+from msgspec import structs
+
 from fencepost.conformance.adapters.implementation import Capability, Implementation
+from fencepost.fault_injection.faults.fault import Fault
 from fencepost.fault_injection.faults.targets import FaultError
+from fencepost.fault_injection.faults.zookeeper_faults import ExpireSession
 from fencepost.fault_injection.injectors.injector import InjectionError
 
 _PROCESSES = frozenset({Capability.PROCESSES})
@@ -28,7 +32,6 @@ NEEDED = MappingProxyType(
         "rpc.stream_reset": _PROCESSES | {Capability.LINKS},
         "net.": _PROCESSES | {Capability.LINKS},
         "zk.": _ZOOKEEPER,
-        "zk.expire": _ZOOKEEPER | _FAULT_CONTROL,
         "admin.": _ZOOKEEPER,
         "client.": frozenset[Capability](),
         "load.": frozenset[Capability](),
@@ -48,8 +51,6 @@ STEPS_NEED = MappingProxyType(
     }
 )
 """The verb of a step -> what it needs; other steps need nothing, but for faults."""
-SCRIPTS_NEED = _PROCESSES | _ZOOKEEPER | _FAULT_CONTROL | LIVE_TRACE
-"""What a scenario in Python may ask for."""
 
 
 class UnsupportedFaultError(InjectionError):
@@ -63,17 +64,41 @@ def refusal(implementation: Implementation, needs: frozenset[Capability]) -> str
     return f"{implementation.name} does not declare what the run needs: {names}" if missing else ""
 
 
-def require_supported(implementation: Implementation, kinds: Sequence[str]) -> None:
+def require_supported(implementation: Implementation, faults: Sequence[Fault]) -> None:
     """Raise `UnsupportedFaultError` unless the implementation can have all these faults."""
-    if missing := needed(kinds) - implementation.capabilities:
+    if missing := needed_by(faults) - implementation.capabilities:
+        kinds = ", ".join(sorted({fault.kind for fault in faults}))
         raise UnsupportedFaultError(
-            f"{implementation.name} does not declare what {', '.join(kinds)} needs: "
+            f"{implementation.name} does not declare what {kinds} needs: "
             f"{', '.join(sorted(missing))}"
         )
 
 
+def offered(implementation: Implementation, kinds: Iterable[str]) -> list[str]:
+    """Those of the kinds that the implementation can have, in one form at least."""
+    return [kind for kind in kinds if needed([kind]) <= implementation.capabilities]
+
+
+def as_offered(implementation: Implementation, fault: Fault) -> Fault:
+    """The fault in the form that the implementation can have."""
+    if isinstance(fault, ExpireSession) and not needed_by([fault]) <= implementation.capabilities:
+        return structs.replace(fault, mode="server")
+    return fault
+
+
+def needed_by(faults: Iterable[Fault]) -> frozenset[Capability]:
+    """All that an implementation must declare for these faults; raises `FaultError`."""
+    return frozenset().union(*map(_needed_by, faults))
+
+
+def _needed_by(fault: Fault) -> frozenset[Capability]:
+    """To end a session at ZooKeeper alone needs no word of its owner; other modes do."""
+    is_asked = isinstance(fault, ExpireSession) and fault.mode != "server"
+    return _needed(fault.kind) | (_FAULT_CONTROL if is_asked else frozenset())
+
+
 def needed(kinds: Iterable[str]) -> frozenset[Capability]:
-    """All that an implementation must declare for these kinds; raises `FaultError`."""
+    """The least that an implementation must declare for these kinds; raises `FaultError`."""
     return frozenset().union(*map(_needed, kinds))
 
 

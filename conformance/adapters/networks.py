@@ -6,8 +6,9 @@ from fencepost.conformance.adapters.choices import NAMESPACES, why_no_network
 from fencepost.conformance.adapters.errors import ChoiceError
 from fencepost.conformance.adapters.settings import ClusterSettings
 from fencepost.conformance.runs.scenario import Scenario
-from fencepost.fault_injection.faults.catalogue import needs_proxy, needs_relay
+from fencepost.fault_injection.faults.catalogue import kind_of, needs_proxy, needs_relay
 from fencepost.fault_injection.faults.fault import Fault
+from fencepost.fault_injection.faults.zookeeper_faults import HurtZooKeeperLink
 from fencepost.fault_injection.network.namespaces.links import NamespaceLinks, NamespaceWiring
 from fencepost.fault_injection.network.namespaces.relay import why_no_relay
 from fencepost.fault_injection.network.protocols import WireProtocol
@@ -38,6 +39,22 @@ def require_possible(network: str, faults: Iterable[Fault]) -> None:
         late = needs_relay([fault.kind])
         if why := needs_proxy(fault) or (why_no_relay() if late else ""):
             raise ChoiceError(f"{fault.kind} takes the proxy: {why}")
+
+
+def possible(kinds: Sequence[str], network: str) -> list[str]:
+    """Those that can be drawn in that network; raises `ChoiceError` when none of them can.
+
+    What is drawn of `zk.link` stalls connections, which every network can.
+    """
+    if network != NAMESPACES:
+        return list(kinds)
+    found = [k for k in kinds if k == HurtZooKeeperLink.kind or not kind_of(k).needs_proxy]
+    if late := why_no_relay():
+        found = [kind for kind in found if not kind_of(kind).needs_relay]
+    if kinds and not found:
+        why = kind_of(kinds[0]).needs_proxy or late
+        raise ChoiceError(f"nothing of the profile can be drawn in {network}: {kinds[0]}: {why}")
+    return found
 
 
 def switch_for(network: str, supervisor: Supervisor) -> NamespaceLinks | None:

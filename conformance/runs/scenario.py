@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from time import monotonic_ns
 
-from fencepost.conformance.adapters.capabilities import LIVE_TRACE, SCRIPTS_NEED, STEPS_NEED, needed
+from fencepost.conformance.adapters.capabilities import LIVE_TRACE, STEPS_NEED, needed_by
 from fencepost.conformance.adapters.implementation import Capability, Implementation
 from fencepost.conformance.adapters.settings import ClusterSettings
 from fencepost.conformance.clients.workload import Floor, Workload
@@ -31,10 +31,16 @@ class Scenario:
     story: Story
     play: Callable[[RunningCluster], None] | None = None
     """What is done instead of what the story says; None: that."""
+    draw: Callable[[ClusterSettings, int], Story] | None = None
+    """The story that a cluster and a seed make of it; None: it is the same every time."""
     has_links: bool = False
     """True when connections are to go through the proxy whatever the actions are."""
     again: str = ""
     """The option of `fencepost chaos` that runs it; empty: its name."""
+
+    def drawn(self, settings: ClusterSettings, seed: int) -> "Scenario":
+        """With the story that it has on this cluster, with this seed."""
+        return self if self.draw is None else replace(self, story=self.draw(settings, seed))
 
     @property
     def name(self) -> str:
@@ -54,13 +60,11 @@ class Scenario:
     @property
     def needs(self) -> frozenset[Capability]:
         """What an implementation must declare to play it."""
-        if self.play is not None:
-            return SCRIPTS_NEED
         verbs = {verb_of(step) for step in self.story.steps}
         of_steps = frozenset[Capability]().union(*(STEPS_NEED.get(verb, ()) for verb in verbs))
         has_lines = any(isinstance(one, AfterEvent) for one in self._triggers())
         of_lines = LIVE_TRACE if has_lines else frozenset()
-        return needed(self._kinds()) | of_steps | of_lines
+        return needed_by(self._faults()) | of_steps | of_lines
 
     @property
     def needs_links(self) -> bool:

@@ -1,29 +1,52 @@
-"""Faults that are drawn from the seed: in Python, since a file says what is the same every time."""
+"""Faults that are drawn from the seed, of those that the implementation can have.
 
-from fencepost.conformance.runs.running_cluster import RunningCluster
+They are drawn when the cluster is known: its brokers, its sessions, and what may be done to it.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from fencepost.conformance.adapters.capabilities import as_offered, offered
+from fencepost.conformance.adapters.implementation import Capability
+from fencepost.conformance.adapters.networks import possible
+from fencepost.conformance.adapters.settings import ClusterSettings
 from fencepost.conformance.runs.scenario import Scenario
+from fencepost.fault_injection.faults.catalogue import DRAWN_FOR_REAL, DRAWN_FROM_OUTSIDE
 from fencepost.fault_injection.stories.drawn_story import draw_story
 from fencepost.fault_injection.stories.story import Story
 
 RANDOM_MS = 12_000
 """Length of the drawn schedule, its quiet tail included."""
-
-
-def _play(stage: RunningCluster) -> None:
-    schedule = draw_story(
-        stage.seed,
-        brokers=stage.cluster.settings.broker_ids,
-        duration_ms=RANDOM_MS,
-        session_timeout_ms=stage.cluster.session_timeout_ms,
-    )
-    stage.engine.run(schedule)
-
-
-SCENARIO = Scenario(
-    story=Story(
-        story_id="random",
-        says="Faults drawn from the seed hit brokers, sessions and requests.",
-        covers=("CLI-004", "FAIL-008", "REPL-004", "REPL-009"),
-    ),
-    play=_play,
+STORY = Story(
+    story_id="random",
+    says="Faults drawn from the seed hit brokers, sessions and requests.",
+    covers=("CLI-004", "FAIL-008", "REPL-004", "REPL-009"),
 )
+
+
+def draw_for(
+    settings: ClusterSettings, kinds: Sequence[str], *, seed: int, duration_ms: int
+) -> Story:
+    """Faults of those of these kinds that the cluster can have; of all, when it can have none."""
+    found = possible(offered(settings.implementation, kinds) or kinds, settings.network)
+    drawn = draw_story(
+        seed,
+        brokers=settings.broker_ids,
+        duration_ms=duration_ms,
+        session_timeout_ms=settings.session_timeout_ms,
+        kinds=found,
+    )
+    actions = (
+        replace(one, fault=as_offered(settings.implementation, one.fault)) for one in drawn.actions
+    )
+    return replace(drawn, actions=tuple(actions))
+
+
+def _draw(settings: ClusterSettings, seed: int) -> Story:
+    is_controlled = Capability.FAULT_CONTROL in settings.implementation.capabilities
+    kinds = DRAWN_FOR_REAL if is_controlled else DRAWN_FROM_OUTSIDE
+    drawn = draw_for(settings, kinds, seed=seed, duration_ms=RANDOM_MS)
+    return replace(STORY, seed=seed, actions=drawn.actions)
+
+
+SCENARIO = Scenario(story=STORY, draw=_draw)

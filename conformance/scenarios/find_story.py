@@ -38,7 +38,7 @@ def find_file(given: str) -> Path:
     """The file of the story of that name or path; raises `ChoiceError`."""
     if path := path_of(given):
         return path
-    if find(given).play is not None:
+    if find(given).draw is not None:
         raise ChoiceError(f"{given} is drawn from the seed; fencepost chaos plays it")
     return STORIES / f"{given}.yaml"
 

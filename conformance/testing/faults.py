@@ -103,7 +103,7 @@ class Faults:
 
     def _require_supported(self, faults: Sequence[Fault]) -> None:
         implementation = self.stage.cluster.settings.implementation
-        require_supported(implementation, sorted({fault.kind for fault in faults}))
+        require_supported(implementation, faults)
 
     def _world(self) -> StoryWorld:
         """The brokers of the cluster; its topics are the test's matter."""

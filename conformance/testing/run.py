@@ -2,30 +2,26 @@
 
 import re
 import secrets
-from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from fencepost.conformance.adapters.capabilities import UnsupportedFaultError
-from fencepost.conformance.adapters.choices import PROXY
-from fencepost.conformance.adapters.errors import ChoiceError, ClusterError
+from fencepost.conformance.adapters.errors import ClusterError
+from fencepost.conformance.adapters.networks import possible
 from fencepost.conformance.adapters.settings import ClusterSettings
 from fencepost.conformance.runs.running_cluster import RunningCluster
 from fencepost.conformance.runs.scenario import Scenario, ScenarioResult
 from fencepost.conformance.runs.scenario_run import ScenarioRun
+from fencepost.conformance.scenarios.drawn import draw_for
 from fencepost.conformance.testing.bundle import RecordedTest
 from fencepost.conformance.testing.faults import Faults
 from fencepost.conformance.testing.marker import ChaosMark
 from fencepost.conformance.testing.quiet import DisturbedError, QuietSpan
 from fencepost.conformance.verdict import Verdict
 from fencepost.fault_injection.engine.progress import FaultReport
-from fencepost.fault_injection.faults.catalogue import kind_of
-from fencepost.fault_injection.faults.zookeeper_faults import HurtZooKeeperLink
 from fencepost.fault_injection.injectors.injector import InjectionError
-from fencepost.fault_injection.network.namespaces.relay import why_no_relay
 from fencepost.fault_injection.processes.managed_process import ProcessError
-from fencepost.fault_injection.stories.drawn_story import draw_story
 from fencepost.fault_injection.stories.story import Story
 from fencepost.spec.zookeeper import ZooKeeperError
 
@@ -130,29 +126,12 @@ class ChaosRun:
         mark = self.tested.mark
         if not mark.kinds:
             return None
-        return draw_story(
-            self.tested.seed,
-            brokers=stage.cluster.settings.broker_ids,
+        return draw_for(
+            stage.cluster.settings,
+            mark.kinds,
+            seed=self.tested.seed,
             duration_ms=int(mark.budget_s * 1000),
-            session_timeout_ms=stage.cluster.session_timeout_ms,
-            kinds=possible(mark.kinds, self.tested.settings.network),
         )
-
-
-def possible(kinds: Sequence[str], network: str) -> list[str]:
-    """Those that can be drawn in that network; raises `ChoiceError` when none of them can.
-
-    What is drawn of `zk.link` stalls connections, which every network can.
-    """
-    if network == PROXY:
-        return list(kinds)
-    found = [k for k in kinds if k == HurtZooKeeperLink.kind or not kind_of(k).needs_proxy]
-    if late := why_no_relay():
-        found = [kind for kind in found if not kind_of(kind).needs_relay]
-    if kinds and not found:
-        why = kind_of(kinds[0]).needs_proxy or late
-        raise ChoiceError(f"nothing of the profile can be drawn in {network}: {kinds[0]}: {why}")
-    return found
 
 
 def is_own(error: BaseException | None) -> bool:

@@ -53,6 +53,27 @@ DRAWN_FOR_REAL = (
     "zk.expire",
 )
 """What `generate` draws from when it is not told. Fixed: one more would change every seed's run."""
+DRAWN_FROM_OUTSIDE = (
+    "cpu.starve",
+    "net.isolate",
+    "net.oneway",
+    "net.partition",
+    "proc.bounce_fast",
+    "proc.kill",
+    "proc.pause",
+    "proc.stutter",
+    "proc.term",
+    "rpc.drop_request",
+    "rpc.drop_response",
+    "rpc.duplicate",
+    "rpc.hold",
+    "zk.conn_drop",
+    "zk.cut",
+    "zk.delay",
+    "zk.expire",
+    "zk.lose_reply",
+)
+"""Of brokers without fault control: what is done to processes, connections and sessions."""
 DRAWN_FOR_SIMULATOR = (
     "clock.drift",
     "clock.jump",

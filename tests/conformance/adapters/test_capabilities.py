@@ -2,11 +2,13 @@
 
 import pytest
 
-from fencepost.conformance.adapters.capabilities import needed
+from fencepost.conformance.adapters.capabilities import as_offered, needed, needed_by
+from fencepost.conformance.adapters.command_line import CommandLine
 from fencepost.conformance.adapters.implementation import Capability
 from fencepost.conformance.adapters.reference import REFERENCE
 from fencepost.fault_injection.faults.catalogue import REAL_KINDS
-from fencepost.fault_injection.faults.targets import FaultError
+from fencepost.fault_injection.faults.targets import FaultError, broker
+from fencepost.fault_injection.faults.zookeeper_faults import ExpireSession
 
 
 def test_the_reference_can_have_every_fault() -> None:
@@ -16,12 +18,18 @@ def test_the_reference_can_have_every_fault() -> None:
 def test_needs_of_several_kinds_are_those_of_each() -> None:
     kinds = ["proc.kill", "proc.pause", "zk.expire"]
 
-    assert needed(kinds) == {
-        Capability.PROCESSES,
-        Capability.ZOOKEEPER,
-        Capability.FAULT_CONTROL,
-    }
+    assert needed(kinds) == {Capability.PROCESSES, Capability.ZOOKEEPER}
     assert not needed(["proc.kill", "load.burst"])
+
+
+def test_a_session_that_the_server_ends_needs_no_word_of_its_owner() -> None:
+    asked, ended = (ExpireSession(target=broker(1), mode=mode) for mode in ("duplicate", "server"))
+    outside = CommandLine(command="broker")
+
+    assert needed_by([asked]) == {Capability.ZOOKEEPER, Capability.FAULT_CONTROL}
+    assert needed_by([ended]) == {Capability.ZOOKEEPER}
+    assert as_offered(outside, asked) == ended
+    assert as_offered(REFERENCE, asked) == asked
 
 
 def test_a_kind_of_which_nothing_is_known_is_refused_in_a_sentence() -> None:

@@ -40,10 +40,10 @@ REPORT = FaultReport(
 
 
 def test_scenarios_are_files_where_a_file_can_say_them_and_all_are_described() -> None:
-    in_python = [name for name, scenario in SCENARIOS.items() if scenario.play is not None]
+    drawn = [name for name, scenario in SCENARIOS.items() if scenario.draw is not None]
 
     assert next(iter(SCENARIOS)) == "quiet"
-    assert in_python == ["random"]
+    assert drawn == ["random"]
     for scenario in SCENARIOS.values():
         assert scenario.sentence.endswith(".")
         assert scenario.story.requirements

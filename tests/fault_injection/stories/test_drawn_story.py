@@ -6,7 +6,7 @@ from random import Random
 import pytest
 
 from fencepost.conformance.adapters.choices import NAMESPACES, PROXY
-from fencepost.conformance.testing.run import possible
+from fencepost.conformance.adapters.networks import possible
 from fencepost.fault_injection.faults.catalogue import (
     DRAWN_FOR_REAL,
     DRAWN_KINDS,
