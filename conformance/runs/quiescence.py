@@ -14,7 +14,6 @@ from fencepost.conformance.runs.liveness_state import owed, read_liveness_state
 from fencepost.conformance.runs.run_end import Ending
 from fencepost.conformance.runs.running_cluster import RunningCluster
 from fencepost.conformance.runs.scenario import RunRecord
-from fencepost.spec.trace import FINAL_READER
 from fencepost.spec.zookeeper import ZooKeeperError
 
 WORK_S = 20.0
@@ -55,7 +54,7 @@ class QuiescenceWait:
 
     def read_everything(self) -> None:
         """Every partition has been read to its end."""
-        reader, since = self.stage.session.client(FINAL_READER), monotonic()
+        reader, since = self.stage.final_reader, monotonic()
         try:
             read_everything(reader, self.stage.partitions, deadline_s=FINAL_READ_S)
         except NotConvergedError as error:

@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from time import monotonic
 
 from fencepost.conformance.adapters.cluster import ClusterUnderTest
@@ -11,7 +11,7 @@ from fencepost.conformance.clients.client import RoutedClient
 from fencepost.conformance.clients.workload import Session, Workload
 from fencepost.fault_injection.engine.driver import FaultDriver
 from fencepost.fault_injection.stories.story_world import TOPIC
-from fencepost.spec.trace import TraceEvent, read_trace
+from fencepost.spec.trace import FINAL_READER, TraceEvent, read_trace
 from fencepost.spec.znodes import TopicPartition
 
 STEP_S = 20.0
@@ -40,6 +40,16 @@ class RunningCluster:
     _sent: set[str] = field(init=False, default_factory=set)
     """The values that clients of `client` have written."""
     _clients: int = field(init=False, default=0)
+    _final_reader: RoutedClient | None = field(init=False, default=None)
+
+    def renewed(self) -> "RunningCluster":
+        """The same cluster for another story, which has faults, partitions and values of its own.
+
+        Only the newest one is to be used.
+        """
+        fresh = replace(self, engine=FaultDriver(self.engine.world), partitions=[])
+        fresh._clients, fresh._final_reader = self._clients, self.final_reader
+        return fresh
 
     @property
     def brokers(self) -> tuple[int, ...]:
@@ -92,6 +102,13 @@ class RunningCluster:
         """A client of the caller's own; its operations are judged with those of the workload."""
         self._clients += 1
         return self.session.client(f"client-test-{self._clients}", sent=self._sent)
+
+    @property
+    def final_reader(self) -> RoutedClient:
+        """The client that reads every partition to its end."""
+        if self._final_reader is None:
+            self._final_reader = self.session.client(FINAL_READER)
+        return self._final_reader
 
     def await_state(
         self, holds: Callable[[], bool], what: str, *, deadline_s: float = STEP_S

@@ -127,7 +127,7 @@ class ScenarioRun:
             return self._result(Verdict.UNSUPPORTED, Verdict.UNSUPPORTED, [problem])
         try:
             with self.running() as stage:
-                self._perform(stage)
+                self.perform(stage)
         except (ClusterError, ZooKeeperError, ProcessError) as error:
             self.record.add(Verdict.ERROR, str(error))
         return self.judge()
@@ -269,11 +269,12 @@ class ScenarioRun:
         try:
             with self._at_work(stage):
                 yield stage
-            self._aftermath(stage).read_everything()
+            self.aftermath(stage).read_everything()
         finally:
             session.close()
 
-    def _aftermath(self, stage: RunningCluster) -> QuiescenceWait:
+    def aftermath(self, stage: RunningCluster) -> QuiescenceWait:
+        """What is waited for when the scenario is over."""
         return QuiescenceWait(
             stage=stage,
             record=self.record,
@@ -295,7 +296,7 @@ class ScenarioRun:
                 self._warm_up(stage)
                 yield
                 stage.engine.heal_all()
-                aftermath = self._aftermath(stage)
+                aftermath = self.aftermath(stage)
                 aftermath.await_health()
                 aftermath.await_service()
         finally:
@@ -348,7 +349,8 @@ class ScenarioRun:
         if stage.workload and not stage.workload.await_acknowledged(floor, WORK_S):
             raise ClusterError(f"no {floor} requests were acknowledged in {WORK_S:g} s")
 
-    def _perform(self, stage: RunningCluster) -> None:
+    def perform(self, stage: RunningCluster) -> None:
+        """Play the scenario; what could not be played, or went otherwise, is in the record."""
         since = monotonic()
         try:
             if self.scenario.play is not None:
@@ -379,6 +381,13 @@ class ScenarioRun:
         events, doubts = read_run_folder(self.folder)
         for doubt in doubts:
             self.record.add(Verdict.INCONCLUSIVE, doubt)
+        result = self.judge_events(events)
+        if result.verdict is Verdict.PASS:
+            self.remove_data()
+        return result
+
+    def judge_events(self, events: Sequence[TraceEvent]) -> ScenarioResult:
+        """What these events and the problems of the run are worth."""
         for contradiction in self.settings.implementation.contradictions(events):
             self.record.add(Verdict.ERROR, contradiction)
         outcomes = classify_outcomes(
@@ -390,8 +399,6 @@ class ScenarioRun:
         checks, verdict = judge_checks(
             events, self.record, self._missing, self.settings.implementation.trace_dialect
         )
-        if verdict is Verdict.PASS:
-            self._remove_data()
         return replace(
             self._result(verdict, self._expected(), self.record.problems),
             checks=checks,
@@ -431,7 +438,7 @@ class ScenarioRun:
         missing = frozenset(TraceSource) - self.settings.implementation.observes
         return missing if self.settings.zookeeper in OWN else missing | {TraceSource.ZOOKEEPER}
 
-    def _remove_data(self) -> None:
+    def remove_data(self) -> None:
         """Of a run that passed, the traces and logs are enough."""
         folders = Folders(root=self.folder)
         data = [folders.data(broker_id) for broker_id in self.settings.broker_ids]

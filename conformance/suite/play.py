@@ -1,15 +1,17 @@
 """Plays the cases of a run on its targets, and writes down what came of each as it comes."""
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from shlex import quote
 from time import monotonic
 
-from fencepost.conformance.adapters.errors import ChoiceError
+from fencepost.conformance.adapters.capabilities import refusal
+from fencepost.conformance.adapters.errors import ChoiceError, ClusterError
 from fencepost.conformance.adapters.settings import ClusterSettings
 from fencepost.conformance.catalogue.requirements import CATALOGUE
 from fencepost.conformance.runs.run_settings import settings_of
@@ -19,6 +21,7 @@ from fencepost.conformance.suite.case import SuiteCase, folder_name
 from fencepost.conformance.suite.judgement import requirement_verdicts
 from fencepost.conformance.suite.library import ROOM, requirements
 from fencepost.conformance.suite.records import (
+    RESULTS,
     SCHEMA,
     CaseEnd,
     CaseStart,
@@ -30,10 +33,14 @@ from fencepost.conformance.suite.records import (
     counts_of,
     read_run,
 )
+from fencepost.conformance.suite.shared import SharedRun, sessions
 from fencepost.conformance.verdict import Verdict
 
 REFERENCE = "reference"
 """The target that comes with Fencepost."""
+
+ERRORS_MAX = 3
+"""After so many errors in a row nothing more is expected of the target."""
 
 Progress = Callable[[int, int, str], None]
 
@@ -80,7 +87,6 @@ class SuitePlan:
             select=self.select,
             skip=self.skip,
             seed=self.seed,
-            isolation="own",
             started=datetime.now(UTC).isoformat(timespec="seconds"),
             command=self.command,
             cases=tuple(case.case_id for case in self.cases),
@@ -123,31 +129,63 @@ class _Player:
     _done: int = field(init=False, default=0)
 
     def play_target(self, target: str, settings: ClusterSettings) -> None:
-        """Each case on a cluster of its own."""
+        """Every case that has no end yet, several on one cluster where they allow it."""
         run = read_run(self.folder)
-        for case in self.plan.cases:
-            self._advance(f"{target} {case.case_id}")
-            if run.end_of(target, case.case_id) is None:
-                self._play(target, settings, case)
-            self._done += 1
-        self._advance("done")
+        left = [case for case in self.plan.cases if run.end_of(target, case.case_id) is None]
+        self._done += len(self.plan.cases) - len(left)
+        errors = 0
+        for session in sessions(left):
+            for verdict in self._play_session(target, settings, session):
+                errors = errors + 1 if verdict is Verdict.ERROR else 0
+                if errors == ERRORS_MAX:
+                    raise ClusterError(
+                        f"{errors} cases in a row ended with an error of the harness or of "
+                        f"{target}; the last one is in {self.folder / RESULTS}"
+                    )
 
-    def _play(self, target: str, settings: ClusterSettings, case: SuiteCase) -> None:
+    def _play_session(
+        self, target: str, settings: ClusterSettings, cases: Sequence[SuiteCase]
+    ) -> Iterator[Verdict]:
+        """Together, as long as the cluster lasts; what is not decided then, each for itself."""
+        left = [case for case in cases if not refusal(settings.implementation, case.needs)]
+        alone = [case for case in cases if case not in left]
+        while len(left) > 1:
+            shared = SharedRun(
+                settings=settings,
+                folder=free_folder(self.folder / folder_name(target) / "shared"),
+                seed=self.plan.seed,
+                cases=left,
+                reproduce=partial(again, target, seed=self.plan.seed),
+                on_start=partial(self._start, target),
+            )
+            for case, result in shared.play():
+                yield self._tell(target, case, result, shared.folder)
+            left = [case for case in left if case not in shared.played]
+            alone += shared.undecided
+        for case in [*left, *alone]:
+            yield self._play(target, settings, case)
+
+    def _start(self, target: str, case: SuiteCase) -> None:
+        self._advance(f"{target} {case.case_id}")
         self.results.write(CaseStart(target=target, case=case.case_id))
+
+    def _play(self, target: str, settings: ClusterSettings, case: SuiteCase) -> Verdict:
+        """On a cluster of its own."""
+        self._start(target, case)
         place = free_folder(self.folder / folder_name(target) / case.folder_name)
         result = ScenarioRun(
             scenario=case.scenario,
             settings=settings,
             seed=case.story.seed if self.plan.seed is None else self.plan.seed,
             folder=place,
-            again=again(target, case, self.plan.seed),
+            again=again(target, case, seed=self.plan.seed),
             told={"case": case.case_id},
             unexpected=Verdict.FAIL,
         ).play()
-        self.tell(target, case, result, place)
+        return self._tell(target, case, result, place)
 
-    def tell(self, target: str, case: SuiteCase, result: ScenarioResult, place: Path) -> None:
-        """Write what came of the case."""
+    def _tell(self, target: str, case: SuiteCase, result: ScenarioResult, place: Path) -> Verdict:
+        """Write what came of the case, and return its verdict."""
         for one in requirement_verdicts(result, requirements()):
             self.results.write(
                 RequirementRecord(
@@ -172,13 +210,16 @@ class _Player:
                 again=result.reproduce,
             )
         )
+        self._done += 1
+        self._advance(f"{target} {case.case_id}")
+        return result.verdict
 
     def _advance(self, text: str) -> None:
         if self.on_progress:
             self.on_progress(self._done, len(self.plan.cases) * len(self.plan.targets), text)
 
 
-def again(target: str, case: SuiteCase, seed: int | None) -> str:
+def again(target: str, case: SuiteCase, *, seed: int | None) -> str:
     """The command that runs one case again."""
     told = f"fencepost conform run -t {quote(target)} --select {quote(case.case_id)}"
     return told if seed is None else f"{told} --seed {seed}"

@@ -36,7 +36,6 @@ class Header(ResultRecord, frozen=True, kw_only=True, tag="header"):
     skip: tuple[str, ...]
     seed: int | None
     """None: that of each case."""
-    isolation: str
     started: str
     """In UTC, as ISO 8601."""
     command: str
@@ -80,8 +79,6 @@ class CaseEnd(ResultRecord, frozen=True, kw_only=True, tag="case_end"):
     """The checks that found something."""
     seconds: float = 0.0
     events: int = 0
-    shared: bool = False
-    """True when other cases ran on the same cluster before it."""
     folder: str = ""
     """Of its traces, below that of the run."""
     again: str = ""

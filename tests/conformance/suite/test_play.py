@@ -1,6 +1,6 @@
 """Results are written as they come, and a run that was cut off goes on where it stopped."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar
@@ -11,16 +11,23 @@ import pytest
 from fencepost.conformance.adapters.errors import ChoiceError
 from fencepost.conformance.runs.scenario import Problem, Scenario, ScenarioResult
 from fencepost.conformance.suite import play as suite_play
+from fencepost.conformance.suite.case import SuiteCase
 from fencepost.conformance.suite.judgement import requirement_verdicts
 from fencepost.conformance.suite.library import all_cases, requirements
 from fencepost.conformance.suite.play import SuitePlan, begin, play, settings_of_targets
 from fencepost.conformance.suite.records import RESULTS, counts_of, read_run
+from fencepost.conformance.suite.shared import sessions
 from fencepost.conformance.verdict import CheckResult, Verdict, Violation
 from fencepost.spec.vocabulary import Invariant
 
 CASES = all_cases()[:3]
 PLAN = SuitePlan(targets=("reference",), cases=CASES, profile="core")
+ORDER = [case.case_id for session in sessions(CASES) for case in session]
 SETTINGS = settings_of_targets(PLAN.targets)
+
+
+def by_order(cases: Sequence[SuiteCase]) -> list[SuiteCase]:
+    return sorted(cases, key=lambda case: ORDER.index(case.case_id))
 
 
 class StubRun:
@@ -62,6 +69,7 @@ def a_result(verdict: Verdict, covers: tuple[str, ...], *checks: CheckResult) ->
 @pytest.fixture(autouse=True)
 def stubbed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(suite_play, "ScenarioRun", StubRun)
+    monkeypatch.setattr(suite_play, "sessions", lambda cases: [[case] for case in by_order(cases)])
     StubRun.played, StubRun.verdicts = [], {}
 
 
@@ -80,12 +88,12 @@ def test_every_case_has_a_verdict_for_each_requirement_and_the_run_a_footer(tmp_
 
 
 def test_a_run_that_was_cut_off_is_readable_and_goes_on(tmp_path: Path) -> None:
-    StubRun.verdicts = {CASES[1].case_id: Verdict.NOT_RUN}
+    StubRun.verdicts = {ORDER[1]: Verdict.NOT_RUN}
     begin(PLAN, tmp_path)
     with pytest.raises(KeyboardInterrupt):
         play(PLAN, SETTINGS, tmp_path)
     run = read_run(tmp_path)
-    assert run.verdicts == [Verdict.PASS, Verdict.NOT_RUN, Verdict.NOT_RUN]
+    assert sorted(run.verdicts) == [Verdict.NOT_RUN, Verdict.NOT_RUN, Verdict.PASS]
     assert "2 of 3 cases were not played" in run.doubts[0]
 
     StubRun.verdicts = {}
@@ -93,7 +101,7 @@ def test_a_run_that_was_cut_off_is_readable_and_goes_on(tmp_path: Path) -> None:
 
     assert read_run(tmp_path).verdicts == [Verdict.PASS] * 3
     assert read_run(tmp_path).doubts == ()
-    assert StubRun.played == [case.case_id for case in CASES]
+    assert StubRun.played == ORDER
 
 
 def test_results_without_a_header_are_none(tmp_path: Path) -> None:
