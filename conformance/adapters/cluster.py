@@ -173,7 +173,7 @@ class ClusterUnderTest:
             self.close()
 
     def start(self) -> None:
-        """All brokers are registered, one is the controller, and one answers clients.
+        """All brokers are registered and answer clients, and one is the controller.
 
         Raises `ClusterError`.
         """
@@ -189,7 +189,7 @@ class ClusterUnderTest:
             if broker_id != first:
                 self.restart(broker_id)
         self.await_state(self._is_complete, START_DEADLINE_S, "all brokers and a controller")
-        self.await_state(self._is_answering, START_DEADLINE_S, "an answer of a broker")
+        self.await_state(self._is_answering, START_DEADLINE_S, "an answer of each broker")
 
     def stop(self) -> None:
         """Ask the brokers to end, and kill those that did not in time."""
@@ -334,8 +334,11 @@ class ClusterUnderTest:
         return there and self.state.controller() is not None
 
     def _is_answering(self) -> bool:
-        """True when a broker answers clients; a broker may register before it listens."""
-        client = RoutedClient(self.addresses, transport=self.transport, node="harness")
+        """True when every broker answers clients; it may register before it has started."""
+        return all(map(self._answers, self.addresses()))
+
+    def _answers(self, address: str) -> bool:
+        client = RoutedClient(lambda: [address], transport=self.transport, node="harness")
         try:
             client.refresh()
         except ClusterUnreachableError:

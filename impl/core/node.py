@@ -156,7 +156,7 @@ class Node:
             case DeleteTopicsRequest():
                 self.topic_batches.on_delete_topics(token, request)
             case MetadataRequest():
-                self.topic_creation.on_metadata(token)
+                self.topic_creation.on_metadata(token, is_started=self.broker.is_ready)
             case InitProducerIdRequest():
                 self.producer_ids.on_init_producer_id(token)
             case _:

@@ -72,7 +72,7 @@ def test_truncation_to_the_high_watermark_loses_an_acknowledged_record(
     (result,) = run_all(selected(["truncation_loss"]), settings=settings, seed=1, out=tmp_path)
 
     violated = {check.invariant for check in result.checks if check.violations}
-    assert result.verdict is Verdict.FAIL
+    assert result.verdict is Verdict.FAIL, result.problems
     assert result.is_expected
     assert violated >= LOSS
     assert all(report.is_effective for report in result.faults)

@@ -61,9 +61,12 @@ class TopicCreation:
         """The topic znode is written, or the request refused with a reason (TOP-004)."""
         self._outbox.run(self._create_topic(token, request))
 
-    def on_metadata(self, token: int) -> None:
-        """The published state is answered, as read now."""
-        self._outbox.run(self._metadata(token))
+    def on_metadata(self, token: int, *, is_started: bool) -> None:
+        """The published state is answered, as read now; a broker that still starts has none."""
+        if is_started:
+            self._outbox.run(self._metadata(token))
+        else:
+            self._no_metadata(token)
 
     def _create_topic(self, token: int, request: CreateTopicRequest) -> Script:
         listed = yield from list_children(BROKER_IDS)

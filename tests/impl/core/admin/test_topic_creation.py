@@ -169,3 +169,14 @@ def test_a_routing_view_that_cannot_be_read_is_an_error(driver: Driver, path: st
 
     assert view.error_code is ErrorCode.BROKER_NOT_AVAILABLE
     assert view.partitions == ()
+
+
+def test_a_broker_that_still_starts_has_no_routing_view(driver: Driver) -> None:
+    driver.register(1)  # an older registration, which is waited out
+    driver.start()
+    early = driver.deliver(MetadataRequest(), MetadataResponse)
+
+    driver.unregister(1)
+
+    assert early.error_code is ErrorCode.BROKER_NOT_AVAILABLE
+    assert driver.deliver(MetadataRequest(), MetadataResponse).broker_id == 1
