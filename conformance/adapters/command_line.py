@@ -8,7 +8,7 @@ listen at one port. In a network of its own it also gets `--host` and `--port`: 
 
 import shlex
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from fencepost.conformance.adapters.errors import ChoiceError
@@ -18,10 +18,10 @@ from fencepost.conformance.adapters.implementation import (
     ClusterParts,
     Implementation,
     Site,
-    TraceSource,
 )
 from fencepost.conformance.adapters.znode_dialect import SPEC_DIALECT, ZnodeDialect
 from fencepost.conformance.adapters.zookeeper_state import ZooKeeperState
+from fencepost.conformance.checks.observations import EVERYTHING, Observations
 from fencepost.fault_injection.network.wiring import BrokerPlace, broker_name
 from fencepost.fault_injection.processes.managed_process import ManagedProcess
 from fencepost.spec.vocabulary import ProtocolLevel
@@ -44,7 +44,7 @@ class CommandLine(Implementation):
             Capability.LIVE_TRACE,
         }
     )
-    observes: frozenset[TraceSource] = frozenset(TraceSource)
+    observes: Observations = field(default_factory=lambda: EVERYTHING)
     command: str
     dialect: ZnodeDialect = SPEC_DIALECT
 

@@ -2,9 +2,9 @@
 
 An implementation is described by an `Implementation`. Asked to `open` a site, it gives the three
 parts of a cluster: the lifecycle of its brokers, its published state, and the transport of its
-clients. What only some implementations can do is a declared `Capability`; which lines a run's
-trace has is declared as `observes`. What is not declared is reported, `UNSUPPORTED` or
-`NOT_OBSERVABLE`, and never tried.
+clients. What only some implementations can do is a declared `Capability`; which kinds of events
+a run shows, and how faithfully, is declared as `observes`. What is not declared is reported,
+`UNSUPPORTED` or `NOT_OBSERVABLE`, and never tried.
 
 Brokers that are processes under a ZooKeeper are described by `command_line.CommandLine`; an
 implementation in memory implements the protocols here itself (`tests/conformance/toy.py`).
@@ -13,12 +13,13 @@ implementation in memory implements the protocols here itself (`tests/conformanc
 import shlex
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from typing import Protocol
 
 from fencepost.conformance.adapters.znode_dialect import ZnodeAccess, ZnodeDialect
+from fencepost.conformance.checks.observations import OF_CLIENTS, Observations
 from fencepost.conformance.checks.trace_dialect import SPEC, TraceDialect
 from fencepost.conformance.clients.transport import Transport
 from fencepost.fault_injection.faults.targets import ClusterState, ClusterView
@@ -59,17 +60,6 @@ class Capability(StrEnum):
     """Brokers make one move after the other: `whitebox.stepped`."""
     SIMULATOR = "simulator"
     """Its protocol runs in virtual time, by seed: `whitebox.simulate`."""
-
-
-class TraceSource(StrEnum):
-    """Where lines of a run's trace come from."""
-
-    CLIENTS = "clients"
-    """The harness's own clients: every run has these."""
-    BROKERS = "brokers"
-    """Trace files that brokers write as `spec/docs/trace.md` says."""
-    ZOOKEEPER = "zookeeper"
-    """ZooKeeper's transaction log, in the dialect of `spec/znodes.py`."""
 
 
 NO_PROCESS = "this broker is no process that signals reach"
@@ -253,7 +243,7 @@ class Implementation(ABC):
     levels: tuple[int, ...]
     """The protocol levels that it can run at."""
     capabilities: frozenset[Capability] = frozenset()
-    observes: frozenset[TraceSource] = frozenset({TraceSource.CLIENTS})
+    observes: Observations = field(default_factory=lambda: OF_CLIENTS)
     wire_protocol: WireProtocol = WireProtocol.GRPC
     """What its brokers speak with each other and with clients."""
     trace_dialect: TraceDialect = SPEC

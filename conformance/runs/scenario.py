@@ -22,6 +22,7 @@ from fencepost.fault_injection.network.protocols import WireProtocol
 from fencepost.fault_injection.stories.steps.story_step import FaultStep, WaitForStep, verb_of
 from fencepost.fault_injection.stories.story import AfterEvent, Floors, Story, Trigger
 from fencepost.fault_injection.stories.story_file import awaited_by, fault_of
+from fencepost.spec.vocabulary import Invariant
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,6 +123,8 @@ class Problem:
     """From when to when something was waited for that did not come; None: nothing was."""
     ending: Ending | None = None
     """What does not hold at the end of the run therefore."""
+    unseen: frozenset[Invariant] = frozenset()
+    """The checks that this run could not decide."""
 
     def beside(self, interference: HostInterference) -> "Problem":
         """The problem beside interference: undecided instead of failed; a broken rule stays."""

@@ -21,10 +21,11 @@ from fencepost.conformance.adapters.choices import EMBEDDED, OWN, PROXY
 from fencepost.conformance.adapters.cluster import ClusterUnderTest
 from fencepost.conformance.adapters.errors import ChoiceError, ClusterError
 from fencepost.conformance.adapters.folders import Folders
-from fencepost.conformance.adapters.implementation import Capability, RunSite, TraceSource
+from fencepost.conformance.adapters.implementation import Capability, RunSite
 from fencepost.conformance.adapters.networks import switch_for, wiring_for
 from fencepost.conformance.adapters.settings import ClusterSettings, unusual
 from fencepost.conformance.adapters.zookeepers import ZooKeeperInUse, zookeeper_for
+from fencepost.conformance.checks.observations import Observable, Observations
 from fencepost.conformance.clients.recorder import TraceWriter
 from fencepost.conformance.clients.workload import Session, Workload
 from fencepost.conformance.runs.host_interference import (
@@ -392,12 +393,12 @@ class ScenarioRun:
             self.record.add(Verdict.ERROR, contradiction)
         outcomes = classify_outcomes(
             events,
-            has_transactions=TraceSource.ZOOKEEPER not in self._missing,
-            has_appends=TraceSource.BROKERS not in self._missing,
+            has_transactions=Observable.STATE_WRITES in self._observed,
+            has_appends=Observable.APPENDS in self._observed,
         )
         self.record.judge_outcomes(outcomes)
         checks, verdict = judge_checks(
-            events, self.record, self._missing, self.settings.implementation.trace_dialect
+            events, self.record, self._observed, self.settings.implementation.trace_dialect
         )
         return replace(
             self._result(verdict, self._expected(), self.record.problems),
@@ -433,10 +434,12 @@ class ScenarioRun:
         return Verdict.FAIL if is_broken else self.scenario.expected(self.settings.level)
 
     @property
-    def _missing(self) -> frozenset[TraceSource]:
-        """The sources that the trace of this run does not have."""
-        missing = frozenset(TraceSource) - self.settings.implementation.observes
-        return missing if self.settings.zookeeper in OWN else missing | {TraceSource.ZOOKEEPER}
+    def _observed(self) -> Observations:
+        """What the trace of this run shows: only a ZooKeeper of ours has a log to read."""
+        observed = dict(self.settings.implementation.observes)
+        if self.settings.zookeeper not in OWN:
+            observed.pop(Observable.STATE_WRITES, None)
+        return observed
 
     def remove_data(self) -> None:
         """Of a run that passed, the traces and logs are enough."""

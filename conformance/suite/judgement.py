@@ -48,11 +48,15 @@ def requirement_verdicts(
 def _judged(requirement: Requirement, result: ScenarioResult) -> RequirementVerdict:
     checks = [check for check in result.checks if check.invariant in requirement.checks]
     decided = [check for check in checks if check.premise_count or check.violations]
-    problems = {problem.verdict: problem.sentence for problem in result.problems}
+    problems = {
+        problem.verdict: problem.sentence
+        for problem in result.problems
+        if not problem.unseen or problem.unseen & set(requirement.checks)
+    }
     unseen = Verdict.NOT_OBSERVABLE
     weights = [check.verdict for check in decided]
     weights += [verdict for verdict in problems if verdict is not unseen or not decided]
-    if not decided and not result.problems:
+    if not decided and not problems:
         weights.append(result.verdict)
     verdict = worst(weights or [Verdict.PASS])
     return RequirementVerdict(

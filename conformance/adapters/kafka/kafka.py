@@ -7,6 +7,7 @@ mode adds: how a broker starts, where the state is published, and what is observ
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 
 from fencepost.conformance.adapters.command_line import BrokerProcesses
 from fencepost.conformance.adapters.errors import ClusterError
@@ -16,6 +17,12 @@ from fencepost.conformance.adapters.kafka.flushed import LOGS, keep_record
 from fencepost.conformance.adapters.kafka.jars import class_path
 from fencepost.conformance.adapters.kafka.observations import observed_log
 from fencepost.conformance.adapters.kafka.releases import KafkaTarget, numbers
+from fencepost.conformance.checks.observations import (
+    OF_CLIENTS,
+    Fidelity,
+    Observable,
+    Observations,
+)
 from fencepost.conformance.checks.trace_dialect import (
     KAFKA_0_10,
     KAFKA_2_1,
@@ -54,6 +61,18 @@ PROPERTIES: Mapping[str, object] = {
 """A small broker that does nothing by itself; all else is Kafka's default."""
 
 
+SHOWN: Observations = MappingProxyType(
+    {
+        **OF_CLIENTS,
+        Observable.ELECTIONS: Fidelity.LOG,
+        Observable.ROLES: Fidelity.LOG,
+        Observable.APPENDS: Fidelity.DISK,
+        Observable.HIGH_WATERMARKS: Fidelity.DISK,
+    }
+)
+"""What both modes show; `docs/kafka.md` says from where."""
+
+
 class KafkaProcesses(BrokerProcesses):
     """Its processes, which keep no record of what they flush: it is made when it is asked for."""
 
@@ -83,6 +102,7 @@ class Kafka(Implementation):
     levels: tuple[int, ...] = (2,)
     capabilities: frozenset[Capability] = frozenset({Capability.PROCESSES, Capability.FLUSH_RECORD})
     wire_protocol: WireProtocol = WireProtocol.KAFKA
+    observes: Observations = field(default_factory=lambda: SHOWN)
     chosen: KafkaTarget
     kafka_dir: Path | None = None
     """An unpacked distribution in place of the jars of the release."""

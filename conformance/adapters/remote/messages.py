@@ -14,6 +14,7 @@ from typing import Any, ClassVar, Literal
 import msgspec
 from msgspec import Struct
 
+from fencepost.conformance.checks.observations import Fidelity
 from fencepost.fault_injection.workload.operations import ACKS_ALL
 from fencepost.spec.vocabulary import ElectionKind
 
@@ -24,6 +25,9 @@ ADMIN_MS = 5_000
 READ_MS = 2_000
 START_MS = 15_000
 SCHEMA = Path("conformance/adapters/remote/adapter.schema.json")
+
+
+BrokerEvents = Literal["elections", "roles", "appends", "high_watermarks", "isr_changes"]
 
 
 def _verb(class_name: str) -> str:
@@ -83,8 +87,11 @@ class HelloAnswer(Done, frozen=True, kw_only=True):
     `zookeeper`: its state is in the ZooKeeper of the harness, as `spec/znodes.py` has it, and is
     read there instead of with `observe`.
     """
-    observes: tuple[Literal["brokers"], ...] = ()
-    """`brokers`: it writes `trace-broker-<id>.ndjson` into the folder, as `spec/docs/trace.md`."""
+    observes: dict[BrokerEvents, Fidelity] = {}
+    """How faithful its brokers' lines are, by kind of event; what is left out has none.
+
+    They are in `trace-broker-<id>.ndjson` in the folder, as `spec/docs/trace.md` has them.
+    """
 
 
 class HelloCall(Call, frozen=True, kw_only=True):

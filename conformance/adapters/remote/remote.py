@@ -16,7 +16,6 @@ from fencepost.conformance.adapters.implementation import (
     ClusterParts,
     Implementation,
     Site,
-    TraceSource,
 )
 from fencepost.conformance.adapters.remote.adapter import Adapter
 from fencepost.conformance.adapters.remote.channels import AdapterError, open_channel
@@ -34,6 +33,12 @@ from fencepost.conformance.adapters.remote.messages import (
 )
 from fencepost.conformance.adapters.remote.transport import RemoteTransport
 from fencepost.conformance.adapters.znode_dialect import SPEC_DIALECT
+from fencepost.conformance.checks.observations import (
+    OF_BROKERS,
+    OF_CLIENTS,
+    Fidelity,
+    Observable,
+)
 from fencepost.conformance.checks.ordering import broker_of
 from fencepost.fault_injection.processes.supervisor import Supervisor
 from fencepost.spec.trace import TraceEvent
@@ -78,10 +83,10 @@ class Remote(Implementation):
 
     def contradictions(self, events: Sequence[TraceEvent], /) -> list[str]:
         """A promise of traces that no broker kept."""
-        promised = TraceSource.BROKERS in self.observes
+        promised = sorted(kind for kind in self.observes if kind in OF_BROKERS)
         if not promised or any(broker_of(event) is not None for event in events):
             return []
-        return [f"{self.name} observes brokers, and none of them wrote a trace"]
+        return [f"{self.name} observes {', '.join(promised)}, and no broker wrote a trace"]
 
 
 @cache
@@ -113,13 +118,13 @@ def _remote(target: str, hello: HelloAnswer) -> Remote:
             "it declares processes, and signals reach only what the harness has started; "
             "leave that out, or have the adapter started by cmd:"
         )
-    observes = {TraceSource.CLIENTS, *map(TraceSource, hello.observes)}
+    observes = {Observable(kind): fidelity for kind, fidelity in hello.observes.items()}
     if Capability.ZOOKEEPER in hello.capabilities:
-        observes.add(TraceSource.ZOOKEEPER)
+        observes[Observable.STATE_WRITES] = Fidelity.EXACT
     return Remote(
         chosen_as=target,
         name=f"{hello.name} {hello.version}".rstrip(),
         levels=hello.levels,
         capabilities=frozenset(map(Capability, hello.capabilities)),
-        observes=frozenset(observes),
+        observes={**OF_CLIENTS, **observes},
     )

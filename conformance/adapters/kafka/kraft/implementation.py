@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from fencepost.conformance.adapters.errors import ClusterError
 from fencepost.conformance.adapters.folders import Folders
-from fencepost.conformance.adapters.implementation import ClusterParts, RunSite, Site, TraceSource
+from fencepost.conformance.adapters.implementation import ClusterParts, RunSite, Site
 from fencepost.conformance.adapters.kafka.kafka import MAIN, Kafka, KafkaProcesses
 from fencepost.conformance.adapters.kafka.kraft.observations import broker_lines
 from fencepost.conformance.adapters.kafka.kraft.state import MetadataState
@@ -37,8 +37,6 @@ class Listeners:
 @dataclass(frozen=True, kw_only=True)
 class KafkaInKraft(Kafka):
     """One release, its nodes with a quorum of their own."""
-
-    observes: frozenset[TraceSource] = frozenset({TraceSource.CLIENTS, TraceSource.BROKERS})
 
     def open(self, site: Site, /) -> ClusterParts:
         """The parts of a cluster, of which no node runs; raises `JarsError` or `JavaError`."""

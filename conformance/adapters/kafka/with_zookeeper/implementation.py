@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 
 from fencepost.conformance.adapters.implementation import (
@@ -10,13 +10,13 @@ from fencepost.conformance.adapters.implementation import (
     ClusterParts,
     RunSite,
     Site,
-    TraceSource,
 )
-from fencepost.conformance.adapters.kafka.kafka import MAIN, Kafka, KafkaProcesses
+from fencepost.conformance.adapters.kafka.kafka import MAIN, SHOWN, Kafka, KafkaProcesses
 from fencepost.conformance.adapters.kafka.transport import KafkaTransport
 from fencepost.conformance.adapters.kafka.with_zookeeper.dialect import KAFKA_DIALECT, in_words
 from fencepost.conformance.adapters.kafka.with_zookeeper.observations import broker_lines
 from fencepost.conformance.adapters.zookeeper_state import ZooKeeperState
+from fencepost.conformance.checks.observations import Fidelity, Observable, Observations
 from fencepost.fault_injection.network.wiring import BrokerPlace
 from fencepost.fault_injection.processes.ports import HOST, free_ports
 from fencepost.fault_injection.zookeeper.transaction_log import Transaction
@@ -34,7 +34,13 @@ class KafkaWithZooKeeper(Kafka):
         Capability.REQUESTS,
         Capability.ZOOKEEPER,
     }
-    observes: frozenset[TraceSource] = frozenset(TraceSource)
+    observes: Observations = field(
+        default_factory=lambda: {
+            **SHOWN,
+            Observable.STATE_WRITES: Fidelity.EXACT,
+            Observable.ELECTIONS: Fidelity.EXACT,
+        }
+    )
 
     def open(self, site: Site, /) -> ClusterParts:
         """The parts of a cluster, of which no broker runs.

@@ -5,13 +5,14 @@ from pathlib import Path
 import pytest
 
 from fencepost.conformance.adapters.errors import ChoiceError
-from fencepost.conformance.adapters.implementation import Capability, TraceSource
+from fencepost.conformance.adapters.implementation import Capability
 from fencepost.conformance.adapters.kafka import jars
 from fencepost.conformance.adapters.kafka.kafka import Kafka
 from fencepost.conformance.adapters.kafka.kraft.implementation import KafkaInKraft
 from fencepost.conformance.adapters.kafka.releases import find_target, releases
 from fencepost.conformance.adapters.kafka.with_zookeeper.implementation import KafkaWithZooKeeper
 from fencepost.conformance.adapters.reference import implementation_of
+from fencepost.conformance.checks.observations import Observable
 from fencepost.conformance.checks.trace_dialect import KAFKA_0_10, KAFKA_2_1, KAFKA_2_7
 
 
@@ -76,7 +77,7 @@ def test_a_release_without_zookeeper_declares_and_observes_none() -> None:
     assert isinstance(new, KafkaInKraft)
     of_old = {Capability.ZOOKEEPER, Capability.LINKS, Capability.REQUESTS}
     assert new.capabilities == old.capabilities - of_old
-    assert frozenset(TraceSource) - new.observes == {TraceSource.ZOOKEEPER}
+    assert old.observes.keys() - new.observes.keys() == {Observable.STATE_WRITES}
 
 
 def test_another_jar_than_the_locked_one_is_refused(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 Json = dict[str, Any]
 HABIT, AT = (*sys.argv[1:], "0")[:2]
 ANSWERS: Json = {
-    "hello": {"protocol": 1, "name": "zoo", "observes": ["brokers"]},
+    "hello": {"protocol": 1, "name": "zoo", "observes": {"roles": "exact"}},
     "observe": {"brokers": [], "partitions": []},
     "node_start": {"pid": 1},
     "bye": {},

@@ -29,6 +29,7 @@ FIELDS = {
     "fetch": (*LEADER, "log_end_offset", "values", "record_epochs"),
     "list_offsets": (*LEADER, "log_end_offset"),
 }
+OBSERVED = ("elections", "roles", "appends", "high_watermarks", "isr_changes")
 AT_ONCE = 16
 """Calls that wait for brokers."""
 
@@ -42,7 +43,7 @@ class ReferenceAdapter:
             "protocol": 1,
             "name": "reference in lines",
             "capabilities": ["processes", "zookeeper"],
-            "observes": ["brokers"],
+            "observes": dict.fromkeys(OBSERVED, "exact"),
         }
 
     def cluster_create(self, call: Json) -> Json:

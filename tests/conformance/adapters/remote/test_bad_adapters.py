@@ -97,7 +97,7 @@ def test_a_pid_of_another_program_gets_no_signal(tmp_path: Path) -> None:
 def test_a_promise_of_traces_must_be_kept() -> None:
     found = implementation_of(zoo("")).contradictions([])
 
-    assert found == ["zoo observes brokers, and none of them wrote a trace"]
+    assert found == ["zoo observes roles, and no broker wrote a trace"]
 
 
 def test_a_crash_is_an_error_with_what_the_adapter_wrote_last(

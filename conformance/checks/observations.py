@@ -1,0 +1,105 @@
+"""What can be observed of an implementation, how faithfully, and what each check needs of it."""
+
+from collections.abc import Mapping
+from enum import StrEnum
+from types import MappingProxyType
+
+from fencepost.spec.vocabulary import Invariant
+
+
+class Fidelity(StrEnum):
+    """How events of one kind come to be known."""
+
+    EXACT = "exact"
+    """Told at the change itself, in order, every time."""
+    SAMPLED = "sampled"
+    """Asked for now and then: what changed and changed back between is not seen."""
+    DISK = "disk"
+    """Read from files after the run: the last value that was written down."""
+    LOG = "log"
+    """Read from text logs: in order, as complete as their lines."""
+    NONE = "none"
+
+
+class Observable(StrEnum):
+    """A kind of events."""
+
+    CLIENTS = "clients"
+    """Requests of the harness's own clients; every run has these, exact."""
+    STATE_WRITES = "state_writes"
+    """Writes of the published state, as ZooKeeper's transaction log has them."""
+    ELECTIONS = "elections"
+    """Registrations, elections of controllers and of leaders, and their publication."""
+    ROLES = "roles"
+    """Commands that a broker obeys: it leads, follows, or stops."""
+    APPENDS = "appends"
+    """What each replica's log gains and loses."""
+    HIGH_WATERMARKS = "high_watermarks"
+    """Advances of a leader's high watermark."""
+    ISR_CHANGES = "isr_changes"
+    """What leaders make of their ISR, and how they write it."""
+
+
+Observations = Mapping[Observable, Fidelity]
+"""What is left out is not observed."""
+
+EVERYTHING: Observations = MappingProxyType(dict.fromkeys(Observable, Fidelity.EXACT))
+OF_CLIENTS: Observations = MappingProxyType({Observable.CLIENTS: Fidelity.EXACT})
+OF_BROKERS = frozenset(Observable) - {Observable.CLIENTS, Observable.STATE_WRITES}
+"""What only brokers know."""
+
+_EXACT = frozenset({Fidelity.EXACT})
+_IN_ORDER = _EXACT | {Fidelity.LOG}
+_AT_ANY_TIME = _IN_ORDER | {Fidelity.SAMPLED}
+"""A fact that never changes back, or that holds at each instant, is as true of a sample."""
+_AT_THE_END = _EXACT | {Fidelity.DISK}
+
+NEEDS: Mapping[Invariant, Mapping[Observable, frozenset[Fidelity]]] = MappingProxyType(
+    {
+        Invariant.LINEARIZABLE_LOG: {Observable.CLIENTS: _EXACT},
+        Invariant.ACKNOWLEDGED_DURABLE: {Observable.CLIENTS: _EXACT},
+        Invariant.LOG_MATCHING: {Observable.APPENDS: _AT_THE_END},
+        Invariant.LEADER_COMPLETE: {
+            Observable.APPENDS: _EXACT,
+            Observable.HIGH_WATERMARKS: _EXACT,
+            Observable.ROLES: _IN_ORDER,
+        },
+        # On one leader it only rises: samples that fall are a violation.
+        Invariant.HIGH_WATERMARK_MONOTONIC: {
+            Observable.HIGH_WATERMARKS: _EXACT | {Fidelity.SAMPLED}
+        },
+        # The leader of an epoch never changes.
+        Invariant.ONE_LEADER_PER_EPOCH: {Observable.ROLES: _AT_ANY_TIME},
+        Invariant.ONE_COMMITTER_PER_EPOCH: {Observable.HIGH_WATERMARKS: _EXACT},
+        # Leader and ISR come in one line.
+        Invariant.LEADER_IN_ISR: {Observable.ROLES: _AT_ANY_TIME},
+        Invariant.LINEARIZABLE_ZNODE: {Observable.STATE_WRITES: _EXACT},
+        Invariant.ONLY_AUTHORISED_WRITES: {
+            Observable.STATE_WRITES: _EXACT,
+            Observable.ELECTIONS: _IN_ORDER,
+        },
+        Invariant.STALE_CONTROLLER_HARMLESS: {Observable.ROLES: _IN_ORDER},
+        # The controller of an epoch never changes.
+        Invariant.ONE_CONTROLLER_PER_EPOCH: {Observable.ELECTIONS: _AT_ANY_TIME},
+        Invariant.ISR_SUBSET_ASSIGNED: {Observable.STATE_WRITES: _EXACT},
+        Invariant.DELETE_ONLY_IF_UNASSIGNED: {
+            Observable.STATE_WRITES: _EXACT,
+            Observable.ROLES: _IN_ORDER,
+        },
+    }
+)
+"""Check -> the fidelities with which it is sound, for each kind without which it is not decided."""
+
+
+def lacks(invariant: Invariant, observed: Observations) -> dict[Observable, Fidelity]:
+    """What the check needs and does not get: the kinds, with the fidelity that they have."""
+    found = {kind: observed.get(kind, Fidelity.NONE) for kind in NEEDS[invariant]}
+    return {kind: has for kind, has in found.items() if has not in NEEDS[invariant][kind]}
+
+
+def lacking(invariant: Invariant, missing: Mapping[Observable, Fidelity]) -> str:
+    """That, for people: `appends exact (here disk), roles exact or log (here none)`."""
+    return ", ".join(
+        f"{kind} {' or '.join(f for f in Fidelity if f in NEEDS[invariant][kind])} (here {has})"
+        for kind, has in missing.items()
+    )

@@ -1,0 +1,73 @@
+"""What a check needs, and that it decides nothing by less."""
+
+from fencepost.conformance.checks.observations import (
+    EVERYTHING,
+    NEEDS,
+    OF_CLIENTS,
+    Fidelity,
+    Observable,
+    lacking,
+    lacks,
+)
+from fencepost.conformance.checks.registry import CHECKS
+from fencepost.conformance.runs.judgement import judge_checks
+from fencepost.conformance.runs.scenario import RunRecord
+from fencepost.conformance.verdict import Verdict
+from fencepost.spec.trace import Kind, TraceEvent
+from fencepost.spec.vocabulary import Action, Invariant
+
+SAMPLED = {**OF_CLIENTS, Observable.ROLES: Fidelity.SAMPLED, Observable.APPENDS: Fidelity.DISK}
+
+
+def appended(broker_id: int, value: str) -> TraceEvent:
+    return TraceEvent(
+        run_id="r",
+        node=f"broker-{broker_id}",
+        seq=0,
+        mono_ns=0,
+        kind=Kind.ACTION,
+        action=Action.FOLLOWER_APPEND,
+        topic="t",
+        partition=0,
+        broker_id=broker_id,
+        offset=0,
+        values=[value],
+        record_epochs=[1],
+        log_end_offset=1,
+        high_watermark=1,
+    )
+
+
+def test_each_check_says_what_it_needs() -> None:
+    assert NEEDS.keys() == CHECKS.keys()
+    assert not any(lacks(invariant, EVERYTHING) for invariant in NEEDS)
+
+
+def test_samples_suffice_for_what_never_changes_back() -> None:
+    assert not lacks(Invariant.ONE_LEADER_PER_EPOCH, SAMPLED)
+    assert lacks(Invariant.STALE_CONTROLLER_HARMLESS, SAMPLED) == {
+        Observable.ROLES: Fidelity.SAMPLED
+    }
+
+
+def test_what_is_missing_is_named_with_what_there_is() -> None:
+    missing = lacks(Invariant.LEADER_COMPLETE, SAMPLED)
+
+    assert lacking(Invariant.LEADER_COMPLETE, missing) == (
+        "appends exact (here disk), high_watermarks exact (here none), "
+        "roles exact or log (here sampled)"
+    )
+
+
+def test_lines_that_are_not_faithful_enough_decide_nothing() -> None:
+    events = [appended(1, "a"), appended(2, "b")]
+    faithful, sampled = RunRecord(), RunRecord()
+
+    checks, _ = judge_checks(events, faithful)
+    unsound, _ = judge_checks(events, sampled, {Observable.APPENDS: Fidelity.SAMPLED})
+
+    assert [one.invariant for one in checks if one.violations] == [Invariant.LOG_MATCHING]
+    assert not any(one.violations for one in unsound)
+    (problem,) = sampled.problems
+    assert problem.verdict is Verdict.NOT_OBSERVABLE
+    assert "LogMatching needs appends exact or disk (here sampled)" in problem.sentence
