@@ -10,10 +10,12 @@ from fencepost.fault_injection.faults.fault import Fault
 from fencepost.fault_injection.faults.targets import FaultError
 from fencepost.fault_injection.faults.zookeeper_faults import ExpireSession
 from fencepost.fault_injection.injectors.injector import InjectionError
+from fencepost.fault_injection.workload.commands import ControlMethod
 
 _PROCESSES = frozenset({Capability.PROCESSES})
 _ZOOKEEPER = frozenset({Capability.ZOOKEEPER})
 _FAULT_CONTROL = frozenset({Capability.FAULT_CONTROL})
+_CONTROL = frozenset({Capability.CONTROL})
 _FLUSH_RECORD = frozenset({Capability.FLUSH_RECORD})
 
 NEEDED = MappingProxyType(
@@ -51,6 +53,15 @@ STEPS_NEED = MappingProxyType(
     }
 )
 """The verb of a step -> what it needs; other steps need nothing, but for faults."""
+COMMANDS_NEED = MappingProxyType(
+    {
+        ControlMethod.LEADER_AND_ISR: _CONTROL,
+        ControlMethod.STOP_REPLICA: _CONTROL,
+        ControlMethod.UPDATE_METADATA: _CONTROL | {Capability.UPDATE_METADATA},
+        ControlMethod.CONTROLLED_SHUTDOWN: _CONTROL | {Capability.CONTROLLED_SHUTDOWN},
+    }
+)
+"""What a `control` step needs."""
 
 
 class UnsupportedFaultError(InjectionError):

@@ -13,10 +13,19 @@ import grpc
 from google.protobuf.message import Message
 
 from fencepost.conformance.clients.transport import (
+    REQUEST_UNKNOWN,
     Caller,
     ClusterUnreachableError,
     PartitionView,
     RoutingView,
+)
+from fencepost.fault_injection.workload.commands import (
+    NO_ANSWER,
+    NOT_SENT,
+    ControlAnswer,
+    ControlCommand,
+    ControlMethod,
+    error_of,
 )
 from fencepost.fault_injection.workload.operations import (
     Answer,
@@ -27,7 +36,7 @@ from fencepost.fault_injection.workload.operations import (
     answer_of,
     no_answer,
 )
-from fencepost.spec.vocabulary import ElectionKind, ErrorCode, Outcome
+from fencepost.spec.vocabulary import ElectionKind, Outcome
 from fencepost.spec.wire import replication_pb2 as wire
 from fencepost.spec.wire.conventions import (
     CHANNEL_OPTIONS,
@@ -163,6 +172,22 @@ class GrpcConnection:
         request = wire.ElectLeadersRequest(kind=kind, partitions=wanted)
         return _results(self._ask(request))
 
+    def command(self, command: ControlCommand, /) -> ControlAnswer:
+        """Send the command, unless the wire has none of its kind; no broker epoch is in it."""
+        request = _command_request(command)
+        if request is None:
+            return ControlAnswer(error_code=REQUEST_UNKNOWN)
+        reply = self._call(request, ADMIN_DEADLINE_S)
+        if reply.failure is not None:
+            return ControlAnswer(error_code=NO_ANSWER if reply.was_sent else NOT_SENT)
+        return ControlAnswer(
+            error_code=_error_of(reply.response),
+            partitions={
+                TopicPartition(one.topic, one.partition): _error_of(one)
+                for one in reply.response.partitions
+            },
+        )
+
     def _ask(self, request: Message, deadline_s: float = ADMIN_DEADLINE_S) -> Any:  # noqa: ANN401 - a generated message
         reply = self._call(request, deadline_s)
         if reply.failure is not None:
@@ -202,14 +227,44 @@ class GrpcConnection:
         return _Reply(response=response)
 
 
+def _command_request(command: ControlCommand) -> Message | None:
+    about, sender = command.about, command.controller_id
+    if command.method is ControlMethod.LEADER_AND_ISR and about:
+        state = wire.PartitionState(
+            topic=about.partition.topic,
+            partition=about.partition.partition,
+            leader=about.leader,
+            leader_epoch=about.leader_epoch,
+            isr=about.isr,
+            znode_version=about.znode_version,
+            assigned_replicas=about.assigned_replicas,
+            topic_id=about.topic_id,
+            partition_incarnation=about.partition_incarnation,
+        )
+        return wire.LeaderAndIsrRequest(
+            controller_id=sender, controller_epoch=command.controller_epoch, partitions=[state]
+        )
+    if command.method is ControlMethod.STOP_REPLICA and about:
+        stop = wire.PartitionStop(
+            topic=about.partition.topic,
+            partition=about.partition.partition,
+            partition_incarnation=about.partition_incarnation,
+            leader_epoch=about.leader_epoch,
+            delete=about.is_deleted,
+        )
+        return wire.StopReplicaRequest(
+            controller_id=sender, controller_epoch=command.controller_epoch, partitions=[stop]
+        )
+    return None
+
+
 def _method(request: Message) -> str:
     """The method of the service that takes it."""
     return request.DESCRIPTOR.name.removesuffix("Request")
 
 
 def _error_of(response: Any) -> str | None:  # noqa: ANN401 - a generated message
-    code: str = response.error_code
-    return None if code in ("", ErrorCode.NONE) else code
+    return error_of(response.error_code)
 
 
 def _results(response: Any) -> dict[TopicPartition, str | None]:  # noqa: ANN401 - a message

@@ -22,7 +22,7 @@ from fencepost.conformance.adapters.znode_dialect import ZnodeAccess, ZnodeDiale
 from fencepost.conformance.checks.observations import OF_CLIENTS, Observations
 from fencepost.conformance.checks.trace_dialect import SPEC, TraceDialect
 from fencepost.conformance.clients.transport import Transport
-from fencepost.fault_injection.faults.targets import ClusterState, ClusterView
+from fencepost.fault_injection.faults.targets import ClusterView, StateVersion, VersionedState
 from fencepost.fault_injection.injectors.injection import Registration, TargetProcess
 from fencepost.fault_injection.injectors.injector import InjectionError
 from fencepost.fault_injection.network.protocols import WireProtocol
@@ -50,6 +50,12 @@ class Capability(StrEnum):
     """Single requests between brokers can be lost, held or repeated."""
     FLUSH_RECORD = "flush record"
     """What brokers flushed to disk is written down, so that a loss of power can take the rest."""
+    CONTROL = "control"
+    """Brokers take LeaderAndIsr and StopReplica from the harness, with any epochs."""
+    UPDATE_METADATA = "update metadata"
+    """Brokers take UpdateMetadata from it too."""
+    CONTROLLED_SHUTDOWN = "controlled shutdown"
+    """The controller takes ControlledShutdown from it too."""
     LIVE_TRACE = "live trace"
     """Brokers write their traces while they run: a story can wait for one of their lines."""
     PREPARED_START = "prepared start"
@@ -162,11 +168,19 @@ class BrokerLifecycle(Protocol):
         raise InjectionError(f"broker {broker_id} keeps its logs in no folder")
 
 
-class PublishedState(ClusterState, Protocol):
+class PublishedState(VersionedState, Protocol):
     """The published state of an implementation."""
 
     def registration(self, broker_id: int) -> Registration | None:
         """The broker's registration with the address that it registered; None without one."""
+
+    def controller_epoch(self) -> int | None:
+        """Of the last controller; by default none is published."""
+        return None
+
+    def version_of(self, _partition: TopicPartition, /) -> StateVersion | None:
+        """The version of a partition's state; by default none is published."""
+        return None
 
     def pending(self) -> frozenset[Liveness]:
         """The promises that administrators' open requests stand for."""

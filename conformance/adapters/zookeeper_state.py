@@ -7,10 +7,16 @@ from fencepost.conformance.adapters.znode_dialect import (
     TopicAssignment,
     ZnodeAccess,
 )
+from fencepost.fault_injection.faults.targets import StateVersion
 from fencepost.fault_injection.injectors.injection import Registration
 from fencepost.fault_injection.zookeeper.client import NoZnodeError, ZnodeContent
 from fencepost.spec.vocabulary import Liveness
-from fencepost.spec.znodes import LeaderAndIsr, MalformedZnodeError, TopicPartition
+from fencepost.spec.znodes import (
+    LeaderAndIsr,
+    MalformedZnodeError,
+    TopicPartition,
+    parse_controller_epoch,
+)
 
 
 class ZooKeeperState(PublishedState):
@@ -39,6 +45,11 @@ class ZooKeeperState(PublishedState):
         path = self.dialect.controller
         return _parsed(self.dialect.parse_controller, path, self._read(path))
 
+    def controller_epoch(self) -> int | None:
+        """Of the last controller."""
+        path = self.dialect.controller_epoch
+        return _parsed(_epoch, path, self._read(path))
+
     def topics(self) -> list[str]:
         """All topics, ascending."""
         return sorted(self._children(self.dialect.topics))
@@ -52,6 +63,11 @@ class ZooKeeperState(PublishedState):
         """The published leader, epoch and ISR of a partition."""
         path = self.dialect.state_path(partition)
         return _parsed(self.dialect.parse_state, path, self._read(path))
+
+    def version_of(self, partition: TopicPartition, /) -> StateVersion | None:
+        """The version of the znode that holds it, and which znode that is."""
+        znode = self._read(self.dialect.state_path(partition))
+        return StateVersion(znode.znode_version, znode.czxid) if znode else None
 
     def pending(self) -> frozenset[Liveness]:
         """The promises that open requests, and moves under way, stand for."""
@@ -83,6 +99,10 @@ class ZooKeeperState(PublishedState):
             return self.client.children(path)
         except NoZnodeError:
             return []
+
+
+def _epoch(_: str, data: bytes) -> int:
+    return int(parse_controller_epoch(data))
 
 
 def _parsed(parse: Parse[Document], path: str, znode: ZnodeContent | None) -> Document | None:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from fencepost.fault_injection.workload.commands import ControlAnswer, ControlCommand
 from fencepost.fault_injection.workload.operations import Answer, Operation
 from fencepost.spec.trace import LamportClock
 from fencepost.spec.vocabulary import ElectionKind
@@ -47,13 +48,13 @@ class Caller:
 
 
 REQUEST_UNKNOWN = "REQUEST_UNKNOWN"
-"""The error code of an administrative request that an implementation does not offer."""
+"""The error code of a request that an implementation does not offer."""
 
 
 class BrokerConnection(Protocol):
     """One broker as one client reaches it; each call is one request, never sent twice.
 
-    Inherited, administrative requests other than `create_topic` are refused.
+    Inherited, commands and administrative requests other than `create_topic` are refused.
     """
 
     def routing_view(self) -> RoutingView:
@@ -89,6 +90,10 @@ class BrokerConnection(Protocol):
     ) -> dict[TopicPartition, str | None]:
         """Ask for elections: the error code of each partition, or None."""
         return dict.fromkeys(partitions, f"{REQUEST_UNKNOWN} {kind}")
+
+    def command(self, _command: ControlCommand, /) -> ControlAnswer:
+        """Send the command as it is: what the broker answers, or that it gave no answer."""
+        return ControlAnswer(error_code=REQUEST_UNKNOWN)
 
 
 class Transport(Protocol):

@@ -4,7 +4,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from time import monotonic_ns
 
-from fencepost.conformance.adapters.capabilities import LIVE_TRACE, STEPS_NEED, needed_by
+from fencepost.conformance.adapters.capabilities import (
+    COMMANDS_NEED,
+    LIVE_TRACE,
+    STEPS_NEED,
+    needed_by,
+)
 from fencepost.conformance.adapters.implementation import Capability, Implementation
 from fencepost.conformance.adapters.settings import ClusterSettings
 from fencepost.conformance.clients.workload import Floor, Workload
@@ -19,7 +24,12 @@ from fencepost.fault_injection.faults.fault import Fault
 from fencepost.fault_injection.faults.request_faults import RpcFault
 from fencepost.fault_injection.faults.zookeeper_faults import HurtServer
 from fencepost.fault_injection.network.protocols import WireProtocol
-from fencepost.fault_injection.stories.steps.story_step import FaultStep, WaitForStep, verb_of
+from fencepost.fault_injection.stories.steps.story_step import (
+    ControlStep,
+    FaultStep,
+    WaitForStep,
+    verb_of,
+)
 from fencepost.fault_injection.stories.story import AfterEvent, Floors, Story, Trigger
 from fencepost.fault_injection.stories.story_file import awaited_by, fault_of
 from fencepost.spec.vocabulary import Invariant
@@ -65,7 +75,9 @@ class Scenario:
         of_steps = frozenset[Capability]().union(*(STEPS_NEED.get(verb, ()) for verb in verbs))
         has_lines = any(isinstance(one, AfterEvent) for one in self._triggers())
         of_lines = LIVE_TRACE if has_lines else frozenset()
-        return needed_by(self._faults()) | of_steps | of_lines
+        commands = (one.control for one in self.story.steps if isinstance(one, ControlStep))
+        of_commands = frozenset().union(*(COMMANDS_NEED[method] for method in commands))
+        return needed_by(self._faults()) | of_steps | of_lines | of_commands
 
     @property
     def needs_links(self) -> bool:

@@ -17,6 +17,7 @@ from fencepost.conformance.adapters.errors import ClusterError
 from fencepost.conformance.adapters.implementation import PublishedState
 from fencepost.conformance.clients.administrator import RefusedError
 from fencepost.conformance.clients.client import RoutedClient
+from fencepost.conformance.clients.transport import Caller
 from fencepost.conformance.runs.running_cluster import POLL_S, STEP_S, RunningCluster
 from fencepost.conformance.scenarios.process_steps import PROCESS_OBSERVATIONS, PROCESS_STEPS
 from fencepost.fault_injection.engine.progress import RunningFault
@@ -24,6 +25,7 @@ from fencepost.fault_injection.faults.fault import Fault
 from fencepost.fault_injection.faults.process_faults import KillBroker, PauseBroker
 from fencepost.fault_injection.faults.targets import Target, broker
 from fencepost.fault_injection.faults.zookeeper_faults import ExpireSession
+from fencepost.fault_injection.injectors.injection import Registration
 from fencepost.fault_injection.injectors.injector import InjectionError
 from fencepost.fault_injection.processes.trace_tail import TraceTail
 from fencepost.fault_injection.stories.steps import story_step as steps
@@ -31,6 +33,7 @@ from fencepost.fault_injection.stories.steps.observation import (
     Observation,
     partition_of,
 )
+from fencepost.fault_injection.stories.steps.printed import printed_in
 from fencepost.fault_injection.stories.steps.step_player import (
     StepPlayer,
     broker_of,
@@ -43,6 +46,7 @@ from fencepost.fault_injection.stories.steps.story_cluster import (
 )
 from fencepost.fault_injection.stories.story import Story
 from fencepost.fault_injection.stories.story_refusal import StoryError
+from fencepost.fault_injection.workload.commands import ControlCommand
 from fencepost.fault_injection.workload.operations import Answer, Operation, Produce
 from fencepost.spec.vocabulary import NO_PRODUCER, BrokerId, ElectionKind, Outcome
 from fencepost.spec.znodes import TopicPartition
@@ -83,7 +87,7 @@ def play_steps(
                 raise ClusterError(f"{where}: {error}") from error
             if isinstance(step, steps.MustStep) and printed:
                 note_unmet(f"{where}: {'; '.join(printed)}", since)
-            elif printed != (expected := steps.printed_in(step, "", printed)):
+            elif printed != (expected := printed_in(step, "", printed)):
                 raise UnexpectedError(f"{where} prints {_told(printed)} and not {_told(expected)}")
         cluster.end_what_is_put_off()
 
@@ -237,7 +241,7 @@ class ProcessStoryCluster:
                 self._ask(step)
             except (ClusterError, InjectionError) as refused:
                 code = refused.error_code if isinstance(refused, RefusedError) else ""
-                if (code,) == steps.printed_in(step, "", (code,)):
+                if (code,) == printed_in(step, "", (code,)):
                     return code
                 if monotonic() > deadline:
                     return str(refused)
@@ -265,6 +269,22 @@ class ProcessStoryCluster:
                 administrator.reassign(partition_of(step.reassign), step.replicas)
             case _:
                 raise AssertionError(step)
+
+    def registration(self, broker_id: int) -> Registration | None:
+        """The registration that the broker's current process made."""
+        return self.running.cluster.registration(broker_id)
+
+    def command(self, command: ControlCommand, to: BrokerId, ended: Ended) -> None:
+        """Send the command in another thread; raises `StoryError` for an unknown address."""
+        registered = self.registration(to)
+        if registered is None:
+            raise StoryError(f"broker {to} is not registered, so nothing tells where it listens")
+        session = self.running.session
+        caller = Caller(node="harness", clock=session.clock)
+        connection = session.transport.connect(registered.address, caller, to)
+        self._begun.append(
+            self.administrators.submit(lambda: ended(connection.command(command).line))
+        )
 
     # Faults and processes
 

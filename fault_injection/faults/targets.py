@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from fencepost.spec.znodes import TOPIC_NAME, LeaderAndIsr, TopicPartition
 
@@ -57,6 +57,24 @@ class ClusterState(Protocol):
 
     def view(self) -> ClusterView:
         """The roles of all brokers now."""
+
+
+class StateVersion(NamedTuple):
+    """Which writing of a partition's state is published."""
+
+    znode_version: int
+    partition_incarnation: int
+    """Of the first one; 0 when that is unknown."""
+
+
+class VersionedState(ClusterState, Protocol):
+    """That state with what fences its writers."""
+
+    def controller_epoch(self) -> int | None:
+        """Of the last controller; None when none is published."""
+
+    def version_of(self, partition: TopicPartition, /) -> StateVersion | None:
+        """The version of a partition's state; None when none is published."""
 
 
 class Target:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from fencepost.conformance.whitebox.story_play import play_file
-from fencepost.fault_injection.stories.steps.story_step import printed_in
+from fencepost.fault_injection.stories.steps.printed import printed_in
 from fencepost.fault_injection.stories.story import StoryRun
 from fencepost.fault_injection.stories.story_file import read_story
 from fencepost.impl.mutants.mutants import MUTANTS, mutant_name

@@ -12,7 +12,7 @@ from typing import Any
 from kio.schema.errors import ErrorCode as KafkaError
 from kio.static.primitive import Records
 
-from fencepost.conformance.adapters.kafka import wire
+from fencepost.conformance.adapters.kafka import commands, wire
 from fencepost.conformance.adapters.kafka.records import new_batch, old_messages, read_batches
 from fencepost.conformance.adapters.kafka.wire import BrokerSocket, NoAnswerError, NotSentError
 from fencepost.conformance.clients.transport import (
@@ -21,6 +21,12 @@ from fencepost.conformance.clients.transport import (
     ClusterUnreachableError,
     PartitionView,
     RoutingView,
+)
+from fencepost.fault_injection.workload.commands import (
+    NO_ANSWER,
+    NOT_SENT,
+    ControlAnswer,
+    ControlCommand,
 )
 from fencepost.fault_injection.workload.operations import (
     Answer,
@@ -131,10 +137,10 @@ class KafkaConnection(BrokerConnection):
                     return self._list_offsets(partition)
         except NotSentError:
             return Answer(
-                outcome=Outcome.DEFINITE_ERROR, error_code="NOT_SENT", broker_id=self._broker_id
+                outcome=Outcome.DEFINITE_ERROR, error_code=NOT_SENT, broker_id=self._broker_id
             )
         except NoAnswerError:
-            return no_answer(operation.action, "NO_ANSWER", self._broker_id)
+            return no_answer(operation.action, NO_ANSWER, self._broker_id)
 
     def _produce(self, operation: Produce) -> Answer:
         is_new = self._broker.speaks(wire.PRODUCE, METADATA_DEADLINE_S) >= 3
@@ -265,6 +271,16 @@ class KafkaConnection(BrokerConnection):
             for topic in answer.replica_election_results
             for one in topic.partition_result
         }
+
+    def command(self, command: ControlCommand, /) -> ControlAnswer:
+        """Send the command as it is, in the newest version that the broker speaks."""
+        kind, request = commands.KINDS[command.method], commands.request_of(command)
+        try:
+            return commands.answer_of(self._broker.ask(kind, request, ADMIN_DEADLINE_S))
+        except NotSentError:
+            return ControlAnswer(error_code=NOT_SENT)
+        except NoAnswerError:
+            return ControlAnswer(error_code=NO_ANSWER)
 
     def _latest(self, partition: TopicPartition, reader: int) -> Any:  # noqa: ANN401
         one = {"partition_index": partition.partition, "timestamp": LATEST}

@@ -21,6 +21,7 @@ from kio.index import load_request_schema, load_response_schema
 from kio.serial import entity_reader, entity_writer
 
 PRODUCE, FETCH, LIST_OFFSETS, METADATA = 0, 1, 2, 3
+LEADER_AND_ISR, STOP_REPLICA, UPDATE_METADATA, CONTROLLED_SHUTDOWN = 4, 5, 6, 7
 API_VERSIONS = 18
 CREATE_TOPICS, DELETE_TOPICS, CREATE_PARTITIONS = 19, 20, 37
 ELECT_LEADERS, ALTER_PARTITION_REASSIGNMENTS, DESCRIBE_QUORUM = 43, 45, 55
@@ -30,6 +31,10 @@ KNOWN: Mapping[int, tuple[int, ...]] = {
     FETCH: (4, 3),
     LIST_OFFSETS: (1,),
     METADATA: (7, 2),
+    LEADER_AND_ISR: (2, 0),
+    STOP_REPLICA: (3, 1, 0),
+    UPDATE_METADATA: (5, 3),
+    CONTROLLED_SHUTDOWN: (2, 1),
     API_VERSIONS: (0,),
     CREATE_TOPICS: (2, 1),
     DELETE_TOPICS: (1, 0),
@@ -38,7 +43,11 @@ KNOWN: Mapping[int, tuple[int, ...]] = {
     ALTER_PARTITION_REASSIGNMENTS: (0,),
     DESCRIBE_QUORUM: (0,),
 }
-"""Kind of request -> versions, newest first. Fetch stays below 11, which followers may answer."""
+"""Kind of request -> versions, newest first. Fetch stays below 11, which followers may answer.
+
+Commands of controllers name a broker epoch from release 2.2 on, and StopReplica a leader epoch from
+2.6 on; what newer versions add decides nothing here.
+"""
 
 _LENGTH = struct.Struct(">i")
 

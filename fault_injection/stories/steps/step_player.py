@@ -10,6 +10,7 @@ from typing import Any, Generic, TypeVar
 
 from fencepost.fault_injection.faults.targets import Target
 from fencepost.fault_injection.stories.steps import story_step as steps
+from fencepost.fault_injection.stories.steps.control import command_of
 from fencepost.fault_injection.stories.steps.observation import (
     Observation,
     Observed,
@@ -173,6 +174,17 @@ def _assigned(player: Player, what: Observation) -> Observed:
     return player.cluster.state.assignment(key.topic).get(key.partition, ())
 
 
+def _version(player: Player, what: Observation) -> Observed:
+    assert what.partition is not None
+    found = player.cluster.state.version_of(what.partition)
+    return found.znode_version if found else ()
+
+
+def _controller_epoch(player: Player, _: Observation) -> Observed:
+    epoch = player.cluster.state.controller_epoch()
+    return () if epoch is None else epoch
+
+
 def _of_partition(
     read: Callable[[LeaderAndIsr], Observed],
 ) -> Callable[[Player, Observation], Observed]:
@@ -186,12 +198,14 @@ def _of_partition(
 
 OBSERVED: ObservationTable = {
     "controller": lambda player, _: player.cluster.state.controller() or (),
+    "controller_epoch": _controller_epoch,
     "converged": lambda player, _: player.cluster.is_converged(),
     "pending": _pending,
     "topics": lambda player, _: tuple(player.cluster.state.topics()),
     "registered": lambda player, what: what.broker_id in player.cluster.state.live_brokers(),
     "assigned": _assigned,
     "leader": _of_partition(lambda state: state.leader),
+    "version": _version,
     "epoch": _of_partition(lambda state: state.leader_epoch),
     "isr": _of_partition(lambda state: tuple(sorted(state.isr))),
 }
@@ -218,7 +232,8 @@ def begin(
     | steps.RetryStep
     | steps.ConsumeStep
     | steps.ListOffsetsStep
-    | steps.AdminStep,
+    | steps.AdminStep
+    | steps.ControlStep,
     ask: Callable[[Ended], None],
 ) -> Lines:
     """Ask; returns the outcome, unless the step was put off or does not wait."""
@@ -262,6 +277,12 @@ def administer(player: Player, step: steps.AdminStep) -> Lines:
     return [] if answer == ["ok"] else answer
 
 
+def _control(player: Player, step: steps.ControlStep) -> Lines:
+    to = broker_of(player.cluster, step.to)
+    command = command_of(player.cluster, step, to)
+    return begin(player, step, partial(player.cluster.command, command, to))
+
+
 # Faults and processes
 
 
@@ -294,6 +315,7 @@ PERFORMED: StepTable = {
     steps.CreatePartitionsStep: administer,
     steps.ElectStep: administer,
     steps.ReassignStep: administer,
+    steps.ControlStep: _control,
     steps.RunMsStep: _run,
     steps.UntilStep: _until,
     steps.MustStep: _must,

@@ -6,7 +6,8 @@ from typing import Protocol
 from msgspec import UnsetType
 
 from fencepost.fault_injection.faults.fault import Fault
-from fencepost.fault_injection.faults.targets import ClusterState, Target
+from fencepost.fault_injection.faults.targets import Target, VersionedState
+from fencepost.fault_injection.injectors.injection import Registration
 from fencepost.fault_injection.processes.trace_tail import Traces
 from fencepost.fault_injection.stories.steps.story_step import (
     AdminStep,
@@ -17,6 +18,7 @@ from fencepost.fault_injection.stories.steps.story_step import (
     RestartStep,
     ResumeStep,
 )
+from fencepost.fault_injection.workload.commands import ControlCommand
 from fencepost.fault_injection.workload.operations import (
     Answer,
     ListOffsets,
@@ -54,7 +56,7 @@ class StoryCluster(Protocol):
         """All brokers, dead ones too."""
 
     @property
-    def state(self) -> ClusterState:
+    def state(self) -> VersionedState:
         """The published state."""
 
     @property
@@ -85,6 +87,12 @@ class StoryCluster(Protocol):
 
     def administer(self, step: AdminStep, ended: Ended) -> None:
         """Begin to ask for a change; the outcome is `ok` when it is granted."""
+
+    def registration(self, broker_id: int) -> Registration | None:
+        """The broker's registration with its epoch; None without one."""
+
+    def command(self, command: ControlCommand, to: BrokerId, ended: Ended) -> None:
+        """Begin to send a command to that broker; the outcome is the line of its answer."""
 
     def begin_fault(self, fault_id: str, fault: Fault, after_ms: int) -> None:
         """Inject the fault, now or so much later."""

@@ -7,43 +7,39 @@ stands beside it as `expected`. msgspec reads the structs, and the JSON Schema i
 import re
 from collections.abc import Iterator, Mapping
 from types import NoneType
-from typing import Annotated, Any, Literal, NamedTuple, get_args
+from typing import Annotated, Any, Literal, get_args
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from fencepost.fault_injection.faults.catalogue import kind_of
 from fencepost.fault_injection.faults.parameters import milliseconds, number
 from fencepost.fault_injection.faults.targets import FaultError, Target
+from fencepost.fault_injection.stories.steps.fields import (
+    CURRENT,
+    Asks,
+    BrokerIds,
+    Epoch,
+    LastsMs,
+    Number,
+    OneBroker,
+    Partition,
+    Positive,
+    Printed,
+    TopicName,
+    Wanted,
+)
 from fencepost.fault_injection.stories.steps.observation import (
     PARTITION,
     Observation,
     Observed,
 )
-from fencepost.spec.vocabulary import NO_PRODUCER, Action, ElectionKind
+from fencepost.fault_injection.stories.steps.point import Method, Point
+from fencepost.fault_injection.workload.commands import ControlMethod
+from fencepost.spec.vocabulary import NO_PRODUCER, ElectionKind
 from fencepost.spec.znodes import TOPIC_NAME
 
 UNTIL_MS = 10_000
 """How long `until` waits without a time of its own."""
-
-Printed = Annotated[
-    str | dict[str, str] | tuple[str, ...],
-    Meta(description="what it prints; by run where runs differ; a list: one of these"),
-]
-Partition = Annotated[
-    str, Meta(description="a partition, as in t/0: <topic>/<number>", pattern=f"^{PARTITION}$")
-]
-TopicName = Annotated[str, Meta(description="a name of a topic", pattern=f"^{TOPIC_NAME.pattern}$")]
-Method = Literal[
-    "any", "LeaderAndIsr", "StopReplica", "Fetch", "OffsetForLeaderEpoch", "Produce", "ListOffsets"
-]
-METHODS = get_args(Method)[1:]
-BrokerIds = tuple[Annotated[int, number("a broker id", ge=1)], ...]
-Number = Annotated[int, number("", ge=0)]
-Positive = Annotated[int, number("", ge=1)]
-LastsMs = Annotated[int, milliseconds("how long; 0: until it is ended", ge=0)]
-OneBroker = Annotated[Target | UnsetType, Meta(description="the broker that is asked")]
-Wanted = Annotated[dict[str, Observed], Meta(description="observations, as leader(t/0): 2")]
-Asks = Annotated[bool, Meta(description="false: the next step does not wait for the answer")]
 
 
 class StoryStep(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -231,29 +227,6 @@ class StopStep(OrderStep, frozen=True, kw_only=True):
             Point.parsed(self.at)
 
 
-class Point(NamedTuple):
-    """A point of the protocol at which a process can stop."""
-
-    effect: str
-    """`send`, `write`, `read`, or empty: an action is taken."""
-    about: str
-    """The method, a part of a znode's path, or the name of the action."""
-
-    @classmethod
-    def parsed(cls, text: str) -> "Point":
-        """Raise `FaultError` for what is no point."""
-        effect, bracket, rest = text.partition("(")
-        about = rest.removesuffix(")")
-        if not bracket and text in {*Action}:
-            return cls("", text)
-        if about and (effect in ("write", "read") or (effect == "send" and about in METHODS)):
-            return cls(effect, about)
-        raise FaultError(
-            f"at is {text!r}, which is no point; write an action, send(<method>), "
-            "write(<part of a path>) or read(<part of a path>)"
-        )
-
-
 class KillStep(StopStep, frozen=True, kw_only=True):
     """A process dies."""
 
@@ -387,6 +360,33 @@ class LiftStep(RequestsStep, frozen=True, kw_only=True):
     lift: Method | None
 
 
+class ControlStep(OrderStep, frozen=True, kw_only=True):
+    """Send one command to one broker, as a controller would; prints the answer.
+
+    What the step does not say is as it is published.
+    """
+
+    control: ControlMethod
+    to: Target
+    partition: Partition | UnsetType = UNSET
+    controller_epoch: Epoch = CURRENT
+    broker_epoch: Epoch = CURRENT
+    leader_epoch: Epoch = CURRENT
+    leader: Annotated[int, number("the new leader; -1: none", ge=-1)] | UnsetType = UNSET
+    isr: BrokerIds | UnsetType = UNSET
+    delete: Annotated[bool, Meta(description="true: StopReplica removes the data too")] = False
+    shuts_down: Positive | UnsetType = UNSET
+    wait: Asks = True
+
+    def __post_init__(self) -> None:
+        needs_partition = self.control in (ControlMethod.LEADER_AND_ISR, ControlMethod.STOP_REPLICA)
+        is_shutdown = self.control is ControlMethod.CONTROLLED_SHUTDOWN
+        if needs_partition and isinstance(self.partition, UnsetType):
+            raise FaultError(f"{self.control} is about a partition; name it, as in partition: t/0")
+        if is_shutdown == isinstance(self.shuts_down, UnsetType):
+            raise FaultError("shuts_down names the broker that ControlledShutdown is about")
+
+
 # Faults of the catalogue
 
 
@@ -488,13 +488,3 @@ def seen_by(step: StoryStep) -> tuple[str, ...]:
     if isinstance(step, MustStep):
         return tuple(step.must)
     return step.note if isinstance(step, NoteStep) else ()
-
-
-def printed_in(step: StoryStep, run_id: str, printed: tuple[str, ...] = ()) -> tuple[str, ...]:
-    """The lines that a step is to print in a run; of several texts, that which it printed."""
-    expected = step.expected
-    if isinstance(expected, tuple):
-        texts = [tuple(text.splitlines()) for text in expected]
-        return printed if printed in texts else texts[0]
-    text = expected.get(run_id, "") if isinstance(expected, dict) else expected
-    return tuple(text.splitlines())

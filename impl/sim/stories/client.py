@@ -7,8 +7,10 @@ from fencepost.fault_injection.stories.steps.story_cluster import (
     answer_line,
 )
 from fencepost.fault_injection.stories.story_refusal import StoryError
+from fencepost.fault_injection.workload.commands import ControlAnswer, ControlCommand, error_of
 from fencepost.fault_injection.workload.operations import Operation, Produce
 from fencepost.impl.core.types.messages import (
+    CommandResponse,
     RemovePartitionsRequest,
     Request,
     Response,
@@ -18,6 +20,7 @@ from fencepost.impl.core.types.topic_messages import (
     DeleteTopicRequest,
     ReplicaList,
 )
+from fencepost.impl.sim.stories.command import command_request
 from fencepost.impl.sim.world.admin_workload import addition, election, reassignment
 from fencepost.impl.sim.world.clients import SimulatedClient, error_codes
 from fencepost.impl.sim.world.cluster import VirtualCluster
@@ -55,6 +58,10 @@ class StepClient(SimulatedClient):
     def administer(self, step: steps.AdminStep, to: BrokerId, ended: Ended) -> None:
         """Send the request of an administrator."""
         self.ask(to, _request(step), lambda answer: ended(_granted(answer)))
+
+    def command(self, command: ControlCommand, to: BrokerId, ended: Ended) -> None:
+        """Send the command of a controller; raises `StoryError` for one that the core lacks."""
+        self.ask(to, command_request(command), lambda answer: ended(_answered(answer)))
 
     def operate(self, operation: Operation, to: BrokerId, ended: Ended) -> None:
         """Send one request; a numbered produce that has no answer stays open."""
@@ -102,6 +109,14 @@ def _request(step: steps.AdminStep) -> Request:
             return reassignment(partition_of(step.reassign), step.replicas)
         case _:
             raise AssertionError(step)
+
+
+def _answered(response: Response | None) -> str:
+    if response is None:
+        return NO_ANSWER
+    assert isinstance(response, CommandResponse)
+    found = {one.key: error_of(one.error_code) for one in response.partitions}
+    return ControlAnswer(error_code=error_of(response.error_code), partitions=found).line
 
 
 def _granted(response: Response | None) -> str:

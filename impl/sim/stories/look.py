@@ -13,26 +13,13 @@ from fencepost.fault_injection.stories.steps.observation import (
 from fencepost.fault_injection.stories.steps.step_player import OBSERVED, ObservationTable
 from fencepost.impl.core.rules.replica import Replica
 from fencepost.impl.sim.stories.story_cluster import Player
-from fencepost.impl.sim.world.cluster import VirtualCluster
+from fencepost.impl.sim.world.cluster import VirtualCluster, VirtualState
 from fencepost.impl.sim.world.process import Process
-from fencepost.spec.vocabulary import BrokerId, ControllerEpoch, Offset
+from fencepost.spec.vocabulary import BrokerId, Offset
 from fencepost.spec.znodes import (
-    CONTROLLER_EPOCH,
     LeaderAndIsr,
     TopicPartition,
-    parse_controller_epoch,
 )
-
-
-def _controller_epoch(world: VirtualCluster) -> ControllerEpoch:
-    znode = world.zookeeper.peek(CONTROLLER_EPOCH)
-    return parse_controller_epoch(znode.data) if znode.stat else ControllerEpoch(0)
-
-
-def _version(player: Player, what: Observation) -> int | tuple[int, ...]:
-    assert what.partition is not None
-    known = player.cluster.world.state(what.partition)
-    return known[1] if known else ()
 
 
 def _life(process: Process) -> str:
@@ -61,9 +48,7 @@ def _of_replica(
 
 SIMULATED_OBSERVATIONS: ObservationTable = {
     **OBSERVED,
-    "controller_epoch": lambda player, _: _controller_epoch(player.cluster.world),
     "held": lambda player, _: sum(len(rule.held) for rule in player.cluster.rules),
-    "version": _version,
     "life": lambda player, what: _life(player.cluster.world.processes[what.broker_id]),
     "role": _of_replica(lambda replica: replica.role.value),
     "replica_epoch": _of_replica(lambda replica: replica.leader_epoch),
@@ -81,7 +66,7 @@ def show_state(world: VirtualCluster) -> Iterator[str]:
     """The active controller; of each partition its state in ZooKeeper and at each replica."""
     process = world.controller()
     controller = expected_text(process.broker_id if process else ())
-    yield f"controller={controller} controller_epoch={_controller_epoch(world)}"
+    yield f"controller={controller} controller_epoch={VirtualState(world).controller_epoch() or 0}"
     for key, brokers in sorted(world.assignments().items()):
         known = world.state(key)
         yield f"{key} {_told(known[0])}" if known else f"{key} has no leader yet"

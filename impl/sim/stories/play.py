@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from fencepost.fault_injection.faults.fault import Fault
+from fencepost.fault_injection.stories.steps.printed import printed_in
 from fencepost.fault_injection.stories.steps.story_step import (
     BreakConnectionsStep,
     CheckStep,
@@ -16,7 +17,6 @@ from fencepost.fault_injection.stories.steps.story_step import (
     RunMsStep,
     StoryStep,
     WorkloadStep,
-    printed_in,
 )
 from fencepost.fault_injection.stories.story import Story, StoryAction
 from fencepost.fault_injection.stories.story_file import (

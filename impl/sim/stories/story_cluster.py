@@ -6,7 +6,9 @@ from msgspec import UnsetType
 
 from fencepost.fault_injection.faults.fault import Fault
 from fencepost.fault_injection.faults.targets import Target
+from fencepost.fault_injection.injectors.injection import Registration
 from fencepost.fault_injection.stories.steps import story_step as steps
+from fencepost.fault_injection.stories.steps.point import Point
 from fencepost.fault_injection.stories.steps.step_player import StepPlayer, broker_of
 from fencepost.fault_injection.stories.steps.story_cluster import (
     BrokerStep,
@@ -15,6 +17,7 @@ from fencepost.fault_injection.stories.steps.story_cluster import (
 )
 from fencepost.fault_injection.stories.story import StoryAction
 from fencepost.fault_injection.stories.story_refusal import StoryError
+from fencepost.fault_injection.workload.commands import ControlCommand
 from fencepost.fault_injection.workload.operations import Operation
 from fencepost.impl.core.types.effects import ActionTaken, Effect, ReadZnodes, Send, WriteZnodes
 from fencepost.impl.sim.engine.liveness_state import is_converged
@@ -28,7 +31,7 @@ from fencepost.impl.sim.world.process import Process
 from fencepost.impl.sim.world.workload import create_topic
 from fencepost.spec.trace import TraceEvent
 from fencepost.spec.vocabulary import BrokerId
-from fencepost.spec.znodes import TopicPartition
+from fencepost.spec.znodes import TopicPartition, broker_path
 
 Judge = Callable[[Sequence[TraceEvent]], Sequence[str]]
 """The lines that `check` prints of a trace; the checks are those of another room."""
@@ -129,6 +132,17 @@ class VirtualStoryCluster:
         )
         self.client.administer(step, to, ended)
 
+    def registration(self, broker_id: int) -> Registration | None:
+        """The broker's registration; where it listens means nothing here."""
+        stat = self.world.zookeeper.peek(broker_path(broker_id)).stat
+        if stat is None:
+            return None
+        return Registration(session_id=stat.ephemeral_owner, zxid=stat.czxid, address="")
+
+    def command(self, command: ControlCommand, to: BrokerId, ended: Ended) -> None:
+        """Send the command from no broker; raises `StoryError` for one that the core lacks."""
+        self.client.command(command, to, ended)
+
     def asked(self, named: Target | UnsetType, key: TopicPartition) -> BrokerId:
         """The broker that is named, or else the published leader; raises `StoryError`."""
         if not isinstance(named, UnsetType):
@@ -204,7 +218,7 @@ def _stop(process: Process, when: steps.StopStep, stop: Callable[[Process], None
     if not when.at:
         stop(process)
         return
-    is_there = _is_at(steps.Point.parsed(when.at))
+    is_there = _is_at(Point.parsed(when.at))
     left = [when.nth]
 
     def before(effect: Effect) -> None:
@@ -217,7 +231,7 @@ def _stop(process: Process, when: steps.StopStep, stop: Callable[[Process], None
     process.before = before
 
 
-def _is_at(point: steps.Point) -> Callable[[Effect], bool]:
+def _is_at(point: Point) -> Callable[[Effect], bool]:
     """Whether an effect is at a point of the protocol."""
     about = point.about
     match point.effect:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from random import Random
 
-from fencepost.fault_injection.faults.targets import ClusterView
+from fencepost.fault_injection.faults.targets import ClusterView, StateVersion
 from fencepost.impl.core.config import Config
 from fencepost.impl.core.types.events import WatchFired
 from fencepost.impl.core.types.messages import Request, Response
@@ -17,7 +17,16 @@ from fencepost.impl.sim.world.disk import SimulatedDisk
 from fencepost.impl.sim.world.network import RequestRule, SimulatedNetwork
 from fencepost.impl.sim.world.process import OnAnswer, Process, ProcessHost
 from fencepost.spec.vocabulary import BrokerId, SessionId
-from fencepost.spec.znodes import CONTROLLER, TOPICS, LeaderAndIsr, TopicPartition, broker_path
+from fencepost.spec.znodes import (
+    CONTROLLER,
+    CONTROLLER_EPOCH,
+    TOPICS,
+    LeaderAndIsr,
+    TopicPartition,
+    broker_path,
+    leader_and_isr_path,
+    parse_controller_epoch,
+)
 
 ZOOKEEPER_TICK_MS = 100
 CLIENT = -2
@@ -231,6 +240,11 @@ class VirtualState:
         process = self._world.controller()
         return process.broker_id if process else None
 
+    def controller_epoch(self) -> int | None:
+        """Of the last controller."""
+        znode = self._world.zookeeper.peek(CONTROLLER_EPOCH)
+        return parse_controller_epoch(znode.data) if znode.stat else None
+
     def live_brokers(self) -> list[int]:
         """The registered brokers."""
         peek = self._world.zookeeper.peek
@@ -249,6 +263,11 @@ class VirtualState:
         """The published leader, epoch and ISR of a partition."""
         known = self._world.state(partition)
         return known[0] if known else None
+
+    def version_of(self, partition: TopicPartition) -> StateVersion | None:
+        """The version of that, and the incarnation of its znode."""
+        stat = self._world.zookeeper.peek(leader_and_isr_path(partition)).stat
+        return StateVersion(stat.version, stat.czxid) if stat else None
 
     def view(self) -> ClusterView:
         """The roles of all brokers now."""

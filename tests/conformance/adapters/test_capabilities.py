@@ -2,13 +2,14 @@
 
 import pytest
 
-from fencepost.conformance.adapters.capabilities import as_offered, needed, needed_by
+from fencepost.conformance.adapters.capabilities import COMMANDS_NEED, as_offered, needed, needed_by
 from fencepost.conformance.adapters.command_line import CommandLine
 from fencepost.conformance.adapters.implementation import Capability
 from fencepost.conformance.adapters.reference import REFERENCE
 from fencepost.fault_injection.faults.catalogue import REAL_KINDS
 from fencepost.fault_injection.faults.targets import FaultError, broker
 from fencepost.fault_injection.faults.zookeeper_faults import ExpireSession
+from fencepost.fault_injection.workload.commands import ControlMethod
 
 
 def test_the_reference_can_have_every_fault() -> None:
@@ -35,3 +36,9 @@ def test_a_session_that_the_server_ends_needs_no_word_of_its_owner() -> None:
 def test_a_kind_of_which_nothing_is_known_is_refused_in_a_sentence() -> None:
     with pytest.raises(FaultError, match=r"unknown fault 'moon.eclipse': .* add its area"):
         needed(["proc.kill", "moon.eclipse"])
+
+
+def test_commands_are_a_capability_of_their_own_and_those_that_the_core_lacks_another() -> None:
+    assert COMMANDS_NEED[ControlMethod.LEADER_AND_ISR] <= REFERENCE.capabilities
+    assert not COMMANDS_NEED[ControlMethod.UPDATE_METADATA] <= REFERENCE.capabilities
+    assert {*COMMANDS_NEED} == {*ControlMethod}

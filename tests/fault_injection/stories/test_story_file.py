@@ -12,7 +12,7 @@ from fencepost.conformance.scenarios import STORIES
 from fencepost.fault_injection.faults.catalogue import KINDS
 from fencepost.fault_injection.faults.process_faults import KillBroker
 from fencepost.fault_injection.faults.request_faults import HoldRequest
-from fencepost.fault_injection.faults.targets import broker, leader
+from fencepost.fault_injection.faults.targets import FaultError, broker, leader
 from fencepost.fault_injection.stories.story import (
     AfterAction,
     AfterEvent,
@@ -26,6 +26,7 @@ from fencepost.fault_injection.stories.story_file import (
     LASTS,
     VICTIM,
     as_document,
+    read_step,
     read_story,
     story_from_document,
     story_from_text,
@@ -300,6 +301,20 @@ def test_steps_are_written_as_they_are_read(path: Path) -> None:
 )
 def test_the_schema_refuses_a_wrong_step(step: object) -> None:
     assert shown({"schema": 1, "id": "a", "steps": [step]})
+
+
+@pytest.mark.parametrize(
+    ("step", "why"),
+    [
+        ({"control": "LeaderAndIsr", "to": 2}, "is about a partition"),
+        ({"control": "UpdateMetadata", "to": 2, "shuts_down": 1}, "shuts_down names"),
+        ({"control": "ControlledShutdown", "to": 2}, "shuts_down names"),
+        ({"control": "StopReplica", "to": 2, "partition": "t/0", "leader_epoch": "now"}, "epoch"),
+    ],
+)
+def test_a_command_that_cannot_be_sent_is_refused(step: dict[str, object], why: str) -> None:
+    with pytest.raises(FaultError, match=why):
+        read_step(step)
 
 
 def test_the_schema_takes_what_the_reader_takes_and_what_is_written() -> None:

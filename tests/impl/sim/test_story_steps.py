@@ -386,3 +386,52 @@ def test_one_of_several_answers_is_expected() -> None:
 
     assert fits.steps[1].printed == fits.steps[1].expected
     assert differs.steps[1].printed != differs.steps[1].expected
+
+
+def test_a_command_with_an_older_epoch_is_refused_and_changes_nothing() -> None:
+    printed = output_of(
+        """
+        {create_topic: t, replicas: [1, 2, 3]}
+        {kill: 1}
+        {until: {leader(t/0): 2, epoch(t/0): 1, version(t/0): 1, controller_epoch: 1}}
+        {control: LeaderAndIsr, to: 2, partition: t/0, controller_epoch: current-1, leader: 3}
+        {control: LeaderAndIsr, to: 2, partition: t/0, leader_epoch: current-1, leader: 1}
+        {control: StopReplica, to: 3, partition: t/0, controller_epoch: 0, delete: true}
+        {control: StopReplica, to: 3, partition: t/0, leader_epoch: 0, delete: true}
+        {control: LeaderAndIsr, to: 3, partition: t/0}
+        {until: {'role(t/0,2)': leader, 'replica_epoch(t/0,2)': 1, 'role(t/0,3)': follower}}
+        """
+    )
+
+    of_partition = "t/0: STALE_LEADER_EPOCH"
+    assert printed == [
+        "STALE_CONTROLLER_EPOCH",
+        of_partition,
+        "STALE_CONTROLLER_EPOCH",
+        of_partition,
+        of_partition,
+    ]
+
+
+def test_a_newer_command_is_obeyed_whichever_broker_sends_it() -> None:
+    printed = output_of(
+        """
+        {create_topic: t, replicas: [1, 2, 3]}
+        {control: LeaderAndIsr, to: 2, partition: t/0, leader_epoch: current+1, leader: 2}
+        {until: {'role(t/0,2)': leader, 'replica_epoch(t/0,2)': 1}}
+        """
+    )
+
+    assert printed == ["ok"]
+
+
+@pytest.mark.parametrize(
+    ("step", "why"),
+    [
+        ("{control: UpdateMetadata, to: 2}", "the core has no UpdateMetadata"),
+        ("{control: LeaderAndIsr, to: 2, partition: t/0}", "t/0 has no published state"),
+    ],
+)
+def test_a_command_that_means_nothing_here_is_told(step: str, why: str) -> None:
+    with pytest.raises(StoryError, match=why):
+        output_of(f"{{until: {{registered(2): true, controller: 3}}}}\n{step}")

@@ -33,6 +33,9 @@ class KafkaWithZooKeeper(Kafka):
         Capability.LINKS,
         Capability.REQUESTS,
         Capability.ZOOKEEPER,
+        Capability.CONTROL,
+        Capability.UPDATE_METADATA,
+        Capability.CONTROLLED_SHUTDOWN,
     }
     observes: Observations = field(
         default_factory=lambda: {
