@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from fencepost.ci.commands.conform_report import report, write_report
 from fencepost.ci.gate.failures import UsageError, as_usage
 from fencepost.ci.gate.runs import make_run_folder, new_run_id
 from fencepost.ci.options import JsonOption, OutFolder
@@ -23,6 +24,7 @@ from fencepost.conformance.suite.play import (
 from fencepost.conformance.suite.records import read_run
 
 app = typer.Typer(no_args_is_help=True)
+app.command("report")(report)
 CORE = "core"
 """The profile that is played when nothing is selected."""
 COLUMNS = ("id", "requirements", "profiles", "what it shows")
@@ -119,7 +121,10 @@ def run(
         with progress("conform") as advance:
             play(plan, settings, folder, on_progress=advance)
         found = read_run(folder)
+    page = write_report(found)
     tell_run(found, as_json=as_json)
+    if not as_json:
+        say(f"report {page}")
     return exit_code_of(found)
 
 

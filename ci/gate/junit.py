@@ -26,12 +26,29 @@ class Case:
     message: str = ""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CaseGroup:
+    """One suite of JUnit."""
+
+    name: str
+    cases: Sequence[Case]
+    seconds: float
+
+
 def write_junit(folder: Path, records: Sequence[StageRecord]) -> None:
     """`junit.xml` holds one suite per stage; a failure names what broke and how to see it again."""
+    groups = [
+        CaseGroup(name=record.stage, cases=list(cases_of(record)), seconds=record.seconds)
+        for record in records
+    ]
+    write_groups(folder, groups)
+
+
+def write_groups(folder: Path, groups: Sequence[CaseGroup]) -> None:
+    """`junit.xml` holds one suite per group."""
     suites = ET.Element("testsuites", name="fencepost")
-    for record in records:
-        cases = list(cases_of(record))
-        _add_suite(suites, record, cases)
+    for group in groups:
+        _add_suite(suites, group)
     ET.indent(suites)
     path = folder / JUNIT
     fresh = path.with_suffix(".part")
@@ -85,25 +102,25 @@ def _named(kind: str, entry: dict[str, Any]) -> Case:
     )
 
 
-def _add_suite(suites: ET.Element, record: StageRecord, cases: Sequence[Case]) -> None:
-    suite = ET.SubElement(suites, "testsuite", name=record.stage)
+def _add_suite(suites: ET.Element, group: CaseGroup) -> None:
+    suite = ET.SubElement(suites, "testsuite", name=group.name)
     counts = {"failure": 0, "error": 0, "skipped": 0}
-    for case in cases:
+    for case in group.cases:
         element = ET.SubElement(
             suite,
             "testcase",
-            classname=f"fencepost.{record.stage}",
+            classname=f"fencepost.{group.name}",
             name=case.name,
             time=f"{case.seconds:.1f}",
         )
         if tag := _tag(case.verdict):
             counts[tag] += 1
             ET.SubElement(element, tag, message=f"{case.verdict}: {_printable(case.message)}")
-    suite.set("tests", str(len(cases)))
+    suite.set("tests", str(len(group.cases)))
     suite.set("failures", str(counts["failure"]))
     suite.set("errors", str(counts["error"]))
     suite.set("skipped", str(counts["skipped"]))
-    suite.set("time", f"{record.seconds:.1f}")
+    suite.set("time", f"{group.seconds:.1f}")
 
 
 def _tag(verdict: Verdict) -> str | None:

@@ -6,9 +6,10 @@ from fencepost.ci.screens.console import complain, say, show_json, show_table
 from fencepost.conformance.adapters.errors import ChoiceError
 from fencepost.conformance.catalogue.requirements import Requirement
 from fencepost.conformance.suite.case import SuiteCase
+from fencepost.conformance.suite.claims import claim_of, requirement_verdicts_of
 from fencepost.conformance.suite.library import all_cases, find_case, requirements, suite_file
 from fencepost.conformance.suite.records import SuiteRun
-from fencepost.conformance.verdict import ExitCode, Verdict, exit_code, worst
+from fencepost.conformance.verdict import ExitCode, Verdict, exit_code
 from fencepost.fault_injection.stories.story_refusal import instead
 
 
@@ -87,8 +88,8 @@ def tell_run(run: SuiteRun, *, as_json: bool) -> None:
     for doubt in run.doubts:
         complain(doubt)
     for target in targets:
-        say(f"{target}: {counted(run, target)}")
-    say(f"results in {run.folder}")
+        claim = claim_of(run, target)
+        say(f"{claim.sentence} ({claim.counts})")
 
 
 def document_of(run: SuiteRun) -> dict[str, object]:
@@ -105,24 +106,11 @@ def document_of(run: SuiteRun) -> dict[str, object]:
     return {**whole, "cases": ends, "requirements": judged}
 
 
-def counted(run: SuiteRun, target: str) -> str:
-    """The verdict of the target and how many cases there are of each."""
-    found = [run.verdict_of(target, case) for case in run.header.cases]
-    counts = [f"{found.count(one)} {one}" for one in Verdict if one in found]
-    return f"{worst(found)}: {', '.join(counts)}"
-
-
 def _requirements(run: SuiteRun) -> list[list[object]]:
-    by_cell: dict[tuple[str, str], list[Verdict]] = {}
-    for record in run.requirements:
-        by_cell.setdefault((record.requirement, record.target), []).append(record.verdict)
-    names = sorted({name for name, _ in by_cell})
+    columns = [requirement_verdicts_of(run, target) for target in run.header.targets]
+    names = sorted({name for column in columns for name in column})
     return [
-        [
-            name,
-            *(worst(by_cell.get((name, one), [])) for one in run.header.targets),
-            requirements()[name].title,
-        ]
+        [name, *(one.get(name, Verdict.NOT_RUN) for one in columns), requirements()[name].title]
         for name in names
     ]
 

@@ -47,16 +47,16 @@ def requirement_verdicts(
 
 def _judged(requirement: Requirement, result: ScenarioResult) -> RequirementVerdict:
     checks = [check for check in result.checks if check.invariant in requirement.checks]
-    decided = [check for check in checks if check.premise_count or check.violations]
+    unseen = {name for problem in result.problems for name in problem.unseen}
+    decided = [one for one in checks if one.invariant not in unseen and _is_decided(one)]
+    is_hidden = not decided and any(check.invariant in unseen for check in checks)
     problems = {
         problem.verdict: problem.sentence
         for problem in result.problems
-        if not problem.unseen or problem.unseen & set(requirement.checks)
+        if problem.verdict is not Verdict.NOT_OBSERVABLE or is_hidden
     }
-    unseen = Verdict.NOT_OBSERVABLE
-    weights = [check.verdict for check in decided]
-    weights += [verdict for verdict in problems if verdict is not unseen or not decided]
-    if not decided and not problems:
+    weights = [check.verdict for check in decided] + list(problems)
+    if result.verdict is Verdict.VACUOUS and not decided:
         weights.append(result.verdict)
     verdict = worst(weights or [Verdict.PASS])
     return RequirementVerdict(
@@ -65,6 +65,10 @@ def _judged(requirement: Requirement, result: ScenarioResult) -> RequirementVerd
         premise_count=sum(check.premise_count for check in decided),
         message=_why(verdict, decided, problems),
     )
+
+
+def _is_decided(check: CheckResult) -> bool:
+    return bool(check.premise_count or check.violations or check.doubts)
 
 
 def _why(verdict: Verdict, checks: list[CheckResult], problems: Mapping[Verdict, str]) -> str:

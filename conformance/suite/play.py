@@ -14,6 +14,7 @@ from fencepost.conformance.adapters.capabilities import refusal
 from fencepost.conformance.adapters.errors import ChoiceError, ClusterError
 from fencepost.conformance.adapters.settings import ClusterSettings
 from fencepost.conformance.catalogue.requirements import CATALOGUE
+from fencepost.conformance.runs.run_folder import read_folder
 from fencepost.conformance.runs.run_settings import settings_of
 from fencepost.conformance.runs.scenario import ScenarioResult
 from fencepost.conformance.runs.scenario_run import ScenarioRun
@@ -33,7 +34,8 @@ from fencepost.conformance.suite.records import (
     counts_of,
     read_run,
 )
-from fencepost.conformance.suite.shared import SharedRun, sessions
+from fencepost.conformance.suite.sentences import sentence_of
+from fencepost.conformance.suite.shared import SharedRun, about_others, sessions
 from fencepost.conformance.verdict import Verdict
 
 REFERENCE = "reference"
@@ -158,8 +160,8 @@ class _Player:
                 reproduce=partial(again, target, seed=self.plan.seed),
                 on_start=partial(self._start, target),
             )
-            for case, result in shared.play():
-                yield self._tell(target, case, result, shared.folder)
+            for case, result, others in shared.play():
+                yield self._tell(target, case, result, shared.folder, others)
             left = [case for case in left if case not in shared.played]
             alone += shared.undecided
         for case in [*left, *alone]:
@@ -184,8 +186,18 @@ class _Player:
         ).play()
         return self._tell(target, case, result, place)
 
-    def _tell(self, target: str, case: SuiteCase, result: ScenarioResult, place: Path) -> Verdict:
+    def _tell(
+        self,
+        target: str,
+        case: SuiteCase,
+        result: ScenarioResult,
+        place: Path,
+        others: tuple[str, ...] = (),
+    ) -> Verdict:
         """Write what came of the case, and return its verdict."""
+        told = result.why
+        if result.violated:
+            told = sentence_of(result, about_others(read_folder(place)[0], others))
         for one in requirement_verdicts(result, requirements()):
             self.results.write(
                 RequirementRecord(
@@ -202,7 +214,8 @@ class _Player:
                 target=target,
                 case=case.case_id,
                 verdict=result.verdict,
-                message=result.why,
+                message=told,
+                others=others,
                 violated=tuple(sorted(result.violated)),
                 seconds=round(result.seconds, 1),
                 events=result.events,

@@ -81,6 +81,8 @@ class CaseEnd(ResultRecord, frozen=True, kw_only=True, tag="case_end"):
     events: int = 0
     folder: str = ""
     """Of its traces, below that of the run."""
+    others: tuple[str, ...] = ()
+    """Topics in these traces that belong to other cases."""
     again: str = ""
     """The command that runs it again."""
 

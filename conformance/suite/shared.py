@@ -36,6 +36,8 @@ from fencepost.spec.trace import TraceEvent
 from fencepost.spec.znodes import TOPIC_NAME
 from fencepost.spec.zookeeper import ZooKeeperError
 
+Judged = tuple[SuiteCase, ScenarioResult, tuple[str, ...]]
+"""A case, what came of it, and the topics on its cluster that are not its own."""
 SESSION_MAX = 8
 """Cases on one cluster: what is judged at its end, and lost when the harness is killed."""
 HARMLESS = frozenset({"proc.kill", "proc.term", "proc.pause"})
@@ -149,7 +151,7 @@ class SharedRun:
         """Those of them that need a cluster of their own, once `play` is over."""
         return [one.case for one in self._played if not one.is_decided]
 
-    def play(self) -> Iterator[tuple[SuiteCase, ScenarioResult]]:
+    def play(self) -> Iterator[Judged]:
         """The result of each case that is decided.
 
         At least one is begun; when no broker starts, that is the first one.
@@ -222,7 +224,7 @@ class SharedRun:
         run.record.judge_faults(None, run.scenario.story.floors)
         return stage
 
-    def _judged(self, whole: ScenarioRun) -> Iterator[tuple[SuiteCase, ScenarioResult]]:
+    def _judged(self, whole: ScenarioRun) -> Iterator[Judged]:
         events, doubts = read_run_folder(self.folder)
         for played in self._played:
             record = played.run.record
@@ -231,11 +233,12 @@ class SharedRun:
             for doubt in doubts:
                 record.add(Verdict.INCONCLUSIVE, doubt)
             record.problems += [one for one in whole.record.problems if not one.ending]
-            foreign = [topic for one in self._played for topic in one.topics - played.topics]
-            result = played.run.judge_events(about_others(events, foreign))
+            others = {topic for one in self._played for topic in one.topics - played.topics}
+            result = played.run.judge_events(about_others(events, others))
             played.is_decided = bool(result.verdict in SETTLED or result.violated)
             if played.is_decided:
-                yield played.case, replace(result, seconds=played.seconds)
+                result = replace(result, seconds=played.seconds)
+                yield played.case, result, tuple(sorted(others))
 
 
 def about_others(events: Iterable[TraceEvent], foreign: Iterable[str]) -> list[TraceEvent]:

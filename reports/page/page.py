@@ -1,4 +1,4 @@
-"""The page of `summary` as one HTML file that needs no network, no script and no other file."""
+"""A page as one HTML file that needs no network, no script and no other file."""
 
 from pathlib import Path
 
@@ -16,6 +16,11 @@ POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 
 
 def page_html(page: Page) -> str:
+    """The file of a run's report."""
+    return html_of("report.html.j2", page)
+
+
+def html_of(template: str, page: object) -> str:
     """The file; everything that came from a trace is escaped by the template engine."""
     environment = Environment(
         loader=FileSystemLoader(TEMPLATES),
@@ -34,5 +39,4 @@ def page_html(page: Page) -> str:
     }
     # The style sheet is ours alone: nothing of a trace reaches it.
     style = Markup((TEMPLATES / "report.css").read_text(encoding="utf-8"))  # noqa: S704
-    template = environment.get_template("report.html.j2")
-    return template.render(page=page, policy=POLICY, style=style)
+    return environment.get_template(template).render(page=page, policy=POLICY, style=style)

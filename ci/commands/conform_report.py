@@ -1,0 +1,53 @@
+"""`fencepost conform report`: the page of a run of the suite, JUnit and badges beside it."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from fencepost.ci.gate.failures import as_usage
+from fencepost.ci.gate.junit import Case, CaseGroup, write_groups
+from fencepost.ci.options import JsonOption
+from fencepost.ci.screens.conformance import exit_code_of, tell_run
+from fencepost.ci.screens.console import say
+from fencepost.conformance.adapters.errors import ChoiceError
+from fencepost.conformance.suite.records import SuiteRun, read_run
+from fencepost.conformance.verdict import Verdict
+from fencepost.reports.suite.badge import write_badges
+from fencepost.reports.suite.page import write_page
+
+SuiteFolder = Annotated[
+    Path, typer.Argument(metavar="RUN", help="The folder of a run of fencepost conform.")
+]
+
+
+def report(run: SuiteFolder, as_json: JsonOption = False) -> int:
+    """Write the report of a run again; one that was cut off says so."""
+    with as_usage(ChoiceError):
+        found = read_run(run)
+    page = write_report(found)
+    tell_run(found, as_json=as_json)
+    if not as_json:
+        say(f"report {page}")
+    return exit_code_of(found)
+
+
+def write_report(run: SuiteRun) -> Path:
+    """`report.html`, `junit.xml` and badges in the folder of the run; the path of the page."""
+    write_groups(run.folder, [_group(run, target) for target in run.header.targets])
+    write_badges(run)
+    return write_page(run)
+
+
+def _group(run: SuiteRun, target: str) -> CaseGroup:
+    ends = {end.case: end for end in run.ends if end.target == target}
+    cases = [
+        Case(
+            name=case,
+            verdict=ends[case].verdict if case in ends else Verdict.NOT_RUN,
+            seconds=ends[case].seconds if case in ends else 0.0,
+            message=f"{ends[case].message} | {ends[case].again}" if case in ends else "not played",
+        )
+        for case in run.header.cases
+    ]
+    return CaseGroup(name=target, cases=cases, seconds=sum(case.seconds for case in cases))

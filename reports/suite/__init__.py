@@ -1,0 +1,1 @@
+"""The report of a run of the conformance suite: one page, a badge for each target."""
