@@ -33,12 +33,12 @@ def main(arguments: list[str]) -> int:
         _call("prctl", PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)
         if os.getppid() != int(options["--parent"]):
             return EXIT_NOT_STARTED
-    if "--net" in options and not _enter_network(options["--net"]):
-        return EXIT_NOT_STARTED
     if GO_OPTION in options:
         keeps = argv[-2:] == [GO_OPTION, options[GO_OPTION]]
         if not _may_go(int(options[GO_OPTION]), keeps=keeps):
             return EXIT_NOT_STARTED
+    if "--net" in options and not _enter_network(options["--net"]):
+        return EXIT_NOT_STARTED
     return _exec(argv)
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -15,6 +16,7 @@ from fencepost.fault_injection.network.namespaces.links import why_not
 from fencepost.fault_injection.network.namespaces.switch import Switch
 from fencepost.fault_injection.network.rules import LinkRule
 from fencepost.fault_injection.network.service import CommandError
+from fencepost.fault_injection.processes import launch
 from fencepost.fault_injection.processes.launch import EXIT_NOT_STARTED
 from fencepost.fault_injection.processes.supervisor import Supervisor
 
@@ -206,6 +208,23 @@ def test_a_process_whose_network_is_gone_is_not_started(tmp_path: Path) -> None:
 
         assert process.wait(10) == EXIT_NOT_STARTED
         assert "none cannot be entered: No such file or directory" in process.log_tail()
+
+
+def test_the_network_is_entered_after_the_word_to_go(tmp_path: Path) -> None:
+    """Before it the harness writes down the process, which must not have ended by itself."""
+    go, silent = os.pipe()
+    os.close(silent)
+    launcher = [sys.executable, "-I", "-S", launch.__file__, launch.GO_OPTION, str(go)]
+
+    done = subprocess.run(
+        [*launcher, "--net", str(tmp_path / "none"), "--", "true"],
+        capture_output=True,
+        check=False,
+        pass_fds=[go],
+    )
+
+    os.close(go)
+    assert (done.returncode, done.stderr) == (EXIT_NOT_STARTED, b"")
 
 
 def test_documents_are_read_one_after_the_other() -> None:
