@@ -102,6 +102,7 @@ def simulate(
     chosen = {
         "--seeds": seeds,
         "--seed": seed,
+        "--level": level if level != NEWEST_LEVEL else None,
         "--mutant": mutant,
         "--out": out,
         "--coverage": coverage or None,

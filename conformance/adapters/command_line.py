@@ -49,7 +49,11 @@ class CommandLine(Implementation):
     dialect: ZnodeDialect = SPEC_DIALECT
 
     def __post_init__(self) -> None:
-        if not shlex.split(self.command):
+        try:
+            words = shlex.split(self.command)
+        except ValueError as error:
+            raise ChoiceError(f"the command {self.command!r} is no command: {error}") from error
+        if not words:
             raise ChoiceError("the command of the implementation is empty; name a program")
 
     @property

@@ -85,7 +85,7 @@ def test_steps_of_no_file_are_a_wrong_argument(capsys: pytest.CaptureFixture[str
     assert "nowhere.json: No such file or directory" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("option", ["--seeds", "--seed", "--mutant", "--out"])
+@pytest.mark.parametrize("option", ["--seeds", "--seed", "--level", "--mutant", "--out"])
 def test_steps_refuse_what_they_would_forget(
     option: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -366,9 +366,16 @@ def test_only_what_is_declared_is_asked_for(supervisor: Supervisor) -> None:
     assert "--fault-control" in REFERENCE.broker_command(site, 2, place)
 
 
-def test_an_empty_command_is_refused() -> None:
-    with pytest.raises(ChoiceError, match="the command of the implementation is empty"):
-        CommandLine(command=" ")
+@pytest.mark.parametrize(
+    ("command", "says"),
+    [
+        (" ", "the command of the implementation is empty"),
+        ("./mine 'fast", "is no command: No closing quotation"),
+    ],
+)
+def test_a_command_that_is_none_is_refused(command: str, says: str) -> None:
+    with pytest.raises(ChoiceError, match=says):
+        CommandLine(command=command)
 
 
 @pytest.mark.parametrize(
