@@ -26,7 +26,9 @@ BugName = Annotated[
 ]
 Target = Annotated[
     str,
-    typer.Option("--target", "-t", metavar="TARGET", help="What to run: kafka:RELEASE[@PROTOCOL]."),
+    typer.Option(
+        "--target", "-t", metavar="TARGET", help="What to run: kafka:RELEASE[@PROTOCOL][=FOLDER]."
+    ),
 ]
 
 
@@ -73,7 +75,7 @@ def run(bug: BugName, target: Target, out: OutFolder = None, as_json: JsonOption
         results = run_all([scenario], settings=settings, seed=None, out=folder, on_progress=advance)
     code = tell(results, folder, as_json=as_json, is_whole=False)
     if not as_json:
-        say(verdict_on(found, target, results[0]))
+        say(verdict_on(found, settings.implementation.name, results[0]))
     return code
 
 

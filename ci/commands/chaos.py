@@ -61,7 +61,7 @@ Target = Annotated[
     str,
     typer.Option(
         metavar="TARGET",
-        help="What to run: kafka:RELEASE[@PROTOCOL], cmd:PROGRAM or tcp:HOST:PORT for an "
+        help="What to run: kafka:RELEASE[@PROTOCOL][=FOLDER], cmd:PROGRAM or tcp:HOST:PORT for an "
         "adapter, py:MODULE:NAME, or the command that starts a broker.  [default: the reference]",
     ),
 ]

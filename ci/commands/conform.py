@@ -35,8 +35,9 @@ Targets = Annotated[
         "--target",
         "-t",
         metavar="TARGET",
-        help="What is judged: reference, kafka:RELEASE[@PROTOCOL], cmd:PROGRAM, py:MODULE:NAME, or "
-        "the command that starts a broker; may be given again.  [default: reference]",
+        help="What is judged: reference, kafka:RELEASE[@PROTOCOL][=FOLDER], cmd:PROGRAM, "
+        "py:MODULE:NAME, or the command that starts a broker; may be given again.  "
+        "[default: reference]",
     ),
 ]
 ProfileName = Annotated[

@@ -57,10 +57,11 @@ REFERENCE = Reference()
 def implementation_of(target: object) -> Implementation:
     """The implementation that `target` names; without one, the reference.
 
-    `kafka:RELEASE[@PROTOCOL]` is Apache Kafka, `cmd:PROGRAM ARGUMENTS` an adapter that speaks JSON
-    lines, `tcp:HOST:PORT` one that listens, `py:PACKAGE.MODULE:NAME` an `Implementation` in Python;
-    all else is the command that starts a broker, of which nothing is known beyond its flags.
-    Raises `ChoiceError`, and `AdapterError` for an adapter that cannot be greeted.
+    `kafka:RELEASE[@PROTOCOL][=FOLDER]` is Apache Kafka, `cmd:PROGRAM ARGUMENTS` an adapter that
+    speaks JSON lines, `tcp:HOST:PORT` one that listens, `py:PACKAGE.MODULE:NAME` an
+    `Implementation` in Python; all else is the command that starts a broker, of which nothing is
+    known beyond its flags. Raises `ChoiceError`, and `AdapterError` for an adapter that cannot be
+    greeted.
     """
     if not target:
         return REFERENCE

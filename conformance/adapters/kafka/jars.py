@@ -1,8 +1,8 @@
 """The jars of a release: resolved once by Maven, kept in the user's cache, and checked by SHA-256.
 
 A release's lock (`locks/<release>.txt`) names each jar with its hash, so what is run is what was
-tried. A folder of an unpacked distribution takes their place with `--kafka-dir`. A new release gets
-its lock by `python -m fencepost.conformance.adapters.kafka.jars RELEASE`.
+tried. An unpacked distribution takes their place, as `kafka:RELEASE=FOLDER`. A new release gets its
+lock by `python -m fencepost.conformance.adapters.kafka.jars RELEASE`.
 """
 
 import hashlib
@@ -17,7 +17,7 @@ from pathlib import Path
 from xml.sax.saxutils import escape
 
 from fencepost.conformance.adapters.errors import ClusterError
-from fencepost.conformance.adapters.kafka.releases import Release, find_target
+from fencepost.conformance.adapters.kafka.releases import KafkaTarget, Release, find_target
 from fencepost.spec.tlc.cache.cache_folder import cache_folder
 
 LOCKS = Path(__file__).with_name("locks")
@@ -34,15 +34,17 @@ class JarsError(ClusterError):
     """The jars of a release are not there, or are other ones; says what to do."""
 
 
-def class_path(release: Release, kafka_dir: Path | None = None) -> list[Path]:
-    """The jars of the release, fetched if need be; raises `JarsError`."""
-    if kafka_dir is not None:
-        found = sorted(kafka_dir.glob("libs/*.jar"))
+def class_path(chosen: KafkaTarget) -> list[Path]:
+    """The jars of the target, fetched if need be; raises `JarsError`."""
+    if chosen.folder:
+        found = sorted(Path(chosen.folder).expanduser().glob("libs/*.jar"))
         if not found:
-            raise JarsError(f"{kafka_dir} has no libs/*.jar; name an unpacked Kafka distribution")
+            raise JarsError(
+                f"{chosen.folder} has no libs/*.jar; name an unpacked Kafka distribution"
+            )
         return found
-    place = fetched(release)
-    require_locked(release, place)
+    place = fetched(chosen.release)
+    require_locked(chosen.release, place)
     return sorted(place.glob("*.jar"))
 
 
@@ -65,7 +67,8 @@ def fetch(release: Release, place: Path) -> None:
     if maven is None:
         raise JarsError(
             f"the jars of Kafka {release.version} are not here, and there is no mvn on PATH to "
-            "fetch them with; install Maven, or name a distribution with --kafka-dir"
+            f"fetch them with; install Maven, or name the folder of an unpacked distribution: "
+            f"kafka:{release.version}=FOLDER"
         )
     with _draft(place) as draft:
         pom = draft / "pom.xml"

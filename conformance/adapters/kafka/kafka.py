@@ -104,8 +104,6 @@ class Kafka(Implementation):
     wire_protocol: WireProtocol = WireProtocol.KAFKA
     observes: Observations = field(default_factory=lambda: SHOWN)
     chosen: KafkaTarget
-    kafka_dir: Path | None = None
-    """An unpacked distribution in place of the jars of the release."""
     properties: Mapping[str, object] = field(default_factory=dict)
     """Of every broker, beside `PROPERTIES` and in place of them."""
 
@@ -116,7 +114,7 @@ class Kafka(Implementation):
     @property
     def target(self) -> str:
         """As it is chosen."""
-        return self.chosen.name
+        return self.chosen.chosen_as
 
     @property
     def told(self) -> Mapping[str, object]:
@@ -125,7 +123,7 @@ class Kafka(Implementation):
 
     def java_command(self) -> list[str]:
         """Java with the classes of the release; raises `JarsError` or `JavaError`."""
-        jars = class_path(self.chosen.release, self.kafka_dir)
+        jars = class_path(self.chosen)
         classes = ":".join(map(str, jars))
         java = str(self._java())
         return [java, *JAVA_OPTIONS, f"-Dlog4j.configuration=file:{LOG4J}", "-cp", classes]

@@ -13,7 +13,7 @@ import msgspec
 from fencepost.conformance.adapters.errors import ChoiceError
 
 FILE = Path(__file__).with_name("releases.toml")
-_TARGET = re.compile(r"kafka:(?P<release>[^@]+)(?:@(?P<protocol>.+))?")
+_TARGET = re.compile(r"kafka:(?P<release>[^@=]+)(?:@(?P<protocol>[^=]+))?(?:=(?P<folder>.+))?")
 
 
 class Release(msgspec.Struct, frozen=True, kw_only=True):
@@ -39,16 +39,23 @@ class Release(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class KafkaTarget(msgspec.Struct, frozen=True, kw_only=True):
-    """A release at a protocol, as `kafka:RELEASE[@PROTOCOL]` names it."""
+    """A release at a protocol, as `kafka:RELEASE[@PROTOCOL][=FOLDER]` names it."""
 
     release: Release
     protocol: str
+    folder: str = ""
+    """An unpacked distribution, in place of the jars that Maven finds; empty: those."""
 
     @property
     def name(self) -> str:
-        """As reports name it, and as it is chosen."""
+        """As reports name it."""
         at = "" if self.protocol == self.release.protocol else f"@{self.protocol}"
         return f"kafka:{self.release.version}{at}"
+
+    @property
+    def chosen_as(self) -> str:
+        """What names it again, with its folder."""
+        return f"{self.name}={self.folder}" if self.folder else self.name
 
     @property
     def properties(self) -> Mapping[str, str]:
@@ -90,4 +97,4 @@ def find_target(text: str) -> KafkaTarget:
     if protocol != release.protocol and protocol not in release.protocols:
         known = ", ".join((release.protocol, *release.protocols))
         raise ChoiceError(f"Kafka {version} is not run at protocol {protocol}; choose of {known}")
-    return KafkaTarget(release=release, protocol=protocol)
+    return KafkaTarget(release=release, protocol=protocol, folder=match["folder"] or "")

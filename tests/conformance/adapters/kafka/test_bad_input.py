@@ -43,9 +43,9 @@ def release(tmp_path: Path) -> KafkaInKraft:
     jar = tmp_path / "kafka" / "libs" / "kafka.jar"
     jar.parent.mkdir(parents=True)
     jar.write_bytes(b"")
-    found = kafka_of("kafka:4.1.1")
+    found = kafka_of(f"kafka:4.1.1={tmp_path / 'kafka'}")
     assert isinstance(found, KafkaInKraft)
-    return replace(found, kafka_dir=tmp_path / "kafka")
+    return found
 
 
 def said(kafka: KafkaInKraft, tmp_path: Path) -> str:

@@ -9,11 +9,13 @@ from fencepost.conformance.adapters.implementation import Capability
 from fencepost.conformance.adapters.kafka import jars
 from fencepost.conformance.adapters.kafka.kafka import Kafka
 from fencepost.conformance.adapters.kafka.kraft.implementation import KafkaInKraft
+from fencepost.conformance.adapters.kafka.modes import kafka_of
 from fencepost.conformance.adapters.kafka.releases import find_target, releases
 from fencepost.conformance.adapters.kafka.with_zookeeper.implementation import KafkaWithZooKeeper
 from fencepost.conformance.adapters.reference import implementation_of
 from fencepost.conformance.checks.observations import Observable
 from fencepost.conformance.checks.trace_dialect import KAFKA_0_10, KAFKA_2_1, KAFKA_2_7
+from fencepost.conformance.runs.run_settings import settings_of
 
 
 def test_every_release_has_a_lock_with_kafka_and_a_logger() -> None:
@@ -75,7 +77,8 @@ def test_a_release_without_zookeeper_declares_and_observes_none() -> None:
 
     assert isinstance(old, KafkaWithZooKeeper)
     assert isinstance(new, KafkaInKraft)
-    of_old = {Capability.ZOOKEEPER, Capability.LINKS, Capability.REQUESTS}
+    commands = {Capability.CONTROL, Capability.UPDATE_METADATA, Capability.CONTROLLED_SHUTDOWN}
+    of_old = {Capability.ZOOKEEPER, Capability.LINKS, Capability.REQUESTS, *commands}
     assert new.capabilities == old.capabilities - of_old
     assert old.observes.keys() - new.observes.keys() == {Observable.STATE_WRITES}
 
@@ -93,17 +96,20 @@ def test_without_maven_the_message_says_what_to_do(
     monkeypatch.setenv("FENCEPOST_CACHE", str(tmp_path))
     monkeypatch.setenv("PATH", str(tmp_path))
 
-    with pytest.raises(jars.JarsError, match=r"no mvn on PATH .* --kafka-dir"):
-        jars.class_path(releases()["3.9.1"])
+    with pytest.raises(jars.JarsError, match=r"no mvn on PATH .* kafka:3\.9\.1=FOLDER"):
+        jars.class_path(find_target("kafka:3.9.1"))
     assert not list(tmp_path.rglob("*.jar"))
 
 
 def test_an_unpacked_distribution_takes_the_place_of_the_jars(tmp_path: Path) -> None:
-    release = releases()["3.9.1"]
+    kafka = kafka_of(f"kafka:3.9.1@2.6={tmp_path}")
     with pytest.raises(jars.JarsError, match="has no libs"):
-        jars.class_path(release, tmp_path)
+        jars.class_path(kafka.chosen)
     jar = tmp_path / "libs" / "kafka.jar"
     jar.parent.mkdir()
     jar.write_bytes(b"")
 
-    assert jars.class_path(release, tmp_path) == [jar]
+    assert jars.class_path(kafka.chosen) == [jar]
+    assert kafka.name == "kafka:3.9.1@2.6"
+    assert settings_of({}, kafka.told).implementation == kafka
+    assert kafka.again.endswith(f"--target kafka:3.9.1@2.6={tmp_path}")
