@@ -75,7 +75,7 @@ class Adapter:
         try:
             found = self.ask(call, answer)
         except AdapterTimeoutError as late:
-            raise self._fail(str(late)) from late
+            raise self.fail(str(late)) from late
         match found:
             case Refused(error_code=code, message=message):
                 raise AdapterError(f"the adapter refused {call.verb}: {code} {message}".rstrip())
@@ -94,7 +94,7 @@ class Adapter:
             return _decoder(answer).decode(line)
         except msgspec.MsgspecError as error:
             fields = ", ".join(field.name for field in structs.fields(answer))
-            raise self._fail(
+            raise self.fail(
                 f"the adapter answered {call.verb} with {_quoted(line)}: {error}; "
                 f"expected were status ok and {fields}, or status error or unsupported"
             ) from error
@@ -105,7 +105,7 @@ class Adapter:
             with suppress(AdapterError):
                 self.require(ByeCall(), Done)
                 self._channel.await_end()
-        self._fail("the adapter was told to end")
+        self.fail("the adapter was told to end")
         self._reader.join()
         self._channel.close()
 
@@ -141,7 +141,7 @@ class Adapter:
             except OSError:  # the other side has closed, which the reader tells
                 return
             if line and not poller.poll(max(0.0, deadline - monotonic()) * 1000):
-                raise self._fail(f"the adapter does not read what it is sent: {call.verb}")
+                raise self.fail(f"the adapter does not read what it is sent: {call.verb}")
 
     def _read(self) -> None:
         """Give each line to the call that waits for it, until the output ends."""
@@ -153,7 +153,7 @@ class Adapter:
                 continue
             chunk = self._read_chunk()
             if not chunk:
-                self._fail(self._crash())
+                self.fail(self._crash())
                 return
             *lines, rest = (rest + chunk).split(b"\n")
             for line in lines:
@@ -170,14 +170,14 @@ class Adapter:
     def _take(self, line: bytes) -> None:
         self._written.append(_quoted(line))
         if len(line) > LINE_BYTES_MAX:
-            self._fail(
+            self.fail(
                 f"the adapter wrote a line of more than {LINE_BYTES_MAX} bytes: {_quoted(line)}"
             )
             return
         try:
             number = _ENVELOPE.decode(line).id
         except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-            self._fail(
+            self.fail(
                 f"the adapter wrote {_quoted(line)}, which is no answer: {error}; "
                 "expected was a JSON object with id and status in one line"
             )
@@ -191,7 +191,7 @@ class Adapter:
             future.set_result(line)
         elif not is_late:
             calls = ", ".join(map(str, waiting)) or "none"
-            self._fail(
+            self.fail(
                 f"the adapter wrote {_quoted(line)}: call {number} waits for no answer; "
                 f"those that wait are {calls}"
             )
@@ -207,8 +207,8 @@ class Adapter:
             f"standard output ended with:\n{said}{rest}"
         )
 
-    def _fail(self, sentence: str) -> AdapterError:
-        """No call is answered any more, and the process is killed; the first sentence stays."""
+    def fail(self, sentence: str) -> AdapterError:
+        """It is killed and answers nothing more; the first sentence stays, and is the error's."""
         with self._lock:
             self._failure = self._failure or sentence
             waiting = [future for _, future in self._waiting.values()]

@@ -16,6 +16,7 @@ from msgspec import Struct
 
 from fencepost.conformance.checks.observations import Fidelity
 from fencepost.fault_injection.workload.operations import ACKS_ALL
+from fencepost.spec.trace import TraceEvent
 from fencepost.spec.vocabulary import ElectionKind
 
 PROTOCOL = 1
@@ -24,6 +25,8 @@ LINE_BYTES_MAX = 1 << 20
 ADMIN_MS = 5_000
 READ_MS = 2_000
 START_MS = 15_000
+EVENTS_MAX = 1_000
+"""Lines of a trace in one answer, which has at most `LINE_BYTES_MAX` bytes."""
 SCHEMA = Path("conformance/adapters/remote/adapter.schema.json")
 
 
@@ -81,16 +84,19 @@ class HelloAnswer(Done, frozen=True, kw_only=True):
     version: str = ""
     levels: tuple[Literal[0, 1, 2], ...] = (2,)
     """The protocol levels that it can run at."""
-    capabilities: tuple[Literal["processes", "zookeeper"], ...] = ()
+    capabilities: tuple[Literal["processes", "zookeeper", "trace"], ...] = ()
     """`processes`: each broker is a process, with its logs in `broker-<id>` below the folder.
 
     `zookeeper`: its state is in the ZooKeeper of the harness, as `spec/znodes.py` has it, and is
     read there instead of with `observe`.
+
+    `trace`: it answers `trace_read`.
     """
     observes: dict[BrokerEvents, Fidelity] = {}
     """How faithful its brokers' lines are, by kind of event; what is left out has none.
 
-    They are in `trace-broker-<id>.ndjson` in the folder, as `spec/docs/trace.md` has them.
+    They are in `trace-broker-<id>.ndjson` in the folder, as `spec/docs/trace.md` has them, or are
+    asked for with `trace_read`.
     """
 
 
@@ -322,6 +328,22 @@ class ObserveCall(Call, frozen=True, kw_only=True):
     """Ask for the published state, wherever the implementation publishes it."""
 
     answer = Observed
+
+
+class TraceRead(Done, frozen=True, kw_only=True):
+    """Lines of brokers in the order of each broker; none when there are no more now."""
+
+    events: tuple[TraceEvent, ...]
+    cursor: int
+    """Of the next call."""
+
+
+class TraceReadCall(Call, frozen=True, kw_only=True):
+    """Ask for what brokers did since the cursor, which is 0 at first; an adapter with `trace`."""
+
+    answer = TraceRead
+    cursor: int
+    max_events: int = EVENTS_MAX
 
 
 class ByeCall(Call, frozen=True, kw_only=True):

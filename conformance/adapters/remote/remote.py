@@ -31,6 +31,7 @@ from fencepost.conformance.adapters.remote.messages import (
     ProbeCall,
     Unsupported,
 )
+from fencepost.conformance.adapters.remote.traces import TraceReader
 from fencepost.conformance.adapters.remote.transport import RemoteTransport
 from fencepost.conformance.adapters.znode_dialect import SPEC_DIALECT
 from fencepost.conformance.checks.observations import (
@@ -44,6 +45,12 @@ from fencepost.fault_injection.processes.supervisor import Supervisor
 from fencepost.spec.trace import TraceEvent
 from fencepost.spec.zookeeper import ZooKeeperError
 
+DECLARED = {
+    "processes": Capability.PROCESSES,
+    "zookeeper": Capability.ZOOKEEPER,
+    "trace": Capability.LIVE_TRACE,
+}
+"""What `hello` names, and what it stands for."""
 UNKNOWN_FEATURE = "a feature that does not exist"
 
 
@@ -73,11 +80,12 @@ class Remote(Implementation):
         except (AdapterError, ZooKeeperError):
             adapter.close()
             raise
+        has_trace = Capability.LIVE_TRACE in self.capabilities
         has_processes = Capability.PROCESSES in self.capabilities
         return ClusterParts(
             lifecycle=RemoteBrokers(adapter, site, has_processes=has_processes),
             state=StateInZooKeeper(znodes) if znodes else ObservedState(adapter),
-            transport=RemoteTransport(adapter),
+            transport=RemoteTransport(adapter, TraceReader(adapter, site) if has_trace else None),
             znodes=znodes,
         )
 
@@ -125,6 +133,6 @@ def _remote(target: str, hello: HelloAnswer) -> Remote:
         chosen_as=target,
         name=f"{hello.name} {hello.version}".rstrip(),
         levels=hello.levels,
-        capabilities=frozenset(map(Capability, hello.capabilities)),
+        capabilities=frozenset(DECLARED[name] for name in hello.capabilities),
         observes={**OF_CLIENTS, **observes},
     )

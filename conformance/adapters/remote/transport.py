@@ -26,6 +26,7 @@ from fencepost.conformance.adapters.remote.messages import (
     TopicDeleteCall,
     Unsupported,
 )
+from fencepost.conformance.adapters.remote.traces import TraceReader
 from fencepost.conformance.clients.transport import (
     REQUEST_UNKNOWN,
     BrokerConnection,
@@ -54,8 +55,9 @@ ANSWER_MS = 1_000
 class RemoteTransport(Transport):
     """All clients share the one adapter."""
 
-    def __init__(self, adapter: Adapter) -> None:
+    def __init__(self, adapter: Adapter, traces: TraceReader | None = None) -> None:
         self._adapter = adapter
+        self._traces = traces
 
     def connect(
         self, address: str, _caller: Caller, _broker_id: int | None = None, /
@@ -64,8 +66,10 @@ class RemoteTransport(Transport):
         return RemoteConnection(self._adapter, int(address))
 
     def close(self) -> None:
-        """Destroy the cluster and end the adapter; raises `AdapterError`."""
+        """Read what is left of traces, destroy the cluster and end the adapter; `AdapterError`."""
         try:
+            if self._traces and not self._adapter.has_failed:
+                self._traces.close()
             if not self._adapter.has_failed:
                 self._adapter.require(ClusterDestroyCall(), Done)
         finally:

@@ -20,9 +20,15 @@ def adapter(name: str, *arguments: str) -> str:
     return f"cmd:{shlex.join(words)}"
 
 
-def toy(*habit: str) -> str:
-    """The target of `toy_adapter.py`."""
-    return adapter("toy_adapter", *habit)
+def stranger(*habit: str) -> str:
+    """The target of `stranger.py`."""
+    return program("stranger", *habit)
+
+
+def program(name: str, *arguments: str) -> str:
+    """The target of a program of this folder that needs no library."""
+    path = Path(__file__).with_name(f"{name}.py")
+    return f"cmd:{shlex.join([sys.executable, '-I', '-S', str(path), *arguments])}"
 
 
 def story(name: str) -> str:

@@ -18,10 +18,10 @@ from fencepost.conformance.adapters.remote.channels import AdapterError, open_ch
 from fencepost.conformance.adapters.remote.messages import ObserveCall, Observed
 from fencepost.conformance.verdict import Verdict
 from fencepost.fault_injection.processes.supervisor import Supervisor
-from tests.conformance.adapters.remote.plays import ROOT, play, story
+from tests.conformance.adapters.remote.plays import play, story
 
 HERE = Path(__file__).parent
-BAD, TOY = str(HERE / "bad_adapter.py"), "tests.conformance.adapters.remote.toy_adapter"
+BAD, STRANGER = str(HERE / "bad_adapter.py"), str(HERE / "stranger.py")
 
 
 class Listener:
@@ -40,7 +40,7 @@ class Listener:
                 peer, _ = self.socket.accept()
                 with peer:
                     ends = peer.fileno()
-                    subprocess.run(self.command, stdin=ends, stdout=ends, cwd=ROOT, check=False)
+                    subprocess.run(self.command, stdin=ends, stdout=ends, check=False)
 
     def close(self) -> None:
         self.socket.shutdown(socket.SHUT_RDWR)
@@ -55,7 +55,7 @@ def listener(request: pytest.FixtureRequest) -> Iterator[Listener]:
     found.close()
 
 
-@pytest.mark.parametrize("listener", [["-m", TOY]], indirect=True)
+@pytest.mark.parametrize("listener", [[STRANGER]], indirect=True)
 def test_an_adapter_that_listens_is_judged(listener: Listener, tmp_path: Path) -> None:
     result = play(listener.target, story("brief_kill"), tmp_path)
 

@@ -1,8 +1,6 @@
 """Each bad adapter has its own sentence; a run that has one is an error, with nothing left."""
 
 import re
-import shlex
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -23,10 +21,9 @@ from fencepost.conformance.adapters.remote.messages import (
 from fencepost.conformance.verdict import Verdict
 from fencepost.fault_injection.processes.managed_process import ProcessError
 from fencepost.fault_injection.processes.supervisor import Supervisor
-from tests.conformance.adapters.remote.plays import play, toy
+from tests.conformance.adapters.remote.plays import play, program, stranger
 from tests.conformance.sites import site_at
 
-PROGRAM = Path(__file__).with_name("bad_adapter.py")
 AT = "3"
 """The call that a bad habit spoils; `hello` is the first."""
 ZOO = {
@@ -40,7 +37,7 @@ ZOO = {
 
 
 def zoo(*words: str) -> str:
-    return "cmd:" + shlex.join([sys.executable, str(PROGRAM), *words])
+    return program("bad_adapter", *words)
 
 
 @contextmanager
@@ -103,7 +100,7 @@ def test_a_promise_of_traces_must_be_kept() -> None:
 def test_a_crash_is_an_error_with_what_the_adapter_wrote_last(
     tmp_path: Path, processes_of: Callable[[str, str], set[int]]
 ) -> None:
-    result = play(toy("crashes"), "quiet", tmp_path)
+    result = play(stranger("crashes"), "quiet", tmp_path)
 
     assert result.verdict is Verdict.ERROR
     assert result.why.startswith("ADAPTER_CRASH: the adapter ended with status 7 in ")

@@ -1,35 +1,54 @@
-"""A program that speaks JSON lines is judged as the same implementation in process is."""
+"""A stranger's program behind JSON lines is judged by what it shows."""
 
 import shlex
 from collections.abc import Callable
 from pathlib import Path
 
+from fencepost.conformance.checks.observations import NEEDS, Observable
 from fencepost.conformance.verdict import Verdict
 from fencepost.spec.vocabulary import Invariant
-from tests.conformance.adapters.remote.plays import play, story, toy
+from tests.conformance.adapters.remote.plays import play, story, stranger
+
+OF_ZNODES = {
+    invariant for invariant, kinds in NEEDS.items() if Observable.STATE_WRITES in kinds
+} - {Invariant.DELETE_ONLY_IF_UNASSIGNED}
+"""Deletions are judged by roles too."""
+SOURCE = Path(__file__).with_name("stranger.py")
+LINES_MAX = 400
 
 
-def test_a_toy_behind_json_lines_passes_as_it_does_in_process(tmp_path: Path) -> None:
-    result = play(toy(), story("brief_kill"), tmp_path)
+def test_a_stranger_needs_few_lines_and_no_library() -> None:
+    text = SOURCE.read_text()
+
+    assert len(text.splitlines()) <= LINES_MAX
+    assert "fencepost." not in text
+
+
+def test_what_tells_its_trace_is_judged_by_all_checks_but_those_of_znodes(tmp_path: Path) -> None:
+    result = play(stranger(), story("brief_kill"), tmp_path)
 
     assert (result.verdict, result.why) == (Verdict.PASS, "")
     assert result.acknowledged > 30
-    assert [one.verdict for one in result.problems] == [Verdict.NOT_OBSERVABLE]
+    decided = {one.invariant for one in result.checks if one.premise_count}
+    assert decided == NEEDS.keys() - OF_ZNODES
+    (problem,) = result.problems
+    assert problem.verdict is Verdict.NOT_OBSERVABLE
+    assert problem.unseen == OF_ZNODES
 
 
 def test_its_twin_that_acknowledges_before_replication_loses_a_record(tmp_path: Path) -> None:
-    result = play(toy("acknowledges_early"), story("brief_kill"), tmp_path)
+    result = play(stranger("acknowledges_early"), story("brief_kill"), tmp_path)
 
     violated = {check.invariant for check in result.checks if check.violations}
     assert result.verdict is Verdict.FAIL
-    assert Invariant.ACKNOWLEDGED_DURABLE in violated
-    assert f"--target {shlex.quote(toy('acknowledges_early'))}" in result.reproduce
+    assert violated >= {Invariant.ACKNOWLEDGED_DURABLE, Invariant.LEADER_COMPLETE}
+    assert f"--target {shlex.quote(stranger('acknowledges_early'))}" in result.reproduce
 
 
 def test_processes_that_an_adapter_names_get_signals(
     tmp_path: Path, processes_of: Callable[[str, str], set[int]]
 ) -> None:
-    result = play(toy("has_processes"), story("brief_kill"), tmp_path)
+    result = play(stranger("has_processes"), story("brief_kill"), tmp_path)
 
     assert (result.verdict, result.why) == (Verdict.PASS, "")
     assert not processes_of("FENCEPOST_RUN_ID", result.run_id)
