@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from fencepost.ci.commands.conform_adapter import make_adapter, probe_target
 from fencepost.ci.commands.conform_report import report, write_report
 from fencepost.ci.gate.failures import UsageError, as_usage
 from fencepost.ci.gate.runs import make_run_folder, new_run_id
@@ -24,6 +25,8 @@ from fencepost.conformance.suite.play import (
 from fencepost.conformance.suite.records import read_run
 
 app = typer.Typer(no_args_is_help=True)
+app.command("probe")(probe_target)
+app.command("new-adapter")(make_adapter)
 app.command("report")(report)
 CORE = "core"
 """The profile that is played when nothing is selected."""

@@ -82,10 +82,7 @@ NEEDS: Mapping[Invariant, Mapping[Observable, frozenset[Fidelity]]] = MappingPro
         # The controller of an epoch never changes.
         Invariant.ONE_CONTROLLER_PER_EPOCH: {Observable.ELECTIONS: _AT_ANY_TIME},
         Invariant.ISR_SUBSET_ASSIGNED: {Observable.STATE_WRITES: _EXACT},
-        Invariant.DELETE_ONLY_IF_UNASSIGNED: {
-            Observable.STATE_WRITES: _EXACT,
-            Observable.ROLES: _IN_ORDER,
-        },
+        Invariant.DELETE_ONLY_IF_UNASSIGNED: {Observable.ROLES: _IN_ORDER},
     }
 )
 """Check -> the fidelities with which it is sound, for each kind without which it is not decided."""

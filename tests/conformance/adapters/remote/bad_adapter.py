@@ -16,6 +16,16 @@ ANSWERS: Json = {
     "node_start": {"pid": 1},
     "bye": {},
 }
+EVENT = {"run_id": "r", "node": "broker-1", "seq": 0, "mono_ns": 0, "kind": "action", "action": "A"}
+TRACES: Json = {
+    "cursor_stays": {"events": [EVENT], "cursor": 0},
+    "trace_of_another": {"events": [{**EVENT, "node": "client-1"}], "cursor": 1},
+    "trace_of_no_event": {"events": [{"seq": "first"}], "cursor": 1},
+}
+if HABIT == "wrong_observe":
+    ANSWERS["observe"] = {"brokers": [{"id": 1}], "partitions": []}
+if HABIT in TRACES:
+    ANSWERS["trace_read"] = TRACES[HABIT]
 if HABIT == "has_processes":
     ANSWERS["hello"]["capabilities"] = ["processes"]
 

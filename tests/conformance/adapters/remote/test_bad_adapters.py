@@ -18,6 +18,7 @@ from fencepost.conformance.adapters.remote.messages import (
     ObserveCall,
     Observed,
 )
+from fencepost.conformance.adapters.remote.traces import TraceReader
 from fencepost.conformance.verdict import Verdict
 from fencepost.fault_injection.processes.managed_process import ProcessError
 from fencepost.fault_injection.processes.supervisor import Supervisor
@@ -88,6 +89,24 @@ def test_a_pid_of_another_program_gets_no_signal(tmp_path: Path) -> None:
         brokers = RemoteBrokers(adapter, site_at(tmp_path, supervisor), has_processes=True)
         with pytest.raises(ProcessError, match=told):
             brokers.start(1)
+        adapter.close()
+
+
+@pytest.mark.parametrize(
+    ("habit", "sentence"),
+    [
+        ("cursor_stays", "with 1 events and the cursor 0; expected was one beyond 0"),
+        ("trace_of_another", "an event of 'client-1' in run 'r'; expected were broker-1, broker-2"),
+        ("trace_of_no_event", "the adapter answered trace_read with '{"),
+        ("", "the adapter does not support trace_read, which every adapter must"),
+    ],
+)
+def test_a_bad_trace_fails_with_its_own_sentence(habit: str, sentence: str, tmp_path: Path) -> None:
+    with Supervisor(tmp_path / "zoo", "zoo") as supervisor:
+        adapter = Adapter(open_channel(zoo(habit), supervisor))
+        reader = TraceReader(adapter, site_at(tmp_path, supervisor))
+        with pytest.raises(AdapterError, match=re.escape(sentence)):
+            reader.close()
         adapter.close()
 
 

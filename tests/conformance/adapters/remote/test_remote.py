@@ -9,10 +9,7 @@ from fencepost.conformance.verdict import Verdict
 from fencepost.spec.vocabulary import Invariant
 from tests.conformance.adapters.remote.plays import play, story, stranger
 
-OF_ZNODES = {
-    invariant for invariant, kinds in NEEDS.items() if Observable.STATE_WRITES in kinds
-} - {Invariant.DELETE_ONLY_IF_UNASSIGNED}
-"""Deletions are judged by roles too."""
+OF_ZNODES = {invariant for invariant, kinds in NEEDS.items() if Observable.STATE_WRITES in kinds}
 SOURCE = Path(__file__).with_name("stranger.py")
 LINES_MAX = 400
 
