@@ -10,7 +10,7 @@ from fencepost.ci.options import JsonOption
 from fencepost.ci.screens.console import note, say, show_json, show_table
 from fencepost.conformance.adapters.errors import ChoiceError
 from fencepost.conformance.adapters.reference import implementation_of
-from fencepost.conformance.adapters.remote.probe import OK, UNSUPPORTED, ProbeResult, probe
+from fencepost.conformance.adapters.remote.probe import OK, UNSUPPORTED, AdapterProbe, probe
 from fencepost.conformance.adapters.remote.skeleton import Language, new_adapter
 
 Target = Annotated[
@@ -36,7 +36,7 @@ def probe_target(target: Target, as_json: JsonOption = False) -> int:
     return 0 if found.is_well else HarnessError.exit_code
 
 
-def document_of(found: ProbeResult) -> dict[str, object]:
+def document_of(found: AdapterProbe) -> dict[str, object]:
     """The same for programs."""
     return {
         "target": found.implementation.target,
@@ -49,7 +49,7 @@ def document_of(found: ProbeResult) -> dict[str, object]:
     }
 
 
-def tell_probe(found: ProbeResult) -> None:
+def tell_probe(found: AdapterProbe) -> None:
     """Print it."""
     one = found.implementation
     say(f"{one.name} at level {', '.join(map(str, one.levels))}")

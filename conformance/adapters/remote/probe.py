@@ -36,7 +36,7 @@ OK, UNSUPPORTED, REFUSED = "ok", "unsupported", "refused"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ProbeResult:
+class AdapterProbe:
     """What was found out of one target."""
 
     implementation: Implementation
@@ -62,7 +62,7 @@ class ProbeResult:
         return [(name, lacking(name, missing)) for name, missing in found.items() if missing]
 
 
-def probe(implementation: Implementation) -> ProbeResult:
+def probe(implementation: Implementation) -> AdapterProbe:
     """Try each verb of an adapter on a cluster of one broker; other targets are only described.
 
     An adapter with its state in a ZooKeeper has no cluster without one. Raises `AdapterError`.
@@ -71,7 +71,7 @@ def probe(implementation: Implementation) -> ProbeResult:
         not isinstance(implementation, Remote)
         or Capability.ZOOKEEPER in implementation.capabilities
     ):
-        return ProbeResult(implementation=implementation)
+        return AdapterProbe(implementation=implementation)
     with TemporaryDirectory() as folder, Supervisor(Path(folder) / RUN_ID, RUN_ID) as supervisor:
         adapter = Adapter(open_channel(implementation.chosen_as, supervisor))
         try:
@@ -82,7 +82,7 @@ def probe(implementation: Implementation) -> ProbeResult:
                     answers[call.verb] = told
         finally:
             adapter.close()
-    return ProbeResult(implementation=implementation, answers=answers)
+    return AdapterProbe(implementation=implementation, answers=answers)
 
 
 def _calls(folder: Path) -> list[Call]:
