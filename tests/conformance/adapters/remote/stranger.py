@@ -235,7 +235,7 @@ class Adapter:
     node_stop = node_kill
 
     def bury(self) -> None:
-        """Brokers whose process has ended have ended."""
+        """Brokers end when their process has ended."""
         for number in self.council.live():
             process = self.council.brokers[number].process
             if process and process.poll() is not None:
