@@ -173,9 +173,8 @@ class RoutedClient:
         """The broker that is named, or the leader, and its address; None while it is unknown."""
         if broker_id is None:
             return self._leader(partition)
-        if broker_id not in self.routing_view.addresses:
-            with suppress(ClusterUnreachableError):
-                self.refresh()
+        with suppress(ClusterUnreachableError):
+            self.refresh()  # it may have started anew, at another address
         address = self.routing_view.addresses.get(broker_id)
         return None if address is None else (broker_id, address)
 

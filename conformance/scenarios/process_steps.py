@@ -79,6 +79,17 @@ def _answer_at(player: StepPlayer[Any], what: Observation) -> Observed:
     return "ok" if answer.is_ok else str(answer.error_code)
 
 
+def _committed(player: StepPlayer[Any], what: Observation) -> Observed:
+    """The high watermark that the published leader tells; nothing while it does not serve."""
+    assert what.partition is not None
+    leader = _cluster_of(player).state.leader_of(what.partition)
+    connection = None if leader is None or leader < 0 else _connection(player, BrokerId(leader))
+    if connection is None:
+        return ()
+    found = connection.perform(ListOffsets(partition=what.partition)).high_watermark
+    return () if found is None else found
+
+
 def _broker_epoch(player: StepPlayer[Any], what: Observation) -> Observed:
     assert what.broker_id is not None
     registration = _cluster_of(player).state.registration(what.broker_id)
@@ -111,6 +122,7 @@ PROCESS_STEPS: StepTable = {
 }
 PROCESS_OBSERVATIONS: ObservationTable = {
     **OBSERVED,
+    "committed": _committed,
     "broker_epoch": _broker_epoch,
     "controller_at": _controller_at,
     "brokers_at": _brokers_at,

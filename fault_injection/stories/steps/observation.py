@@ -62,7 +62,7 @@ OF_PARTITION, OF_BROKER, OF_REPLICA = "(<topic>/<p>)", "(<broker>)", "(<topic>/<
 OBSERVATIONS: dict[str, str] = {
     **dict.fromkeys(("controller", "controller_epoch", "converged"), ""),
     **dict.fromkeys(("held", "pending", "topics"), ""),
-    **dict.fromkeys(("leader", "epoch", "isr", "assigned", "version"), OF_PARTITION),
+    **dict.fromkeys(("leader", "epoch", "isr", "assigned", "version", "committed"), OF_PARTITION),
     **dict.fromkeys(
         ("life", "registered", "broker_epoch", "controller_at", "brokers_at"), OF_BROKER
     ),
