@@ -3,12 +3,17 @@
 - ZooKeeper's transaction log: which broker each session belongs to, and which became controller
   (exact, as the log is).
 - The lines of `state.change.logger`: commands that a broker received and completed (`log`).
+
+No line names the incarnation of a partition. Where a topic was made again, it is the one of which
+the state was created last before the line, by the clock of the host: brokers are told afterwards.
 """
 
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from fencepost.conformance.adapters.kafka.observations import (
     MS,
@@ -22,7 +27,13 @@ from fencepost.conformance.adapters.kafka.observations import (
 from fencepost.fault_injection.network.wiring import broker_name
 from fencepost.spec.trace import TraceEvent
 from fencepost.spec.vocabulary import Action
-from fencepost.spec.znodes import BROKER_IDS, CONTROLLER, CONTROLLER_EPOCH
+from fencepost.spec.znodes import (
+    BROKER_IDS,
+    CONTROLLER,
+    CONTROLLER_EPOCH,
+    TopicPartition,
+    partition_of,
+)
 
 _ISR = r"isr=\[?(?P<isr>[\d, ]*)\]?, "
 _EPOCHS = r"controllerEpoch=\d+, leader=(?P<leader>-?\d+), leaderEpoch=(?P<leader_epoch>\d+), "
@@ -54,12 +65,36 @@ def broker_lines(
     folder: Path, run_id: str, broker_ids: Iterable[int], zookeeper: Iterable[TraceEvent]
 ) -> Iterator[TraceEvent]:
     """The trace of every broker, in the order of brokers and time; `zookeeper` is in our words."""
-    owners = list(_owners(run_id, zookeeper))
+    zookeeper = list(zookeeper)
+    owners, creations = list(_owners(run_id, zookeeper)), _creations(zookeeper)
     for broker_id in broker_ids:
         node = broker_name(broker_id)
         found = [one for one in owners if one.event and one.event.node == node]
         found += log_lines(folder, broker_id, _Commands(run_id, broker_id).obeyed)
-        yield from trace_of(folder, run_id, broker_id, found)
+        named = (_of_incarnation(one, creations) for one in found)
+        yield from trace_of(folder, run_id, broker_id, named)
+
+
+def _creations(zookeeper: Iterable[TraceEvent]) -> Mapping[TopicPartition, list[tuple[int, int]]]:
+    """When the state of each partition was created, and by which transaction, oldest first."""
+    found: dict[TopicPartition, list[tuple[int, int]]] = {}
+    for line in zookeeper:
+        partition = partition_of(line.path or "")
+        if line.action == "Create" and partition is not None:
+            at = (line.wall_ns or 0) // MS
+            found.setdefault(partition, []).append((at, line.zxid or 0))
+    return found
+
+
+def _of_incarnation(one: Dated, creations: Mapping[TopicPartition, list[tuple[int, int]]]) -> Dated:
+    event = one.event
+    if event is None or event.topic is None or event.partition is None:
+        return one
+    found = creations.get(TopicPartition(event.topic, event.partition), [])
+    before = [zxid for at, zxid in found if at <= one.wall_ms]
+    if len(found) < 2 or not before:
+        return one
+    return Dated(wall_ms=one.wall_ms, event=replace(event, partition_incarnation=before[-1]))
 
 
 def _owners(run_id: str, zookeeper: Iterable[TraceEvent]) -> Iterator[Dated]:

@@ -1,5 +1,6 @@
 """What an unmodified broker leaves behind becomes lines of our trace."""
 
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -81,17 +82,28 @@ def test_each_process_of_a_broker_is_an_incarnation(tmp_path: Path) -> None:
     assert [(event.incarnation, event.seq) for event in observed(tmp_path)] == [(1, 0), (2, 0)]
 
 
-def znode(path: str, data: str, zxid: int, session_id: int = 7) -> Transaction:
+def znode(path: str, data: str, zxid: int, *, second: float = 0) -> Transaction:
+    at = datetime.strptime(f"{DAY}00", "%Y-%m-%d %H:%M:%S").astimezone()
     return Transaction(
         zxid=zxid,
-        session_id=session_id,
+        session_id=7,
         cxid=1,
-        wall_ms=zxid,
+        wall_ms=int((at.timestamp() + second) * 1000),
         kind=TransactionKind.CREATE,
         path=path,
         data=data.encode(),
         version=0,
     )
+
+
+def test_a_command_is_about_the_incarnation_that_was_created_last(tmp_path: Path) -> None:
+    log(tmp_path, STARTED, *BY_RELEASE["3.9"], *BY_RELEASE["3.9"])
+    path = "/brokers/topics/my-topic/partitions/0/state"
+    state = '{"controller_epoch": 1, "leader": 1, "version": 1, "leader_epoch": 0, "isr": [1]}'
+    first, second = znode(path, state, 5, second=0.5), znode(path, state, 9, second=2.5)
+
+    assert [e.partition_incarnation for e in observed(tmp_path, first, second)] == [5, 9]
+    assert {e.partition_incarnation for e in observed(tmp_path, first)} == {None}
 
 
 def test_zookeeper_tells_which_session_a_broker_has_and_its_epoch_as_controller(
