@@ -79,6 +79,7 @@ class ClusterUnderTest:
                 supervisor=supervisor,
                 zookeeper=zookeeper.address,
                 wiring=wiring,
+                unclean_leader_election=settings.unclean_leader_election,
                 extra=settings.extra,
             )
         )

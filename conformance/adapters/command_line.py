@@ -4,6 +4,7 @@ Such a command registers in ZooKeeper as `spec/znodes.py` says, speaks `spec/wir
 trace as `spec/docs/trace.md` says. Only where connections go through a proxy it also gets
 `--advertised HOST:PORT`, the address to register instead of the one at which it listens, and must
 listen at one port. In a network of its own it also gets `--host` and `--port`: where to listen.
+Where a story allows elections outside the ISR it gets `--unclean-leader-election`.
 """
 
 import shlex
@@ -95,6 +96,7 @@ class CommandLine(Implementation):
             host, _, port = place.listens.rpartition(":")
             given += ["--host", host, "--port", port]
         given += ["--advertised", place.advertised] if place.advertised else []
+        given += ["--unclean-leader-election"] if site.unclean_leader_election else []
         if Capability.FAULT_CONTROL in self.capabilities:
             given.append("--fault-control")
         return [*shlex.split(self.command), *given, *self.own_flags, *site.extra]

@@ -88,6 +88,8 @@ class Site:
     """An address with a chroot for this cluster alone."""
     wiring: Wiring | None = None
     """Where brokers listen and find each other, when their connections can be cut."""
+    unclean_leader_election: bool = False
+    """A replica outside the ISR may be elected when no member of it lives."""
     extra: tuple[str, ...] = ()
     """More flags for every broker; empty for an implementation that has no command line."""
 

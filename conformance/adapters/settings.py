@@ -17,6 +17,7 @@ class ClusterSettings:
     level: int = 2
     session_timeout_ms: int = 1500
     replica_lag_ms: int = 1500
+    unclean_leader_election: bool = False
     first_controller: int = 0
     """The broker that starts first and is elected; 0: any."""
     network: str = PROXY

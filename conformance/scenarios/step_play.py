@@ -53,7 +53,15 @@ from fencepost.spec.znodes import TopicPartition
 
 MS = 1000
 SETTINGS = frozenset(
-    {"brokers", "session_timeout_ms", "replica_lag_ms", "first_controller", "zookeeper", "extra"}
+    {
+        "brokers",
+        "session_timeout_ms",
+        "replica_lag_ms",
+        "unclean_leader_election",
+        "first_controller",
+        "zookeeper",
+        "extra",
+    }
 )
 """Of a cluster of processes; others are given by the command, or by nothing."""
 NOT_FOLLOWED = {

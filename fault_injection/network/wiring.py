@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from pathlib import Path
 
-from fencepost.fault_injection.network.links import Links
+from fencepost.fault_injection.network.links import LinkError, Links
 from fencepost.fault_injection.network.rules import CLIENTS, Link
 from fencepost.spec.zookeeper import ZooKeeperAddress
 
@@ -45,12 +45,14 @@ class Wiring(ABC):
 
     links: Links
     zookeeper: str
-    """`HOST:PORT[,HOST:PORT...][/chroot]`."""
+    """`HOST:PORT[,HOST:PORT...][/chroot]`; empty: there is none."""
     broker_ids: tuple[int, ...]
 
     @property
     def zookeepers(self) -> tuple[str, ...]:
         """The members that serve ZooKeeper, in the order of the address."""
+        if not self.zookeeper:
+            return ()
         hosts = self._hosts()
         if len(hosts) == 1:
             return (ZOOKEEPER,)
@@ -68,6 +70,16 @@ class Wiring(ABC):
     def network_of(self, broker_id: int) -> Path | None:  # noqa: ARG002 - of some wirings
         """The network that its processes are in; None: that of the harness."""
         return None
+
+    def fixed_place(self, broker_id: int, listener: str, listens: str) -> str:
+        """Where others find a listener of a broker, the same whenever the broker starts.
+
+        `listens` is its own address. Raises `LinkError` where there is no such place.
+        """
+        raise LinkError(
+            f"the {listener} of broker {broker_id} has an address of its own, {listens}, and only "
+            "the proxy leads connections to such listeners"
+        )
 
     @abstractmethod
     def started(self, broker_id: int, pid: int) -> None:

@@ -54,7 +54,6 @@ PROPERTIES: Mapping[str, object] = {
     "transaction.state.log.min.isr": 1,
     "auto.create.topics.enable": "false",
     "auto.leader.rebalance.enable": "false",
-    "unclean.leader.election.enable": "false",
     "min.insync.replicas": 1,
     "controlled.shutdown.enable": "false",
 }
@@ -139,6 +138,7 @@ class Kafka(Implementation):
             "replica.lag.time.max.ms": site.replica_lag_ms,
             **of_mode,
             **PROPERTIES,
+            "unclean.leader.election.enable": str(site.unclean_leader_election).lower(),
             **self.chosen.properties,
             **self.properties,
         }

@@ -60,6 +60,8 @@ class ProxyWiring(Wiring):
     """What brokers speak with each other and with clients."""
     _zookeepers: dict[int, str] = field(init=False, default_factory=dict)
     _addresses: dict[int, str] = field(init=False, default_factory=dict)
+    _advertised: dict[int, str] = field(init=False, default_factory=dict)
+    """Of brokers with a fixed place."""
 
     def place_of(self, broker_id: int) -> BrokerPlace:
         """In the network of the harness, between its places at the proxy."""
@@ -69,6 +71,8 @@ class ProxyWiring(Wiring):
 
     def zookeeper_for(self, broker_id: int) -> str:
         """The address at which the broker finds ZooKeeper; the same whenever it starts."""
+        if not self.zookeeper:
+            return ""
         if broker_id not in self._zookeepers:
             client, chroot = broker_name(broker_id), ZooKeeperAddress.parse(self.zookeeper).chroot
             places = [
@@ -86,9 +90,20 @@ class ProxyWiring(Wiring):
 
     def advertised_for(self, broker_id: int) -> str:
         """The address that the broker is to register at its next start."""
+        if broker_id in self._advertised:
+            return self._advertised[broker_id]
         name = broker_name(broker_id)
         self._addresses.pop(broker_id, None)
         return self.links.open_place(name, server=name, protocol=self.protocol)
+
+    def fixed_place(self, broker_id: int, listener: str, listens: str) -> str:
+        """Open a place that stays when the broker ends; the last one is what it advertises."""
+        name = broker_name(broker_id)
+        place = self.links.open_place(
+            f"{listener}-of-{name}", server=name, upstream=listens, protocol=self.protocol
+        )
+        self._advertised[broker_id], self._addresses[broker_id] = place, listens
+        return place
 
     def started(self, broker_id: int, pid: int) -> None:
         """The broker is known by its process from now on."""

@@ -41,6 +41,8 @@ class Place:
     """The only member that connects here; None: told from each connection."""
     upstream: Endpoint | None
     """None: wherever the server's process listens."""
+    is_fixed: bool
+    """True when the upstream was given: the place stays when the process of the server ends."""
     protocol: WireProtocol
     listener: asyncio.Server
     port: int
@@ -73,6 +75,7 @@ class Proxy(LinkService):
             server=str(command["server"]),
             client=command.get("client"),
             upstream=(host, int(port)) if upstream else None,
+            is_fixed=bool(upstream),
             protocol=WireProtocol(command["protocol"]),
             listener=listener,
             port=int(listener.sockets[0].getsockname()[1]),
@@ -169,7 +172,7 @@ class Proxy(LinkService):
             return  # it has started again since
         del self._peers.members[name]
         for place_name, place in list(self._places.items()):
-            if place.server == name:
+            if place.server == name and not place.is_fixed:
                 self._close_place(place_name)
 
     def _close_place(self, name: str) -> None:

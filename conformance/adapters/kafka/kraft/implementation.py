@@ -8,7 +8,12 @@ from dataclasses import dataclass
 
 from fencepost.conformance.adapters.errors import ClusterError
 from fencepost.conformance.adapters.folders import Folders
-from fencepost.conformance.adapters.implementation import ClusterParts, RunSite, Site
+from fencepost.conformance.adapters.implementation import (
+    Capability,
+    ClusterParts,
+    RunSite,
+    Site,
+)
 from fencepost.conformance.adapters.kafka.kafka import MAIN, Kafka, KafkaProcesses
 from fencepost.conformance.adapters.kafka.kraft.observations import broker_lines
 from fencepost.conformance.adapters.kafka.kraft.state import MetadataState
@@ -38,16 +43,17 @@ class Listeners:
 class KafkaInKraft(Kafka):
     """One release, its nodes with a quorum of their own."""
 
+    capabilities: frozenset[Capability] = Kafka.capabilities | {
+        Capability.LINKS,
+        Capability.REQUESTS,
+    }
+
     def open(self, site: Site, /) -> ClusterParts:
         """The parts of a cluster, of which no node runs; raises `JarsError` or `JavaError`."""
-        if site.wiring is not None:
-            raise ClusterError(
-                f"the connections of {self.name} cannot be cut: its controllers have listeners of "
-                "their own; choose a release in ZooKeeper mode"
-            )
         java, listeners = self.java_command(), _listeners(site.broker_ids)
+        places = _places(site, listeners)
         written = {
-            node: self.write_properties(site, node, _properties(site, listeners, node))
+            node: self.write_properties(site, node, _properties(site, listeners, places, node))
             for node in site.broker_ids
         }
         _format(
@@ -80,15 +86,17 @@ class KafkaInKraft(Kafka):
         return broker_lines(site.folder, site.run_id, site.broker_ids)
 
 
-def _properties(site: Site, listeners: Listeners, node: int) -> dict[str, object]:
+def _properties(
+    site: Site, listeners: Listeners, places: Listeners, node: int
+) -> dict[str, object]:
     """What a node is told because of its mode."""
-    address, timeout_ms = listeners.brokers[node], site.session_timeout_ms
-    voters = (f"{one}@{where}" for one, where in listeners.controllers.items())
+    timeout_ms = site.session_timeout_ms
+    voters = (f"{one}@{where}" for one, where in places.controllers.items())
     return {
         "process.roles": "broker,controller",
         "node.id": node,
-        "listeners": f"PLAINTEXT://{address},CONTROLLER://{listeners.controllers[node]}",
-        "advertised.listeners": f"PLAINTEXT://{address}",
+        "listeners": _both(listeners, node),
+        "advertised.listeners": _both(places, node),
         "controller.listener.names": "CONTROLLER",
         "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
         "controller.quorum.voters": ",".join(voters),
@@ -111,6 +119,23 @@ def _format(site: Site, commands: Mapping[int, list[str]]) -> None:
     for one in formats:
         if one.wait(FORMAT_DEADLINE_S) != 0:
             raise ClusterError(f"the storage of a node could not be formatted: {one.log_tail()}")
+
+
+def _both(of: Listeners, node: int) -> str:
+    return f"PLAINTEXT://{of.brokers[node]},CONTROLLER://{of.controllers[node]}"
+
+
+def _places(site: Site, listeners: Listeners) -> Listeners:
+    """Where others find each listener: where it listens, or a place at the proxy."""
+    wiring = site.wiring
+    if wiring is None:
+        return listeners
+    found = {
+        name: {node: wiring.fixed_place(node, name, address) for node, address in own.items()}
+        # that of brokers last, for it is what clients are told
+        for name, own in (("controller", listeners.controllers), ("broker", listeners.brokers))
+    }
+    return Listeners(brokers=found["broker"], controllers=found["controller"])
 
 
 def _listeners(nodes: Sequence[int]) -> Listeners:

@@ -78,7 +78,7 @@ def test_a_release_without_zookeeper_declares_and_observes_none() -> None:
     assert isinstance(old, KafkaWithZooKeeper)
     assert isinstance(new, KafkaInKraft)
     commands = {Capability.CONTROL, Capability.UPDATE_METADATA, Capability.CONTROLLED_SHUTDOWN}
-    of_old = {Capability.ZOOKEEPER, Capability.LINKS, Capability.REQUESTS, *commands}
+    of_old = {Capability.ZOOKEEPER, *commands}
     assert new.capabilities == old.capabilities - of_old
     assert old.observes.keys() - new.observes.keys() == {Observable.STATE_WRITES}
 
