@@ -25,6 +25,7 @@ from fencepost.conformance.adapters.remote.messages import (
     ObservedPartition,
 )
 from fencepost.conformance.adapters.zookeeper_state import ZooKeeperState
+from fencepost.fault_injection.faults.targets import StateVersion
 from fencepost.fault_injection.injectors.injection import Registration
 from fencepost.fault_injection.network.wiring import broker_name
 from fencepost.spec.vocabulary import BrokerId, LeaderEpoch
@@ -111,6 +112,17 @@ class ObservedState(PublishedState):
         """The observed brokers, ascending."""
         return sorted(live.broker_id for live in self._observed().brokers)
 
+    def controller_epoch(self) -> int | None:
+        """The observed epoch of the last controller."""
+        return self._observed().controller_epoch
+
+    def version_of(self, partition: TopicPartition, /) -> StateVersion | None:
+        """The observed version of the partition's state."""
+        one = self._partition(partition)
+        if one is None or one.znode_version is None:
+            return None
+        return StateVersion(one.znode_version, one.partition_incarnation)
+
     def topics(self) -> list[str]:
         """The observed topics, ascending."""
         return sorted({one.topic for one in self._observed().partitions})
@@ -122,10 +134,12 @@ class ObservedState(PublishedState):
 
     def state_of(self, partition: TopicPartition) -> LeaderAndIsr | None:
         """The observed leader, epoch and ISR."""
-        for one in self._observed().partitions:
-            if (one.topic, one.partition) == partition:
-                return _state(one)
-        return None
+        one = self._partition(partition)
+        return _state(one) if one else None
+
+    def _partition(self, partition: TopicPartition) -> ObservedPartition | None:
+        found = self._observed().partitions
+        return next((one for one in found if (one.topic, one.partition) == partition), None)
 
     def _observed(self) -> Observed:
         return self._adapter.require(ObserveCall(), Observed)

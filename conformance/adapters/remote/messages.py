@@ -15,6 +15,7 @@ import msgspec
 from msgspec import Struct
 
 from fencepost.conformance.checks.observations import Fidelity
+from fencepost.fault_injection.workload.commands import ControlMethod
 from fencepost.fault_injection.workload.operations import ACKS_ALL
 from fencepost.spec.trace import TraceEvent
 from fencepost.spec.vocabulary import ElectionKind
@@ -84,13 +85,15 @@ class HelloAnswer(Done, frozen=True, kw_only=True):
     version: str = ""
     levels: tuple[Literal[0, 1, 2], ...] = (2,)
     """The protocol levels that it can run at."""
-    capabilities: tuple[Literal["processes", "zookeeper", "trace"], ...] = ()
+    capabilities: tuple[Literal["processes", "zookeeper", "trace", "control"], ...] = ()
     """`processes`: each broker is a process, with its logs in `broker-<id>` below the folder.
 
     `zookeeper`: its state is in the ZooKeeper of the harness, as `spec/znodes.py` has it, and is
     read there instead of with `observe`.
 
     `trace`: it answers `trace_read`.
+
+    `control`: brokers take commands of a controller from `control`, with any epochs.
     """
     observes: dict[BrokerEvents, Fidelity] = {}
     """How faithful its brokers' lines are, by kind of event; what is left out has none.
@@ -314,6 +317,10 @@ class ObservedPartition(Struct, frozen=True, kw_only=True, forbid_unknown_fields
     """-1 without one."""
     leader_epoch: int
     isr: tuple[int, ...]
+    znode_version: int | None = None
+    """Rises with each change of the state; an adapter with `control` tells it."""
+    partition_incarnation: int = 0
+    """Another number for a topic that was deleted and created again."""
 
 
 class Observed(Done, frozen=True, kw_only=True):
@@ -321,6 +328,8 @@ class Observed(Done, frozen=True, kw_only=True):
 
     brokers: tuple[LiveBroker, ...]
     controller_id: int | None = None
+    controller_epoch: int | None = None
+    """Of the last controller; an adapter with `control` tells it."""
     partitions: tuple[ObservedPartition, ...]
 
 
@@ -328,6 +337,52 @@ class ObserveCall(Call, frozen=True, kw_only=True):
     """Ask for the published state, wherever the implementation publishes it."""
 
     answer = Observed
+
+
+class CommandedState(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a command says of its partition."""
+
+    topic: str
+    partition: int
+    leader: int
+    leader_epoch: int
+    isr: tuple[int, ...]
+    assigned_replicas: tuple[int, ...]
+    znode_version: int
+    partition_incarnation: int
+    topic_id: str = ""
+    is_deleted: bool = False
+    """True when StopReplica is to remove the data too."""
+
+
+class RefusedPartition(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Why a command was not obeyed for a partition."""
+
+    topic: str
+    partition: int
+    error_code: str
+
+
+class Controlled(Done, frozen=True, kw_only=True):
+    """The broker has obeyed, except for these partitions."""
+
+    partitions: tuple[RefusedPartition, ...] = ()
+
+
+class ControlCall(Call, frozen=True, kw_only=True):
+    """Send one command to this broker as it is; an adapter with `control`."""
+
+    answer = Controlled
+    broker_id: int
+    """The receiver."""
+    method: ControlMethod
+    controller_id: int
+    controller_epoch: int
+    about_broker_id: int
+    """Of the broker epoch: the receiver, or of ControlledShutdown the broker that ends."""
+    broker_epoch: int
+    """-1: none is named."""
+    about: CommandedState | None = None
 
 
 class TraceRead(Done, frozen=True, kw_only=True):

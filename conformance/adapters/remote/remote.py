@@ -49,6 +49,7 @@ DECLARED = {
     "processes": Capability.PROCESSES,
     "zookeeper": Capability.ZOOKEEPER,
     "trace": Capability.LIVE_TRACE,
+    "control": Capability.CONTROL,
 }
 """What `hello` names, and what it stands for."""
 UNKNOWN_FEATURE = "a feature that does not exist"

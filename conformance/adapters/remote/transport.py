@@ -12,6 +12,9 @@ from fencepost.conformance.adapters.remote.adapter import (
 from fencepost.conformance.adapters.remote.messages import (
     Call,
     ClusterDestroyCall,
+    CommandedState,
+    ControlCall,
+    Controlled,
     Done,
     ElectLeaderCall,
     FetchCall,
@@ -35,6 +38,12 @@ from fencepost.conformance.clients.transport import (
     PartitionView,
     RoutingView,
     Transport,
+)
+from fencepost.fault_injection.workload.commands import (
+    NO_ANSWER,
+    CommandedPartition,
+    ControlAnswer,
+    ControlCommand,
 )
 from fencepost.fault_injection.workload.operations import (
     Answer,
@@ -159,6 +168,34 @@ class RemoteConnection(BrokerConnection):
             for key in partitions
         }
 
+    def command(self, command: ControlCommand, /) -> ControlAnswer:
+        """Send the command through the adapter."""
+        call = ControlCall(
+            broker_id=self._broker_id,
+            method=command.method,
+            controller_id=command.controller_id,
+            controller_epoch=command.controller_epoch,
+            about_broker_id=command.broker_id,
+            broker_epoch=command.broker_epoch,
+            about=_commanded(command.about) if command.about else None,
+        )
+        try:
+            answer = self._adapter.ask(call, Controlled)
+        except AdapterTimeoutError:
+            return ControlAnswer(error_code=NO_ANSWER)
+        match answer:
+            case Refused(error_code=code):
+                return ControlAnswer(error_code=code)
+            case Unsupported():
+                return ControlAnswer(error_code=REQUEST_UNKNOWN)
+            case Controlled(partitions=partitions):
+                return ControlAnswer(
+                    partitions={
+                        TopicPartition(one.topic, one.partition): one.error_code
+                        for one in partitions
+                    }
+                )
+
     def _call_of(self, operation: Operation) -> Call:
         topic, partition = operation.partition
         match operation:
@@ -211,3 +248,8 @@ class RemoteConnection(BrokerConnection):
             return self._adapter.ask(call, answer)
         except AdapterTimeoutError as late:
             raise ClusterUnreachableError(str(late)) from late
+
+
+def _commanded(about: CommandedPartition) -> CommandedState:
+    told = structs.asdict(about)
+    return CommandedState(**{**told, **about.partition._asdict()})

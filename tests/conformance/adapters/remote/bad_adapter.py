@@ -22,6 +22,8 @@ TRACES: Json = {
     "trace_of_another": {"events": [{**EVENT, "node": "client-1"}], "cursor": 1},
     "trace_of_no_event": {"events": [{"seq": "first"}], "cursor": 1},
 }
+if HABIT == "refuses_no_reason":
+    ANSWERS["control"] = {"partitions": [{"topic": "t", "partition": 0}]}
 if HABIT == "wrong_observe":
     ANSWERS["observe"] = {"brokers": [{"id": 1}], "partitions": []}
 if HABIT in TRACES:

@@ -5,7 +5,8 @@ and a leader pushes each batch to the other members of the ISR before it answers
 comes back drops what is above its high watermark and gets the rest from the leader at once.
 
 `python stranger.py [HABIT]`: `acknowledges_early` pushes a batch only before the next one;
-`has_processes` gives each broker a process, which only lives and dies; `crashes` ends in a run.
+`obeys_all` refuses no command; `has_processes` gives each broker a process, which only lives and
+dies; `crashes` ends in a run.
 """
 
 import json
@@ -207,7 +208,7 @@ class Adapter:
     """One method for each verb."""
 
     def hello(self, _: Json) -> Json:
-        names = ["trace", "processes"] if HABIT == "has_processes" else ["trace"]
+        names = ["trace", "control", *(["processes"] if HABIT == "has_processes" else [])]
         observes = dict.fromkeys(KINDS, "exact")
         return {"protocol": 1, "name": "stranger", "capabilities": names, "observes": observes}
 
@@ -294,13 +295,29 @@ class Adapter:
                 "leader": one.leader,
                 "leader_epoch": one.epoch,
                 "isr": one.isr,
+                "znode_version": one.version,
             }
             for (topic, number), one in self.council.partitions.items()
         ]
         epochs = {number: self.council.brokers[number].epoch for number in self.council.live()}
         brokers = [{"broker_id": number, "broker_epoch": epochs[number]} for number in epochs]
         told: Json = {"brokers": brokers, "partitions": states}
+        told["controller_epoch"] = self.council.controller_epoch
         return {**told, "controller_id": self.council.controller}
+
+    def control(self, call: Json) -> Json:
+        """The council decides alone and sends no commands: only stale ones can come."""
+        if HABIT == "obeys_all":
+            return {}
+        broker, about = self.council.brokers[call["about_broker_id"]], call["about"]
+        if call["controller_epoch"] < self.council.controller_epoch:
+            return {"status": "error", "error_code": "STALE_CONTROLLER_EPOCH"}
+        if -1 < call["broker_epoch"] < broker.epoch:
+            return {"status": "error", "error_code": "STALE_BROKER_EPOCH"}
+        key = about["topic"], about["partition"]
+        is_stale = about["leader_epoch"] <= self.council.partitions[key].epoch
+        code = "STALE_LEADER_EPOCH" if is_stale else "INVALID_REQUEST"
+        return {"partitions": [{"topic": key[0], "partition": key[1], "error_code": code}]}
 
     def trace_read(self, call: Json) -> Json:
         end = call["cursor"] + call["max_events"]

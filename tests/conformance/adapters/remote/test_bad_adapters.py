@@ -19,12 +19,24 @@ from fencepost.conformance.adapters.remote.messages import (
     Observed,
 )
 from fencepost.conformance.adapters.remote.traces import TraceReader
+from fencepost.conformance.adapters.remote.transport import RemoteTransport
+from fencepost.conformance.clients.transport import Caller
 from fencepost.conformance.verdict import Verdict
 from fencepost.fault_injection.processes.managed_process import ProcessError
 from fencepost.fault_injection.processes.supervisor import Supervisor
+from fencepost.fault_injection.workload.commands import ControlCommand, ControlMethod
+from fencepost.spec.trace import LamportClock
 from tests.conformance.adapters.remote.plays import play, program, stranger
 from tests.conformance.sites import site_at
 
+CALLER = Caller(node="harness", clock=LamportClock())
+STALE = ControlCommand(
+    method=ControlMethod.UPDATE_METADATA,
+    controller_id=1,
+    controller_epoch=0,
+    broker_id=1,
+    broker_epoch=-1,
+)
 AT = "3"
 """The call that a bad habit spoils; `hello` is the first."""
 ZOO = {
@@ -108,6 +120,22 @@ def test_a_bad_trace_fails_with_its_own_sentence(habit: str, sentence: str, tmp_
         with pytest.raises(AdapterError, match=re.escape(sentence)):
             reader.close()
         adapter.close()
+
+
+def test_a_command_that_is_refused_for_no_reason_is_quoted(tmp_path: Path) -> None:
+    told = re.escape("the adapter answered control with") + ".*missing required field `error_code`"
+
+    with adapter_at(tmp_path, "refuses_no_reason") as adapter:
+        broker = RemoteTransport(adapter).connect("1", CALLER)
+        with pytest.raises(AdapterError, match=told):
+            broker.command(STALE)
+
+
+def test_an_adapter_without_commands_refuses_them(tmp_path: Path) -> None:
+    with adapter_at(tmp_path, "") as adapter:
+        answer = RemoteTransport(adapter).connect("1", CALLER).command(STALE)
+
+    assert answer.line == "REQUEST_UNKNOWN"
 
 
 def test_a_promise_of_traces_must_be_kept() -> None:

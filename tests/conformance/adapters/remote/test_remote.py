@@ -33,6 +33,19 @@ def test_what_tells_its_trace_is_judged_by_all_checks_but_those_of_znodes(tmp_pa
     assert problem.unseen == OF_ZNODES
 
 
+def test_commands_with_stale_epochs_reach_brokers_and_are_refused(tmp_path: Path) -> None:
+    result = play(stranger(), story("stale_commands"), tmp_path)
+
+    assert (result.verdict, result.why) == (Verdict.PASS, "")
+
+
+def test_a_stranger_that_refuses_nothing_is_told(tmp_path: Path) -> None:
+    result = play(stranger("obeys_all"), story("stale_commands"), tmp_path)
+
+    assert result.verdict is not Verdict.PASS
+    assert "STALE_CONTROLLER_EPOCH" in result.why
+
+
 def test_its_twin_that_acknowledges_before_replication_loses_a_record(tmp_path: Path) -> None:
     result = play(stranger("acknowledges_early"), story("brief_kill"), tmp_path)
 
