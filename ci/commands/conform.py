@@ -1,33 +1,34 @@
 """`fencepost conform`: the conformance suite over one or several targets."""
 
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from fencepost.ci.commands.conform_adapter import make_adapter, probe_target
-from fencepost.ci.commands.conform_report import report, write_report
+from fencepost.ci.commands.conform_expect import app as expect_app
+from fencepost.ci.commands.conform_report import diff, report, write_report
+from fencepost.ci.commands.conform_selftest import selftest
 from fencepost.ci.gate.failures import UsageError, as_usage
 from fencepost.ci.gate.runs import make_run_folder, new_run_id
 from fencepost.ci.options import JsonOption, OutFolder
 from fencepost.ci.screens.conformance import exit_code_of, explanation, rows_of, tell_run
-from fencepost.ci.screens.console import progress, say, show_json, show_table
+from fencepost.ci.screens.console import note, progress, say, show_json, show_table
 from fencepost.conformance.adapters.errors import ChoiceError
+from fencepost.conformance.suite.expectations import exit_code_with, read_expectations, unmet
 from fencepost.conformance.suite.library import all_cases, find_profile, selected
-from fencepost.conformance.suite.play import (
-    REFERENCE,
-    SuitePlan,
-    begin,
-    catalogue_digest,
-    play,
-    settings_of_targets,
-)
+from fencepost.conformance.suite.play import REFERENCE, SuitePlan, begin, catalogue_digest, play
 from fencepost.conformance.suite.records import read_run
+from fencepost.conformance.whitebox.suite_selftest import settings_of_subjects
 
 app = typer.Typer(no_args_is_help=True)
 app.command("probe")(probe_target)
 app.command("new-adapter")(make_adapter)
 app.command("report")(report)
+app.command("diff")(diff)
+app.command("selftest")(selftest)
+app.add_typer(expect_app, name="expect", help="What a target is known not to pass.")
 CORE = "core"
 """The profile that is played when nothing is selected."""
 COLUMNS = ("id", "requirements", "profiles", "what it shows")
@@ -38,8 +39,8 @@ Targets = Annotated[
         "--target",
         "-t",
         metavar="TARGET",
-        help="What is judged: reference, kafka:RELEASE[@PROTOCOL][=FOLDER], cmd:PROGRAM, "
-        "py:MODULE:NAME, or the command that starts a broker; may be given again.  "
+        help="What is judged: reference, reference:MUTANT, kafka:RELEASE[@PROTOCOL][=FOLDER], "
+        "cmd:PROGRAM, py:MODULE:NAME, or the command that starts a broker; may be given again.  "
         "[default: reference]",
     ),
 ]
@@ -60,6 +61,10 @@ Skip = Annotated[
 OptionalSeed = Annotated[
     int | None,
     typer.Option(min=0, help="Seed of every random choice.  [default: that of each case]"),
+]
+Expected = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="What is known not to pass; anything else fails the run."),
 ]
 Resumed = Annotated[
     Path | None, typer.Option(metavar="RUN", help="Go on with a run that was cut off.")
@@ -106,20 +111,22 @@ def run(
     select: Select = None,
     skip: Skip = None,
     seed: OptionalSeed = None,
+    expect: Expected = None,
     resume: Resumed = None,
     out: OutFolder = None,
     as_json: JsonOption = False,
 ) -> int:
     """Play cases on one or several targets; each case gives a verdict per requirement."""
     with as_usage(ChoiceError):
+        expectations = read_expectations(expect) if expect else ()
         if resume is not None:
             if any([target, profile, select, skip, out]) or seed is not None:
                 raise UsageError("--resume goes on with what a run was asked for; give it alone")
             folder, plan = resume, plan_of(resume)
-            settings = settings_of_targets(plan.targets)
+            settings = settings_of_subjects(plan.targets)
         else:
             plan = make_plan(target, profile, select, skip, seed)
-            settings = settings_of_targets(plan.targets)
+            settings = settings_of_subjects(plan.targets)
             folder = make_run_folder(new_run_id(), out)
             begin(plan, folder)
         with progress("conform") as advance:
@@ -129,7 +136,12 @@ def run(
     tell_run(found, as_json=as_json)
     if not as_json:
         say(f"report {page}")
-    return exit_code_of(found)
+    if expect is None:
+        return exit_code_of(found)
+    today = datetime.now(UTC).date()
+    for sentence in unmet(found, expectations, today):
+        note(sentence)
+    return exit_code_with(found, expectations, today)
 
 
 def make_plan(

@@ -1,5 +1,6 @@
-"""`fencepost conform report`: the page of a run of the suite, JUnit and badges beside it."""
+"""`fencepost conform report` and `diff`: the page of a run of the suite, and two runs compared."""
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -9,8 +10,9 @@ from fencepost.ci.gate.failures import as_usage
 from fencepost.ci.gate.junit import Case, CaseGroup, write_groups
 from fencepost.ci.options import JsonOption
 from fencepost.ci.screens.conformance import exit_code_of, tell_run
-from fencepost.ci.screens.console import say
+from fencepost.ci.screens.console import say, show_json
 from fencepost.conformance.adapters.errors import ChoiceError
+from fencepost.conformance.suite.comparison import DIFFERS, differences
 from fencepost.conformance.suite.records import SuiteRun, read_run
 from fencepost.conformance.verdict import Verdict
 from fencepost.reports.suite.badge import write_badges
@@ -30,6 +32,19 @@ def report(run: SuiteFolder, as_json: JsonOption = False) -> int:
     if not as_json:
         say(f"report {page}")
     return exit_code_of(found)
+
+
+def diff(old: SuiteFolder, new: SuiteFolder, as_json: JsonOption = False) -> int:
+    """Show the cases that ended otherwise in a second run; exit code 16 when there are some."""
+    with as_usage(ChoiceError):
+        found = differences(read_run(old), read_run(new))
+    if as_json:
+        show_json({"differences": [asdict(one) for one in found]})
+    else:
+        for one in found:
+            say(one.sentence)
+        say(f"{len(found)} cases differ" if found else "no case differs")
+    return DIFFERS if found else 0
 
 
 def write_report(run: SuiteRun) -> Path:

@@ -48,6 +48,12 @@ def add_options(parser: pytest.Parser) -> None:
         metavar="WHICH",
         help="proxy (default), or namespaces: all tests run in a network of their own (root)",
     )
+    group.addoption(
+        "--fencepost-profile",
+        metavar="NAME",
+        default="core",
+        help="the cases of the conformance suite for tests with conformance_case; core by default",
+    )
     parser.addini("fencepost_network", "as --fencepost-network", default="")
     parser.addini("fencepost_command", "as --fencepost-command", default="")
     parser.addini("fencepost_zookeeper", "as --fencepost-zookeeper", default="")

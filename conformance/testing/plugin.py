@@ -33,10 +33,12 @@ if TYPE_CHECKING:
     from fencepost.conformance.testing.faults import Faults
     from fencepost.conformance.testing.quiet import QuietSpan
     from fencepost.conformance.testing.run import ChaosRun, Tested
+    from fencepost.conformance.testing.suite_cases import ConformanceCase
 
 RUN: "pytest.StashKey[ChaosRun]" = pytest.StashKey()
 RECORDED: "pytest.StashKey[RecordedTest | None]" = pytest.StashKey()
 NETWORK: pytest.StashKey[PluginNetwork] = pytest.StashKey()
+CASE = "conformance_case"
 CHOSEN = ("command", "zookeeper")
 """Settings that have an option."""
 
@@ -54,6 +56,7 @@ def pytest_configure(config: pytest.Config) -> None:
         "cluster; profile: kinds to draw from, seeds: how many, budget: seconds of drawn faults, "
         "links: lead connections through the proxy, for net.* and zk.cut",
     )
+    config.addinivalue_line("markers", "conformance: a case of the conformance suite")
     check_settings(config)
     recorded = config.stash[RECORDED] = recorded_run(config)
     config.stash[NETWORK] = enter_network(
@@ -62,7 +65,9 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """A test with seeds is one test per seed."""
+    """A test with seeds is one test per seed, one with `conformance_case` one per case."""
+    if CASE in metafunc.fixturenames:
+        _generate_cases(metafunc)
     if SEED not in metafunc.fixturenames:
         return
     seeds = seeds_of(metafunc, metafunc.config.stash[RECORDED])
@@ -134,6 +139,16 @@ def quiet(fencepost_run: "ChaosRun") -> "QuietSpan":
 
 
 @pytest.fixture
+def conformance_case(request: pytest.FixtureRequest) -> "ConformanceCase":
+    """A case of the conformance suite; `conformance_case.play()` fails unless it passes."""
+    from fencepost.conformance.suite.play import REFERENCE
+    from fencepost.conformance.testing.suite_cases import ConformanceCase
+
+    target = given(request.config, "command") or REFERENCE
+    return ConformanceCase(case=request.param, target=target, out=bundles(request.config))
+
+
+@pytest.fixture
 def cluster_settings() -> "ClusterSettings":
     """How many brokers, with which times; a project may have its own fixture of this name."""
     from fencepost.conformance.adapters.settings import ClusterSettings
@@ -172,6 +187,17 @@ def fencepost_run(
     request.node.stash[RUN] = run
     yield run
     run.abandon()
+
+
+def _generate_cases(metafunc: pytest.Metafunc) -> None:
+    from fencepost.conformance.adapters.errors import ChoiceError
+    from fencepost.conformance.testing.suite_cases import cases_of
+
+    try:
+        cases = cases_of(metafunc.config.getoption("--fencepost-profile"))
+    except ChoiceError as error:
+        raise pytest.UsageError(f"--fencepost-profile: {error}") from error
+    metafunc.parametrize(CASE, cases, ids=[case.case_id for case in cases], indirect=True)
 
 
 def _check_mark(item: pytest.Item) -> None:

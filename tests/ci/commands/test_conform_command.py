@@ -64,4 +64,12 @@ def test_an_implementation_without_capabilities_decides_nothing(
     assert run(words) == 2
 
     assert "toy does not declare what the run needs" in capsys.readouterr().out
+    folder, expected = str(tmp_path / "run"), tmp_path / "toy.toml"
+    assert run(["conform", "report", folder]) == 2
+    assert run(["conform", "diff", folder, folder]) == 0
+    assert run(["conform", "expect", "update", folder, str(expected)]) == 4
+    expected.write_text(
+        f'[[expect]]\npattern = "{case}"\nverdict = "UNSUPPORTED"\nreason = "a toy"\n'
+    )
+    assert run(["conform", "expect", "show", folder, str(expected)]) == 0
     assert "conforms" not in (tmp_path / "run" / "report.html").read_text()

@@ -165,3 +165,16 @@ def test_what_did_not_run_well_decides_nothing(verdict: Verdict) -> None:
 
     assert {one.verdict for one in found} == {verdict}
     assert msgspec.json.encode(found)
+
+
+def test_a_target_that_only_gives_errors_is_given_up(tmp_path: Path) -> None:
+    StubRun.verdicts = dict.fromkeys(ORDER, Verdict.ERROR)
+    plan = replace(PLAN, cases=(*CASES, replace(CASES[0], case_id="topics/last")))
+    ORDER.append("topics/last")
+    begin(plan, tmp_path)
+    play(plan, SETTINGS, tmp_path)
+    ORDER.remove("topics/last")
+
+    run = read_run(tmp_path)
+    assert run.verdicts == [Verdict.ERROR] * 3 + [Verdict.NOT_RUN]
+    assert "1 of 4 cases were not played" in run.doubts[0]

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from fencepost.conformance.clients.recorder import TraceWriter
+from fencepost.conformance.suite.library import all_cases
 from fencepost.conformance.testing.bundle import read_bundle
 from fencepost.fault_injection.faults.process_faults import PauseBroker
 from fencepost.fault_injection.faults.targets import broker
@@ -92,6 +93,16 @@ def test_each_seed_is_a_test_of_its_own(pytester: pytest.Pytester) -> None:
         "test_own.py::test_seeds[seed-1]",
         "test_own.py::test_bare",
     ]
+
+
+def test_a_case_of_the_suite_is_a_test_with_its_id(pytester: pytest.Pytester) -> None:
+    source = "def test_case(conformance_case): conformance_case.play()"
+    result = run(pytester, "--collect-only", "-q", "--fencepost-profile", "full", source=source)
+    refused = run(pytester, "--fencepost-profile", "cor", source=source)
+
+    ids = [f"test_own.py::test_case[{case.case_id}]" for case in all_cases()]
+    assert sorted(collected(result)) == sorted(ids)
+    refused.stdout.fnmatch_lines(["*unknown profile 'cor'; did you mean core*"])
 
 
 def test_seed_option_runs_that_seed_alone(pytester: pytest.Pytester) -> None:

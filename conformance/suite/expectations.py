@@ -1,0 +1,163 @@
+"""Which cases a target is known not to pass: a TOML file, each entry with its reason.
+
+An entry that is not true any more fails the run: a case that passes after all, another verdict,
+another message, a date that is over, a pattern without a case.
+"""
+
+import json
+import tomllib
+from collections.abc import Iterator, Sequence
+from datetime import date
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+
+from fencepost.conformance.adapters.errors import ChoiceError
+from fencepost.conformance.suite.claims import SHOWN
+from fencepost.conformance.suite.records import CaseEnd, SuiteRun
+from fencepost.conformance.verdict import ExitCode, Verdict, exit_code
+
+MATCHES_MAX = 20
+"""Cases that one pattern may name: more would excuse what was never looked at."""
+PREFIX_MAX = 80
+NEW_REASON = "recorded by fencepost conform expect update; say why"
+
+
+class Expectation(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One table `[[expect]]`."""
+
+    pattern: Annotated[str, msgspec.Meta(min_length=1)]
+    """The id of a case, with `*` and `?`."""
+    verdict: Verdict
+    reason: Annotated[str, msgspec.Meta(min_length=1)]
+    target: str = "*"
+    message: str = ""
+    """How the sentence of the case begins; empty: any."""
+    issue: str = ""
+    expires: date | None = None
+    """From this day on the entry fails the run."""
+
+    def is_about(self, target: str, case_id: str) -> bool:
+        """True for a case that it names."""
+        return fnmatchcase(target, self.target) and fnmatchcase(
+            _plain(case_id), _plain(self.pattern)
+        )
+
+
+class ExpectationFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The whole file."""
+
+    expect: tuple[Expectation, ...] = ()
+
+
+def _plain(text: str) -> str:
+    """The brackets of permutations mean themselves."""
+    return text.replace("[", "(").replace("]", ")")
+
+
+def read_expectations(path: Path) -> tuple[Expectation, ...]:
+    """The entries of a file; raises `ChoiceError`."""
+    try:
+        return msgspec.convert(tomllib.loads(path.read_text("utf-8")), ExpectationFile).expect
+    except OSError as error:
+        raise ChoiceError(f"{path}: {error.strerror}; name a file of expectations") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, msgspec.ValidationError) as error:
+        raise ChoiceError(f"{path}: {error}") from error
+
+
+def unmet(run: SuiteRun, expectations: Sequence[Expectation], today: date) -> list[str]:
+    """Each way in which the entries and the run disagree, one sentence each; passes first."""
+    found = [told for one in expectations for told in _of_entry(run, one, today)]
+    return sorted(found, key=lambda told: not told.startswith("unexpected pass"))
+
+
+def _of_entry(run: SuiteRun, entry: Expectation, today: date) -> Iterator[str]:
+    if entry.expires is not None and entry.expires <= today:
+        yield f"expired: {entry.pattern} was expected until {entry.expires} ({entry.reason})"
+    named = [
+        (target, case)
+        for target in run.header.targets
+        for case in run.header.cases
+        if entry.is_about(target, case)
+    ]
+    if not named and run.header.is_whole:
+        yield f"stale: {entry.pattern} names no case of this run ({entry.reason})"
+    if len(named) > MATCHES_MAX:
+        yield f"too wide: {entry.pattern} names {len(named)} cases; at most {MATCHES_MAX}"
+    for target, case in named:
+        end = run.end_of(target, case)
+        if end is None:
+            continue
+        if end.verdict in SHOWN:
+            yield f"unexpected pass: {target} {case} ({entry.reason}); drop the entry"
+        elif end.verdict is not entry.verdict:
+            yield f"{target} {case} is {end.verdict}, and {entry.verdict} was expected"
+        elif not end.message.startswith(entry.message):
+            yield f"{target} {case} says {end.message!r}; {entry.message!r} was expected"
+
+
+def is_expected(expectations: Sequence[Expectation], end: CaseEnd) -> bool:
+    """True when an entry says of the case what came of it."""
+    return any(
+        entry.is_about(end.target, end.case)
+        and end.verdict is entry.verdict
+        and end.message.startswith(entry.message)
+        for entry in expectations
+    )
+
+
+def exit_code_with(run: SuiteRun, expectations: Sequence[Expectation], today: date) -> ExitCode:
+    """The exit code of what was not expected; 1 when an entry is not true."""
+    if unmet(run, expectations, today):
+        return ExitCode.VIOLATION
+    if run.doubts:
+        return ExitCode.INCOMPLETE
+    left = [end.verdict for end in run.ends if not is_expected(expectations, end)]
+    return exit_code(left) if left else ExitCode.FINE
+
+
+def updated(
+    run: SuiteRun, expectations: Sequence[Expectation], today: date
+) -> tuple[Expectation, ...]:
+    """The entries that say what came of this run: true ones stay, new ones ask for a reason.
+
+    Raises `ChoiceError` for a run that is cut off, or of some of the cases only.
+    """
+    if run.doubts or not run.header.is_whole:
+        why = run.doubts[0] if run.doubts else "only some of the cases were selected"
+        raise ChoiceError(f"{run.folder} decides no expectations: {why}; run a whole profile")
+    kept = tuple(one for one in expectations if not list(_of_entry(run, one, today)))
+    new = tuple(
+        Expectation(
+            pattern=end.case,
+            target=end.target,
+            verdict=end.verdict,
+            message=end.message.partition("\n")[0][:PREFIX_MAX],
+            reason=NEW_REASON,
+        )
+        for end in run.ends
+        if end.verdict not in SHOWN and not is_expected(kept, end)
+    )
+    return kept + new
+
+
+def as_toml(expectations: Sequence[Expectation]) -> str:
+    """The file with these entries."""
+    return "\n".join(map(_table, expectations))
+
+
+def _table(entry: Expectation) -> str:
+    fields = {
+        "pattern": entry.pattern,
+        "target": entry.target if entry.target != "*" else "",
+        "verdict": str(entry.verdict),
+        "message": entry.message,
+        "reason": entry.reason,
+        "issue": entry.issue,
+    }
+    lines = [f"{name} = {json.dumps(text)}" for name, text in fields.items() if text]
+    if entry.expires is not None:
+        lines.append(f"expires = {entry.expires.isoformat()}")
+    return "\n".join(["[[expect]]", *lines]) + "\n"

@@ -1,0 +1,107 @@
+"""Is the suite able to fail? Each case is played on mutants of the reference until one fails it.
+
+A mutant is tried on the cases that say in `kills` that they find it, or without that on the cases
+with requirements that name it. Those that are left at the end find nothing.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from fencepost.conformance.adapters.settings import ClusterSettings
+from fencepost.conformance.suite.case import SuiteCase
+from fencepost.conformance.suite.library import requirements
+from fencepost.conformance.suite.play import (
+    REFERENCE,
+    SuitePlan,
+    begin,
+    play,
+    settings_of_targets,
+)
+from fencepost.conformance.suite.records import SuiteRun, read_run
+from fencepost.conformance.verdict import Verdict
+from fencepost.conformance.whitebox.mutants import breaking, require_rule
+
+Progress = Callable[[int, int, str], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kill:
+    """A case, and the mutant that it fails."""
+
+    case: str
+    mutant: str
+    """Empty: none of those that were tried."""
+    message: str = ""
+    tried: tuple[str, ...] = ()
+    """In vain, when it fails none."""
+
+
+def settings_of_subjects(targets: Sequence[str]) -> dict[str, ClusterSettings]:
+    """As `settings_of_targets`, where `reference:MUTANT` breaks a rule; raises `ChoiceError`."""
+    found: dict[str, ClusterSettings] = {}
+    for target in targets:
+        name, _, rule = target.partition(":")
+        if name == REFERENCE and rule:
+            found[target] = ClusterSettings(implementation=breaking(rule))
+            require_rule(found[target])
+        else:
+            found |= settings_of_targets([target])
+    return found
+
+
+def mutants_of(case: SuiteCase) -> tuple[str, ...]:
+    """Those that its file says it kills; without them all of its requirements."""
+    if case.story.kills:
+        return case.story.kills
+    names = (mutant for name in case.requirements for mutant in requirements()[name].mutants)
+    return tuple(dict.fromkeys(names))
+
+
+def kills(
+    cases: Sequence[SuiteCase],
+    folder: Path,
+    *,
+    only: str = "",
+    on_progress: Progress | None = None,
+) -> list[Kill]:
+    """For each case the first mutant that it fails, in the order of the cases."""
+    found: dict[str, Kill] = {}
+    tried: dict[str, list[str]] = {case.case_id: [] for case in cases}
+    untried = [only] if only else list(dict.fromkeys(m for case in cases for m in mutants_of(case)))
+    while untried:
+        left = [case for case in cases if case.case_id not in found]
+        mutant = max(untried, key=lambda one: sum(one in mutants_of(case) for case in left))
+        untried.remove(mutant)
+        named = [case for case in left if mutant in mutants_of(case)]
+        if not named:
+            continue
+        if on_progress:
+            on_progress(len(found), len(cases), mutant)
+        for case in named:
+            tried[case.case_id].append(mutant)
+        for kill in _killed(_played(mutant, named, folder / mutant), mutant):
+            found[kill.case] = kill
+    nothing = {
+        case.case_id: Kill(case=case.case_id, mutant="", tried=tuple(tried[case.case_id]))
+        for case in cases
+    }
+    return list((nothing | found).values())
+
+
+def _played(mutant: str, cases: Sequence[SuiteCase], folder: Path) -> SuiteRun:
+    plan = SuitePlan(
+        targets=(f"{REFERENCE}:{mutant}",),
+        cases=tuple(cases),
+        select=tuple(case.case_id for case in cases),
+    )
+    folder.mkdir(parents=True)
+    begin(plan, folder)
+    play(plan, settings_of_subjects(plan.targets), folder)
+    return read_run(folder)
+
+
+def _killed(run: SuiteRun, mutant: str) -> Iterator[Kill]:
+    for end in run.ends:
+        if end.verdict is Verdict.FAIL:
+            yield Kill(case=end.case, mutant=mutant, message=end.message)

@@ -1,0 +1,131 @@
+"""Every entry of a file of expectations must be true of a run; two runs are compared."""
+
+from dataclasses import replace
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+from fencepost.conformance.adapters.errors import ChoiceError
+from fencepost.conformance.suite.comparison import differences
+from fencepost.conformance.suite.expectations import (
+    Expectation,
+    as_toml,
+    exit_code_with,
+    read_expectations,
+    unmet,
+    updated,
+)
+from fencepost.conformance.suite.records import CaseEnd, Header, SuiteRun
+from fencepost.conformance.verdict import ExitCode, Verdict
+
+TODAY = date(2026, 11, 23)
+MESSAGE = 'AcknowledgedDurable: record "a" is lost'
+
+
+def a_run(**verdicts: Verdict) -> SuiteRun:
+    cases = tuple(f"isr/{name}" for name in verdicts)
+    header = Header(
+        schema="fencepost-conformance/1",
+        version="1",
+        catalogue="c",
+        targets=("kafka:3.9.1",),
+        profile="core",
+        select=(),
+        skip=(),
+        seed=None,
+        started="now",
+        command="again",
+        cases=cases,
+    )
+    ends = tuple(
+        CaseEnd(
+            target="kafka:3.9.1",
+            case=case,
+            verdict=verdict,
+            message="" if verdict is Verdict.PASS else MESSAGE,
+        )
+        for case, verdict in zip(cases, verdicts.values(), strict=True)
+    )
+    return SuiteRun(folder=Path("run"), header=header, ends=ends)
+
+
+RUN = a_run(good=Verdict.PASS, bad=Verdict.FAIL)
+KNOWN = Expectation(
+    pattern="isr/b*", verdict=Verdict.FAIL, reason="KIP-101", message="AcknowledgedDurable: "
+)
+
+
+def entry(**fields: object) -> Expectation:
+    return Expectation(**{"pattern": "isr/bad", "verdict": "FAIL", "reason": "so", **fields})  # type: ignore[arg-type]
+
+
+def test_a_known_failure_is_fine_and_an_unknown_one_is_not() -> None:
+    assert unmet(RUN, [KNOWN], TODAY) == []
+    assert exit_code_with(RUN, [KNOWN], TODAY) is ExitCode.FINE
+    assert exit_code_with(RUN, [], TODAY) is ExitCode.VIOLATION
+
+
+@pytest.mark.parametrize(
+    ("wrong", "sentence"),
+    [
+        (entry(pattern="isr/good", verdict=Verdict.FAIL), "unexpected pass: kafka:3.9.1 isr/good"),
+        (entry(pattern="isr/none", verdict=Verdict.FAIL), "stale: isr/none names no case"),
+        (entry(verdict=Verdict.VACUOUS), "isr/bad is FAIL, and VACUOUS was expected"),
+        (entry(verdict=Verdict.FAIL, message="LogMatching"), "'LogMatching' was expected"),
+        (entry(verdict=Verdict.FAIL, expires=date(2026, 11, 1)), "expired: isr/bad was expected"),
+    ],
+)
+def test_an_entry_that_is_not_true_fails_the_run(wrong: Expectation, sentence: str) -> None:
+    told = unmet(RUN, [KNOWN, wrong], TODAY)
+
+    assert sentence in told[0]
+    assert exit_code_with(RUN, [KNOWN, wrong], TODAY) is ExitCode.VIOLATION
+
+
+def test_a_pattern_that_names_too_many_cases_is_refused() -> None:
+    run = a_run(**{f"case{number}": Verdict.FAIL for number in range(21)})
+
+    assert "too wide: * names 21 cases; at most 20" in unmet(
+        run, [entry(pattern="*", verdict=Verdict.FAIL)], TODAY
+    )
+
+
+def test_an_update_keeps_what_is_true_and_asks_for_the_reason_of_the_rest(tmp_path: Path) -> None:
+    stale = entry(pattern="isr/good", verdict=Verdict.FAIL)
+    first = updated(RUN, [stale], TODAY)
+    path = tmp_path / "kafka.toml"
+    path.write_text(as_toml(first))
+
+    assert read_expectations(path) == first
+    assert [(one.pattern, one.message, one.target) for one in first] == [
+        ("isr/bad", MESSAGE, "kafka:3.9.1")
+    ]
+    assert "say why" in first[0].reason
+    assert exit_code_with(RUN, first, TODAY) is ExitCode.FINE
+    assert updated(RUN, [KNOWN], TODAY) == (KNOWN,)
+
+
+def test_no_update_comes_of_a_run_that_is_cut_off() -> None:
+    with pytest.raises(ChoiceError, match="it was cut off; run a whole profile"):
+        updated(replace(RUN, doubts=("it was cut off",)), [], TODAY)
+
+
+def test_a_file_with_an_unknown_field_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "kafka.toml"
+    path.write_text('[[expect]]\npattern = "a"\nverdict = "FAIL"\nwhy = "b"\n')
+
+    with pytest.raises(ChoiceError, match=r"kafka.toml: Object .* `why`"):
+        read_expectations(path)
+
+
+def test_runs_differ_where_a_case_ended_otherwise_or_is_new() -> None:
+    later = a_run(good=Verdict.FAIL, bad=Verdict.FAIL, other=Verdict.PASS)
+
+    told = [one.sentence for one in differences(RUN, later)]
+
+    assert told == [
+        f"kafka:3.9.1 isr/good: PASS → FAIL: {MESSAGE}",
+        "kafka:3.9.1 isr/other: not asked for → PASS",
+    ]
+    assert differences(RUN, RUN) == []

@@ -1,0 +1,68 @@
+"""Which mutants a case is tried on, and which one it fails; no cluster is started."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from fencepost.conformance.adapters.errors import ChoiceError
+from fencepost.conformance.adapters.settings import ClusterSettings
+from fencepost.conformance.suite.case import SuiteCase
+from fencepost.conformance.suite.library import all_cases
+from fencepost.conformance.suite.play import SuitePlan
+from fencepost.conformance.suite.records import CaseEnd, appending
+from fencepost.conformance.verdict import Verdict
+from fencepost.conformance.whitebox import suite_selftest
+from fencepost.conformance.whitebox.suite_selftest import kills, mutants_of, settings_of_subjects
+from fencepost.fault_injection.stories.story_file import story_from_document
+
+STORY = {"schema": 1, "id": "one", "covers": ["ISR-002"]}
+
+
+def a_case(name: str, *covers: str) -> SuiteCase:
+    story = story_from_document(STORY | {"covers": covers})
+    return SuiteCase(case_id=f"isr/{name}", path=all_cases()[0].path, story=story)
+
+
+@pytest.fixture
+def played(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, ...]]:
+    """What is asked for; every case fails the mutant `expand_laggards`."""
+    found: list[tuple[str, ...]] = []
+
+    def play(plan: SuitePlan, _: Mapping[str, ClusterSettings], folder: Path) -> None:
+        target = plan.targets[0]
+        found.append((target, *(case.case_id for case in plan.cases)))
+        verdict = Verdict.FAIL if target.endswith("laggards") else Verdict.PASS
+        with appending(folder) as results:
+            for case in plan.cases:
+                results.write(CaseEnd(target=target, case=case.case_id, verdict=verdict))
+
+    monkeypatch.setattr(suite_selftest, "play", play)
+    return found
+
+
+def test_a_case_is_tried_on_mutants_of_its_requirements_until_it_fails_one(
+    played: list[tuple[str, ...]], tmp_path: Path
+) -> None:
+    both, one = a_case("both", "ISR-001", "ISR-002"), a_case("one", "ISR-001")
+
+    found = kills([both, one], tmp_path)
+
+    assert mutants_of(one) == ("shrink_nobody",)
+    assert played == [
+        ("reference:shrink_nobody", "isr/both", "isr/one"),
+        ("reference:expand_laggards", "isr/both"),
+    ]
+    assert [(kill.case, kill.mutant, kill.tried) for kill in found] == [
+        ("isr/both", "expand_laggards", ()),
+        ("isr/one", "", ("shrink_nobody",)),
+    ]
+
+
+def test_a_mutant_of_the_reference_is_a_target() -> None:
+    settings = settings_of_subjects(["reference:no_step_down", "reference"])
+
+    assert settings["reference:no_step_down"].implementation.broken_rule == "no_step_down"
+    assert not settings["reference"].implementation.broken_rule
+    with pytest.raises(ChoiceError, match="no_step_up"):
+        settings_of_subjects(["reference:no_step_up"])
