@@ -1,4 +1,4 @@
-"""A listener that speaks Kafka's wire protocol and answers what it is told to."""
+"""A listener that speaks Kafka's wire protocol, answers what it is told to, and keeps requests."""
 
 import socketserver
 import struct
@@ -6,11 +6,11 @@ import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from io import BytesIO
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
-from kio.index import load_response_schema
+from kio.index import load_request_schema, load_response_schema
 from kio.schema.errors import ErrorCode
-from kio.serial import entity_writer
+from kio.serial import entity_reader, entity_writer
 
 from fencepost.conformance.adapters.kafka import wire
 
@@ -24,12 +24,22 @@ VERSIONS = [
 GREETING = {"error_code": ErrorCode.none, "api_keys": VERSIONS}
 
 
-class _Connection(socketserver.BaseRequestHandler):
+class Heard(NamedTuple):
+    """A request that came."""
+
+    kind: int
+    message: Any
+    """Of kio."""
+
+
+class _Connection(socketserver.StreamRequestHandler):
     def handle(self) -> None:
         server = cast("_Server", self.server)
-        while head := self.request.recv(4):
-            body = self.request.recv(struct.unpack(">i", head)[0])
+        while head := self.rfile.read(4):
+            body = self.rfile.read(struct.unpack(">i", head)[0])
             kind, version, number = struct.unpack_from(">hhi", body)
+            if kind in server.answers:
+                server.heard.append(Heard(kind, _read(kind, version, body)))
             told = GREETING if kind == wire.API_VERSIONS else server.answers.get(kind)
             if told is None:
                 server.ended.wait()
@@ -40,16 +50,19 @@ class _Connection(socketserver.BaseRequestHandler):
 class _Server(socketserver.ThreadingTCPServer):
     daemon_threads = True
 
-    def __init__(self, answers: Answers) -> None:
+    def __init__(self, answers: Answers, heard: list[Heard]) -> None:
         super().__init__(("127.0.0.1", 0), _Connection)
-        self.answers = answers
+        self.answers, self.heard = answers, heard
         self.ended = threading.Event()
 
 
 @contextmanager
-def fake_broker(answers: Answers) -> Iterator[str]:
-    """It listens at the address that is yielded; `answers` may change meanwhile."""
-    with _Server(answers) as server:
+def fake_broker(answers: Answers, heard: list[Heard] | None = None) -> Iterator[str]:
+    """It listens at the address that is yielded; `answers` may change meanwhile.
+
+    Requests of a kind that has an answer are put into `heard` as they come.
+    """
+    with _Server(answers, [] if heard is None else heard) as server:
         thread = threading.Thread(target=server.serve_forever, args=(0.01,))
         thread.start()
         try:
@@ -58,6 +71,12 @@ def fake_broker(answers: Answers) -> Iterator[str]:
             server.ended.set()
             server.shutdown()
             thread.join()
+
+
+def _read(kind: int, version: int, body: bytes) -> Any:  # noqa: ANN401 - a message of kio
+    schema: Any = load_request_schema(kind, version)
+    _, at = entity_reader(schema.__header_schema__)(body, 0)
+    return entity_reader(schema)(body, at)[0]
 
 
 def _framed(kind: int, version: int, number: int, told: Mapping[str, Any]) -> bytes:
