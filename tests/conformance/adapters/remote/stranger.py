@@ -21,7 +21,7 @@ HABIT = (*sys.argv[1:], "")[0]
 CRASHES_AT = 40
 """The call of a run: clients are at work by then."""
 KINDS = ("elections", "roles", "appends", "high_watermarks", "isr_changes")
-NOT_LEADER = {"status": "error", "error_code": "NOT_LEADER_OR_FOLLOWER"}
+CLIENTS_ASK = ("produce", "fetch", "list_offsets")
 
 
 class Replica:
@@ -204,8 +204,25 @@ class Council:
             self.tell(self.brokers[one.leader], "AdvanceHighWatermark", key, **told, **log.ends)
 
 
+def refused(code: str) -> Json:
+    return {"status": "error", "error_code": code}
+
+
 class Adapter:
     """One method for each verb."""
+
+    def answer(self, call: Json) -> Json:
+        verb = getattr(self, call["verb"], None)
+        if verb is None:
+            return {"status": "unsupported"}
+        if call["verb"] in CLIENTS_ASK:
+            one = self.council.partitions.get((call["topic"], call["partition"]))
+            if one is None:
+                return refused("UNKNOWN_TOPIC_OR_PARTITION")
+            if one.leader != call["broker_id"]:
+                return refused("NOT_LEADER_OR_FOLLOWER")
+        found: Json = verb(call)
+        return found
 
     def hello(self, _: Json) -> Json:
         names = ["trace", "control", *(["processes"] if HABIT == "has_processes" else [])]
@@ -249,33 +266,26 @@ class Adapter:
         return {}
 
     def produce(self, call: Json) -> Json:
-        key, one = self.asked(call)
-        if one.leader != call["broker_id"]:
-            return NOT_LEADER
+        key = call["topic"], call["partition"]
+        one = self.council.partitions[key]
         offset = self.council.append(key, one, call["values"])
         high_watermark = self.council.log(key, one).high_watermark
         return {"offset": offset, "leader_epoch": one.epoch, "high_watermark": high_watermark}
 
     def fetch(self, call: Json) -> Json:
-        key, one = self.asked(call)
-        if one.leader != call["broker_id"]:
-            return NOT_LEADER
+        key = call["topic"], call["partition"]
+        one = self.council.partitions[key]
         log, offset = self.council.log(key, one), call["offset"]
         if offset > len(log.values):
-            return {"status": "error", "error_code": "OFFSET_OUT_OF_RANGE"}
+            return refused("OFFSET_OUT_OF_RANGE")
         part = slice(offset, min(log.high_watermark, offset + call["max_records"]))
         told: Json = {"leader_epoch": one.epoch, **log.ends, "values": log.values[part]}
         return {**told, "record_epochs": log.epochs[part]}
 
     def list_offsets(self, call: Json) -> Json:
-        key, one = self.asked(call)
-        if one.leader != call["broker_id"]:
-            return NOT_LEADER
-        return {"leader_epoch": one.epoch, **self.council.log(key, one).ends}
-
-    def asked(self, call: Json) -> tuple[Key, Partition]:
         key = call["topic"], call["partition"]
-        return key, self.council.partitions[key]
+        one = self.council.partitions[key]
+        return {"leader_epoch": one.epoch, **self.council.log(key, one).ends}
 
     def metadata(self, _: Json) -> Json:
         routes = [
@@ -311,9 +321,9 @@ class Adapter:
             return {}
         broker, about = self.council.brokers[call["about_broker_id"]], call["about"]
         if call["controller_epoch"] < self.council.controller_epoch:
-            return {"status": "error", "error_code": "STALE_CONTROLLER_EPOCH"}
+            return refused("STALE_CONTROLLER_EPOCH")
         if -1 < call["broker_epoch"] < broker.epoch:
-            return {"status": "error", "error_code": "STALE_BROKER_EPOCH"}
+            return refused("STALE_BROKER_EPOCH")
         key = about["topic"], about["partition"]
         is_stale = about["leader_epoch"] <= self.council.partitions[key].epoch
         code = "STALE_LEADER_EPOCH" if is_stale else "INVALID_REQUEST"
@@ -334,15 +344,14 @@ def crash() -> NoReturn:
 
 def main() -> None:
     adapter = Adapter()
-    for line in sys.stdin:
-        call = json.loads(line)
+    for text in sys.stdin:
+        call = json.loads(text)
         if HABIT == "crashes" and call["id"] == CRASHES_AT:
             crash()
         if HABIT == "has_processes" and hasattr(adapter, "council"):
             adapter.bury()
-        verb = getattr(adapter, call["verb"], None)
-        answer = verb(call) if verb else {"status": "unsupported"}
-        sys.stdout.write(json.dumps({"id": call["id"], "status": "ok", **answer}) + "\n")
+        line = {"id": call["id"], "status": "ok", **adapter.answer(call)}
+        sys.stdout.write(json.dumps(line) + "\n")
         sys.stdout.flush()
         if call["verb"] == "bye":
             break

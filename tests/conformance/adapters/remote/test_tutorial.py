@@ -7,46 +7,64 @@ from pathlib import Path
 
 import pytest
 
-from fencepost.conformance.adapters.remote.channels import AdapterError
+from fencepost.ci import cli
+from fencepost.conformance.adapters.remote.skeleton import Language, new_adapter
 from fencepost.conformance.runs.scenario import ScenarioResult
 from fencepost.conformance.verdict import Verdict
 from fencepost.spec.vocabulary import Invariant
 from tests.conformance.adapters.remote.plays import ROOT, play, story
 
 PAGE = (ROOT / "docs" / "adapters.md").read_text()
-GREETER, CLUSTER = re.findall(r"^```python\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+(CLASS,) = re.findall(r"^```python\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+KEEPS = 'one["log"] += call["values"]'
+
+
+def target_of(folder: Path, program: str) -> str:
+    """The skeleton with this in place of its class, or as it is."""
+    new_adapter(Language.PYTHON, folder / "my-adapter")
+    path = folder / "my-adapter" / "adapter.py"
+    before, _, rest = path.read_text().partition("class Adapter:")
+    if program:
+        path.write_text(f"{before}{program}\n\n{rest[rest.index('def main') :]}")
+    return f"cmd:{shlex.join([sys.executable, str(path)])}"
 
 
 def play_program(program: str, folder: Path) -> ScenarioResult:
-    path = folder / "adapter.py"
-    path.write_text(program)
-    target = f"cmd:{shlex.join([sys.executable, str(path)])}"
-    return play(target, story("brief_kill"), folder)
+    return play(target_of(folder, program), story("brief_kill"), folder)
 
 
-def test_an_empty_program_ends_in_hello(tmp_path: Path) -> None:
-    told = "ADAPTER_CRASH: the adapter ended with status 0 in hello"
-
-    assert told in PAGE
-    with pytest.raises(AdapterError, match=told):
-        play_program("", tmp_path)
-
-
-def test_a_program_that_only_greets_has_no_cluster(tmp_path: Path) -> None:
-    result = play_program(GREETER, tmp_path)
+def test_a_new_adapter_has_no_cluster(tmp_path: Path) -> None:
+    result = play_program("", tmp_path)
 
     assert result.verdict is Verdict.ERROR
     assert f"\n{result.why}\n" in PAGE
 
 
+@pytest.mark.parametrize(
+    ("right", "wrong", "told"),
+    [
+        ('"offset": offset', '"ofset": offset', "the adapter answered produce with"),
+        (KEEPS, "pass", "answered []; expected was ['probe/1/1'], which was produced"),
+    ],
+)
+def test_the_probe_tells_what_is_wrong(
+    right: str, wrong: str, told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert right in CLASS
+    assert told in PAGE
+
+    target = target_of(tmp_path, CLASS.replace(right, wrong))
+    assert cli.run(["conform", "probe", "--target", target]) == cli.HARNESS_ERROR
+    assert told in capsys.readouterr().out
+
+
 def test_the_program_of_the_page_passes(tmp_path: Path) -> None:
-    assert play_program(CLUSTER, tmp_path).verdict is Verdict.PASS
+    assert play_program(CLASS, tmp_path).verdict is Verdict.PASS
 
 
 def test_it_fails_when_it_keeps_no_values(tmp_path: Path) -> None:
-    forgetful = CLUSTER.replace('one["log"] += call["values"]', "pass")
+    forgetful = CLASS.replace(KEEPS, "pass")
 
-    assert forgetful != CLUSTER
     result = play_program(forgetful, tmp_path)
     violated = {check.invariant for check in result.checks if check.violations}
     assert result.verdict is Verdict.FAIL
