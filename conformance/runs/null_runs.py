@@ -23,6 +23,8 @@ REQUESTS = 60
 RUN_S = 30.0
 PER_CLUSTER = 20
 CLIENTS = 4
+NO_DOUBT = (Verdict.FAIL, Verdict.NOT_OBSERVABLE)
+"""Of problems: an alarm leaves no doubt, and what a target never shows is no doubt of a run."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +57,7 @@ def play_null_runs(runs: int, *, settings: ClusterSettings, seed: int, out: Path
     return NullRuns(
         runs=len(played),
         alarms=tuple(found + missed),
-        undecided=tuple(p.sentence for p in result.problems if p.verdict is not Verdict.FAIL),
+        undecided=tuple(p.sentence for p in result.problems if p.verdict not in NO_DOUBT),
         result=result,
     )
 
