@@ -139,14 +139,18 @@ def of_trials(outcomes: Sequence["Undone"]) -> StageOutcome:
 
 
 def of_replay(replay: "ReplayReport") -> StageOutcome:
-    """Every recorded run must be a behaviour of the specs; one that cannot be read proves none."""
+    """Every recorded run must be a behaviour of the specs; one that cannot be read proves none.
+
+    What an implementation does not show decides nothing beside what it does show.
+    """
+    shown = [result for result in replay.results if result.verdict != "not observable"]
     rows = [_replay_row(result) for result in replay.results]
     accepted = sum(1 for result in replay.results if result.verdict == "accepted")
     rate = round(replay.events / replay.seconds) if replay.seconds else 0
     return StageOutcome(
-        verdict=worst(_replay_verdict(result) for result in replay.results),
+        verdict=worst(map(_replay_verdict, shown or replay.results)),
         summary=(
-            f"{accepted} of {count(len(rows), 'replay')} accepted by the specs, "
+            f"{accepted} of {count(len(shown), 'replay')} accepted by the specs, "
             f"{count(replay.events, 'event')}"
         ),
         figures={
@@ -170,7 +174,11 @@ def _replay_row(result: "ReplayResult") -> dict[str, Any]:
 
 def _replay_verdict(result: "ReplayResult") -> Verdict:
     """No order of a trace, or no trace, is the harness's fault and decides nothing."""
-    verdicts = {"accepted": Verdict.PASS, "unreadable": Verdict.ERROR}
+    verdicts = {
+        "accepted": Verdict.PASS,
+        "unreadable": Verdict.ERROR,
+        "not observable": Verdict.NOT_OBSERVABLE,
+    }
     return verdicts.get(str(result.verdict), Verdict.FAIL)
 
 

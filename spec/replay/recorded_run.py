@@ -1,6 +1,6 @@
 """A recorded run as it lies in its folder: every line, and where it stands."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -11,6 +11,7 @@ from fencepost.spec.trace import TRACE_VERSION, Kind, TraceEvent, TraceFile, rea
 from fencepost.spec.vocabulary import ProtocolLevel
 
 TRACES = "trace-*.ndjson"
+EXACT = "exact"
 LEVELS = [level.value for level in ProtocolLevel]
 
 
@@ -39,6 +40,14 @@ class ReplayedRunDetail(msgspec.Struct, frozen=True):
     backend: str = ""
     mutant: str | None = None
     reproduce: str = ""
+    observes: dict[str, str] = {}
+    """Kind of events -> how faithfully they are known; without a word of it, all are exact."""
+
+    def lacks(self, kinds: Collection[str]) -> tuple[str, ...]:
+        """Those of the kinds that a replay cannot go by, for it needs each event."""
+        if not self.observes:
+            return ()
+        return tuple(kind for kind in kinds if self.observes.get(kind) != EXACT)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

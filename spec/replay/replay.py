@@ -41,6 +41,12 @@ ZOOKEEPER = "ZooKeeper"
 """In the place of a partition."""
 
 
+OF_PARTITIONS = ("elections", "roles", "appends", "high_watermarks", "isr_changes")
+"""What a replay of a partition needs to know, as `RunStarted` names it."""
+OF_ZOOKEEPER = ("state_writes",)
+"""The same of ZooKeeper."""
+
+
 class Replayed(StrEnum):
     """How the replay of ZooKeeper or of one partition of one run ended."""
 
@@ -52,6 +58,8 @@ class Replayed(StrEnum):
     """The spec allows them, and an invariant does not hold."""
     UNREADABLE = "unreadable"
     """There is nothing to replay, or no order of it."""
+    NOT_OBSERVABLE = "not observable"
+    """The implementation does not show all the events that the spec speaks of."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,9 +124,12 @@ def replay(
     for name, read in _sources(runs, folder):
         try:
             run = read()
+            results.extend(_unobserved(run))
             lines = total_order(run)
-            projections.extend(_projections(run, lines, partitions_max))
-            zookeepers.append(project_zookeeper(run.name, lines))
+            if not run.detail.lacks(OF_PARTITIONS):
+                projections.extend(_projections(run, lines, partitions_max))
+            if not run.detail.lacks(OF_ZOOKEEPER):
+                zookeepers.append(project_zookeeper(run.name, lines))
         except ReplayError as error:
             results.append(_unreadable(name, error))
     results.extend(_replay_all(zookeepers, projections))
@@ -143,6 +154,18 @@ def _itself(run: RecordedRun) -> RecordedRun:
 
 def _unreadable(name: str, error: ReplayError) -> ReplayResult:
     return ReplayResult(run=name, verdict=Replayed.UNREADABLE, why=str(error))
+
+
+def _unobserved(run: RecordedRun) -> Iterator[ReplayResult]:
+    """What of the run cannot be replayed, for its implementation does not show enough."""
+    for subject, kinds in (("each partition", OF_PARTITIONS), (ZOOKEEPER, OF_ZOOKEEPER)):
+        if lacking := run.detail.lacks(kinds):
+            yield ReplayResult(
+                run=run.name,
+                partition=subject,
+                verdict=Replayed.NOT_OBSERVABLE,
+                why=f"the spec needs every one of: {', '.join(lacking)}",
+            )
 
 
 def _pack(projection: Projection) -> tuple[int, list[int]]:

@@ -1,8 +1,10 @@
 """Runs of the core are behaviours of the spec; runs of a wrong core are not, and that is told."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from fencepost.ci.cli import run as main
@@ -111,3 +113,16 @@ def test_the_command_says_in_a_sentence_that_there_is_nothing(
 ) -> None:
     assert main(["check", "--trace", str(tmp_path / "none")]) == 4
     assert "it is not there" in capsys.readouterr().err
+
+
+def test_what_an_implementation_does_not_show_is_told_and_not_replayed() -> None:
+    run = simulated("unseen", 40, 2)
+    observes = {"state_writes": "exact", "roles": "log", "elections": "exact"}
+    run = replace(run, detail=msgspec.structs.replace(run.detail, observes=observes))
+
+    zookeeper, partitions = replay([run]).results
+
+    assert (zookeeper.partition, zookeeper.verdict) == (ZOOKEEPER, Replayed.ACCEPTED)
+    assert partitions.verdict is Replayed.NOT_OBSERVABLE
+    lacking = "roles, appends, high_watermarks, isr_changes"
+    assert partitions.why == f"the spec needs every one of: {lacking}"
