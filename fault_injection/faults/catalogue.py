@@ -67,7 +67,6 @@ DRAWN_FROM_OUTSIDE = (
     "rpc.drop_response",
     "rpc.duplicate",
     "rpc.hold",
-    "zk.conn_drop",
     "zk.cut",
     "zk.delay",
     "zk.expire",

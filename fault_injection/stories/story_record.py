@@ -15,7 +15,7 @@ import msgspec
 
 from fencepost.fault_injection.engine.progress import RunningFault, report_of
 from fencepost.fault_injection.faults.process_faults import KillBroker
-from fencepost.fault_injection.stories.story import At, Story, StoryAction
+from fencepost.fault_injection.stories.story import AfterAction, At, Story, StoryAction, Trigger
 from fencepost.fault_injection.stories.story_file import (
     action_document,
     as_document,
@@ -26,6 +26,11 @@ from fencepost.fault_injection.stories.story_file import (
 SOURCE = "story.yaml"
 EXPANDED = "story.expanded.json"
 EXECUTED = "story.executed.json"
+DRAWN = "drawn"
+"""The kind of `origin` of a story with actions that follow each other by chance alone.
+
+What it executed has its times: an action is left out without those that came after it.
+"""
 
 
 def write_source(folder: Path, story: Story) -> None:
@@ -45,8 +50,12 @@ def write_executed(
 ) -> None:
     """What was done is in the run's folder, and can be replayed; `story` is where it comes from."""
     document = as_document(story)
+    timed = (At, AfterAction) if story.origin.get("of", {}).get("kind") == DRAWN else (At,)
     document["actions"] = [
-        {**action_document(_done(running, offset_ms)), "record": _record(running, offset_ms)}
+        {
+            **action_document(_done(running, offset_ms, timed)),
+            "record": _record(running, offset_ms),
+        }
         for running in faults
     ]
     _write(folder / EXECUTED, document)
@@ -57,12 +66,14 @@ def read_executed(folder: Path) -> Story:
     return read_story(folder / EXECUTED)
 
 
-def _done(running: RunningFault[str], offset_ms: int) -> StoryAction:
+def _done(
+    running: RunningFault[str], offset_ms: int, timed: tuple[type[Trigger], ...]
+) -> StoryAction:
     """At its real time and of its real length, where these were times and no events."""
     action = running.pinned()
     if running.injected_ms is None:
         return action
-    if isinstance(action.when, At):
+    if isinstance(action.when, timed):
         action = replace(action, when=At(at_ms=max(0, running.injected_ms - offset_ms)))
     lasted_ms = (running.healing_ms or running.injected_ms) - running.injected_ms
     fault = action.fault

@@ -9,7 +9,8 @@ from fencepost.conformance.adapters.settings import ClusterSettings
 from fencepost.conformance.scenarios import find
 from fencepost.conformance.scenarios.drawn import draw_for
 from fencepost.fault_injection.faults.catalogue import DRAWN_FOR_REAL
-from fencepost.fault_injection.stories.story import Story
+from fencepost.fault_injection.stories.story import AfterAction, Story
+from fencepost.spec.trace import Phase
 from tests.conformance.toy import Toy
 
 SEEDS = range(200)
@@ -50,3 +51,15 @@ def test_what_cannot_be_had_is_left_out_unless_there_is_nothing_else() -> None:
 
     assert {one.fault.kind for one in killed.actions} == {"proc.kill"}
     assert not needed_by([one.fault for one in isolated.actions]) <= Toy().capabilities
+
+
+def test_a_fault_from_outside_waits_until_the_one_before_has_healed() -> None:
+    settings = ClusterSettings(implementation=implementation_of("kafka:4.1.1"))
+
+    actions = next(story.actions for story in drawn(settings) if len(story.actions) > 2)
+
+    waits = [one.when for one in actions[1:]]
+    assert [one.action_id for one in waits if isinstance(one, AfterAction)] == [
+        one.action_id for one in actions[:-1]
+    ]
+    assert all(isinstance(one, AfterAction) and one.phase is Phase.HEALED for one in waits)
