@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from fencepost.conformance.checks.evidence import Evidence
 from fencepost.conformance.checks.ordering import actions, by_zxid
+from fencepost.conformance.checks.trace_dialect import SPEC, TraceDialect
 from fencepost.conformance.checks.znode_history import document_of
 from fencepost.conformance.verdict import CheckResult
 from fencepost.spec.trace import Kind, TraceEvent
@@ -40,12 +41,12 @@ class _Belief(NamedTuple):
     event: TraceEvent
 
 
-def check(events: Sequence[TraceEvent]) -> CheckResult:
+def check(events: Sequence[TraceEvent], dialect: TraceDialect = SPEC) -> CheckResult:
     """Judge one partition; the premise counts ISRs that have a leader."""
     evidence = Evidence(invariant=Invariant.LEADER_IN_ISR)
     for event in [*by_zxid(events), *actions(events)]:
         belief = _belief(event)
-        if belief is not None:
+        if belief is not None and (dialect.keeps_last_isr or _is_led(belief)):
             _check_belief(belief, evidence)
     _check_commits(events, evidence)
     return evidence.result()
@@ -62,12 +63,16 @@ def _belief(event: TraceEvent) -> _Belief | None:
     return _Belief(event.broker_id, event.isr, event) if event.action in _LEADER_ACTS else None
 
 
+def _is_led(belief: _Belief) -> bool:
+    return belief.leader is not None and belief.leader != NO_BROKER
+
+
 def _check_belief(belief: _Belief, evidence: Evidence) -> None:
     isr = sorted(belief.isr)
     if not isr:
         evidence.violated(f"{belief.event.action} has an empty ISR.", belief.event)
         return
-    if belief.leader is None or belief.leader == NO_BROKER:
+    if not _is_led(belief):
         return
     evidence.premise_count += 1
     if belief.leader not in isr:

@@ -38,6 +38,7 @@ CheckFunction = Callable[..., CheckResult]
 
 _BY_DIALECT = frozenset(
     {
+        Invariant.LEADER_IN_ISR,
         Invariant.LINEARIZABLE_ZNODE,
         Invariant.ONLY_AUTHORISED_WRITES,
         Invariant.ONE_CONTROLLER_PER_EPOCH,

@@ -5,7 +5,7 @@ that the implementation never promised; it never adds one.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 
@@ -20,6 +20,8 @@ class TraceDialect:
     """The transaction that creates `/controller` also raises the controller epoch."""
     controller_changes_isr: bool = False
     """The controller writes a leader's wish for another ISR, under the epoch that there is."""
+    keeps_last_isr: bool = True
+    """A partition without a leader keeps its last ISR; else that may be empty then."""
 
 
 SPEC = TraceDialect(name="spec")
@@ -29,9 +31,11 @@ KAFKA_2_1 = TraceDialect(name="kafka-2.1", tells_writes=False)
 """Kafka 2.1 to 2.6: leaders write the state themselves."""
 KAFKA_2_7 = TraceDialect(name="kafka-2.7", tells_writes=False, controller_changes_isr=True)
 """Kafka from protocol 2.7 on: AlterPartition (KIP-497)."""
+KAFKA_4_1 = replace(KAFKA_2_7, name="kafka-4.1", keeps_last_isr=False)
+"""Kafka from 4.1 on: eligible leaders are kept apart from the ISR (KIP-966)."""
 
 DIALECTS: Mapping[str, TraceDialect] = MappingProxyType(
-    {one.name: one for one in (SPEC, KAFKA_0_10, KAFKA_2_1, KAFKA_2_7)}
+    {one.name: one for one in (SPEC, KAFKA_0_10, KAFKA_2_1, KAFKA_2_7, KAFKA_4_1)}
 )
 """By name, as `RunStarted` tells it."""
 

@@ -3,6 +3,7 @@
 import pytest
 
 from fencepost.conformance.checks import (
+    leader_in_isr,
     linearizable_znode,
     one_controller_per_epoch,
     only_authorised_writes,
@@ -11,6 +12,7 @@ from fencepost.conformance.checks.trace_dialect import (
     KAFKA_0_10,
     KAFKA_2_1,
     KAFKA_2_7,
+    KAFKA_4_1,
     SPEC,
     TraceDialect,
     dialect_of,
@@ -112,3 +114,20 @@ def test_a_run_without_a_dialect_has_that_of_our_texts() -> None:
     assert dialect_of({}) is SPEC
     assert dialect_of({"dialect": "kafka-2.7"}) is KAFKA_2_7
     assert dialect_of({"dialect": "of another world"}) is SPEC
+
+
+@pytest.mark.parametrize(
+    ("dialect", "leader", "verdict"),
+    [
+        (KAFKA_2_7, -1, Verdict.FAIL),
+        (KAFKA_4_1, 1, Verdict.FAIL),
+        (KAFKA_4_1, -1, Verdict.VACUOUS),
+    ],
+)
+def test_only_a_partition_without_a_leader_may_have_an_empty_isr(
+    dialect: TraceDialect, leader: int, verdict: Verdict
+) -> None:
+    trace = Trace()
+    trace.broker(1, "BecomeFollower", leader=leader, leader_epoch=2, isr=[])
+
+    assert leader_in_isr.check(trace.events, dialect).verdict is verdict
