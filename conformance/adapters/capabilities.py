@@ -24,6 +24,7 @@ NEEDED = MappingProxyType(
         "proc.kill": frozenset(),
         "proc.term": frozenset(),
         "proc.crash_at": _PROCESSES | _FAULT_CONTROL,
+        "proc.bounce_fast": _PROCESSES | _ZOOKEEPER,
         "cpu.": _PROCESSES,
         "clock.": _FAULT_CONTROL,
         "disk.": _PROCESSES | _FAULT_CONTROL,

@@ -264,6 +264,8 @@ class Implementation(ABC):
     """What its brokers speak with each other and with clients."""
     trace_dialect: TraceDialect = SPEC
     """How its traces are to be judged, where it differs from our texts."""
+    names_incarnations: bool = True
+    """Its answers and lines say which incarnation of a partition they are about."""
     broken_rule: str = ""
     """The rule that it breaks on purpose, so that a violation is expected; empty for none."""
     chosen_as: str = ""

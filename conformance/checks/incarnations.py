@@ -6,9 +6,16 @@ and brokers' lines name it; ZooKeeper's own lines show it.
 
 What names none belongs to the only incarnation that is named, if there is but one. Else a produce
 of unknown effect may be in the log of each, and any other line says nothing of a named one.
+
+Of implementations that name none, `named` tells them by time: ZooKeeper dates the creation of each
+state on the clock of its host. An operation that was under way then may be about either of two, and
+stays unnamed.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from msgspec.structs import replace
 
 from fencepost.conformance.checks.generations import is_flagged
 from fencepost.conformance.checks.log_history import LogHistory, LogRecord, LogStanding
@@ -16,8 +23,12 @@ from fencepost.conformance.checks.monotone_counter import UNBOUNDED
 from fencepost.conformance.checks.ordering import by_zxid
 from fencepost.spec.trace import Kind, TraceEvent
 from fencepost.spec.vocabulary import Outcome
+from fencepost.spec.znodes import TopicPartition, partition_of
 
 UNNAMED = 0
+NS_PER_MS = 1_000_000
+Lives = Mapping[TopicPartition, Sequence[tuple[int, int]]]
+"""When each incarnation of a partition was created, on the clock of `mono_ns`, and its zxid."""
 
 
 def incarnation_of(event: TraceEvent) -> int:
@@ -95,3 +106,33 @@ def _as_seen_from(incarnation: int, record: LogRecord) -> LogRecord:
     is_elsewhere = is_answered and incarnation_of(event) != UNNAMED and event.producer_id is None
     standing = LogStanding.ELSEWHERE if is_elsewhere else LogStanding.POSSIBLE
     return record._replace(standing=standing, offset=-1, ret=UNBOUNDED)
+
+
+def lives_in(zookeeper: Iterable[TraceEvent], since_ns: int) -> Lives:
+    """Of partitions that were created more than once; `since_ns` is `mono_ns` minus `wall_ns`."""
+    found: dict[TopicPartition, list[tuple[int, int]]] = {}
+    for event in by_zxid(zookeeper):
+        key = partition_of(event.path or "")
+        if event.action == "Create" and key is not None:
+            found.setdefault(key, []).append(((event.wall_ns or 0) + since_ns, event.zxid or 0))
+    return {key: lives for key, lives in found.items() if len(lives) > 1}
+
+
+def named(events: Iterable[TraceEvent], lives: Lives) -> Iterator[TraceEvent]:
+    """The lines, those about a partition that was created again with its incarnation."""
+    for event in events:
+        zxid = _told_by_time(event, lives)
+        yield event if zxid is None else replace(event, partition_incarnation=zxid)
+
+
+def _told_by_time(event: TraceEvent, lives: Lives) -> int | None:
+    if event.topic is None or event.partition is None or event.partition_incarnation is not None:
+        return None
+    created = lives.get(TopicPartition(event.topic, event.partition))
+    if created is None or event.kind is Kind.INVOKE:
+        return None
+    times = [at_ns for at_ns, _ in created]
+    # ZooKeeper's clock tells whole milliseconds: what comes within the same one may be before.
+    begun = bisect_right(times, (event.inv_ns or event.mono_ns) - NS_PER_MS)
+    ended = bisect_right(times, event.mono_ns)
+    return created[ended - 1][1] if begun == ended and ended else None

@@ -1,6 +1,7 @@
 """The folder of a run on processes: what the harness traces there, and what all traces say."""
 
 import json
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import groupby
@@ -9,6 +10,7 @@ from typing import Any
 
 from fencepost.conformance.adapters.errors import ChoiceError
 from fencepost.conformance.checks.completeness import trace_health
+from fencepost.conformance.checks.incarnations import Lives, named
 from fencepost.conformance.clients.recorder import TraceWriter
 from fencepost.fault_injection.zookeeper.transaction_log import Transaction, to_trace_events
 from fencepost.spec.trace import (
@@ -58,6 +60,17 @@ def write_observed(folder: Path, events: Iterable[TraceEvent]) -> None:
     """Write a trace for each node that the harness observed; lines of a node come together."""
     for node, lines in groupby(events, lambda event: event.node):
         (folder / f"trace-{node}.ndjson").write_bytes(b"".join(encode_all(lines)))
+
+
+def name_incarnations(folder: Path, lives: Lives) -> None:
+    """Clients' traces say which incarnation of a partition each answer is about."""
+    for path in folder.glob("trace-client-*.ndjson") if lives else ():
+        path.write_bytes(b"".join(encode_all(named(read_trace(path).events, lives))))
+
+
+def since_wall_ns() -> int:
+    """What the clock of `mono_ns` shows less than that of `wall_ns`."""
+    return time.monotonic_ns() - time.time_ns()
 
 
 def begun_in(folder: Path) -> dict[str, Any]:

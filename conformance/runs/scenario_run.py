@@ -25,6 +25,7 @@ from fencepost.conformance.adapters.implementation import Capability, RunSite
 from fencepost.conformance.adapters.networks import switch_for, wiring_for
 from fencepost.conformance.adapters.settings import ClusterSettings, unusual
 from fencepost.conformance.adapters.zookeepers import ZooKeeperInUse, zookeeper_for
+from fencepost.conformance.checks.incarnations import lives_in, named
 from fencepost.conformance.checks.observations import Observable, Observations
 from fencepost.conformance.clients.recorder import TraceWriter
 from fencepost.conformance.clients.workload import Session, Workload
@@ -40,8 +41,10 @@ from fencepost.conformance.runs.judgement import judge_checks
 from fencepost.conformance.runs.quiescence import WORK_S, QuiescenceWait
 from fencepost.conformance.runs.run_end import Ending
 from fencepost.conformance.runs.run_folder import (
+    name_incarnations,
     read_folder,
     read_run_folder,
+    since_wall_ns,
     traced_run,
     write_observed,
     write_transactions,
@@ -177,7 +180,9 @@ class ScenarioRun:
             transactions = list(map(implementation.in_words, transactions))
         of_zookeeper = write_transactions(self.folder, self.run_id, transactions)
         site = RunSite(folder=self.folder, run_id=self.run_id, broker_ids=self.settings.broker_ids)
-        write_observed(self.folder, implementation.observed(site, of_zookeeper))
+        lives = {} if implementation.names_incarnations else lives_in(of_zookeeper, since_wall_ns())
+        write_observed(self.folder, named(implementation.observed(site, of_zookeeper), lives))
+        name_incarnations(self.folder, lives)
 
     def _zookeeper(
         self, supervisor: Supervisor, switch: NamespaceLinks | None
@@ -227,6 +232,7 @@ class ScenarioRun:
             "scenario": self.scenario.name,
             "network": self.settings.network,
             "zookeeper": self.settings.zookeeper,
+            "observes": dict(self._observed),
             "reproduce": self.reproduce,
             **self.settings.implementation.told,
             **self.told,

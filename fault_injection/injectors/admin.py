@@ -21,6 +21,7 @@ from fencepost.fault_injection.injectors.injection import (
     read,
 )
 from fencepost.fault_injection.injectors.injector import Evidence, Evidence_co, InjectionError
+from fencepost.spec.vocabulary import ErrorCode
 from fencepost.spec.znodes import TopicPartition
 
 Assignment = Mapping[int, Sequence[int]]
@@ -166,14 +167,18 @@ class TopicRecreationInjector(ChangeInjector[RecreateTopic, Evidence]):
         return self.port.tell(says, czxid=self._before)
 
     def heal(self) -> None:
-        """Ask for its creation, once it is gone."""
+        """Ask for its creation, once it is gone; refused while the deletion is being ended."""
         if self._before is None:
             return
         if self._now() is not None:
             self.port.stop_asking()
             return
         replicas = [self._assignment[number] for number in sorted(self._assignment)]
-        self.port.administrator.create_topic(self.fault.topic, replicas)
+        try:
+            self.port.administrator.create_topic(self.fault.topic, replicas)
+        except InjectionError as refused:
+            if ErrorCode.TOPIC_ALREADY_EXISTS.name not in str(refused):
+                raise
 
     def healed(self) -> Evidence | None:
         """Another topic of that name is led and in sync; until then it may be deleted again."""

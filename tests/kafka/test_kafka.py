@@ -70,6 +70,27 @@ def test_without_zookeeper_the_checks_of_its_writes_are_not_observable(
     assert decided >= DECIDED - COMPARE_WRITES
 
 
+def test_topics_change_while_the_controller_is_deposed(tmp_path: Path) -> None:
+    story = Path(__file__).with_name("administration.yaml")
+    result = played(Scenario(story=read_story(story)), NEWEST, tmp_path)
+
+    assert result.verdict is Verdict.PASS, result.problems
+
+
+def test_a_deletion_waits_for_a_replica_that_is_down(tmp_path: Path) -> None:
+    result = played(find("topic_deleted_late"), NEWEST, tmp_path)
+
+    assert result.verdict is Verdict.PASS, result.problems
+
+
+@pytest.mark.parametrize("target", [NEWEST, IN_KRAFT])
+def test_faults_are_drawn_of_those_that_the_release_offers(target: str, tmp_path: Path) -> None:
+    result = played(find("random"), target, tmp_path)
+
+    assert result.verdict is Verdict.PASS, result.problems
+    assert any(report.is_effective for report in result.faults)
+
+
 @pytest.mark.parametrize("target", [OLDEST, NEWEST])
 def test_requests_between_brokers_are_hurt_on_their_way(target: str, tmp_path: Path) -> None:
     story = Path(__file__).with_name("requests.yaml")

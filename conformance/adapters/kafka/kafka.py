@@ -27,6 +27,7 @@ from fencepost.conformance.checks.trace_dialect import (
     KAFKA_0_10,
     KAFKA_2_1,
     KAFKA_2_7,
+    KAFKA_4_1,
     TraceDialect,
 )
 from fencepost.fault_injection.network.protocols import WireProtocol
@@ -87,7 +88,9 @@ class JavaError(ClusterError):
 
 
 def _dialect(chosen: KafkaTarget) -> TraceDialect:
-    """The epoch is raised with the election since 2.1; AlterPartition comes with protocol 2.7."""
+    """Epochs are raised with elections since 2.1; AlterPartition is of 2.7, an empty ISR of 4.1."""
+    if numbers(chosen.protocol) >= (4, 1):
+        return KAFKA_4_1
     if numbers(chosen.protocol) >= (2, 7):
         return KAFKA_2_7
     return KAFKA_2_1 if chosen.release.number >= (2, 1) else KAFKA_0_10
@@ -102,9 +105,12 @@ class Kafka(Implementation):
     capabilities: frozenset[Capability] = frozenset({Capability.PROCESSES, Capability.FLUSH_RECORD})
     wire_protocol: WireProtocol = WireProtocol.KAFKA
     observes: Observations = field(default_factory=lambda: SHOWN)
+    names_incarnations: bool = False
     chosen: KafkaTarget
     properties: Mapping[str, object] = field(default_factory=dict)
     """Of every broker, beside `PROPERTIES` and in place of them."""
+    java_options: Sequence[str] = JAVA_OPTIONS
+    """Of every broker; the last word on what it logs, too."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "name", self.chosen.name)
@@ -125,7 +131,7 @@ class Kafka(Implementation):
         jars = class_path(self.chosen)
         classes = ":".join(map(str, jars))
         java = str(self._java())
-        return [java, *JAVA_OPTIONS, f"-Dlog4j.configuration=file:{LOG4J}", "-cp", classes]
+        return [java, f"-Dlog4j.configuration=file:{LOG4J}", *self.java_options, "-cp", classes]
 
     def main_command(self, java: Sequence[str], site: Site, broker_id: int, main: str) -> list[str]:
         """`java` runs the main class, which writes what is observed of it in the broker's file."""

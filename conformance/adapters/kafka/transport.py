@@ -6,7 +6,9 @@ before it was deposed or stopped its replica. So only errors that `REFUSED` list
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from threading import Lock
+from dataclasses import fields, is_dataclass
+from threading import Event, Lock
+from time import monotonic
 from typing import Any
 
 from kio.schema.errors import ErrorCode as KafkaError
@@ -50,7 +52,13 @@ ANSWER_S = 0.2
 
 A client that waits longer for a paused leader hears too late of the next one.
 """
-ADMIN_DEADLINE_S = 10.0
+WITHIN_S = 5.0
+"""How long a broker may take to do what an administrator asks for."""
+CONTROLLER_S = 5.0
+"""How long a request is sent after a controller that moves."""
+AGAIN_S = 0.1
+LATER_S = 5.0
+"""How much later its answer may come."""
 FETCH_BYTES = 1 << 20
 ELECTION_TYPES = {ElectionKind.PREFERRED: 0, ElectionKind.UNCLEAN: 1}
 
@@ -209,25 +217,30 @@ class KafkaConnection(BrokerConnection):
         self, topic: str, assignment: Sequence[Sequence[int]]
     ) -> tuple[str | None, str]:
         """Ask the controller for a topic with these replicas."""
-        wanted = {
-            "name": topic,
-            "num_partitions": -1,
-            "replication_factor": -1,
-            "assignments": [
-                {"partition_index": number, "broker_ids": list(replicas)}
-                for number, replicas in enumerate(assignment)
-            ],
-            "configs": [],
-        }
-        request = {"topics": [wanted], "timeout": 5000, "validate_only": False}
-        (told,) = self._require_of_controller(wire.CREATE_TOPICS, request).topics
-        return _refusal(told)
+        return self.create_topics({topic: assignment})[topic]
+
+    def create_topics(
+        self, topics: Mapping[str, Sequence[Sequence[int]]], within_s: float = WITHIN_S
+    ) -> dict[str, tuple[str | None, str]]:
+        """The same of several, in one request; the answer comes when they are there, or in time."""
+        wanted = [_new_topic(name, assignment) for name, assignment in topics.items()]
+        request = {"topics": wanted, "timeout": round(within_s * 1000), "validate_only": False}
+        deadline_s = within_s + LATER_S
+        answer = self._require_of_controller(wire.CREATE_TOPICS, request, deadline_s)
+        return {told.name: _refusal(told) for told in answer.topics}
 
     def delete_topic(self, topic: str) -> tuple[str | None, str]:
         """Ask the controller for a deletion."""
-        request = {"topic_names": [topic], "timeout": 5000}
-        (told,) = self._require_of_controller(wire.DELETE_TOPICS, request).responses
-        return _refusal(told)
+        return self.delete_topics([topic])[topic]
+
+    def delete_topics(
+        self, topics: Sequence[str], within_s: float = WITHIN_S
+    ) -> dict[str, tuple[str | None, str]]:
+        """The same of several, in one request; the answer comes when they are gone, or in time."""
+        request = {"topic_names": list(topics), "timeout": round(within_s * 1000)}
+        deadline_s = within_s + LATER_S
+        answer = self._require_of_controller(wire.DELETE_TOPICS, request, deadline_s)
+        return {told.name: _refusal(told) for told in answer.responses}
 
     def create_partitions(self, topic: str, count: int) -> tuple[str | None, str]:
         """Ask the controller for `count` partitions in all."""
@@ -276,7 +289,7 @@ class KafkaConnection(BrokerConnection):
         """Send the command as it is, in the newest version that the broker speaks."""
         kind, request = commands.KINDS[command.method], commands.request_of(command)
         try:
-            return commands.answer_of(self._broker.ask(kind, request, ADMIN_DEADLINE_S))
+            return commands.answer_of(self._broker.ask(kind, request, WITHIN_S + LATER_S))
         except NotSentError:
             return ControlAnswer(error_code=NOT_SENT)
         except NoAnswerError:
@@ -298,19 +311,53 @@ class KafkaConnection(BrokerConnection):
         except (NotSentError, NoAnswerError) as error:
             raise ClusterUnreachableError(f"no answer: {error}") from error
 
-    def _require_of_controller(self, kind: int, request: Mapping[str, Any]) -> Any:  # noqa: ANN401
-        """Only the controller changes topics; this broker says which one that is."""
+    def _require_of_controller(
+        self, kind: int, request: Mapping[str, Any], deadline_s: float = WITHIN_S + LATER_S
+    ) -> Any:  # noqa: ANN401
+        """Only the controller changes topics; this broker says which one that is.
+
+        It may have heard of a former one: that does nothing, and says so.
+        """
+        deadline, pause = monotonic() + CONTROLLER_S, Event()
+        while True:
+            answer = self._controller()._require(kind, request, deadline_s)
+            if not _is_misdirected(answer) or monotonic() > deadline:
+                return answer
+            pause.wait(AGAIN_S)
+
+    def _controller(self) -> "KafkaConnection":
         view = self.routing_view()
         address = view.addresses.get(view.controller_id)
         if address is None:
             raise ClusterUnreachableError("the broker knows no controller")
-        controller = self._transport.connect(address, self._caller, view.controller_id)
-        return controller._require(kind, request, ADMIN_DEADLINE_S)
+        return self._transport.connect(address, self._caller, view.controller_id)
 
     def _refused(self, code: KafkaError) -> Answer:
         return Answer(
             outcome=Outcome.DEFINITE_ERROR, error_code=_name(code), broker_id=self._broker_id
         )
+
+
+def _is_misdirected(answer: Any) -> bool:  # noqa: ANN401 - a message of kio
+    """True when the broker says in any part of its answer that it is not the controller."""
+    if getattr(answer, "error_code", None) is KafkaError.not_controller:
+        return True
+    values = (getattr(answer, one.name) for one in fields(answer))
+    parts = (part for value in values if isinstance(value, tuple) for part in value)
+    return any(is_dataclass(part) and _is_misdirected(part) for part in parts)
+
+
+def _new_topic(name: str, assignment: Sequence[Sequence[int]]) -> dict[str, Any]:
+    return {
+        "name": name,
+        "num_partitions": -1,
+        "replication_factor": -1,
+        "assignments": [
+            {"partition_index": number, "broker_ids": list(replicas)}
+            for number, replicas in enumerate(assignment)
+        ],
+        "configs": [],
+    }
 
 
 def _name(code: KafkaError) -> str:

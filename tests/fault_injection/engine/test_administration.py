@@ -74,6 +74,7 @@ class FakeZnodes:
 @dataclass
 class FakeAdministrator:
     asked: list[object] = field(default_factory=list)
+    refusal: str = ""
 
     def reassign(self, partition: TopicPartition, replicas: Sequence[int]) -> None:
         self.asked.append((partition, tuple(replicas)))
@@ -83,6 +84,8 @@ class FakeAdministrator:
 
     def create_topic(self, topic: str, assignment: Sequence[Sequence[int]]) -> None:
         self.asked.append((topic, list(map(tuple, assignment))))
+        if self.refusal:
+            raise InjectionError(f"the creation of {topic} was refused: {self.refusal}")
 
     def delete_topic(self, topic: str) -> None:
         self.asked.append(topic)
@@ -246,3 +249,17 @@ def test_controller_without_epoch_is_deposed_when_there_is_another_one() -> None
     target.znodes.put(znodes.CONTROLLER, b"{}", 0xC)
 
     assert "session 0xc has it now" in (injection.evidence() or "")
+
+
+def test_a_topic_that_is_still_being_deleted_is_asked_for_again() -> None:
+    injection, target = injected(RecreateTopic(topic="t", for_ms=10))
+    target.znodes.delete(znodes.topic_path("t"))
+
+    target.administrator.refusal = "TOPIC_ALREADY_EXISTS"
+    injection.heal()
+    assert injection.healed() is None
+    assert len(target.administrator.asked) == 3
+
+    target.administrator.refusal = "INVALID_REPLICA_ASSIGNMENT"
+    with pytest.raises(InjectionError, match="INVALID_REPLICA_ASSIGNMENT"):
+        injection.healed()

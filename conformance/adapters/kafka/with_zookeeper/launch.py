@@ -2,7 +2,8 @@
 
 Kafka ends when it finds its znode in `/brokers/ids` owned by another session, as it does for up to
 a session timeout after a kill. So a broker that is started again begins as this, under the pid that
-it keeps: `python -m ….kafka.with_zookeeper.launch ZOOKEEPER PATH COMMAND ...`.
+it keeps: `python -m ….kafka.with_zookeeper.launch ZOOKEEPER PATH COMMAND ...`. It says so, which
+is the evidence of a bounce that was faster than the session.
 """
 
 import sys
@@ -22,6 +23,8 @@ def await_absence(zookeeper: str, path: str) -> None:
     while True:
         try:
             with ZooKeeperClient(zookeeper) as client:
+                owner = client.read(path).ephemeral_owner
+                print(f"its registration still belongs to session {owner:#x}", flush=True)  # noqa: T201
                 while True:
                     client.read(path)
                     wait.wait(POLL_S)

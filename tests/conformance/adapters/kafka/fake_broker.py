@@ -3,7 +3,7 @@
 import socketserver
 import struct
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from io import BytesIO
 from typing import Any, NamedTuple, cast
@@ -14,7 +14,8 @@ from kio.serial import entity_reader, entity_writer
 
 from fencepost.conformance.adapters.kafka import wire
 
-Answers = dict[int, Mapping[str, Any]]
+Told = Mapping[str, Any]
+Answers = dict[int, Told | Callable[[], Told]]
 """Kind of request -> the answer; a request of a kind without one is never answered."""
 
 VERSIONS = [
@@ -44,7 +45,8 @@ class _Connection(socketserver.StreamRequestHandler):
             if told is None:
                 server.ended.wait()
                 return
-            self.request.sendall(_framed(kind, version, number, told))
+            answer = told() if callable(told) else told
+            self.request.sendall(_framed(kind, version, number, answer))
 
 
 class _Server(socketserver.ThreadingTCPServer):

@@ -1,0 +1,74 @@
+"""Lines that name no incarnation of a partition get it by the times of its creations."""
+
+from pathlib import Path
+from typing import Any
+
+from fencepost.conformance.checks.incarnations import lives_in, named
+from fencepost.conformance.runs.run_folder import name_incarnations
+from fencepost.spec.trace import Kind, TraceEvent, encode_all, read_trace
+from fencepost.spec.vocabulary import Outcome
+
+MS = 1_000_000
+FIRST, SECOND = 11, 22
+CREATED_MS = {FIRST: 1000, SECOND: 2000}
+
+
+def line(kind: Kind, action: str, **fields: Any) -> TraceEvent:  # noqa: ANN401
+    fields = {"run_id": "run", "node": "client-1", "seq": 0, "mono_ns": 0, **fields}
+    return TraceEvent(kind=kind, action=action, **fields)
+
+
+def zookeeper(*zxids: int) -> list[TraceEvent]:
+    return [
+        line(
+            Kind.ZOOKEEPER,
+            "Create",
+            node="zookeeper",
+            zxid=zxid,
+            wall_ns=CREATED_MS[zxid] * MS,
+            path="/brokers/topics/orders/0/leaderAndISR",
+        )
+        for zxid in zxids
+    ]
+
+
+def answer(begun_ms: int, ended_ms: int, **fields: Any) -> TraceEvent:  # noqa: ANN401
+    times = {"inv_ns": begun_ms * MS, "mono_ns": ended_ms * MS}
+    fields = {"topic": "orders", "partition": 0, "outcome": Outcome.OK, **times, **fields}
+    return line(Kind.COMPLETE, "Produce", **fields)
+
+
+def incarnations(*events: TraceEvent) -> list[int | None]:
+    lives = lives_in(zookeeper(FIRST, SECOND), since_ns=0)
+    return [event.partition_incarnation for event in named(events, lives)]
+
+
+def test_an_answer_is_about_the_incarnation_that_there_was_meanwhile() -> None:
+    assert incarnations(answer(1500, 1600), answer(2002, 2100)) == [FIRST, SECOND]
+
+
+def test_what_was_under_way_at_the_creation_may_be_about_either() -> None:
+    assert incarnations(answer(1990, 2010), answer(2000, 2010)) == [None, None]
+
+
+def test_what_is_named_or_about_something_else_stays_as_it_is() -> None:
+    others = answer(1500, 1600, partition_incarnation=7), answer(1500, 1600, partition=1)
+
+    assert incarnations(*others) == [7, None]
+
+
+def test_a_line_of_a_broker_is_named_by_its_own_time() -> None:
+    leads = line(Kind.ACTION, "BecomeLeader", topic="orders", partition=0, mono_ns=2500 * MS)
+
+    assert incarnations(leads) == [SECOND]
+
+
+def test_traces_of_clients_are_rewritten_only_where_a_partition_came_again(tmp_path: Path) -> None:
+    path = tmp_path / "trace-client-1.ndjson"
+    path.write_bytes(b"".join(encode_all([answer(1500, 1600)])))
+
+    name_incarnations(tmp_path, lives_in(zookeeper(FIRST), since_ns=0))
+    assert read_trace(path).events[0].partition_incarnation is None
+
+    name_incarnations(tmp_path, lives_in(zookeeper(FIRST, SECOND), since_ns=0))
+    assert read_trace(path).events[0].partition_incarnation == FIRST
