@@ -36,7 +36,7 @@ KNOWN: Mapping[int, tuple[int, ...]] = {
     UPDATE_METADATA: (5, 3),
     CONTROLLED_SHUTDOWN: (2, 1),
     API_VERSIONS: (0,),
-    CREATE_TOPICS: (2, 1),
+    CREATE_TOPICS: (2, 1, 0),
     DELETE_TOPICS: (1, 0),
     CREATE_PARTITIONS: (0,),
     ELECT_LEADERS: (1, 0),
