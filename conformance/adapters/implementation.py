@@ -282,7 +282,7 @@ class Implementation(ABC):
 
     @property
     def target(self) -> str:
-        """What `--target` and `--fencepost-command` take to choose it; empty for the reference."""
+        """What `--target` and `--fencepost-target` take to choose it; empty for the reference."""
         return self.chosen_as
 
     @property

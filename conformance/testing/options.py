@@ -34,8 +34,8 @@ def add_options(parser: pytest.Parser) -> None:
         help=f"keep the traces of all chaos runs here; else of failing ones, in {OUT}",
     )
     group.addoption(
-        "--fencepost-command",
-        metavar="COMMAND",
+        "--fencepost-target",
+        metavar="TARGET",
         help="what is under test, as --target of fencepost chaos; the reference by default",
     )
     group.addoption(
@@ -55,7 +55,7 @@ def add_options(parser: pytest.Parser) -> None:
         help="the cases of the conformance suite for tests with conformance_case; core by default",
     )
     parser.addini("fencepost_network", "as --fencepost-network", default="")
-    parser.addini("fencepost_command", "as --fencepost-command", default="")
+    parser.addini("fencepost_target", "as --fencepost-target", default="")
     parser.addini("fencepost_zookeeper", "as --fencepost-zookeeper", default="")
     parser.addini(
         "fencepost_undecided",
@@ -75,14 +75,14 @@ def check_settings(config: pytest.Config) -> None:
     if seed is not None and seed < 0:
         raise pytest.UsageError(f"{SEED_ALONE} is {seed}; give a whole number from 0 on")
     _check_out(config)
-    command, zookeeper = given(config, "command"), given(config, "zookeeper")
+    target, zookeeper = given(config, "target"), given(config, "zookeeper")
     network = given(config, "network") or PROXY
     if why := why_no_network(network, zookeeper or EMBEDDED, options="--fencepost-"):
         raise pytest.UsageError(why)
     try:
-        shlex.split(command)
+        shlex.split(target)
     except ValueError as error:
-        raise pytest.UsageError(f"--fencepost-command {command!r}: {error}") from error
+        raise pytest.UsageError(f"--fencepost-target {target!r}: {error}") from error
     if zookeeper and zookeeper not in AS_PROCESSES:
         from fencepost.spec.zookeeper import ZooKeeperAddress, ZooKeeperError
 

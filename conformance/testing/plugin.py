@@ -39,8 +39,8 @@ RUN: "pytest.StashKey[ChaosRun]" = pytest.StashKey()
 RECORDED: "pytest.StashKey[RecordedTest | None]" = pytest.StashKey()
 NETWORK: pytest.StashKey[PluginNetwork] = pytest.StashKey()
 CASE = "conformance_case"
-CHOSEN = ("command", "zookeeper")
-"""Settings that have an option."""
+CHOSEN = {"command": "target", "zookeeper": "zookeeper"}
+"""What decides the settings of a cluster, and the option for it."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -144,7 +144,7 @@ def conformance_case(request: pytest.FixtureRequest) -> "ConformanceCase":
     from fencepost.conformance.suite.play import REFERENCE
     from fencepost.conformance.testing.suite_cases import ConformanceCase
 
-    target = given(request.config, "command") or REFERENCE
+    target = given(request.config, "target") or REFERENCE
     return ConformanceCase(case=request.param, target=target, out=bundles(request.config))
 
 
@@ -247,6 +247,7 @@ def _tested(item: pytest.Item, seed: int, settings: "ClusterSettings") -> "Teste
     from fencepost.conformance.testing.run import Tested
 
     config = item.config
+    chosen = {name: given(config, option) for name, option in CHOSEN.items()}
     mark, recorded, network = mark_of(item), config.stash[RECORDED], config.stash[NETWORK]
     network.require(settings.network)
     marked = f"-m {MARKER} " if item.get_closest_marker(MARKER) else ""
@@ -257,7 +258,7 @@ def _tested(item: pytest.Item, seed: int, settings: "ClusterSettings") -> "Teste
         sentence=doc.strip().splitlines()[0],
         seed=seed,
         settings=settings_of(
-            {"network": network.name, **{name: given(config, name) for name in CHOSEN}},
+            {"network": network.name, **chosen},
             recorded.cluster if recorded else {},
             {"level": mark.level},
             usual=settings,

@@ -216,7 +216,7 @@ def test_replay_of_a_test_that_is_not_collected_is_one_sentence(pytester: pytest
     ("args", "sentence"),
     [
         (["--fencepost-seed", "x"], "argument --fencepost-seed: invalid int value: 'x'"),
-        (["--fencepost-command", "sh -c 'a"], '--fencepost-command "sh -c \'a": No closing quot'),
+        (["--fencepost-target", "sh -c 'a"], '--fencepost-target "sh -c \'a": No closing quot'),
         (["--fencepost-zookeeper", "moon"], "'moon' is no ZooKeeper address; "),
         (
             ["--fencepost-network", "token-ring"],
