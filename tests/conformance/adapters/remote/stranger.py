@@ -5,14 +5,15 @@ and a leader pushes each batch to the other members of the ISR before it answers
 comes back drops what is above its high watermark and gets the rest from the leader at once.
 
 `python stranger.py [HABIT]`: `acknowledges_early` pushes a batch only before the next one;
-`obeys_all` refuses no command; `has_processes` gives each broker a process, which only lives and
-dies; `crashes` ends in a run.
+`obeys_all` refuses no command; `has_processes` gives each broker a process, which only lives,
+stands still and dies; `crashes` ends in a run.
 """
 
 import json
 import subprocess
 import sys
 import time
+from pathlib import Path
 from typing import Any, NoReturn
 
 Json = dict[str, Any]
@@ -44,6 +45,14 @@ class Broker:
         self.number, self.is_live, self.run, self.seq, self.epoch = number, False, 0, 0, 0
         self.replicas: dict[Key, Replica] = {}
         self.process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def stands_still(self) -> bool:
+        """True while its process is stopped."""
+        if self.process is None:
+            return False
+        told = Path(f"/proc/{self.process.pid}/stat").read_text(encoding="utf-8")
+        return told.rpartition(")")[2].split()[0] == "T"
 
 
 class Partition:
@@ -221,6 +230,8 @@ class Adapter:
                 return refused("UNKNOWN_TOPIC_OR_PARTITION")
             if one.leader != call["broker_id"]:
                 return refused("NOT_LEADER_OR_FOLLOWER")
+            if self.council.brokers[one.leader].stands_still:
+                return {**refused("REQUEST_TIMED_OUT"), "definite": False}
         found: Json = verb(call)
         return found
 

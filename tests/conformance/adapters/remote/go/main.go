@@ -1,8 +1,8 @@
 // Command toybroker is a broker of logs without replication, and the adapter that puts it under
 // test.
 //
-//	toybroker                    the adapter: JSON lines on standard input and output
-//	toybroker broker DIR EPOCH   one broker, which answers the same lines for its partitions
+//	toybroker                              the adapter: JSON lines on standard input and output
+//	toybroker broker DIR RUN_ID ID EPOCH   one broker: the same lines for its partitions
 package main
 
 import (
@@ -26,6 +26,7 @@ type call struct {
 	ID         int64    `json:"id"`
 	DeadlineMs int      `json:"deadline_ms"`
 	Folder     string   `json:"folder,omitempty"`
+	RunID      string   `json:"run_id,omitempty"`
 	BrokerID   int      `json:"broker_id"`
 	Topic      string   `json:"topic"`
 	Partition  int      `json:"partition"`
@@ -47,10 +48,8 @@ func refused(code string, definite bool) answer {
 }
 
 func main() {
-	if len(os.Args) == 4 && os.Args[1] == "broker" {
-		epoch, err := strconv.Atoi(os.Args[3])
-		fail(err)
-		serve((&store{folder: os.Args[2], epoch: epoch, logs: map[partition]*log{}}).answer)
+	if len(os.Args) == 6 && os.Args[1] == "broker" {
+		serve(newStore(os.Args[2], os.Args[3], number(os.Args[4]), number(os.Args[5])).answer)
 		return
 	}
 	a := &adapter{brokers: map[int]*broker{}, replicas: map[partition]int{}}
@@ -72,7 +71,13 @@ func main() {
 	atWork.Wait()
 }
 
-// serve answers each line until the input ends; a nil answer comes later.
+func number(text string) int {
+	found, err := strconv.Atoi(text)
+	fail(err)
+	return found
+}
+
+// serve answers each line until the last call; a nil answer comes later.
 func serve(respond func(call) answer) {
 	lines := bufio.NewScanner(os.Stdin)
 	lines.Buffer(nil, lineBytesMax)
@@ -81,6 +86,9 @@ func serve(respond func(call) answer) {
 		fail(json.Unmarshal(lines.Bytes(), &c))
 		if found := respond(c); found != nil {
 			write(c.ID, found)
+		}
+		if c.Verb == "bye" {
+			return
 		}
 	}
 }
@@ -109,6 +117,7 @@ func fail(err error) {
 // An adapter starts brokers and knows which of them has each partition.
 type adapter struct {
 	folder   string
+	runID    string
 	mutex    sync.Mutex
 	brokers  map[int]*broker
 	replicas map[partition]int
@@ -119,10 +128,12 @@ func (a *adapter) answer(c call) answer {
 	defer a.mutex.Unlock()
 	switch c.Verb {
 	case "hello":
-		capabilities := []string{"processes"}
-		return answer{"protocol": 1, "name": "toybroker", "capabilities": capabilities}
+		return answer{
+			"protocol": 1, "name": "toybroker", "capabilities": []string{"processes"},
+			"observes": answer{"roles": "exact", "appends": "exact", "high_watermarks": "exact"},
+		}
 	case "cluster_create":
-		a.folder = c.Folder
+		a.folder, a.runID = c.Folder, c.RunID
 		return answer{}
 	case "node_start":
 		return a.start(c.BrokerID)
@@ -205,7 +216,8 @@ func (a *adapter) start(id int) answer {
 	fail(err)
 	folder := filepath.Join(a.folder, fmt.Sprintf("broker-%d", id))
 	b := &broker{
-		epoch: epoch, process: exec.Command(self, "broker", folder, strconv.Itoa(epoch)),
+		epoch: epoch, process: exec.Command(
+			self, "broker", folder, a.runID, strconv.Itoa(id), strconv.Itoa(epoch)),
 		waiting: map[int64]chan answer{}, ended: make(chan struct{}),
 	}
 	b.process.Stderr = os.Stderr
@@ -287,11 +299,39 @@ func (b *broker) ask(c call) answer {
 	}
 }
 
-// A store is what one broker keeps: a file of JSON strings for each partition.
+// A store is what one broker keeps: a file of JSON strings for each partition. It tells its trace.
 type store struct {
-	folder string
-	epoch  int
-	logs   map[partition]*log
+	folder, runID  string
+	id, epoch, seq int
+	logs           map[partition]*log
+	trace          *os.File
+}
+
+func newStore(folder, runID string, id, epoch int) *store {
+	fail(os.MkdirAll(folder, 0o755))
+	name := filepath.Join(filepath.Dir(folder), fmt.Sprintf("trace-broker-%d.ndjson", id))
+	trace, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644)
+	fail(err)
+	return &store{
+		folder: folder, runID: runID, id: id, epoch: epoch, logs: map[partition]*log{}, trace: trace,
+	}
+}
+
+// tell writes one line, of which the log ends at, and is committed up to, its last value.
+func (s *store) tell(kind, action string, key partition, l *log, more answer) {
+	line := answer{
+		"run_id": s.runID, "node": fmt.Sprintf("broker-%d", s.id), "incarnation": s.epoch,
+		"seq": s.seq, "mono_ns": time.Now().UnixNano(), "kind": kind, "action": action,
+		"broker_id": s.id, "topic": key.topic, "partition": key.number, "leader_epoch": s.epoch,
+		"log_end_offset": len(l.values), "high_watermark": len(l.values),
+	}
+	for name, value := range more {
+		line[name] = value
+	}
+	text, err := json.Marshal(line)
+	fail(err)
+	s.trace.Write(append(text, '\n'))
+	s.seq++
 }
 
 type log struct {
@@ -300,12 +340,16 @@ type log struct {
 }
 
 func (s *store) answer(c call) answer {
-	l := s.open(partition{c.Topic, c.Partition})
+	key := partition{c.Topic, c.Partition}
+	l := s.open(key)
 	end := len(l.values)
 	found := answer{"high_watermark": end, "leader_epoch": s.epoch}
 	switch c.Verb {
 	case "produce":
 		l.append(c.Values)
+		told := answer{"offset": end, "values": c.Values, "high_watermark": end}
+		s.tell("action", "LeaderAppend", key, l, told)
+		s.tell("action", "AdvanceHighWatermark", key, l, answer{"isr": []int{s.id}})
 		found["offset"], found["high_watermark"] = end, len(l.values)
 		return found
 	case "fetch":
@@ -322,7 +366,6 @@ func (s *store) open(key partition) *log {
 	if l := s.logs[key]; l != nil {
 		return l
 	}
-	fail(os.MkdirAll(s.folder, 0o755))
 	name := filepath.Join(s.folder, fmt.Sprintf("%s-%d.log", key.topic, key.number))
 	file, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o644)
 	fail(err)
@@ -339,6 +382,8 @@ func (s *store) open(key partition) *log {
 		l.values = append(l.values, value)
 	}
 	s.logs[key] = l
+	s.tell("run", "LogRecovered", key, l, nil)
+	s.tell("action", "BecomeLeader", key, l, answer{"leader": s.id, "isr": []int{s.id}})
 	return l
 }
 

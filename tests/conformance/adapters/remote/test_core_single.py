@@ -1,4 +1,4 @@
-"""A broker in Go without replication passes what one broker can be asked."""
+"""Two strangers conform to what one broker must do: a broker in Go, and a log in Python."""
 
 import shutil
 import subprocess
@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from fencepost.ci import cli
 from fencepost.conformance.verdict import Verdict
-from tests.conformance.adapters.remote.plays import play
+from tests.conformance.adapters.remote.plays import play, stranger
 
 SOURCE = Path(__file__).with_name("go")
 LINES_MAX = 400
@@ -24,11 +25,23 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return program
 
 
-def test_one_broker_keeps_what_it_acknowledged(program: Path, tmp_path: Path) -> None:
-    result = play(f"cmd:{program}", str(SOURCE / "one_broker.yaml"), tmp_path, brokers=1)
+def conforms(target: str, out: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["conform", "run", "--target", target, "--profile", "core-single", "--out", str(out)]
 
-    assert (result.verdict, result.why) == (Verdict.PASS, "")
-    assert result.acknowledged > 100
+    exit_code = cli.run(words)
+    shown = capsys.readouterr()
+    assert (exit_code, shown.err.count("FAIL")) == (0, 0), shown.out
+    assert f"{target} conforms to core-single" in shown.out
+
+
+def test_a_broker_in_go_conforms(
+    program: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    conforms(f"cmd:{program}", tmp_path / "out", capsys)
+
+
+def test_a_log_in_python_conforms(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    conforms(stranger("has_processes"), tmp_path / "out", capsys)
 
 
 def test_what_needs_replicas_is_refused_in_its_words(program: Path, tmp_path: Path) -> None:
