@@ -40,7 +40,8 @@ Targets = Annotated[
         "-t",
         metavar="TARGET",
         help="What is judged: reference, reference:MUTANT, kafka:RELEASE[@PROTOCOL][=FOLDER], "
-        "cmd:PROGRAM, py:MODULE:NAME, or the command that starts a broker; may be given again.  "
+        "cmd:PROGRAM, tcp:HOST:PORT, py:MODULE:NAME, or the command that starts a broker; may be "
+        "given again.  "
         "[default: reference]",
     ),
 ]

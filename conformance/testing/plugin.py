@@ -177,7 +177,7 @@ def fencepost_run(
         raise pytest.skip.Exception(why)
     try:
         run = ChaosRun(tested=_tested(request.node, fencepost_seed, cluster_settings))
-    except ChoiceError as error:
+    except (ChoiceError, ProcessError) as error:
         raise pytest.fail.Exception(str(error), pytrace=False) from None
     try:
         run.start()

@@ -238,6 +238,17 @@ def test_bad_option_is_one_sentence(
     assert sentence in refusal(run(pytester, *args))
 
 
+def test_a_target_that_cannot_be_greeted_is_one_sentence(pytester: pytest.Pytester) -> None:
+    source = "def test_greeted(fencepost_run): ..."
+
+    result = run(pytester, "--fencepost-command", "cmd:false", source=source)
+
+    told = "cmd:false cannot be put under test: ADAPTER_CRASH: the adapter ended with status 1"
+    assert told in result.stdout.str()
+    assert "Traceback" not in result.stdout.str()
+    assert "remote.py" not in result.stdout.str()
+
+
 def test_unknown_setting_is_one_sentence(pytester: pytest.Pytester) -> None:
     pytester.makeini("[pytest]\nfencepost_undecided = pass\n")
 
