@@ -8,6 +8,7 @@ from fencepost.conformance.adapters.capabilities import (
     COMMANDS_NEED,
     LIVE_TRACE,
     STEPS_NEED,
+    as_offered,
     needed_by,
 )
 from fencepost.conformance.adapters.implementation import Capability, Implementation
@@ -49,9 +50,14 @@ class Scenario:
     again: str = ""
     """The option of `fencepost chaos` that runs it; empty: its name."""
 
-    def drawn(self, settings: ClusterSettings, seed: int) -> "Scenario":
-        """With the story that it has on this cluster, with this seed."""
-        return self if self.draw is None else replace(self, story=self.draw(settings, seed))
+    def on(self, settings: ClusterSettings, seed: int) -> "Scenario":
+        """With the story that it has on this cluster, and faults in the form that it can have."""
+        story = self.story if self.draw is None else self.draw(settings, seed)
+        actions = (
+            replace(one, fault=as_offered(settings.implementation, one.fault))
+            for one in story.actions
+        )
+        return replace(self, story=replace(story, actions=tuple(actions)))
 
     @property
     def name(self) -> str:

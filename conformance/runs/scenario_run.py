@@ -104,7 +104,7 @@ class ScenarioRun:
     def __post_init__(self) -> None:
         self.run_id = f"{self.scenario.name}-{self.settings.level}-{secrets.token_hex(4)}"
         self.settings = settings_for(self.scenario, self.settings)
-        self.scenario = self.scenario.drawn(self.settings, self.seed)
+        self.scenario = self.scenario.on(self.settings, self.seed)
 
     @property
     def reproduce(self) -> str:

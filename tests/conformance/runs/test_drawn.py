@@ -1,5 +1,7 @@
 """What is drawn fits the cluster on which it is to be played."""
 
+from itertools import pairwise
+
 import pytest
 
 from fencepost.conformance.adapters.capabilities import needed_by
@@ -9,6 +11,8 @@ from fencepost.conformance.adapters.settings import ClusterSettings
 from fencepost.conformance.scenarios import find
 from fencepost.conformance.scenarios.drawn import draw_for
 from fencepost.fault_injection.faults.catalogue import DRAWN_FOR_REAL
+from fencepost.fault_injection.faults.request_faults import RpcFault
+from fencepost.fault_injection.faults.zookeeper_faults import ExpireSession
 from fencepost.fault_injection.stories.story import AfterAction, Story
 from fencepost.spec.trace import Phase
 from tests.conformance.toy import Toy
@@ -17,7 +21,7 @@ SEEDS = range(200)
 
 
 def drawn(settings: ClusterSettings) -> list[Story]:
-    return [find("random").drawn(settings, seed).story for seed in SEEDS]
+    return [find("random").on(settings, seed).story for seed in SEEDS]
 
 
 def kinds(settings: ClusterSettings) -> set[str]:
@@ -56,10 +60,20 @@ def test_what_cannot_be_had_is_left_out_unless_there_is_nothing_else() -> None:
 def test_a_fault_from_outside_waits_until_the_one_before_has_healed() -> None:
     settings = ClusterSettings(implementation=implementation_of("kafka:4.1.1"))
 
-    actions = next(story.actions for story in drawn(settings) if len(story.actions) > 2)
+    for story in drawn(settings):
+        in_turn = [one for one in story.actions if not isinstance(one.fault, RpcFault)]
+        for before, action in pairwise(in_turn):
+            assert isinstance(action.when, AfterAction)
+            assert action.when.action_id == before.action_id
+            assert action.when.phase is Phase.HEALED
 
-    waits = [one.when for one in actions[1:]]
-    assert [one.action_id for one in waits if isinstance(one, AfterAction)] == [
-        one.action_id for one in actions[:-1]
-    ]
-    assert all(isinstance(one, AfterAction) and one.phase is Phase.HEALED for one in waits)
+
+def test_a_story_of_the_library_has_its_faults_in_the_form_that_the_target_offers() -> None:
+    kafka = ClusterSettings(implementation=implementation_of("kafka:3.9.1"))
+    story = find("session_expiry")
+
+    (action,) = story.on(kafka, 0).story.actions
+
+    assert isinstance(action.fault, ExpireSession)
+    assert action.fault.mode == "server"
+    assert story.on(ClusterSettings(), 0).story == story.story
