@@ -4,7 +4,7 @@ What processes cannot do, as to stop at a point of the protocol, is refused befo
 """
 
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
@@ -204,21 +204,27 @@ class ProcessStoryCluster:
     # Clients and administrators
 
     def create_topic(self, step: steps.CreateTopicStep) -> Lines:
-        """Create the topic, and wait until its leaders serve; raises `ClusterError`.
+        """Create the topic, and wait until its leaders serve; prints what does not come.
 
         A step that does not wait, or that says what is answered, is over with the answer.
         """
         topic = step.create_topic
         assignment = [step.replicas] * (step.partitions if isinstance(step.partitions, int) else 1)
         if step.wait and not step.expected:
-            self.running.create_topic(topic, assignment)
-            return []
+            return self._create_and_await(topic, assignment)
         try:
             self.running.cluster.administrator.create_topic(topic, assignment)
         except RefusedError as refused:
             return [refused.error_code]
         self._publish(TopicPartition(topic, number) for number in range(len(assignment)))
         return ["ok"] if step.expected else []
+
+    def _create_and_await(self, topic: str, assignment: Sequence[Sequence[int]]) -> Lines:
+        try:
+            self.running.create_topic(topic, assignment)
+        except ClusterError as error:
+            return str(error).splitlines()[:1]
+        return []
 
     def _publish(self, created: Iterable[TopicPartition]) -> None:
         """What the final read reads, too."""

@@ -115,8 +115,15 @@ KAFKA_DIALECT = ZnodeDialect(
 def in_words(transaction: Transaction) -> Transaction:
     """The transaction with the path and the document that `spec/znodes.py` has for them.
 
-    What has no counterpart there stays as it is; no check reads it.
+    What has no counterpart there, or cannot be read, stays as it is; no check reads it.
     """
+    try:
+        return _in_words(transaction)
+    except MalformedZnodeError:
+        return transaction
+
+
+def _in_words(transaction: Transaction) -> Transaction:
     path, data = transaction.path, transaction.data
     if path is None:
         return transaction

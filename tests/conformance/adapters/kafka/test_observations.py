@@ -165,6 +165,13 @@ def test_what_has_no_counterpart_stays_as_it_is() -> None:
     assert in_words(other) is other
 
 
+@pytest.mark.parametrize("path", ["/brokers/topics/t", "/brokers/topics/t/partitions/0/state"])
+def test_a_document_that_cannot_be_read_stays_as_it_is(path: str) -> None:
+    malformed = znode(path, "{", 0)
+
+    assert in_words(malformed) is malformed
+
+
 KRAFT = (
     "INFO [BrokerLifecycleManager id=1] Successfully registered broker 1 with broker epoch 8 "
     "(kafka.server.BrokerLifecycleManager)",
