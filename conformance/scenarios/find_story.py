@@ -1,5 +1,6 @@
 """Stories of the library, story files and records of runs, as scenarios."""
 
+from functools import cache
 from pathlib import Path
 from shlex import quote
 
@@ -93,7 +94,7 @@ def require_requirements(story: Story) -> None:
     """Raise `StoryError` when it covers what the catalogue of requirements lacks."""
     if not story.requirements:
         return
-    known = {requirement.id for requirement in load_catalogue()}
+    known = _requirement_ids()
     places = [("the story", story.covers)] + [
         (f"actions[{index}] ({action.action_id})", action.covers)
         for index, action in enumerate(story.actions)
@@ -103,6 +104,12 @@ def require_requirements(story: Story) -> None:
             if name not in known:
                 says = instead(name, known, "conformance/catalogue has them")
                 raise StoryError(f"{where}: covers holds {name!r}, which is no requirement; {says}")
+
+
+@cache
+def _requirement_ids() -> frozenset[str]:
+    """All that the catalogue has."""
+    return frozenset(requirement.id for requirement in load_catalogue())
 
 
 def _require_real(story: Story) -> None:

@@ -179,7 +179,7 @@ class SharedRun:
                 self._begin(1, self.cases[0])
         results = list(self._judged(whole))
         yield from results
-        if len(results) == len(self.cases):
+        if all(result.verdict in SETTLED for _, result, _ in results):
             whole.remove_data()
 
     def _play_all(self, stage: RunningCluster) -> None:
