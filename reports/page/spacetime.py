@@ -13,6 +13,8 @@ ROW = 23.0
 TOP = 44.0
 LANE_TOP = 26.0
 LANE = 76.0
+CHARACTER = 7.2
+"""Of a heading: a lane is as wide as the longest name."""
 CLOCK = 78.0
 TEXT_GAP = 26.0
 TEXT_WIDTH = 590.0
@@ -23,10 +25,11 @@ LANES_MAX = 8
 def spacetime_picture(evidence: ViolationContext, title: str) -> Markup:
     """The steps around a violation; steps that prove it are ringed and named in bold."""
     nodes = _nodes(evidence.steps)
-    lanes = {node: CLOCK + LANE * (place + 0.5) for place, node in enumerate(nodes)}
+    width = max([LANE, *(CHARACTER * len(node) for node in nodes)])
+    lanes = {node: CLOCK + width * (place + 0.5) for place, node in enumerate(nodes)}
     rows = _rows(evidence.steps)
     bottom = (rows[-1] if rows else TOP) + ROW
-    text_x = CLOCK + LANE * len(nodes) + TEXT_GAP
+    text_x = CLOCK + width * len(nodes) + TEXT_GAP
     children = [*_headings(lanes), *_lanes(lanes, evidence, rows, bottom)]
     children += _arrows(evidence, lanes, rows)
     for step, y in zip(evidence.steps, rows, strict=True):
