@@ -1,7 +1,8 @@
 """`fencepost bugs`: bugs of real releases, and the stories that show them."""
 
-from collections.abc import Iterator
-from typing import Annotated
+from collections.abc import Iterator, Sequence
+from functools import cache
+from typing import Annotated, Any
 
 import typer
 
@@ -93,7 +94,8 @@ def verdict_on(bug: Bug, target: str, result: ScenarioResult) -> str:
 def _cells(bug: Bug) -> list[str]:
     shown = _list(bug.shows_on) if bug.shows_on else "not found"
     places = [shown, _list(bug.absent_on), _list(bug.found_by)]
-    return [bug.id, *places, bug.hazard or "-", _mutant(bug) or "-", bug.says]
+    mutant = _mutant(bug)
+    return [bug.id, *places, bug.hazard or "-", mutant["mutant"] if mutant else "-", bug.says]
 
 
 def _elsewhere(bug: Bug) -> Iterator[str]:
@@ -105,7 +107,8 @@ def _elsewhere(bug: Bug) -> Iterator[str]:
             f"fencepost check --without-repairs --hazard {hazard.id}"
         )
     if mutant := _mutant(bug):
-        yield f"simulated: fencepost simulate --mutant {mutant}"
+        option = "--steps" if mutant["found"] == "steps" else "--mutant"
+        yield f"simulated: fencepost simulate {option} {mutant['mutant']}"
     if bug.shows_on:
         yield f"for real: fencepost bugs run {bug.id} -t {bug.shows_on[0]}"
 
@@ -114,11 +117,14 @@ def _hazard(bug: Bug) -> Hazard | None:
     return next((hazard for hazard in load_hazards() if hazard.id == bug.hazard), None)
 
 
-def _mutant(bug: Bug) -> str:
-    """The wrong rule of the reference that is the switch of its hazard."""
-    hazard = _hazard(bug)
-    switch = str(hazard.switch.get("mutants", "")) if hazard else ""
-    return next((one["mutant"] for one in described() if one["mutant"] == switch), "")
+def _mutant(bug: Bug) -> dict[str, Any] | None:
+    """The wrong rule of the reference that is the switch of its hazard, as it is listed."""
+    return next((one for one in _mutants() if bug.hazard and bug.hazard in one["hazards"]), None)
+
+
+@cache
+def _mutants() -> Sequence[dict[str, Any]]:
+    return described()
 
 
 def _often(bug: Bug, targets: tuple[str, ...]) -> str:
