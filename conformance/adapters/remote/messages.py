@@ -107,6 +107,8 @@ class HelloCall(Call, frozen=True, kw_only=True):
     """The first call of every run of the adapter."""
 
     answer = HelloAnswer
+    deadline_ms: int = START_MS
+    """The program has to start first."""
     protocol: int = PROTOCOL
 
 
