@@ -241,7 +241,7 @@ def test_bad_option_is_one_sentence(
 def test_a_target_that_cannot_be_greeted_is_one_sentence(pytester: pytest.Pytester) -> None:
     source = "def test_greeted(fencepost_run): ..."
 
-    result = run(pytester, "--fencepost-command", "cmd:false", source=source)
+    result = run(pytester, "--fencepost-target", "cmd:false", source=source)
 
     told = "cmd:false cannot be put under test: ADAPTER_CRASH: the adapter ended with status 1"
     assert told in result.stdout.str()
