@@ -367,7 +367,7 @@ class ScenarioRun:
             else:
                 stage.engine.run(self.scenario.story)
         except UnexpectedError as error:
-            told = f"the scenario could not be played: {error}"
+            told = f"the story went otherwise: {error}"
             self.record.add_unexpected(self.unexpected, told, since)
         except (ClusterError, InjectionError) as error:
             self.record.add(Verdict.INCONCLUSIVE, f"the scenario could not be played: {error}")
