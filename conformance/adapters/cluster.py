@@ -261,8 +261,7 @@ class ClusterUnderTest:
 
         Each write is in the trace. Raises `InjectionError` when others are always faster.
         """
-        path = self.paths.state_path(partition)
-        return rewrite_state(self.znodes, self.recorder, partition, path)
+        return rewrite_state(self.znodes, self.recorder, partition, self.paths)
 
     def registration(self, broker_id: int) -> Registration | None:
         """The registration that the broker's current process made; None when there is none.

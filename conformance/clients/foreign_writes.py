@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
+from fencepost.conformance.adapters.znode_dialect import ZnodeDialect
 from fencepost.conformance.clients.recorder import TraceWriter
 from fencepost.fault_injection.injectors.injector import InjectionError
 from fencepost.fault_injection.zookeeper.client import (
@@ -14,7 +15,7 @@ from fencepost.fault_injection.zookeeper.client import (
 )
 from fencepost.spec.trace import Kind
 from fencepost.spec.vocabulary import Outcome
-from fencepost.spec.znodes import TopicPartition
+from fencepost.spec.znodes import TopicPartition, leader_and_isr_path
 
 WRITE = "WriteLeaderAndIsr"
 BAD_VERSION = "BAD_VERSION"
@@ -26,19 +27,21 @@ def rewrite_state(
     znodes: ZooKeeperClient,
     recorder: TraceWriter | None,
     partition: TopicPartition,
-    path: str,
+    dialect: ZnodeDialect,
 ) -> int | None:
-    """Write the state at `path` again as it is: its new version; None without a state.
+    """Write the state of the partition again as it is: its new version; None without a state.
 
     After a concurrent write, the state is read anew. Raises `InjectionError` when that happened
     `WRITES_MAX` times.
     """
+    path = dialect.state_path(partition)
     for _ in range(WRITES_MAX):
         try:
             found = znodes.read(path)
         except NoZnodeError:
             return None
-        traced = _traced(recorder, partition, found, znodes.session_id, path)
+        told = dialect.parse_state(path, found.data).document()
+        traced = _traced(recorder, partition, found, znodes.session_id, told)
         with traced as written, suppress(BadVersionError):
             written.append(znodes.rewrite(path, found))
         if written:
@@ -52,7 +55,7 @@ def _traced(
     partition: TopicPartition,
     found: ZnodeContent,
     session_id: int,
-    path: str,
+    told: bytes,
 ) -> Iterator[list[ZnodeContent]]:
     """The write of `found` is in the trace as brokers' are; without a recorder it is nowhere.
 
@@ -68,8 +71,8 @@ def _traced(
         "partition": partition.partition,
         "expected_version": found.znode_version,
         "session_id": session_id,
-        "path": path,
-        "data": found.data.decode(errors="backslashreplace"),
+        "path": leader_and_isr_path(partition),
+        "data": told.decode(),
     }
     began = recorder.write(Kind.INVOKE, WRITE, op_id=found.mzxid, **fields)
     yield written

@@ -85,15 +85,15 @@ class RunningCluster:
     def create_topic(self, topic: str, assignment: Sequence[Sequence[int]]) -> list[TopicPartition]:
         """Its partitions, each in sync and served; they are read when the run is over.
 
-        A leader is published before it hears of it. Brokers may be down that have no replica.
-        Raises `ClusterError`.
+        A leader is published before it hears of it, and Kafka's serves no client before it has
+        heard of the topic, too. Brokers may be down that have no replica. Raises `ClusterError`.
         """
         created = self.cluster.create_topic(topic, assignment, may_end=True)
         self.partitions.extend(key for key in created if key not in self.partitions)
         transport = self.session.transport
         asking = RoutedClient(self.session.bootstrap, transport=transport, node="harness")
         self.await_state(
-            lambda: all(asking.list_offsets(partition).is_ok for partition in created),
+            lambda: all(asking.fetch(partition, 0, max_wait_ms=0).is_ok for partition in created),
             f"leaders that serve {topic}",
         )
         return created
