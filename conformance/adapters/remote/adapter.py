@@ -134,14 +134,18 @@ class Adapter:
         poller = select.poll()
         poller.register(self._channel.input, select.POLLOUT)
         while line and not self._failure:
-            try:
-                line = line[os.write(self._channel.input, line) :]
-            except BlockingIOError:
-                pass
-            except OSError:  # the other side has closed, which the reader tells
-                return
+            line = line[self._sent(line) :]
             if line and not poller.poll(max(0.0, deadline - monotonic()) * 1000):
                 raise self.fail(f"the adapter does not read what it is sent: {call.verb}")
+
+    def _sent(self, line: bytes) -> int:
+        """How much of the line has left."""
+        try:
+            return os.write(self._channel.input, line)
+        except BlockingIOError:
+            return 0
+        except OSError:  # the other side has closed, which the reader tells
+            return len(line)
 
     def _read(self) -> None:
         """Give each line to the call that waits for it, until the output ends."""
