@@ -56,7 +56,10 @@ def _is_controlled(settings: ClusterSettings) -> bool:
 
 
 def _in_turn(actions: Iterable[StoryAction]) -> Iterator[StoryAction]:
-    """With the calm between two faults that was drawn; those on requests come when they come."""
+    """With the calm between two faults that was drawn; those on requests come when they come.
+
+    For a fault that may find nothing to hurt none waits: it need never heal.
+    """
     before: StoryAction | None = None
     for action in actions:
         if isinstance(action.fault, RpcFault):
@@ -68,7 +71,8 @@ def _in_turn(actions: Iterable[StoryAction]) -> Iterator[StoryAction]:
             calm_ms = action.at_ms - before.at_ms - (before.fault.active_ms or 0)
             healed = AfterAction(action_id=before.action_id, phase=Phase.HEALED, plus_ms=calm_ms)
             yield replace(action, when=healed)
-        before = action
+        if action.must_take_effect:
+            before = action
 
 
 def _draw(settings: ClusterSettings, seed: int) -> Story:
