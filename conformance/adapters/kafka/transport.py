@@ -256,7 +256,7 @@ class KafkaConnection(BrokerConnection):
         wanted = [
             {
                 "name": key.topic,
-                "partitions": [{"partition_index": key.partition, "replicas": list(found)}],
+                "partitions": [{"partition_index": key.partition, "replicas": list(found) or None}],
             }
             for key, found in replicas.items()
         ]

@@ -10,7 +10,7 @@ from fencepost.ci import cli
 from fencepost.conformance.adapters.remote.skeleton import Language, new_adapter
 from tests.conformance.adapters.remote.plays import program, stranger
 
-COMPILERS = {Language.GO: "go", Language.JAVA: "javac"}
+PROGRAMS = {Language.GO: ["go"], Language.JAVA: ["javac", "java"]}
 NEXT = "cluster_create comes next: the first verb that a run needs and the adapter lacks"
 
 
@@ -18,8 +18,8 @@ NEXT = "cluster_create comes next: the first verb that a run needs and the adapt
 def test_a_new_adapter_answers_the_probe(
     language: Language, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    if (compiler := COMPILERS.get(language)) and not shutil.which(compiler):
-        pytest.skip(f"{compiler} is not on this machine: install it to build the skeleton")
+    if missing := [one for one in PROGRAMS.get(language, ()) if not shutil.which(one)]:
+        pytest.skip(f"{missing[0]} is not on this machine: install it to run the skeleton")
     made = new_adapter(language, tmp_path / "new one")
     subprocess.run(["sh", "-c", made.build or "true"], check=True, timeout=300)
 
