@@ -118,8 +118,8 @@ def _must(player: Player, step: steps.MustStep) -> Lines:
 
 def _awaited(player: Player, wanted: Mapping[str, Observed], within_ms: int) -> Lines:
     unmet = partial(_unmet, player, wanted, f"within {within_ms} ms")
-    player.cluster.wait(within_ms, lambda: next(unmet(), None) is None)
-    return list(unmet())
+    came = player.cluster.wait(within_ms, lambda: next(unmet(), None) is None)
+    return [] if came else list(unmet())
 
 
 def _unmet(player: Player, wanted: Mapping[str, Observed], when: str) -> Iterator[str]:
