@@ -16,6 +16,7 @@ from fencepost.conformance.suite.expectations import (
     unmet,
     updated,
 )
+from fencepost.conformance.suite.library import ROOM, all_cases
 from fencepost.conformance.suite.records import CaseEnd, Header, SuiteRun
 from fencepost.conformance.verdict import ExitCode, Verdict
 
@@ -129,3 +130,12 @@ def test_runs_differ_where_a_case_ended_otherwise_or_is_new() -> None:
         "kafka:3.9.1 isr/other: not asked for → PASS",
     ]
     assert differences(RUN, RUN) == []
+
+
+def test_what_is_expected_of_kafka_names_cases_that_there_are() -> None:
+    entries = read_expectations(ROOM.parent / "adapters" / "kafka" / "expectations.toml")
+
+    ids = {case.case_id for case in all_cases()}
+    assert len(entries) == 5
+    assert {entry.pattern for entry in entries} <= ids
+    assert all(entry.is_about("kafka:3.9.1", entry.pattern) for entry in entries)
