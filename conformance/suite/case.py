@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from pathlib import Path
 from shlex import quote
 
@@ -52,6 +53,15 @@ class SuiteCase:
     def folder_name(self) -> str:
         """The folder of its run, below that of its target."""
         return folder_name(self.case_id)
+
+
+def is_named(case_id: str, pattern: str) -> bool:
+    """True when the pattern with `*` and `?` names the case; brackets mean themselves."""
+    return fnmatchcase(_plain(case_id), _plain(pattern))
+
+
+def _plain(text: str) -> str:
+    return text.replace("[", "(").replace("]", ")")
 
 
 def folder_name(text: str) -> str:

@@ -15,6 +15,7 @@ from typing import Annotated
 import msgspec
 
 from fencepost.conformance.adapters.errors import ChoiceError
+from fencepost.conformance.suite.case import is_named
 from fencepost.conformance.suite.claims import SHOWN
 from fencepost.conformance.suite.records import CaseEnd, SuiteRun
 from fencepost.conformance.verdict import ExitCode, Verdict, exit_code
@@ -41,20 +42,13 @@ class Expectation(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
     def is_about(self, target: str, case_id: str) -> bool:
         """True for a case that it names."""
-        return fnmatchcase(target, self.target) and fnmatchcase(
-            _plain(case_id), _plain(self.pattern)
-        )
+        return fnmatchcase(target, self.target) and is_named(case_id, self.pattern)
 
 
 class ExpectationFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The whole file."""
 
     expect: tuple[Expectation, ...] = ()
-
-
-def _plain(text: str) -> str:
-    """The brackets of permutations mean themselves."""
-    return text.replace("[", "(").replace("]", ")")
 
 
 def read_expectations(path: Path) -> tuple[Expectation, ...]:

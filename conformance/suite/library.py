@@ -12,7 +12,7 @@ from fencepost.conformance.adapters.errors import ChoiceError
 from fencepost.conformance.adapters.implementation import Capability
 from fencepost.conformance.catalogue.requirements import Requirement, load_catalogue
 from fencepost.conformance.suite.axes import Axes, permutations
-from fencepost.conformance.suite.case import SuiteCase
+from fencepost.conformance.suite.case import SuiteCase, is_named
 from fencepost.fault_injection.faults.targets import FaultError
 from fencepost.fault_injection.stories.story_file import read_story
 from fencepost.fault_injection.stories.story_refusal import instead
@@ -121,9 +121,8 @@ def selected(
 
 
 def _matches(case: SuiteCase, pattern: str) -> bool:
-    plain = case.case_id.replace("[", "(").replace("]", ")")
-    shape = pattern.replace("[", "(").replace("]", ")")
-    if fnmatchcase(plain, shape) or fnmatchcase(plain.partition("(")[0], shape):
+    whole = case.case_id
+    if is_named(whole, pattern) or is_named(whole.partition("[")[0], pattern):
         return True
     if pattern == case.area or any(fnmatchcase(one, pattern) for one in case.requirements):
         return True

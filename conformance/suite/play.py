@@ -29,6 +29,7 @@ from fencepost.conformance.suite.records import (
     Header,
     RequirementRecord,
     ResultWriter,
+    SuiteRun,
     appending,
     counts_of,
     read_run,
@@ -119,6 +120,14 @@ def begin(plan: SuitePlan, folder: Path) -> None:
     """Write the header of a new run."""
     with appending(folder) as results:
         results.write(plan.header())
+
+
+def play_anew(plan: SuitePlan, settings: Mapping[str, ClusterSettings], folder: Path) -> SuiteRun:
+    """Play everything in a folder that is not there yet; returns the results."""
+    folder.mkdir(parents=True)
+    begin(plan, folder)
+    play(plan, settings, folder)
+    return read_run(folder)
 
 
 @dataclass(slots=True, kw_only=True)

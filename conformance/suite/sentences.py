@@ -9,7 +9,6 @@ from fencepost.conformance.verdict import Violation
 from fencepost.spec.trace import TraceEvent
 from fencepost.spec.vocabulary import Action, Invariant
 
-MS = 1_000_000
 _Election = tuple[int, int, str]
 """Leader epoch, leader, and whether it was in the ISR, as words."""
 
@@ -68,4 +67,4 @@ def _elections(about: Sequence[TraceEvent]) -> Iterator[_Election]:
 
 
 def _at(mono_ns: int, start_ns: int) -> str:
-    return f"+{(mono_ns - start_ns) / MS / 1000:.2f} s"
+    return f"+{(mono_ns - start_ns) / 1e9:.2f} s"

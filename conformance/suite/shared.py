@@ -25,7 +25,7 @@ from fencepost.fault_injection.faults.process_faults import KillBroker
 from fencepost.fault_injection.injectors.injector import InjectionError
 from fencepost.fault_injection.processes.managed_process import ProcessError
 from fencepost.fault_injection.stories.steps import story_step as steps
-from fencepost.fault_injection.stories.steps.observation import Observation
+from fencepost.fault_injection.stories.steps.observation import Observation, is_relative
 from fencepost.fault_injection.stories.story import ClientLoad, Story
 from fencepost.fault_injection.stories.story_file import (
     as_document,
@@ -59,7 +59,7 @@ def _leaves_no_mark(step: steps.StoryStep) -> bool:
         case steps.WaitForStep() | steps.ExpireStep() | steps.DisconnectStep():
             return False
         case steps.UntilStep(until=until):
-            fixed = {name for name, value in until.items() if not _is_relative(value)}
+            fixed = {name for name, value in until.items() if not is_relative(value)}
             return not WHOLE & {Observation.parsed(name).name for name in fixed}
         case steps.FaultStep():
             fault = fault_of(step)
@@ -67,11 +67,6 @@ def _leaves_no_mark(step: steps.StoryStep) -> bool:
             return fault.kind in HARMLESS and keeps_disk
         case _:
             return True
-
-
-def _is_relative(value: object) -> bool:
-    """True when it is compared with what the case has noted."""
-    return isinstance(value, str) and (value in ("same", "more") or value.startswith("+"))
 
 
 def sessions(cases: Sequence[SuiteCase]) -> list[list[SuiteCase]]:

@@ -12,8 +12,7 @@ import pytest
 
 from fencepost.conformance.suite.case import SuiteCase
 from fencepost.conformance.suite.library import all_cases, selected
-from fencepost.conformance.suite.play import SuitePlan, begin, play, settings_of_targets
-from fencepost.conformance.suite.records import read_run
+from fencepost.conformance.suite.play import SuitePlan, play_anew, settings_of_targets
 from fencepost.conformance.testing.run import shown
 from fencepost.conformance.verdict import Verdict
 
@@ -41,10 +40,8 @@ class ConformanceCase:
         """
         plan = SuitePlan(targets=(self.target,), cases=(self.case,), select=(self.case.case_id,))
         folder = self.out / f"{self.case.folder_name}-{secrets.token_hex(3)}"
-        folder.mkdir(parents=True)
-        begin(plan, folder)
-        play(plan, settings_of_targets(plan.targets), folder)
-        end = read_run(folder).end_of(self.target, self.case.case_id)
+        run = play_anew(plan, settings_of_targets(plan.targets), folder)
+        end = run.end_of(self.target, self.case.case_id)
         assert end is not None, "play tells every case"
         told = f"{end.verdict}: {end.message}\nbundle: {shown(folder)}\nagain: {end.again}"
         if end.verdict is Verdict.PASS:

@@ -14,11 +14,10 @@ from fencepost.conformance.suite.library import requirements
 from fencepost.conformance.suite.play import (
     REFERENCE,
     SuitePlan,
-    begin,
-    play,
+    play_anew,
     settings_of_targets,
 )
-from fencepost.conformance.suite.records import SuiteRun, read_run
+from fencepost.conformance.suite.records import SuiteRun
 from fencepost.conformance.verdict import Verdict
 from fencepost.conformance.whitebox.mutants import breaking, require_rule
 
@@ -95,10 +94,7 @@ def _played(mutant: str, cases: Sequence[SuiteCase], folder: Path) -> SuiteRun:
         cases=tuple(cases),
         select=tuple(case.case_id for case in cases),
     )
-    folder.mkdir(parents=True)
-    begin(plan, folder)
-    play(plan, settings_of_subjects(plan.targets), folder)
-    return read_run(folder)
+    return play_anew(plan, settings_of_subjects(plan.targets), folder)
 
 
 def _killed(run: SuiteRun, mutant: str) -> Iterator[Kill]:

@@ -54,11 +54,12 @@ A client that waits longer for a paused leader hears too late of the next one.
 """
 WITHIN_S = 5.0
 """How long a broker may take to do what an administrator asks for."""
+WITHIN_MS = round(WITHIN_S * 1000)
+LATER_S = 5.0
+"""How much later its answer may come."""
 CONTROLLER_S = 5.0
 """How long a request is sent after a controller that moves."""
 AGAIN_S = 0.1
-LATER_S = 5.0
-"""How much later its answer may come."""
 FETCH_BYTES = 1 << 20
 ELECTION_TYPES = {ElectionKind.PREFERRED: 0, ElectionKind.UNCLEAN: 1}
 
@@ -245,7 +246,7 @@ class KafkaConnection(BrokerConnection):
     def create_partitions(self, topic: str, count: int) -> tuple[str | None, str]:
         """Ask the controller for `count` partitions in all."""
         wanted = {"name": topic, "count": count, "assignments": None}
-        request = {"topics": [wanted], "timeout": 5000, "validate_only": False}
+        request = {"topics": [wanted], "timeout": WITHIN_MS, "validate_only": False}
         (told,) = self._require_of_controller(wire.CREATE_PARTITIONS, request).results
         return _refusal(told)
 
@@ -260,7 +261,7 @@ class KafkaConnection(BrokerConnection):
             }
             for key, found in replicas.items()
         ]
-        request = {"topics": wanted, "timeout": 5000}
+        request = {"topics": wanted, "timeout": WITHIN_MS}
         answer = self._require_of_controller(wire.ALTER_PARTITION_REASSIGNMENTS, request)
         return {
             TopicPartition(topic.name, one.partition_index): _refusal(one)[0] or _refusal(answer)[0]
@@ -276,7 +277,7 @@ class KafkaConnection(BrokerConnection):
         request = {
             "election_type": ELECTION_TYPES[kind],
             "topic_partitions": wanted,
-            "timeout": 5000,
+            "timeout": WITHIN_MS,
         }
         answer = self._require_of_controller(wire.ELECT_LEADERS, request)
         return {

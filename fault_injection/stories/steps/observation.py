@@ -73,13 +73,17 @@ OBSERVATIONS: dict[str, str] = {
 """What can be seen, and what it is asked of."""
 
 
+def is_relative(wanted: Observed) -> bool:
+    """True for what is compared with a noted value: `same`, `more`, or `+` and a number."""
+    return isinstance(wanted, str) and re.fullmatch(r"same|more|\+[0-9]+", wanted) is not None
+
+
 def is_as_wanted(wanted: str, seen: str, noted: str | None) -> bool:
     """True for the value, one of several, or as it is to be compared with what was noted."""
-    is_sum = re.fullmatch(r"\+[0-9]+", wanted)
-    if wanted not in ("same", "more") and not is_sum:
+    if not is_relative(wanted):
         return seen in wanted.split("|")
     if noted is None:
         raise FaultError(f"{wanted} compares with nothing; note the observation in a step before")
     if wanted == "same" or not (seen.isdecimal() and noted.isdecimal()):
         return wanted == "same" and seen == noted
-    return int(seen) == int(noted) + int(wanted) if is_sum else int(seen) > int(noted)
+    return int(seen) > int(noted) if wanted == "more" else int(seen) == int(noted) + int(wanted)
