@@ -7,12 +7,12 @@ import pytest
 
 from fencepost.conformance.adapters.errors import ChoiceError
 from fencepost.conformance.adapters.settings import ClusterSettings
+from fencepost.conformance.suite import play as suite_play
 from fencepost.conformance.suite.case import SuiteCase
 from fencepost.conformance.suite.library import all_cases
 from fencepost.conformance.suite.play import SuitePlan
 from fencepost.conformance.suite.records import CaseEnd, appending
 from fencepost.conformance.verdict import Verdict
-from fencepost.conformance.whitebox import suite_selftest
 from fencepost.conformance.whitebox.suite_selftest import kills, mutants_of, settings_of_subjects
 from fencepost.fault_injection.stories.story_file import story_from_document
 
@@ -37,7 +37,7 @@ def played(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, ...]]:
             for case in plan.cases:
                 results.write(CaseEnd(target=target, case=case.case_id, verdict=verdict))
 
-    monkeypatch.setattr(suite_selftest, "play", play)
+    monkeypatch.setattr(suite_play, "play", play)
     return found
 
 
