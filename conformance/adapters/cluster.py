@@ -190,6 +190,7 @@ class ClusterUnderTest:
             if broker_id != first:
                 self.restart(broker_id)
         self.await_state(self._is_complete, START_DEADLINE_S, "all brokers and a controller")
+        self.await_state(self._is_registered, START_DEADLINE_S, "a registration of each broker")
         self.await_state(self._is_answering, START_DEADLINE_S, "an answer of each broker")
 
     def stop(self) -> None:
@@ -332,6 +333,10 @@ class ClusterUnderTest:
     def _is_complete(self) -> bool:
         there = self.state.live_brokers() == list(self.settings.broker_ids)
         return there and self.state.controller() is not None
+
+    def _is_registered(self) -> bool:
+        """True when every broker's address is known: to be live is not enough for clients."""
+        return all(map(self._registered, self.settings.broker_ids))
 
     def _is_answering(self) -> bool:
         """True when every broker answers clients; it may register before it has started."""

@@ -5,13 +5,14 @@ from pathlib import Path
 
 import pytest
 
+from fencepost.conformance.adapters import cluster
 from fencepost.conformance.adapters.settings import ClusterSettings
 from fencepost.conformance.runs.scenario import ScenarioResult
 from fencepost.conformance.runs.scenario_run import ScenarioRun
 from fencepost.conformance.scenarios import SCENARIOS
 from fencepost.conformance.verdict import Verdict
 from fencepost.spec.vocabulary import Invariant
-from tests.conformance.toy import Toy
+from tests.conformance.toy import Toy, ToyCluster
 
 TOY = Path(__file__).with_name("toy.py")
 LINES_MAX = 150
@@ -49,6 +50,18 @@ def test_what_it_does_not_declare_is_unsupported_and_not_begun(tmp_path: Path) -
     assert result.verdict is Verdict.UNSUPPORTED
     assert result.why == "toy does not declare what the run needs: processes"
     assert not list(tmp_path.iterdir())
+
+
+def test_a_broker_that_clients_cannot_find_has_not_started(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cluster, "START_DEADLINE_S", 0.1)
+    monkeypatch.setattr(ToyCluster, "registration", lambda *_: None)
+
+    result = play("quiet", Toy(), tmp_path)
+
+    assert result.verdict is Verdict.ERROR
+    assert result.why == "a registration of each broker did not come within 0.1 s"
 
 
 def test_a_rule_to_break_is_unsupported_where_no_mutants_are_declared(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ follower, and each later state of that epoch, which changes the ISR alone.
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 
@@ -29,12 +29,11 @@ _LEADS = re.compile(rf"Leader {_STARTS}, high watermark \d+, ISR \[(?P<isr>[\d,]
 _FOLLOWS = re.compile(rf"Follower {_STARTS} and high watermark \d+\. Current leader is (-?\d+)")
 
 _LEARNS = re.compile(
-    r"Skipped the become-(?P<role>leader|follower) state change for \S+ with topic id \S+ and "
-    r"partition state LeaderAndIsrPartitionState\(topicName='(?P<topic>[^']*)', "
-    r"partitionIndex=(?P<partition>\d+), controllerEpoch=-?\d+, leader=(?P<leader>-?\d+), "
-    r"leaderEpoch=(?P<leader_epoch>\d+), isr=\[(?P<isr>[\d, ]*)\], "
-    r"partitionEpoch=(?P<version>\d+)"
+    r"Skipped the become-(?P<role>leader|follower) state change for "
+    r"(?P<topic>\S+)-(?P<partition>\d+) with topic id \S+ (?P<state>.*)"
 )
+_FIELD = re.compile(r"\b(\w+)=(\[[\d, ]*\]|-?\w+)")
+"""A field of the state in such a line; their order differs between releases."""
 
 
 def broker_lines(folder: Path, run_id: str, broker_ids: Iterable[int]) -> Iterator[TraceEvent]:
@@ -53,16 +52,21 @@ def _told(run_id: str, broker_id: int, line: str) -> TraceEvent | None:
         return line_of(Action.ELECT_CONTROLLER, controller_id=broker_id, controller_epoch=epoch)
     if leads := _LEADS.search(line):
         isr = isr_of(leads["isr"])
-        return line_of(Action.BECOME_LEADER, leader=broker_id, isr=isr, **_place(leads))
+        return line_of(Action.BECOME_LEADER, leader=broker_id, isr=isr, **_place(leads.groupdict()))
     if follows := _FOLLOWS.search(line):
-        return line_of(Action.BECOME_FOLLOWER, leader=int(follows[5]), **_place(follows))
+        return line_of(
+            Action.BECOME_FOLLOWER, leader=int(follows[5]), **_place(follows.groupdict())
+        )
     if learns := _LEARNS.search(line):
-        leader, isr = int(learns["leader"]), isr_of(learns["isr"])
-        return line_of(ROLES[learns["role"]], leader=leader, isr=isr, **_place(learns))
+        state = dict(_FIELD.findall(learns["state"]))
+        told = {"leader_epoch": state["leaderEpoch"], "version": state["partitionEpoch"]}
+        leader, isr = int(state["leader"]), isr_of(state["isr"].strip("[]"))
+        place = _place(learns.groupdict() | told)
+        return line_of(ROLES[learns["role"]], leader=leader, isr=isr, **place)
     return None
 
 
-def _place(told: re.Match[str]) -> dict[str, int | str]:
+def _place(told: Mapping[str, str]) -> dict[str, int | str]:
     return {
         "topic": told["topic"],
         "partition": int(told["partition"]),

@@ -208,3 +208,22 @@ def test_a_node_in_kraft_mode_tells_its_registration_elections_and_leader_epochs
     assert (follows.leader, follows.leader_epoch, follows.znode_version) == (3, 0, 6)
     assert (learns.action, learns.leader, learns.leader_epoch) == ("BecomeFollower", 3, 0)
     assert (learns.isr, learns.znode_version) == ([1, 3], 7)
+
+
+def test_a_later_state_of_an_epoch_is_told_as_release_4_4_writes_it(tmp_path: Path) -> None:
+    log(
+        tmp_path,
+        STARTED,
+        "INFO [Broker id=1] Skipped the become-leader state change for my-topic-0 with topic id "
+        "Some(qBLHwRCYTe2fovcZ0nPmww), partition registration PartitionRegistration(replicas=[1, "
+        "3], directories=[AAAAAAAAAAAAAAAAAAAAAA, AAAAAAAAAAAAAAAAAAAAAA], isr=[3, 1], "
+        "removingReplicas=[], addingReplicas=[], elr=[], lastKnownElr=[], leader=1, "
+        "leaderRecoveryState=RECOVERED, leaderEpoch=2, partitionEpoch=7) and isNew=false since it "
+        "is already the leader with leader epoch 2. (state.change.logger)",
+    )
+
+    (learns,) = kraft_lines(tmp_path, "run", (1,))
+
+    assert (learns.action, learns.topic, learns.partition) == ("BecomeLeader", "my-topic", 0)
+    assert (learns.leader, learns.leader_epoch) == (1, 2)
+    assert (learns.isr, learns.znode_version) == ([1, 3], 7)
