@@ -104,7 +104,8 @@ class BenchSide:
     def _produce(self) -> None:
         """Each producer sends so many records a second, and counts from when one was due."""
         name = "load"
-        keys = self.cluster.create_topic(name, assignment_of(0, PRODUCERS, self._brokers))
+        keys = set(self.cluster.create_topic(name, assignment_of(0, PRODUCERS, self._brokers)))
+        self._await_views(self._brokers, lambda view: keys <= view.partitions.keys())
         with ThreadPoolExecutor(PRODUCERS) as producers:
             list(producers.map(self._paced, keys))  # what is compiled by then is not measured
             latencies = [ms for found in producers.map(self._paced, keys) for ms in found]
