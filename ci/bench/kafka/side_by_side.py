@@ -153,9 +153,8 @@ class BenchSide:
     def _fail_over(self, what: str, victim: int) -> None:
         """The victim dies; afterwards it is back, and everything in sync."""
         rest = self._but(victim)
-        view = self._view(rest[0])
-        assert view is not None
-        led = {key for key, one in view.partitions.items() if one.leader == victim}
+        partitions = self._awaited_view(rest[0]).partitions
+        led = {key for key, one in partitions.items() if one.leader == victim}
         begun = time()
         self.cluster.process(victim).kill()
         seen = self._await_views(
@@ -210,6 +209,13 @@ class BenchSide:
         pace = LookPace(DEADLINE_S, "full ISRs", IN_SYNC_POLL_S)
         while not self.cluster.is_in_sync():
             pace.wait()
+
+    def _awaited_view(self, broker_id: int) -> RoutingView:
+        """The next metadata that the broker answers; one that just returned may be busy."""
+        pace = LookPace(DEADLINE_S, f"metadata of broker {broker_id}", POLL_S)
+        while (view := self._view(broker_id)) is None:
+            pace.wait()
+        return view
 
     def _view(self, broker_id: int) -> RoutingView | None:
         try:
