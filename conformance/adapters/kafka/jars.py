@@ -1,37 +1,29 @@
-"""The jars of a release: resolved once by Maven, kept in the user's cache, and checked by SHA-256.
+"""The jars of a release: fetched once, kept in the user's cache, and checked by SHA-256.
 
-A release's lock (`locks/<release>.txt`) names each jar with its hash, so what is run is what was
-tried. An unpacked distribution takes their place, as `kafka:RELEASE=FOLDER`. A new release gets its
-lock by `python -m fencepost.conformance.adapters.kafka.jars RELEASE`.
+A release's lock (`locks/<release>.txt`) names each jar by its place in a Maven repository, with its
+hash, so what is run is what was tried. Maven fetches them where it is; without it they come from
+the repository that the environment names. An unpacked distribution takes their place, as
+`kafka:RELEASE=FOLDER`. A new release gets its lock from Maven, by
+`python -m fencepost.conformance.adapters.kafka.jars lock RELEASE`.
 """
 
 import hashlib
-import shlex
+import os
 import shutil
-import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from pathlib import Path
-from xml.sax.saxutils import escape
+from pathlib import Path, PurePosixPath
 
-from fencepost.conformance.adapters.errors import ClusterError
+from fencepost.conformance.adapters.errors import ChoiceError, ClusterError
+from fencepost.conformance.adapters.kafka.maven import JarsError, copy_with_maven, download
 from fencepost.conformance.adapters.kafka.releases import KafkaTarget, Release, find_target
 from fencepost.spec.tlc.cache.cache_folder import cache_folder
 
 LOCKS = Path(__file__).with_name("locks")
-FETCH_DEADLINE_S = 600.0
-_POM = """<project>
-<modelVersion>4.0.0</modelVersion>
-<groupId>fencepost</groupId><artifactId>kafka</artifactId><version>1</version>
-{managed}<dependencies>{wanted}</dependencies>
-</project>
-"""
-
-
-class JarsError(ClusterError):
-    """The jars of a release are not there, or are other ones; says what to do."""
+REPOSITORY = "FENCEPOST_MAVEN_REPOSITORY"
+"""Address of a Maven repository: `https://...`, or `file:` and a folder."""
 
 
 def class_path(chosen: KafkaTarget) -> list[Path]:
@@ -44,7 +36,8 @@ def class_path(chosen: KafkaTarget) -> list[Path]:
             )
         return found
     place = fetched(chosen.release)
-    require_locked(chosen.release, place)
+    remedy = f"remove {place}, and they are fetched again"
+    require_locked(chosen.release, place, remedy)
     return sorted(place.glob("*.jar"))
 
 
@@ -63,65 +56,58 @@ def fetched(release: Release) -> Path:
 
 def fetch(release: Release, place: Path) -> None:
     """All jars of the release are at `place`, which was not there; raises `JarsError`."""
-    maven = shutil.which("mvn")
-    if maven is None:
+    repository = os.environ.get(REPOSITORY)
+    if not repository and shutil.which("mvn") is None:
         raise JarsError(
             f"the jars of Kafka {release.version} are not here, and there is no mvn on PATH to "
-            f"fetch them with; install Maven, or name the folder of an unpacked distribution: "
+            f"fetch them with; install Maven, or set {REPOSITORY} to the address of a Maven "
+            "repository, or name the folder of an unpacked distribution: "
             f"kafka:{release.version}=FOLDER"
         )
     with _draft(place) as draft:
-        pom = draft / "pom.xml"
-        pom.write_text(_pom(release), encoding="utf-8")
-        goal = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy-dependencies"
-        command = [maven, "-q", "-B", "-C", "-f", str(pom), goal]
-        command += ["-DincludeScope=runtime", f"-DoutputDirectory={draft}"]
-        try:
-            done = subprocess.run(
-                command, capture_output=True, text=True, timeout=FETCH_DEADLINE_S, check=False
-            )
-        except subprocess.TimeoutExpired as error:
-            raise JarsError(
-                f"Maven took over {FETCH_DEADLINE_S:g} s: {shlex.join(command)}"
-            ) from error
-        if done.returncode:
-            why = next((one for one in done.stdout.splitlines() if "ERROR" in one), "")
-            raise JarsError(
-                f"Maven did not find the jars of Kafka {release.version} ({why.strip()}); "
-                "this needs a network once"
-            )
-        pom.unlink()
+        if repository:
+            download(_lines(release), repository, draft)
+        else:
+            copy_with_maven(release, draft)
+        require_locked(release, draft, "what was fetched is thrown away; try another repository")
         draft.replace(place)
 
 
 def locked(release: Release) -> Mapping[str, str]:
     """Name of each jar of the release -> its SHA-256."""
-    lines = _lock(release).read_text(encoding="ascii").splitlines()
-    return {name: digest for digest, name in (line.split() for line in lines)}
+    return {PurePosixPath(path).name: digest for path, digest in _lines(release).items()}
 
 
 def write_lock(release: Release) -> Path:
     """The lock of the release is that of the jars which Maven finds now; raises `JarsError`."""
-    path = _lock(release)
-    path.write_text(lock_lines(fetched(release)), encoding="ascii")
-    return path
+    with tempfile.TemporaryDirectory() as folder:
+        copy_with_maven(release, Path(folder), is_flat=False)
+        _lock(release).write_text(lock_lines(Path(folder)), encoding="ascii")
+    return _lock(release)
 
 
-def lock_lines(place: Path) -> str:
-    """The lock of what is at `place`: a line for each jar, by name."""
-    return "".join(f"{_digest(jar)}  {jar.name}\n" for jar in sorted(place.glob("*.jar")))
+def lock_lines(repository: Path) -> str:
+    """The lock of the jars in a folder of a repository's layout: a line for each, by place."""
+    paths = sorted(jar.relative_to(repository).as_posix() for jar in repository.rglob("*.jar"))
+    return "".join(f"{_digest(repository / path)}  {path}\n" for path in paths)
 
 
-def require_locked(release: Release, place: Path) -> None:
+def require_locked(release: Release, place: Path, remedy: str) -> None:
     """Return when these are the jars of the lock, no more and no fewer; raises `JarsError`."""
     found = {jar.name: _digest(jar) for jar in place.glob("*.jar")}
     wanted = locked(release)
     wrong = sorted(name for name in found.keys() | wanted if found.get(name) != wanted.get(name))
     if wrong:
         raise JarsError(
-            f"{place / wrong[0]} is not the jar with which Kafka {release.version} was tried "
-            f"({len(wrong)} of {len(wanted)} differ); remove {place}, and they are fetched again"
+            f"{wrong[0]} is not the jar with which Kafka {release.version} was tried "
+            f"({len(wrong)} of {len(wanted)} differ); {remedy}"
         )
+
+
+def _lines(release: Release) -> Mapping[str, str]:
+    """Place of each jar in a repository -> its SHA-256."""
+    lines = _lock(release).read_text(encoding="ascii").splitlines()
+    return {path: digest for digest, path in (line.split() for line in lines)}
 
 
 def _lock(release: Release) -> Path:
@@ -139,29 +125,22 @@ def _draft(place: Path) -> Iterator[Path]:
         shutil.rmtree(draft, ignore_errors=True)
 
 
-def _pom(release: Release) -> str:
-    wanted = "".join(map(_dependency, release.coordinates))
-    others = (f"{name}:{version}" for name, version in release.replaced.items())
-    managed = "".join(map(_dependency, others))
-    if managed:
-        managed = (
-            f"<dependencyManagement><dependencies>{managed}</dependencies></dependencyManagement>"
-        )
-    return _POM.format(managed=managed, wanted=wanted)
-
-
-def _dependency(coordinates: str) -> str:
-    group, artifact, version = map(escape, coordinates.split(":"))
-    return (
-        f"<dependency><groupId>{group}</groupId><artifactId>{artifact}</artifactId>"
-        f"<version>{version}</version></dependency>"
-    )
-
-
 def _digest(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
+def main(arguments: Sequence[str]) -> None:
+    """Fetch the jars of releases, or write their locks; raises `SystemExit`."""
+    what, *versions = arguments or ["help"]
+    work = {"fetch": fetched, "lock": write_lock}.get(what)
+    if work is None:
+        raise SystemExit("usage: jars fetch|lock RELEASE...")
+    try:
+        for version in versions:
+            work(find_target(f"kafka:{version}").release)
+    except (ClusterError, ChoiceError) as error:
+        raise SystemExit(str(error)) from error
+
+
 if __name__ == "__main__":
-    for version in sys.argv[1:]:
-        print(write_lock(find_target(f"kafka:{version}").release))  # noqa: T201 - a tool by hand
+    main(sys.argv[1:])

@@ -1,5 +1,6 @@
 """Which releases there are, and what brokers are told."""
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ from fencepost.conformance.adapters.implementation import Capability
 from fencepost.conformance.adapters.kafka import jars
 from fencepost.conformance.adapters.kafka.kafka import Kafka
 from fencepost.conformance.adapters.kafka.kraft.implementation import KafkaInKraft
+from fencepost.conformance.adapters.kafka.maven import JarsError
 from fencepost.conformance.adapters.kafka.modes import kafka_of
 from fencepost.conformance.adapters.kafka.releases import find_target, releases
 from fencepost.conformance.adapters.kafka.with_zookeeper.implementation import KafkaWithZooKeeper
@@ -86,8 +88,45 @@ def test_a_release_without_zookeeper_declares_and_observes_none() -> None:
 def test_another_jar_than_the_locked_one_is_refused(tmp_path: Path) -> None:
     (tmp_path / "kafka-clients-3.9.1.jar").write_bytes(b"something else")
 
-    with pytest.raises(jars.JarsError, match=r"is not the jar with which Kafka 3\.9\.1 was tried"):
-        jars.require_locked(releases()["3.9.1"], tmp_path)
+    with pytest.raises(JarsError, match=r"is not the jar with which Kafka 3\.9\.1 was tried"):
+        jars.require_locked(releases()["3.9.1"], tmp_path, "fetch it again")
+
+
+@pytest.fixture
+def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A Maven repository with one jar, which the lock of 3.9.1 names, and an empty cache."""
+    folder = tmp_path / "repository"
+    jar = folder / "org" / "broker" / "1.0" / "broker-1.0.jar"
+    jar.parent.mkdir(parents=True)
+    jar.write_bytes(b"a broker")
+    (tmp_path / "3.9.1.txt").write_text(jars.lock_lines(folder))
+    monkeypatch.setattr(jars, "LOCKS", tmp_path)
+    monkeypatch.setenv("FENCEPOST_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv(jars.REPOSITORY, folder.as_uri())
+    return folder
+
+
+def test_jars_come_from_the_repository_that_is_named(repository: Path) -> None:
+    (found,) = jars.class_path(find_target("kafka:3.9.1"))
+    shutil.rmtree(repository)
+
+    assert found.read_bytes() == b"a broker"
+    assert jars.class_path(find_target("kafka:3.9.1")) == [found], "offline"
+
+
+@pytest.mark.parametrize("is_there", [True, False])
+def test_a_repository_with_another_jar_or_none_leaves_nothing(
+    repository: Path, *, is_there: bool, tmp_path: Path
+) -> None:
+    (jar,) = repository.rglob("*.jar")
+    jar.unlink()
+    if is_there:
+        jar.write_bytes(b"another")
+
+    says = r"broker-1.0.jar is not the jar" if is_there else r"/broker-1.0.jar cannot be fetched"
+    with pytest.raises(JarsError, match=says):
+        jars.class_path(find_target("kafka:3.9.1"))
+    assert not list((tmp_path / "cache").rglob("*.jar"))
 
 
 def test_without_maven_the_message_says_what_to_do(
@@ -96,14 +135,14 @@ def test_without_maven_the_message_says_what_to_do(
     monkeypatch.setenv("FENCEPOST_CACHE", str(tmp_path))
     monkeypatch.setenv("PATH", str(tmp_path))
 
-    with pytest.raises(jars.JarsError, match=r"no mvn on PATH .* kafka:3\.9\.1=FOLDER"):
+    with pytest.raises(JarsError, match=r"no mvn on PATH .* kafka:3\.9\.1=FOLDER"):
         jars.class_path(find_target("kafka:3.9.1"))
     assert not list(tmp_path.rglob("*.jar"))
 
 
 def test_an_unpacked_distribution_takes_the_place_of_the_jars(tmp_path: Path) -> None:
     kafka = kafka_of(f"kafka:3.9.1@2.6={tmp_path}")
-    with pytest.raises(jars.JarsError, match="has no libs"):
+    with pytest.raises(JarsError, match="has no libs"):
         jars.class_path(kafka.chosen)
     jar = tmp_path / "libs" / "kafka.jar"
     jar.parent.mkdir()
