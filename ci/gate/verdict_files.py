@@ -8,13 +8,13 @@ import json
 import platform
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 from fencepost.ci.gate.outcomes import StageOutcome
 from fencepost.conformance.verdict import exit_code, worst
 from fencepost.spec.tlc.models import Tier
+from fencepost.spec.versions import version_of
 
 VERDICT_VERSION = 1
 """Raised when a reader of older files would misread newer ones."""
@@ -92,13 +92,7 @@ def write_verdict(run: GateRun, records: Sequence[StageRecord], code: int | None
 
 def versions() -> dict[str, str]:
     """Versions of Python and of the packages on which a verdict rests."""
-    found = {"python": platform.python_version()}
-    for package in PACKAGES:
-        try:
-            found[package] = version(package)
-        except PackageNotFoundError:
-            found[package] = "source"
-    return found
+    return {"python": platform.python_version()} | {name: version_of(name) for name in PACKAGES}
 
 
 def write_json(path: Path, document: object) -> None:

@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from shlex import quote
 from time import monotonic
@@ -37,6 +36,7 @@ from fencepost.conformance.suite.records import (
 from fencepost.conformance.suite.sentences import sentence_of
 from fencepost.conformance.suite.shared import SharedRun, about_others, sessions
 from fencepost.conformance.verdict import Verdict
+from fencepost.spec.versions import version_of
 
 REFERENCE = "reference"
 """The target that comes with Fencepost."""
@@ -82,7 +82,7 @@ class SuitePlan:
         """The first line of the results."""
         return Header(
             schema=SCHEMA,
-            version=_version(),
+            version=version_of("fencepost"),
             catalogue=catalogue_digest(),
             targets=self.targets,
             profile=self.profile,
@@ -261,10 +261,3 @@ def catalogue_digest() -> str:
     for path in sorted(files):
         digest.update(path.name.encode() + b"\0" + path.read_bytes())
     return digest.hexdigest()[:16]
-
-
-def _version() -> str:
-    try:
-        return version("fencepost")
-    except PackageNotFoundError:
-        return "0"

@@ -2,7 +2,6 @@
 
 import platform
 from collections.abc import Callable, Sequence
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import msgspec
@@ -30,6 +29,7 @@ from fencepost.reports.tables.folders import PARQUET, TraceFolder, trace_folders
 from fencepost.reports.tables.ingest import FileHealth, ingest
 from fencepost.reports.tables.session import spark_session
 from fencepost.reports.tables.violations import Judged, judge
+from fencepost.spec.versions import version_of
 
 FAILOVERS_LISTED = 100
 
@@ -269,14 +269,7 @@ def _figures(
 
 def _versions() -> dict[str, str]:
     names = ("fencepost", "pyspark", "pyarrow")
-    return {"python": platform.python_version()} | {name: _version(name) for name in names}
-
-
-def _version(name: str) -> str:
-    try:
-        return version(name)
-    except PackageNotFoundError:
-        return "source"
+    return {"python": platform.python_version()} | {name: version_of(name) for name in names}
 
 
 def load_analysis(run: Path) -> Analysis | None:
