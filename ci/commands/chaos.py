@@ -147,6 +147,7 @@ def chaos(
     if from_counterexample:
         return follow_counterexamples(from_counterexample, out, as_json=as_json)
     if shrink is not None:
+        require_own_settings(seed, level, zookeeper, target, mutant)
         return make_small(shrink, out, network, as_json=as_json)
     if resume:
         chosen = [*given[1:], story, out, target, mutant, network, zookeeper]
@@ -195,6 +196,15 @@ def make_small(run: Path, out: Path | None, network: str | None, *, as_json: boo
     )
     note(f"again: fencepost chaos --story {path}")
     return 0
+
+
+def require_own_settings(*given: object) -> None:
+    """Raise `UsageError` when an option says what the run that is made small says itself."""
+    if any(one not in (None, "") for one in given):
+        raise UsageError(
+            "a run is made small on the brokers, level, seed and ZooKeeper that it ran with; "
+            "leave out --target, --mutant, --level, --seed and --zookeeper"
+        )
 
 
 def require_one(given: Sequence[object]) -> None:

@@ -207,13 +207,14 @@ class FaultEngine(Generic[Evidence]):
     def _look_for_evidence(self, running: RunningFault[Evidence]) -> None:
         assert running.injection is not None
         running.next_look_ms = self.now_ms + self.world.look_ms
-        running.evidence = self._looked(running.injection.evidence)
+        running.evidence = self._looked(running, running.injection.evidence)
         if running.evidence is not None:
             self._move(running, Phase.ACTIVE, running.evidence)
         elif self._is_ended(running):
             self.heal(running)
         elif self._has_no_effect(running):
-            self._give_up(running, f"nothing was seen of it in {EVIDENCE_MS} ms")
+            unseen = f"nothing was seen of it in {EVIDENCE_MS} ms"
+            self._give_up(running, "; ".join(filter(None, (unseen, running.trouble))))
 
     def _has_no_effect(self, running: RunningFault[Evidence]) -> bool:
         lasted_ms = self.now_ms - (running.injected_ms or 0)
@@ -271,11 +272,12 @@ class FaultEngine(Generic[Evidence]):
         running.next_look_ms = self.now_ms + self.world.look_ms
         if not running.is_undone:
             self._undo(running)
-        proof = self._looked(running.injection.healed) if running.is_undone else None
+        proof = self._looked(running, running.injection.healed) if running.is_undone else None
         if proof is not None:
             self._end(running, proof)
         elif self.now_ms - running.since_ms > HEAL_MS:
-            why = running.error or f"not well after {HEAL_MS} ms"
+            unwell = running.error or f"not well after {HEAL_MS} ms"
+            why = "; ".join(filter(None, (unwell, running.trouble)))
             self._move(running, Phase.FAILED, why=why)
 
     def _end(self, running: RunningFault[Evidence], proof: Evidence | None, why: str = "") -> None:
@@ -284,11 +286,15 @@ class FaultEngine(Generic[Evidence]):
         is_credited = self.world.is_credited(running, proof)
         self._move(running, Phase.HEALED if is_credited else Phase.INEFFECTIVE, proof, why)
 
-    def _looked(self, look: Callable[[], Evidence | None]) -> Evidence | None:
-        """What there is to see; nothing when the target cannot be asked now."""
+    def _looked(
+        self, running: RunningFault[Evidence], look: Callable[[], Evidence | None]
+    ) -> Evidence | None:
+        """What there is to see; nothing, and why, when the target cannot be asked now."""
+        running.trouble = ""
         try:
             return look()
-        except self.world.trouble:
+        except self.world.trouble as trouble:
+            running.trouble = str(trouble)
             return None
 
     @property

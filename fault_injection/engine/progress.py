@@ -54,6 +54,8 @@ class RunningFault(Generic[Evidence]):
     injection: Injector[Evidence] | None = None
     evidence: Evidence | None = None
     error: str = ""
+    trouble: str = ""
+    """Why the last look saw nothing; empty when the target could be asked."""
     is_undone: bool = False
     is_held: bool = False
     """True for a fault that lasts until it is healed, whatever its own time."""
@@ -98,5 +100,5 @@ def report_of(running: RunningFault[str]) -> FaultReport:
         evidence=running.evidence,
         injected_ns=running.injected_ns,
         healed_ns=running.healed_ns,
-        error=running.error,
+        error=running.error or running.trouble,
     )

@@ -111,13 +111,19 @@ class ProcessEndInjector(ProcessInjector[AnyFault]):
         """The process is no more."""
         if self.process is None or self.process.is_running:
             return None
-        return f"process {self.process.pid} killed"
+        return f"{self.ended} killed"
 
     def heal(self) -> None:
         """A new process starts on the same data."""
         if self.process is not None and not self._is_restarted:
             self._is_restarted = True
             self.target.restart(self.broker_id)
+
+    @property
+    def ended(self) -> str:
+        """The process by its pid, or the broker without a process of its own by its id."""
+        pid = self.process.pid if self.process else 0
+        return f"process {pid}" if pid else f"broker {self.broker_id}"
 
     def healed(self) -> str | None:
         """Registered anew: under a zxid that the killed process did not have."""
@@ -219,9 +225,7 @@ class StopInjector(ProcessEndInjector[StopBroker]):
         if self.process is None or self.process.is_running:
             return None
         code = self.process.returncode
-        return (
-            f"process {self.process.pid} ended with exit code {code}" if code in ORDERLY else None
-        )
+        return f"{self.ended} ended with exit code {code}" if code in ORDERLY else None
 
     def heal(self) -> None:
         """A new process starts on the same data, when the old one has ended or was made to."""

@@ -171,6 +171,18 @@ def test_a_run_that_violates_nothing_is_not_made_small(
     assert "violates nothing: nothing to shrink" in told
 
 
+@pytest.mark.parametrize(
+    "option",
+    [("--seed", "7"), ("--level", "1"), ("--target", "broker"), ("--mutant", "no_step_down")],
+)
+def test_what_a_run_says_itself_is_refused_when_it_is_made_small(
+    option: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    told = refused(capsys, "--shrink", str(tmp_path), *option)
+
+    assert "leave out --target, --mutant, --level, --seed and --zookeeper" in told
+
+
 def test_what_to_run_is_said_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     told = refused(capsys, "--story", "quiet", "--replay", str(tmp_path))
 

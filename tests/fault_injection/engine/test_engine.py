@@ -67,6 +67,7 @@ class FakeInjection:
     proof: str | None = "seen"
     refuses_to_heal: int = 0
     inject_error: BaseException | None = None
+    look_error: Exception | None = None
 
     def inject(self) -> None:
         self.log.append(f"inject {self.name}")
@@ -74,6 +75,8 @@ class FakeInjection:
             raise self.inject_error
 
     def evidence(self) -> str | None:
+        if self.look_error:
+            raise self.look_error
         return self.proof
 
     def heal(self) -> None:
@@ -170,6 +173,20 @@ def test_fault_without_evidence_is_healed_and_ineffective_after_its_hard_deadlin
     assert bench.log[-1] == "heal a"
     assert report.healed_ns is not None
     assert report.healed_ns - 5e9 >= (500 + EVIDENCE_MS) * 1e6
+
+
+def test_what_was_tried_is_told_of_a_target_that_could_not_be_asked() -> None:
+    bench = Bench()
+    told = "the broker at 127.0.0.1:1 does not answer fault commands (UNAVAILABLE)"
+    bench.plan("a").look_error = InjectionError(told)
+
+    (report,) = run(bench, pause("a", 0)).reports()
+
+    assert report.phase is Phase.INEFFECTIVE
+    assert any(
+        f"nothing was seen of it in {EVIDENCE_MS} ms; {told}" in str(line["detail"])
+        for line in bench.changes
+    )
 
 
 def test_fault_that_depends_on_luck_is_not_prolonged() -> None:
@@ -374,7 +391,7 @@ def test_kill_is_proved_by_the_end_and_healed_by_a_newer_registration() -> None:
     with_old_registration = kill.healed()
     target.registrations[1] = registered(10, 8)
 
-    assert proof == "process 0 killed"
+    assert proof == "broker 1 killed"
     assert target.restarted == [1]
     assert with_old_registration is None
     assert kill.healed() == "registered at zxid 8 by session 0xa"
