@@ -1,6 +1,6 @@
 """Whether an implementation declares what a run, or a kind of fault, needs."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 
 from msgspec import structs
@@ -65,6 +65,12 @@ COMMANDS_NEED = MappingProxyType(
 """What a `control` step needs."""
 
 
+SETTINGS_NEED = MappingProxyType(
+    {"unclean_leader_election": frozenset({Capability.UNCLEAN_ELECTIONS})}
+)
+"""A setting of a cluster that is not left as it is -> what it needs."""
+
+
 class UnsupportedFaultError(InjectionError):
     """A fault needs what the implementation does not declare; says what."""
 
@@ -74,6 +80,11 @@ def refusal(implementation: Implementation, needs: frozenset[Capability]) -> str
     missing = (needs | implementation.needs) - implementation.capabilities
     names = ", ".join(sorted(missing))
     return f"{implementation.name} does not declare what the run needs: {names}" if missing else ""
+
+
+def needed_of(cluster: Mapping[str, object]) -> frozenset[Capability]:
+    """What the settings of a cluster need."""
+    return frozenset().union(*(need for name, need in SETTINGS_NEED.items() if cluster.get(name)))
 
 
 def require_supported(implementation: Implementation, faults: Sequence[Fault]) -> None:

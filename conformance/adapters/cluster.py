@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from time import monotonic
 
+from fencepost.conformance.adapters.capabilities import SETTINGS_NEED, needed_of, refusal
 from fencepost.conformance.adapters.errors import ClusterError
 from fencepost.conformance.adapters.implementation import (
     Capability,
@@ -56,10 +57,13 @@ class ClusterUnderTest:
         zookeeper: ZooKeeperInUse,
         wiring: Wiring | None = None,
     ) -> None:
-        """Open the cluster's parts; no broker runs yet. Raises `ZooKeeperError`.
+        """Open the cluster's parts; no broker runs yet. Raises `ClusterError`, `ZooKeeperError`.
 
         With a `wiring`, it says where brokers run and how they find each other.
         """
+        given = {name: getattr(settings, name) for name in SETTINGS_NEED}
+        if why := refusal(settings.implementation, needed_of(given)):
+            raise ClusterError(why)
         self.settings = settings
         self.folder = folder
         self.zookeeper = zookeeper

@@ -9,7 +9,7 @@ Where a story allows elections outside the ISR it gets `--unclean-leader-electio
 
 import shlex
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from fencepost.conformance.adapters.errors import ChoiceError
@@ -26,7 +26,6 @@ from fencepost.conformance.checks.observations import EVERYTHING, Observations
 from fencepost.fault_injection.network.wiring import BrokerPlace, broker_name
 from fencepost.fault_injection.processes.managed_process import ManagedProcess
 from fencepost.spec.vocabulary import ProtocolLevel
-from fencepost.spec.zookeeper import ZooKeeperAddress
 
 LEVELS = tuple(level.value for level in ProtocolLevel)
 
@@ -42,6 +41,7 @@ class CommandLine(Implementation):
             Capability.PROCESSES,
             Capability.LINKS,
             Capability.ZOOKEEPER,
+            Capability.UNCLEAN_ELECTIONS,
             Capability.LIVE_TRACE,
         }
     )
@@ -126,14 +126,8 @@ class BrokerProcesses:
         self._prepared = prepared
 
     def start(self, broker_id: int, /, *flags: str) -> None:
-        """Start the broker; of several ZooKeeper servers, each broker tries another one first."""
-        wiring = self._site.wiring
-        place = BrokerPlace(zookeeper=self._site.zookeeper)
-        if wiring:
-            place = wiring.place_of(broker_id)
-        if place.zookeeper:
-            address = ZooKeeperAddress.parse(place.zookeeper).beginning_at(broker_id)
-            place = replace(place, zookeeper=str(address))
+        """Start the broker at its place."""
+        wiring, place = self._site.wiring, self._site.place_of(broker_id)
         command = self._command_of(broker_id, place)
         process = self._site.supervisor.start(
             broker_name(broker_id), [*command, *flags], namespace=place.namespace

@@ -13,7 +13,7 @@ implementation in memory implements the protocols here itself (`tests/conformanc
 import shlex
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Protocol
@@ -26,13 +26,14 @@ from fencepost.fault_injection.faults.targets import ClusterView, StateVersion, 
 from fencepost.fault_injection.injectors.injection import Registration, TargetProcess
 from fencepost.fault_injection.injectors.injector import InjectionError
 from fencepost.fault_injection.network.protocols import WireProtocol
-from fencepost.fault_injection.network.wiring import Wiring
+from fencepost.fault_injection.network.wiring import BrokerPlace, Wiring
 from fencepost.fault_injection.processes.supervisor import Supervisor
 from fencepost.fault_injection.zookeeper.client import ZooKeeperClient
 from fencepost.fault_injection.zookeeper.transaction_log import Transaction
 from fencepost.spec.trace import TraceEvent
 from fencepost.spec.vocabulary import Liveness
 from fencepost.spec.znodes import TopicPartition
+from fencepost.spec.zookeeper import ZooKeeperAddress
 
 
 class Capability(StrEnum):
@@ -56,6 +57,8 @@ class Capability(StrEnum):
     """Brokers take UpdateMetadata from it too."""
     CONTROLLED_SHUTDOWN = "controlled shutdown"
     """The controller takes ControlledShutdown from it too."""
+    UNCLEAN_ELECTIONS = "unclean_leader_election"
+    """Brokers obey that setting of a cluster."""
     LIVE_TRACE = "live trace"
     """Brokers write their traces while they run: a story can wait for one of their lines."""
     PREPARED_START = "prepared start"
@@ -92,6 +95,19 @@ class Site:
     """A replica outside the ISR may be elected when no member of it lives."""
     extra: tuple[str, ...] = ()
     """More flags for every broker; empty for an implementation that has no command line."""
+
+    def place_of(self, broker_id: int) -> BrokerPlace:
+        """Where the broker runs next; of several ZooKeeper servers, each tries another one first.
+
+        Raises `LinkError`.
+        """
+        place = BrokerPlace(zookeeper=self.zookeeper)
+        if self.wiring:
+            place = self.wiring.place_of(broker_id)
+        if not place.zookeeper:
+            return place
+        address = ZooKeeperAddress.parse(place.zookeeper).beginning_at(broker_id)
+        return replace(place, zookeeper=str(address))
 
     def znodes(self, dialect: ZnodeDialect) -> ZnodeAccess:
         """A session of the harness at the cluster's ZooKeeper; raises `ZooKeeperError`.

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from fencepost.conformance.adapters.choices import EMBEDDED, PROXY
+from fencepost.conformance.adapters.command_line import CommandLine
 from fencepost.conformance.adapters.errors import ChoiceError
 from fencepost.conformance.adapters.implementation import Implementation
 from fencepost.conformance.adapters.reference import REFERENCE
@@ -33,6 +34,11 @@ class ClusterSettings:
             raise ChoiceError(f"level {self.level} is none; choose one of {levels}")
         if self.brokers < 1:
             raise ChoiceError(f"a cluster of {self.brokers} brokers is none; give 1 or more")
+        if self.extra and not isinstance(self.implementation, CommandLine):
+            raise ChoiceError(
+                f"{self.implementation.name} is started by no command line, so it takes no flags "
+                f"{' '.join(self.extra)}; leave out extra"
+            )
         if self.first_controller > self.brokers:
             raise ChoiceError(
                 f"first_controller is {self.first_controller}; choose one of 1 to {self.brokers}"

@@ -10,6 +10,7 @@ from fencepost.conformance.adapters.capabilities import (
     STEPS_NEED,
     as_offered,
     needed_by,
+    needed_of,
 )
 from fencepost.conformance.adapters.implementation import Capability, Implementation
 from fencepost.conformance.adapters.settings import ClusterSettings
@@ -83,7 +84,8 @@ class Scenario:
         of_lines = LIVE_TRACE if has_lines else frozenset()
         commands = (one.control for one in self.story.steps if isinstance(one, ControlStep))
         of_commands = frozenset().union(*(COMMANDS_NEED[method] for method in commands))
-        return needed_by(self._faults()) | of_steps | of_lines | of_commands
+        of_cluster = needed_of(self.story.cluster)
+        return needed_by(self._faults()) | of_steps | of_lines | of_commands | of_cluster
 
     @property
     def needs_links(self) -> bool:

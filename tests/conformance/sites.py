@@ -15,5 +15,5 @@ def site_at(folder: Path, supervisor: Supervisor) -> Site:
         session_timeout_ms=1500,
         replica_lag_ms=1500,
         supervisor=supervisor,
-        zookeeper="z",
+        zookeeper="127.0.0.1:2181",
     )

@@ -102,7 +102,9 @@ class Kafka(Implementation):
 
     name: str = field(init=False)
     levels: tuple[int, ...] = (2,)
-    capabilities: frozenset[Capability] = frozenset({Capability.PROCESSES, Capability.FLUSH_RECORD})
+    capabilities: frozenset[Capability] = frozenset(
+        {Capability.PROCESSES, Capability.FLUSH_RECORD, Capability.UNCLEAN_ELECTIONS}
+    )
     wire_protocol: WireProtocol = WireProtocol.KAFKA
     observes: Observations = field(default_factory=lambda: SHOWN)
     names_incarnations: bool = False

@@ -8,6 +8,7 @@ from pathlib import Path
 from fencepost.conformance.adapters.folders import Folders
 from fencepost.conformance.adapters.implementation import (
     BrokerLifecycle,
+    Capability,
     PublishedState,
     Site,
     StartedBroker,
@@ -31,11 +32,15 @@ from fencepost.fault_injection.network.wiring import broker_name
 from fencepost.spec.vocabulary import BrokerId, LeaderEpoch
 from fencepost.spec.znodes import LeaderAndIsr, TopicPartition
 
+STOP_S = 3.0
+"""How long a broker may take to end in order."""
+
 
 class RemoteBroker(StartedBroker):
     """One run of a broker that only the adapter reaches."""
 
-    pid, is_running, returncode = 0, True, None
+    pid, is_running = 0, True
+    returncode: int | None = None
 
     def __init__(self, adapter: Adapter, broker_id: int) -> None:
         self._adapter = adapter
@@ -47,6 +52,10 @@ class RemoteBroker(StartedBroker):
         if not self._adapter.has_failed:
             self._adapter.require(NodeKillCall(broker_id=self._broker_id), Done)
 
+    def ask_to_end(self) -> None:
+        """The adapter has stopped it in order, or killed it."""
+        self.terminate(STOP_S)
+
     def terminate(self, grace_s: float, /) -> None:
         """It has ended, by itself or killed after so many seconds."""
         self.is_running = False
@@ -55,6 +64,7 @@ class RemoteBroker(StartedBroker):
         call = NodeStopCall(broker_id=self._broker_id, deadline_ms=round(grace_s * 1000))
         with suppress(AdapterTimeoutError):
             if type(self._adapter.ask(call, Done)) is Done:
+                self.returncode = 0
                 return
         self.kill()
 
@@ -62,22 +72,33 @@ class RemoteBroker(StartedBroker):
 class RemoteBrokers(BrokerLifecycle):
     """The brokers behind one adapter."""
 
-    def __init__(self, adapter: Adapter, site: Site, *, has_processes: bool) -> None:
+    def __init__(self, adapter: Adapter, site: Site, declared: frozenset[Capability]) -> None:
         self._adapter = adapter
         self._site = site
-        self._has_processes = has_processes
+        self._declared = declared
         self._brokers: dict[int, StartedBroker] = {}
 
     def start(self, broker_id: int, /, *_flags: str) -> None:
         """The adapter has started the broker; raises `AdapterError`."""
-        pid = self._adapter.require(NodeStartCall(broker_id=broker_id), NodeStarted).pid
+        wiring, place = self._site.wiring, self._site.place_of(broker_id)
+        if place.namespace:
+            raise AdapterError(
+                "an adapter starts brokers in no network namespace; choose the proxy"
+            )
+        call = NodeStartCall(
+            broker_id=broker_id,
+            zookeeper=place.zookeeper if Capability.ZOOKEEPER in self._declared else None,
+            advertised=place.advertised if Capability.LINKS in self._declared else None,
+        )
+        pid = self._adapter.require(call, NodeStarted).pid
         if not self._has_processes:
             self._brokers[broker_id] = RemoteBroker(self._adapter, broker_id)
-        elif pid is None:
+            return
+        if pid is None:
             raise AdapterError(f"the adapter declares processes and names no pid of {broker_id}")
-        else:
-            name = broker_name(broker_id)
-            self._brokers[broker_id] = self._site.supervisor.take_over(name, pid)
+        self._brokers[broker_id] = self._site.supervisor.take_over(broker_name(broker_id), pid)
+        if wiring:
+            wiring.started(broker_id, pid)
 
     def started(self, broker_id: int) -> StartedBroker | None:
         """The broker's last run, ended or not."""
@@ -88,6 +109,10 @@ class RemoteBrokers(BrokerLifecycle):
         if not self._has_processes:
             return super().data_folder(broker_id)
         return Folders(root=self._site.folder).data(broker_id)
+
+    @property
+    def _has_processes(self) -> bool:
+        return Capability.PROCESSES in self._declared
 
 
 class ObservedState(PublishedState):

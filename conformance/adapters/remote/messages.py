@@ -31,6 +31,9 @@ EVENTS_MAX = 1_000
 SCHEMA = Path("conformance/adapters/remote/adapter.schema.json")
 
 
+DeclaredCapability = Literal[
+    "processes", "zookeeper", "links", "unclean_leader_election", "trace", "control"
+]
 BrokerEvents = Literal["elections", "roles", "appends", "high_watermarks", "isr_changes"]
 
 
@@ -85,11 +88,15 @@ class HelloAnswer(Done, frozen=True, kw_only=True):
     version: str = ""
     levels: tuple[Literal[0, 1, 2], ...] = (2,)
     """The protocol levels that it can run at."""
-    capabilities: tuple[Literal["processes", "zookeeper", "trace", "control"], ...] = ()
+    capabilities: tuple[DeclaredCapability, ...] = ()
     """`processes`: each broker is a process, with its logs in `broker-<id>` below the folder.
 
     `zookeeper`: its state is in the ZooKeeper of the harness, as `spec/znodes.py` has it, and is
     read there instead of with `observe`.
+
+    `links`: with `processes`, brokers register the address that `node_start` names.
+
+    `unclean_leader_election`: brokers obey that setting of `cluster_create`.
 
     `trace`: it answers `trace_read`.
 
@@ -130,6 +137,11 @@ class ClusterCreateCall(Call, frozen=True, kw_only=True):
     """`HOST:PORT/CHROOT` for this cluster alone; an adapter with `zookeeper` gets one."""
     session_timeout_ms: int
     replica_lag_ms: int
+    unclean_leader_election: bool = False
+    """A replica outside the ISR may be elected when no member of it lives.
+
+    Only an adapter that declares this setting gets true.
+    """
 
 
 class ClusterDestroyCall(Call, frozen=True, kw_only=True):
@@ -149,6 +161,10 @@ class NodeStartCall(Call, frozen=True, kw_only=True):
     answer = NodeStarted
     deadline_ms: int = START_MS
     broker_id: int
+    zookeeper: str | None = None
+    """The address at which this broker finds it: faults can cut this connection alone."""
+    advertised: str | None = None
+    """`HOST:PORT` to register instead of its own; an adapter with `links` gets one."""
 
 
 class NodeKillCall(Call, frozen=True, kw_only=True):

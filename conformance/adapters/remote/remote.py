@@ -48,6 +48,8 @@ from fencepost.spec.zookeeper import ZooKeeperError
 DECLARED = {
     "processes": Capability.PROCESSES,
     "zookeeper": Capability.ZOOKEEPER,
+    "links": Capability.LINKS,
+    "unclean_leader_election": Capability.UNCLEAN_ELECTIONS,
     "trace": Capability.LIVE_TRACE,
     "control": Capability.CONTROL,
 }
@@ -74,6 +76,7 @@ class Remote(Implementation):
             zookeeper=site.zookeeper if has_zookeeper else None,
             session_timeout_ms=site.session_timeout_ms,
             replica_lag_ms=site.replica_lag_ms,
+            unclean_leader_election=site.unclean_leader_election,
         )
         try:
             adapter.require(call, Done)
@@ -82,9 +85,8 @@ class Remote(Implementation):
             adapter.close()
             raise
         has_trace = Capability.LIVE_TRACE in self.capabilities
-        has_processes = Capability.PROCESSES in self.capabilities
         return ClusterParts(
-            lifecycle=RemoteBrokers(adapter, site, has_processes=has_processes),
+            lifecycle=RemoteBrokers(adapter, site, self.capabilities),
             state=StateInZooKeeper(znodes) if znodes else ObservedState(adapter),
             transport=RemoteTransport(adapter, TraceReader(adapter, site) if has_trace else None),
             znodes=znodes,

@@ -69,10 +69,10 @@ class RemoteTransport(Transport):
         self._traces = traces
 
     def connect(
-        self, address: str, _caller: Caller, _broker_id: int | None = None, /
+        self, address: str, _caller: Caller, broker_id: int | None = None, /
     ) -> "RemoteConnection":
-        """The broker that has the address as its id."""
-        return RemoteConnection(self._adapter, int(address))
+        """The broker of that id; where none is given, the address is the id."""
+        return RemoteConnection(self._adapter, int(address) if broker_id is None else broker_id)
 
     def close(self) -> None:
         """Read what is left of traces, destroy the cluster and end the adapter; `AdapterError`."""

@@ -2,7 +2,14 @@
 
 import pytest
 
-from fencepost.conformance.adapters.capabilities import COMMANDS_NEED, as_offered, needed, needed_by
+from fencepost.conformance.adapters.capabilities import (
+    COMMANDS_NEED,
+    SETTINGS_NEED,
+    as_offered,
+    needed,
+    needed_by,
+    needed_of,
+)
 from fencepost.conformance.adapters.command_line import CommandLine
 from fencepost.conformance.adapters.implementation import Capability
 from fencepost.conformance.adapters.reference import REFERENCE
@@ -42,3 +49,11 @@ def test_commands_are_a_capability_of_their_own_and_those_that_the_core_lacks_an
     assert COMMANDS_NEED[ControlMethod.LEADER_AND_ISR] <= REFERENCE.capabilities
     assert not COMMANDS_NEED[ControlMethod.UPDATE_METADATA] <= REFERENCE.capabilities
     assert {*COMMANDS_NEED} == {*ControlMethod}
+
+
+def test_a_setting_of_a_cluster_is_a_capability_by_its_name() -> None:
+    assert needed_of({"unclean_leader_election": True, "brokers": 3}) == {
+        Capability.UNCLEAN_ELECTIONS
+    }
+    assert not needed_of({"unclean_leader_election": False})
+    assert all(REFERENCE.capabilities >= need for need in SETTINGS_NEED.values())

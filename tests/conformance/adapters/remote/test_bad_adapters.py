@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from fencepost.conformance.adapters.errors import ChoiceError
+from fencepost.conformance.adapters.implementation import Capability
 from fencepost.conformance.adapters.reference import implementation_of
 from fencepost.conformance.adapters.remote.adapter import Adapter
 from fencepost.conformance.adapters.remote.channels import AdapterError, open_channel
@@ -30,6 +31,7 @@ from tests.conformance.adapters.remote.plays import play, program, stranger
 from tests.conformance.sites import site_at
 
 CALLER = Caller(node="harness", clock=LamportClock())
+PROCESSES = frozenset({Capability.PROCESSES})
 STALE = ControlCommand(
     method=ControlMethod.UPDATE_METADATA,
     controller_id=1,
@@ -98,7 +100,7 @@ def test_a_pid_of_another_program_gets_no_signal(tmp_path: Path) -> None:
 
     with Supervisor(tmp_path, "zoo") as supervisor:
         adapter = Adapter(open_channel(zoo(""), supervisor))
-        brokers = RemoteBrokers(adapter, site_at(tmp_path, supervisor), has_processes=True)
+        brokers = RemoteBrokers(adapter, site_at(tmp_path, supervisor), PROCESSES)
         with pytest.raises(ProcessError, match=told):
             brokers.start(1)
         adapter.close()

@@ -11,7 +11,7 @@ pytestmark = pytest.mark.zookeeper
 
 
 def test_the_reference_passes_and_nothing_is_unobservable(tmp_path: Path) -> None:
-    result = play(adapter("reference_adapter"), story("moved_and_paused"), tmp_path)
+    result = play(adapter("broker_adapter"), story("moved_and_paused"), tmp_path)
 
     assert (result.verdict, result.why) == (Verdict.PASS, "")
     assert not result.problems

@@ -4,14 +4,36 @@ import shlex
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
+from fencepost.conformance.adapters.errors import ChoiceError
+from fencepost.conformance.adapters.reference import implementation_of
+from fencepost.conformance.adapters.settings import ClusterSettings
 from fencepost.conformance.checks.observations import NEEDS, Observable
 from fencepost.conformance.verdict import Verdict
 from fencepost.spec.vocabulary import Invariant
 from tests.conformance.adapters.remote.plays import play, story, stranger
 
+ENDED = """
+schema: 1
+id: ended
+profile: none
+steps:
+  - {create_topic: ledger, replicas: [1, 2, 3]}
+  - {kind: proc.kill, target: 2, for_ms: 200}
+  - {kind: proc.term, target: 3, for_ms: 200}
+"""
 OF_ZNODES = {invariant for invariant, kinds in NEEDS.items() if Observable.STATE_WRITES in kinds}
 SOURCE = Path(__file__).with_name("stranger.py")
 LINES_MAX = 400
+UNCLEAN = """
+schema: 1
+id: unclean
+profile: none
+cluster: {unclean_leader_election: true}
+steps:
+  - {create_topic: ledger, replicas: [1]}
+"""
 
 
 def test_a_stranger_needs_few_lines_and_no_library() -> None:
@@ -44,6 +66,36 @@ def test_a_stranger_that_refuses_nothing_is_told(tmp_path: Path) -> None:
 
     assert result.verdict is not Verdict.PASS
     assert "STALE_CONTROLLER_EPOCH" in result.why
+
+
+def test_a_setting_that_an_adapter_does_not_declare_is_unsupported(tmp_path: Path) -> None:
+    path = tmp_path / "unclean.yaml"
+    path.write_text(UNCLEAN)
+
+    result = play(stranger(), str(path), tmp_path)
+
+    assert result.verdict is Verdict.UNSUPPORTED
+    assert result.why == "stranger does not declare what the run needs: unclean_leader_election"
+
+
+def test_flags_of_a_command_line_are_refused_by_what_has_none() -> None:
+    told = "stranger is started by no command line, so it takes no flags --more 1; leave out extra"
+
+    with pytest.raises(ChoiceError, match=f"^{told}$"):
+        ClusterSettings(implementation=implementation_of(stranger()), extra=("--more", "1"))
+
+
+def test_a_broker_without_a_process_ends_in_order_and_is_named_by_its_id(tmp_path: Path) -> None:
+    path = tmp_path / "ended.yaml"
+    path.write_text(ENDED)
+
+    result = play(stranger(), str(path), tmp_path)
+
+    told = {report.action.fault.kind: report.evidence for report in result.faults}
+    assert told == {
+        "proc.kill": "broker 2 killed",
+        "proc.term": "broker 3 ended with exit code 0",
+    }
 
 
 def test_its_twin_that_acknowledges_before_replication_loses_a_record(tmp_path: Path) -> None:
