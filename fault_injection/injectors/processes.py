@@ -221,10 +221,12 @@ class StopInjector(ProcessEndInjector[StopBroker]):
         self.target.prepare(self.broker_id)
 
     def evidence(self) -> str | None:
-        """The process has ended in good order."""
+        """The process has ended in good order; of one that is not ours, that it has ended."""
         if self.process is None or self.process.is_running:
             return None
         code = self.process.returncode
+        if code is None:
+            return f"{self.ended} ended when it was asked to"
         return f"{self.ended} ended with exit code {code}" if code in ORDERLY else None
 
     def heal(self) -> None:

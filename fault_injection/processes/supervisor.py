@@ -143,8 +143,8 @@ class Supervisor:
         task = self._task(name, argv, env, (log, namespace))
         return self._in_spawner(lambda: self._start(task))
 
-    def take_over(self, name: str, pid: int) -> ManagedProcess:
-        """Own a process that one of ours has started; raises `ProcessError` for any other."""
+    def take_over(self, name: str, pid: int, parent: str) -> ManagedProcess:
+        """Own a process that `parent` has started, with its output; `ProcessError` for others."""
         stranger = ProcessError(f"pid {pid} is not {name}: no process of this run has that pid")
         try:
             identity = identify(pid, self.run_id)
@@ -153,7 +153,7 @@ class Supervisor:
         pidfd = open_process(identity)
         if pidfd is None:
             raise stranger
-        log = self.directory / f"{name}.log"
+        log = self.processes[parent].log
         process = ManagedProcess(name, identity, pidfd, log=log, ledger=self._ledger)
         process.note("process", self._ledger.open("process", **fields_of(process)))
         self._name(process)

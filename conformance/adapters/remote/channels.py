@@ -13,7 +13,7 @@ from fencepost.conformance.adapters.errors import ChoiceError
 from fencepost.fault_injection.processes.managed_process import ProcessError
 from fencepost.fault_injection.processes.supervisor import Supervisor
 
-NAME = "adapter"
+PROGRAM = "adapter"
 """Of its process; its standard error goes to `adapter.log` beside the ledger."""
 REDIRECT = 'in="$1" out="$2"; shift 2; exec "$@" <"$in" >"$out"'
 LAST_LINES = 32
@@ -64,7 +64,7 @@ class Program:
         # Open for reading too: then neither side waits for the other, nor gets SIGPIPE.
         self.input = os.open(pipes[0], os.O_RDWR | os.O_NONBLOCK)
         self.output = os.open(pipes[1], os.O_RDONLY | os.O_NONBLOCK)
-        self._process = supervisor.start(NAME, ["sh", "-c", REDIRECT, NAME, *pipes, *words])
+        self._process = supervisor.start(PROGRAM, ["sh", "-c", REDIRECT, PROGRAM, *pipes, *words])
 
     @property
     def is_open(self) -> bool:

@@ -1,5 +1,6 @@
 """The brokers behind an adapter program, and their published state."""
 
+import signal
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
@@ -14,7 +15,7 @@ from fencepost.conformance.adapters.implementation import (
     StartedBroker,
 )
 from fencepost.conformance.adapters.remote.adapter import Adapter, AdapterTimeoutError
-from fencepost.conformance.adapters.remote.channels import AdapterError
+from fencepost.conformance.adapters.remote.channels import PROGRAM, AdapterError
 from fencepost.conformance.adapters.remote.messages import (
     Done,
     NodeKillCall,
@@ -48,7 +49,7 @@ class RemoteBroker(StartedBroker):
 
     def kill(self) -> None:
         """It has ended without cleaning up; so it has when its adapter has failed."""
-        self.is_running = False
+        self.is_running, self.returncode = False, -signal.SIGKILL
         if not self._adapter.has_failed:
             self._adapter.require(NodeKillCall(broker_id=self._broker_id), Done)
 
@@ -96,7 +97,8 @@ class RemoteBrokers(BrokerLifecycle):
             return
         if pid is None:
             raise AdapterError(f"the adapter declares processes and names no pid of {broker_id}")
-        self._brokers[broker_id] = self._site.supervisor.take_over(broker_name(broker_id), pid)
+        process = self._site.supervisor.take_over(broker_name(broker_id), pid, PROGRAM)
+        self._brokers[broker_id] = process
         if wiring:
             wiring.started(broker_id, pid)
 

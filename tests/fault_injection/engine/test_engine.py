@@ -180,13 +180,10 @@ def test_what_was_tried_is_told_of_a_target_that_could_not_be_asked() -> None:
     told = "the broker at 127.0.0.1:1 does not answer fault commands (UNAVAILABLE)"
     bench.plan("a").look_error = InjectionError(told)
 
-    (report,) = run(bench, pause("a", 0)).reports()
+    run(bench, pause("a", 0))
 
-    assert report.phase is Phase.INEFFECTIVE
-    assert any(
-        f"nothing was seen of it in {EVIDENCE_MS} ms; {told}" in str(line["detail"])
-        for line in bench.changes
-    )
+    unseen = f"nothing was seen of it in {EVIDENCE_MS} ms; {told}"
+    assert any(unseen in str(line["detail"]) for line in bench.changes)
 
 
 def test_fault_that_depends_on_luck_is_not_prolonged() -> None:

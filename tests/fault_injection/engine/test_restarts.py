@@ -24,7 +24,7 @@ class Cluster(FakeTarget):
         self.processes[broker_id] = FakeProcess(pid=100 + broker_id)
 
 
-def end(process: FakeProcess, code: int) -> None:
+def end(process: FakeProcess, code: int | None) -> None:
     process.is_running, process.returncode = False, code
 
 
@@ -36,8 +36,17 @@ def roll(cluster: Cluster, fault: RollBrokers) -> Injector[str]:
     return injection
 
 
-@pytest.mark.parametrize(("code", "proof"), [(0, "process 7 ended with exit code 0"), (3, None)])
-def test_a_stop_is_proved_by_the_exit_code(code: int, proof: str | None) -> None:
+@pytest.mark.parametrize(
+    ("code", "proof"),
+    [
+        (0, "process 7 ended with exit code 0"),
+        (3, None),
+        (None, "process 7 ended when it was asked to"),
+    ],
+)
+def test_a_stop_is_proved_by_the_exit_code_where_it_is_known(
+    code: int | None, proof: str | None
+) -> None:
     target = Cluster()
     process = target.processes[1] = FakeProcess(pid=7)
     stop = inject(target, StopBroker(target=broker(1), restart_after_ms=0))

@@ -136,7 +136,8 @@ def test_a_killed_process_is_dead_and_collected_at_return(sleeper: Sleeper) -> N
 def test_what_a_process_started_itself_can_be_taken_over(
     supervisor: Supervisor, sleeper: Sleeper
 ) -> None:
-    child = supervisor.take_over("child", int(sleeper("parent", PARENT).log_tail()))
+    child = supervisor.take_over("child", int(sleeper("parent", PARENT).log_tail()), "parent")
+    assert child.log_tail() == str(child.pid)
     child.pause()
     assert open_kinds(supervisor.directory) == ["process", "process", "pause"]
 
@@ -147,9 +148,12 @@ def test_what_a_process_started_itself_can_be_taken_over(
 
 
 @pytest.mark.parametrize("pid", [os.getpid(), 1, 2**31 - 1], ids=["ours", "init", "none"])
-def test_a_process_of_another_run_is_not_taken_over(supervisor: Supervisor, pid: int) -> None:
+def test_a_process_of_another_run_is_not_taken_over(
+    supervisor: Supervisor, sleeper: Sleeper, pid: int
+) -> None:
+    sleeper("parent")
     with pytest.raises(ProcessError, match=f"pid {pid} is not broker-1: no process of this run"):
-        supervisor.take_over("broker-1", pid)
+        supervisor.take_over("broker-1", pid, "parent")
 
 
 def test_killing_a_process_ends_what_it_started_itself(
