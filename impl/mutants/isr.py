@@ -10,6 +10,7 @@ from fencepost.impl.core.rules.isr import admit, adopt_isr, asked, drop_lagging,
 from fencepost.impl.core.rules.replica import Acted, Replica
 from fencepost.impl.core.rules.rules import Rules
 from fencepost.impl.core.rules.tables import WriteKind, Writer, ZnodeKind
+from fencepost.impl.core.types.messages import LeaderAndIsrRequest, PartitionState
 from fencepost.impl.core.types.zookeeper import SetData, WriteOp
 from fencepost.impl.mutants.mutant import allowing, mutant
 from fencepost.spec.vocabulary import (
@@ -130,6 +131,19 @@ def expand_overwrites_shrink(rules: Rules) -> Rules:
             structs.replace(replica, wanted_isr=None), replica_lag_time_ms
         ),
     )
+
+
+@mutant(86, "CMD-003", {Liveness.EVENTUALLY_ISR_FULL}, shows="EventuallyIsrFull")
+def wait_for_isr_of_earlier_epoch(rules: Rules) -> Rules:
+    """A leader that goes on in a newer epoch waits for the ISR that it asked for in the earlier."""
+
+    def become_leader(
+        replica: Replica, command: PartitionState, request: LeaderAndIsrRequest, now_ms: int
+    ) -> Acted:
+        after, line = rules.become_leader(replica, command, request, now_ms)
+        return structs.replace(after, wanted_isr=replica.wanted_isr), line
+
+    return replace(rules, become_leader=become_leader)
 
 
 @mutant(59, "ZK-003", {Invariant.ONLY_AUTHORISED_WRITES}, shows="OnlyAuthorisedWrites")

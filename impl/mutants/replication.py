@@ -15,6 +15,7 @@ from fencepost.impl.core.types.messages import LeaderAndIsrRequest, PartitionSta
 from fencepost.impl.mutants.mutant import mutant
 from fencepost.spec.vocabulary import (
     BrokerId,
+    ErrorCode,
     Invariant,
     Liveness,
     Offset,
@@ -90,6 +91,13 @@ def commit_with_old_isr(rules: Rules) -> Rules:
 def fetch_without_epoch(rules: Rules) -> Rules:
     """A leader serves followers of any leader epoch."""
     return replace(rules, fetch_error=fetch_error, is_current_fetch=is_from_leader)
+
+
+@mutant(85, "REPL-006", {Liveness.EVENTUALLY_ISR_FULL}, shows="EventuallyIsrFull")
+def give_up_when_refused(rules: Rules) -> Rules:
+    """A follower that its leader refuses for its leader epoch asks no more."""
+    refusals = {ErrorCode.FENCED_LEADER_EPOCH, ErrorCode.UNKNOWN_LEADER_EPOCH}
+    return replace(rules, asks_again=lambda error: error not in refusals)
 
 
 @mutant(26, "REPL-003", {Invariant.LOG_MATCHING}, shows="HighWatermarkInLog")

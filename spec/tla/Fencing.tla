@@ -37,7 +37,7 @@ FencingMutants ==
     {"compare_broker_ids_only", "broker_epochs_in_memory", "remember_end_offset_over_bounce",
      "commands_without_broker_epoch", "max_epoch_from_separate_reads", "stamp_epoch_when_sent",
      "accept_missing_epoch", "upgrade_in_one_step", "started_before_failed",
-     "unrecorded_last_replica"}
+     "unrecorded_last_replica", "refuse_larger_broker_epoch"}
 
 ASSUME mutants \subseteq FencingMutants
 ASSUME Level \in {3, 4}
@@ -266,11 +266,13 @@ StampFor(b, m) ==
 IsUnderstood(b, m) == StampFor(b, m) # NoBrokerEpoch
 
 (* A smaller epoch than the broker's own is another incarnation's (BEP-002,  *)
-(* BEP-003); a command without epoch could be of any incarnation.            *)
+(* BEP-003); a larger one is that of another broker, or one that this broker *)
+(* has yet to hear of. A command without epoch could be of any incarnation.  *)
 IsForThisIncarnation(b, m) ==
     \/ Has("commands_without_broker_epoch")
-    \/ IF IsUnderstood(b, m) THEN StampFor(b, m) >= replicas[b].broker_epoch
-       ELSE Has("accept_missing_epoch")
+    \/ IF ~IsUnderstood(b, m) THEN Has("accept_missing_epoch")
+       ELSE /\ StampFor(b, m) >= replicas[b].broker_epoch
+            /\ Has("refuse_larger_broker_epoch") => StampFor(b, m) = replicas[b].broker_epoch
 
 IsNewer(b, m) ==
     \/ m.leader_epoch > replicas[b].leader_epoch
@@ -469,4 +471,12 @@ NotGloballyLost ==
 \* @req UMD-003
 CommandsUnderstood ==
     \A m \in messages : m.built_for = replicas[m.to].broker_epoch => IsUnderstood(m.to, m)
+
+(* No broker refuses, for its epoch, a command that was built for it.        *)
+\* @req BEP-002
+\* @req BEP-003
+FreshCommandsPass ==
+    \A m \in messages :
+        (m.built_for = replicas[m.to].broker_epoch /\ IsUnderstood(m.to, m))
+            => IsForThisIncarnation(m.to, m)
 =============================================================================

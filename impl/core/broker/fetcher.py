@@ -87,7 +87,7 @@ class Fetcher:
         if response.error_code is ErrorCode.OFFSET_OUT_OF_RANGE:
             self._on_out_of_range(replica, response)
         elif response.error_code is not ErrorCode.NONE or not self._is_current(replica, response):
-            self._pause(request_id, key)
+            self._ask_later(request_id, key, response.error_code)
         else:
             self._append(replica, response)
             self._ask(key)
@@ -101,7 +101,7 @@ class Fetcher:
             return
         is_current = response.current_leader_epoch == replica.leader_epoch
         if response.error_code is not ErrorCode.NONE or not is_current:
-            self._pause(request_id, key)
+            self._ask_later(request_id, key, response.error_code)
             return
         offset, agree = self._config.rules.compare_logs(
             replica, response.leader_epoch, response.end_offset
@@ -141,6 +141,12 @@ class Fetcher:
             self._outbox.emit(AppendRecords(topic_partition=key, base_offset=base, records=records))
         self._replicas.producers(key).append(base, records)
         self._replicas.take(after, taken)
+
+    def _ask_later(self, request_id: int, key: TopicPartition, error: ErrorCode) -> None:
+        if self._config.rules.asks_again(error):
+            self._pause(request_id, key)
+        else:
+            self.stop_fetching(key)
 
     def _pause(self, request_id: int, key: TopicPartition) -> None:
         fetcher = self._fetches.get(key)

@@ -57,6 +57,7 @@ RULES = Rules(
     truncate_follower=fetches.truncate_to_committed,
     fetch_epoch=fetches.no_fetch_epoch,
     is_current_fetch=fetches.is_from_leader,
+    asks_again=fetches.asks_again,
     obey_shorter_leader=fetches.cut_to_leader,
     compare_logs=replica.compare_logs,
     follower_append=replication.follower_append,

@@ -85,6 +85,11 @@ def is_of_epoch(replica: Replica, response: FetchResponse) -> bool:
     return response.leader_epoch == replica.leader_epoch
 
 
+def asks_again(_error: ErrorCode) -> bool:
+    """True for any error: the leader may know another epoch for a while (REPL-006, KAFKA-7786)."""
+    return True
+
+
 def truncate_to_committed(committed: Offset) -> Offset | None:
     """A follower of a new leader keeps what it knows to be committed, and nothing else (V3 C)."""
     return committed

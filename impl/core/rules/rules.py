@@ -113,6 +113,7 @@ class Rules:
     """Of what a new follower knows to be committed: where it truncates at once."""
     fetch_epoch: Callable[[Replica], LeaderEpoch]
     is_current_fetch: Callable[[Replica, FetchResponse], bool]
+    asks_again: Callable[[ErrorCode], bool]
     obey_shorter_leader: Callable[[Replica, FetchResponse], Replica]
     compare_logs: Callable[[Replica, LeaderEpoch, Offset], tuple[Offset, bool]]
     follower_append: Callable[[Replica, tuple[Record, ...], Offset], Acted]

@@ -121,6 +121,7 @@ NOT_MODELLED = {
     *("leave_isr_to_leader", "recover_above_checkpoint"),
     *("acknowledge_on_step_down", "refuse_unknown_partition", "refuse_together"),
     "last_replica_is_preferred",
+    *("give_up_when_refused", "wait_for_isr_of_earlier_epoch"),
     *("follower_ignores_high_watermark", "shrink_nobody", "shrink_on_fetch_only"),
 }
 """The specs' clients ask leaders only; their controllers take each step that is due, without being
