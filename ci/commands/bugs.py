@@ -1,9 +1,10 @@
 """`fencepost bugs`: bugs of real releases, and the stories that show them."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Annotated, Any
 
+import msgspec
 import typer
 
 from fencepost.ci.commands.chaos import make_ready, tell
@@ -20,7 +21,7 @@ from fencepost.conformance.runs.scenario import ScenarioResult
 from fencepost.spec.hazards import Hazard, load_hazards
 
 app = typer.Typer(no_args_is_help=True)
-COLUMNS = ("id", "shows on", "not on", "found by", "hazard", "mutant", "what happens")
+COLUMNS = ("id", "shows on", "not on", "found by", "hazard", "simulated", "what happens")
 
 BugName = Annotated[
     str, typer.Argument(metavar="ID", help="The number of an issue or a proposal, as KIP-101.")
@@ -37,7 +38,7 @@ Target = Annotated[
 def list_bugs(as_json: JsonOption = False) -> int:
     """List each bug with the releases that have it and the checks that find it."""
     if as_json:
-        show_json({"bugs": list(bugs().values())})
+        show_json({"bugs": [msgspec.to_builtins(bug) for bug in bugs().values()]})
         return 0
     show_table("bugs", COLUMNS, [_cells(bug) for bug in bugs().values()])
     return 0
@@ -49,7 +50,7 @@ def explain(bug: BugName, as_json: JsonOption = False) -> int:
     with as_usage(ChoiceError):
         found = find_bug(bug)
     if as_json:
-        show_json(found)
+        show_json(msgspec.to_builtins(found))
         return 0
     say(f"{found.id}: {found.says}")
     say(f"also: {', '.join(found.aliases) or '-'}; fixed in {found.fixed_in or 'no release'}")
@@ -94,21 +95,18 @@ def verdict_on(bug: Bug, target: str, result: ScenarioResult) -> str:
 def _cells(bug: Bug) -> list[str]:
     shown = _list(bug.shows_on) if bug.shows_on else "not found"
     places = [shown, _list(bug.absent_on), _list(bug.found_by)]
-    mutant = _mutant(bug)
-    return [bug.id, *places, bug.hazard or "-", mutant["mutant"] if mutant else "-", bug.says]
+    return [bug.id, *places, bug.hazard or "-", _simulated(bug) or "-", bug.says]
 
 
 def _elsewhere(bug: Bug) -> Iterator[str]:
     """The same in the specs, in the simulator and on a real release, each with its command."""
     if hazard := _hazard(bug):
         yield f"hazard {hazard.id}: {hazard.title}; repair: {hazard.repair}"
-        yield (
-            f"counterexample ({', '.join(hazard.evidence)}): "
-            f"fencepost check --without-repairs --hazard {hazard.id}"
-        )
-    if mutant := _mutant(bug):
-        option = "--steps" if mutant["found"] == "steps" else "--mutant"
-        yield f"simulated: fencepost simulate {option} {mutant['mutant']}"
+        yield f"counterexample: fencepost check {' '.join(hazard.evidence)} --out counterexamples"
+    if name := _simulated(bug):
+        yield f"simulated: fencepost simulate {_options_of(name)}"
+    if bug.unlinked:
+        yield bug.unlinked
     if bug.shows_on:
         yield f"for real: fencepost bugs run {bug.id} -t {bug.shows_on[0]}"
 
@@ -117,14 +115,22 @@ def _hazard(bug: Bug) -> Hazard | None:
     return next((hazard for hazard in load_hazards() if hazard.id == bug.hazard), None)
 
 
-def _mutant(bug: Bug) -> dict[str, Any] | None:
-    """The wrong rule of the reference that is the switch of its hazard, as it is listed."""
-    return next((one for one in _mutants() if bug.hazard and bug.hazard in one["hazards"]), None)
+def _simulated(bug: Bug) -> str:
+    """The wrong rule of the reference, or the steps, that show it; empty for none."""
+    hazard = _hazard(bug)
+    switch = str(hazard.switch.get("mutants")) if hazard else ""
+    return bug.steps or (switch if switch in _mutants() else "")
+
+
+def _options_of(name: str) -> str:
+    """The steps of that name, or the seed that shows the mutant where no steps do."""
+    seed = _mutants()[name]["seed"] if name in _mutants() else 0
+    return f"--mutant {name} --seed {seed}" if seed else f"--steps {name}"
 
 
 @cache
-def _mutants() -> Sequence[dict[str, Any]]:
-    return described()
+def _mutants() -> Mapping[str, dict[str, Any]]:
+    return {record["mutant"]: record for record in described()}
 
 
 def _often(bug: Bug, targets: tuple[str, ...]) -> str:

@@ -43,6 +43,10 @@ class Bug(msgspec.Struct, frozen=True, kw_only=True):
     """The first release without it; empty: none."""
     hazard: str = ""
     """The same attack in `spec/hazards.toml`."""
+    steps: str = ""
+    """The steps that show it on a reference with the same defect, unless the hazard names them."""
+    unlinked: str = ""
+    """Why there is no counterexample, or why there are no such steps; one sentence."""
 
     @property
     def path(self) -> Path:
