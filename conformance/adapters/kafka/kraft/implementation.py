@@ -112,8 +112,8 @@ def _properties(
 def _format(site: Site, commands: Mapping[int, list[str]]) -> None:
     """Each node has the folders that an operator makes before its first start."""
     cluster_id = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
-    formats = [
-        site.supervisor.start(f"format-{node}", [*command, "-t", cluster_id])
+    formats = [  # with `=`, for an id may begin with a hyphen, which is no option
+        site.supervisor.start(f"format-{node}", [*command, f"--cluster-id={cluster_id}"])
         for node, command in commands.items()
     ]
     for one in formats:
