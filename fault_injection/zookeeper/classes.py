@@ -7,25 +7,25 @@ whole is made again, for a torn archive ends Java 17 by a signal. One that is no
 on without. A failure costs time and nothing else.
 """
 
-import fcntl
-import os
 import time
 import zipfile
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from fencepost.spec.scratch import scratch_folder
 from fencepost.spec.tlc.cache.cache_folder import (
     HASH_DIGITS,
+    alone_in,
     cache_folder,
     find_file,
     is_whole,
     keep_file,
     key_for,
+    tidy,
 )
-from fencepost.spec.tlc.java.process import StopSignal, timed
+from fencepost.spec.tlc.java.process import ended_in
 
 FOLDER = "zookeeper"
 COMPILER = "org.codehaus.commons.compiler.samples.CompilerDemo"
@@ -115,7 +115,7 @@ def _made_alone(place: Path, build: Build, jar: Path | None, key: str) -> Path |
     if key in _failed:
         return None
     place.mkdir(parents=True, exist_ok=True)
-    with _alone_in(place) as is_alone:
+    with alone_in(place) as is_alone:
         if not is_alone:
             return None
         _failed.add(key)
@@ -123,7 +123,7 @@ def _made_alone(place: Path, build: Build, jar: Path | None, key: str) -> Path |
             made = _compiled(build, directory) if jar is None else _dumped(build, jar, directory)
             written_ns = FIXED_NS if jar is None else None
             kept = keep_file(made, place, key, written_ns) if made.is_file() else None
-        _tidy(place)
+        tidy(place, ARCHIVES_MAX)
         if kept is not None:
             _failed.discard(key)
         return kept
@@ -135,7 +135,7 @@ def _compiled(build: Build, directory: Path) -> Path:
     classes.mkdir()
     words = ("-d", str(classes), "-classpath", class_path(build.jars), str(build.source))
     ours = directory / "ours.jar"
-    if _run(build.command(COMPILER, *words), directory, PATIENCE_S) != 0:
+    if ended_in(build.command(COMPILER, *words), directory, PATIENCE_S) != 0:
         return ours
     with zipfile.ZipFile(ours, "w") as jar:
         for path in sorted(classes.iterdir()):
@@ -151,37 +151,10 @@ def _dumped(build: Build, jar: Path, directory: Path) -> Path:
     options = (f"-XX:DumpLoadedClassList={listed}", f"-D{LOGGING}={logging.as_uri()}")
     waiting = (*options, build.source.stem, *WAIT_AND_END)
     since = time.monotonic()
-    _run(build.command(*waiting, first=[jar]), directory, PATIENCE_S)
+    ended_in(build.command(*waiting, first=[jar]), directory, PATIENCE_S)
     left_s = max(0.0, since + PATIENCE_S - time.monotonic())
     dumping = (DUMP, f"-XX:SharedClassListFile={listed}")
     to = f"-XX:SharedArchiveFile={archive}"
-    if _run(build.command(*dumping, to, first=[jar]), directory, left_s) != 0:
+    if ended_in(build.command(*dumping, to, first=[jar]), directory, left_s) != 0:
         archive.unlink(missing_ok=True)
     return archive
-
-
-def _run(command: Sequence[str], directory: Path, budget_s: float) -> int | None:
-    with timed(command, directory, budget_s, StopSignal()) as child:
-        child.process.communicate()
-        return child.process.returncode
-
-
-def _tidy(place: Path) -> None:
-    """Remove the oldest archives, and the drafts of processes that were killed."""
-    archives = sorted(place.glob("*.jsa"), key=lambda path: path.stat().st_mtime_ns)
-    for path in (*archives[:-ARCHIVES_MAX], *place.glob("*.draft")):
-        path.unlink(missing_ok=True)
-
-
-@contextmanager
-def _alone_in(folder: Path) -> Iterator[bool]:
-    """True for one process at a time, by a lock of the kernel, without waiting."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        yield False
-    else:
-        yield True
-    finally:
-        os.close(descriptor)

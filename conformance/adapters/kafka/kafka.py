@@ -13,6 +13,7 @@ from fencepost.conformance.adapters.command_line import BrokerProcesses
 from fencepost.conformance.adapters.errors import ClusterError
 from fencepost.conformance.adapters.folders import Folders
 from fencepost.conformance.adapters.implementation import Capability, Implementation, Site
+from fencepost.conformance.adapters.kafka.classes import sharing
 from fencepost.conformance.adapters.kafka.flushed import LOGS, keep_record
 from fencepost.conformance.adapters.kafka.jars import class_path
 from fencepost.conformance.adapters.kafka.observations import observed_log
@@ -130,10 +131,10 @@ class Kafka(Implementation):
 
     def java_command(self) -> list[str]:
         """Java with the classes of the release; raises `JarsError` or `JavaError`."""
-        jars = class_path(self.chosen)
-        classes = ":".join(map(str, jars))
-        java = str(self._java())
-        return [java, f"-Dlog4j.configuration=file:{LOG4J}", *self.java_options, "-cp", classes]
+        jars, java = class_path(self.chosen), self._java()
+        options = [f"-Dlog4j.configuration=file:{LOG4J}", *self.java_options]
+        shared = sharing(java, self.java_options, jars)
+        return [str(java), *options, *shared, "-cp", ":".join(map(str, jars))]
 
     def main_command(self, java: Sequence[str], site: Site, broker_id: int, main: str) -> list[str]:
         """`java` runs the main class, which writes what is observed of it in the broker's file."""

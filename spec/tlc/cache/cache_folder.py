@@ -4,9 +4,12 @@ Of an archive nothing but its content tells whether it is whole, and a torn one 
 signal. So such a file has its hash in its name, after its key.
 """
 
+import fcntl
 import hashlib
 import os
 import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 
@@ -84,6 +87,27 @@ def keep_file(made: Path, place: Path, key: str, written_ns: int | None = None) 
     finally:
         draft.unlink(missing_ok=True)
     return path
+
+
+def tidy(place: Path, archives_max: int) -> None:
+    """Remove the oldest archives but so many, and the drafts of processes that were killed."""
+    archives = sorted(place.glob("*.jsa"), key=lambda path: path.stat().st_mtime_ns)
+    for path in (*archives[:-archives_max], *place.glob("*.draft")):
+        path.unlink(missing_ok=True)
+
+
+@contextmanager
+def alone_in(folder: Path) -> Iterator[bool]:
+    """True for one process at a time, by a lock of the kernel, without waiting."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        yield False
+    else:
+        yield True
+    finally:
+        os.close(descriptor)
 
 
 def is_whole(path: Path) -> bool:

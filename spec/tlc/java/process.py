@@ -104,6 +104,13 @@ def timed(
             timer.cancel()
 
 
+def ended_in(command: Sequence[str], directory: Path, budget_s: float) -> int | None:
+    """The exit status of `command`, which runs in `directory`, at most for `budget_s`."""
+    with timed(command, directory, budget_s, StopSignal()) as child:
+        child.process.communicate()
+        return child.process.returncode
+
+
 def side_by_side(tasks: Iterable[Callable[[], T]], *, workers: int, stop: StopSignal) -> list[T]:
     """What the tasks return, in their order; whatever interrupts us ends all children of `stop`."""
     with ThreadPoolExecutor(max_workers=max(1, workers)) as pool:
