@@ -102,7 +102,7 @@ def up_to_the_limits(
             for event in events
             if event.action == "LogRecovered" and _is_about(event, key)
         },
-        forgetful=frozenset(_forgetful(events)),
+        forgetful=frozenset(forgetful_faults(events)),
     )
     for number, line in enumerate(lines):
         why = limits.why_it_ends(line.event)
@@ -111,7 +111,8 @@ def up_to_the_limits(
     return lines, ""
 
 
-def _forgetful(events: Iterable[TraceEvent]) -> Iterator[str]:
+def forgetful_faults(events: Iterable[TraceEvent]) -> Iterator[str]:
+    """Ids of the faults by which a disk may lose records."""
     for event in events:
         if event.kind is not Kind.FAULT or event.fault_id is None:
             continue

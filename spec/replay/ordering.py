@@ -3,7 +3,7 @@
 Lines of one node follow `(incarnation, seq)`, ZooKeeper's own its `zxid`. Between nodes, what was
 asked comes before what was done, and that before what was heard. All that leaves open is decided by
 `mono_ns`, the one clock of the host that all nodes of a run share; ZooKeeper's log has only
-`wall_ns`; the lines that carry both give its distance from it.
+`wall_ns`; the lines that carry both give its distance from it, or those that tell of registrations.
 """
 
 import heapq
@@ -87,16 +87,26 @@ def _place(event: TraceEvent) -> tuple[int, int, int]:
 
 def _stamps(lines: tuple[TraceFileLine, ...]) -> list[tuple[int, str, int, int]]:
     """When each line was written, by the host's clock; ties are broken by node and number."""
+    events = [line.event for line in lines]
     both = [
         event.wall_ns - event.mono_ns
-        for event in (line.event for line in lines)
+        for event in events
         if event.wall_ns is not None and event.mono_ns
-    ]
+    ] or [*_from_transactions(events)]
     offset = median_low(both) if both else 0
     return [
         (_stamp(line.event, offset), line.event.node, line.event.incarnation, line.event.seq)
         for line in lines
     ]
+
+
+def _from_transactions(events: list[TraceEvent]) -> Iterator[int]:
+    """The distance of the clocks by registrations, where no line carries both."""
+    wall_ns = {event.zxid: event.wall_ns for event in events if event.kind is Kind.ZOOKEEPER}
+    for event in events:
+        at_ns = wall_ns.get(event.zxid)
+        if event.action == Action.REGISTER_BROKER and at_ns is not None and event.mono_ns:
+            yield at_ns - event.mono_ns
 
 
 def _stamp(event: TraceEvent, offset: int) -> int:

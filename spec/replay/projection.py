@@ -101,14 +101,14 @@ def project(
     from a disk: from there on it is no behaviour of this spec.
     """
     lines = first_incarnation(lines, key)
-    lines, ended = up_to_the_limits(lines, key, _sessions(lines))
+    lines, ended = up_to_the_limits(lines, key, broker_sessions(lines))
     started = (event.broker_id for event in _brokers(lines))
     brokers = frozenset(number for number in started if number is not None) | set(assigned)
     projector = _Projector(
         key=key,
         level=level,
         brokers=brokers,
-        sessions=_sessions(lines),
+        sessions=broker_sessions(lines),
         started=_recovered(lines, key),
         controller_epochs=_controller_epochs(lines),
         seen=_seen(lines, key),
@@ -129,7 +129,7 @@ def _brokers(lines: list[TraceFileLine]) -> Iterator[TraceEvent]:
     return (line.event for line in lines if line.event.action == "NodeStarted")
 
 
-def _sessions(lines: list[TraceFileLine]) -> dict[int, int]:
+def broker_sessions(lines: list[TraceFileLine]) -> dict[int, int]:
     """Session -> the broker that had it."""
     return {
         line.event.session_id: line.event.broker_id
@@ -145,7 +145,7 @@ def _recovered(lines: list[TraceFileLine], key: TopicPartition) -> set[tuple[str
     return {
         (line.event.node, line.event.incarnation)
         for line in lines
-        if line.event.action == "LogRecovered" and _is_about(line.event, key)
+        if line.event.action == "LogRecovered" and is_about(line.event, key)
     }
 
 
@@ -165,24 +165,26 @@ def _seen(lines: list[TraceFileLine], key: TopicPartition) -> dict[tuple[int, in
     found: dict[tuple[int, int], str] = {}
     for line in lines:
         event = line.event
-        if event.action == Action.FOLLOWER_APPEND and _is_about(event, key):
+        if event.action == Action.FOLLOWER_APPEND and is_about(event, key):
             records = zip(event.record_epochs or (), event.values or (), strict=False)
             for offset, (epoch, value) in enumerate(records, start=event.offset or 0):
                 found[epoch, offset] = value
     return found
 
 
-def _is_about(event: TraceEvent, key: TopicPartition) -> bool:
+def is_about(event: TraceEvent, key: TopicPartition) -> bool:
+    """True for a line that names the partition."""
     return event.topic == key.topic and event.partition == key.partition
 
 
 @dataclass(slots=True)
-class _Numbers:
+class Numbers:
     """Small numbers for large or textual ids, from 1 in the order in which they first occur."""
 
     known: dict[object, int] = field(default_factory=dict)
 
     def of(self, name: object) -> int:
+        """Its number; 0 for none."""
         return self.known.setdefault(name, len(self.known) + 1) if name is not None else 0
 
 
@@ -199,9 +201,9 @@ class _Projector:
     """zxid -> the controller epoch that it wrote; none at level 0."""
     seen: dict[tuple[int, int], str]
     """(leader epoch, offset) -> what some follower stored there."""
-    values: _Numbers = field(default_factory=_Numbers)
-    zxids: _Numbers = field(default_factory=_Numbers)
-    session_numbers: _Numbers = field(default_factory=_Numbers)
+    values: Numbers = field(default_factory=Numbers)
+    zxids: Numbers = field(default_factory=Numbers)
+    session_numbers: Numbers = field(default_factory=Numbers)
     ends: dict[int, tuple[int, int]] = field(default_factory=dict)
     """Broker -> leader epoch and log end of its last line that tells them."""
     ready: set[tuple[str, int]] = field(default_factory=set)
@@ -228,7 +230,7 @@ class _Projector:
                 yield from self._action(event)
             case Kind.RUN if event.action in ("NodeStarted", "LogRecovered"):
                 yield from self._start(event)
-            case Kind.RUN if event.action == "LogFailed" and _is_about(event, self.key):
+            case Kind.RUN if event.action == "LogFailed" and is_about(event, self.key):
                 yield {"action": event.action, **_numbers(event, "broker_id")}
             case Kind.COMPLETE:
                 yield from self._complete(event)
@@ -253,7 +255,7 @@ class _Projector:
             yield {
                 "action": "ZkWriteState",
                 "broker_id": author,
-                **_state(event.data),
+                **state_fields(event.data),
                 "znode_version": number(event.znode_version),
                 "zxid": self.zxids.of(event.zxid),
             }
@@ -296,7 +298,7 @@ class _Projector:
         }
         if event.action == "NodeStarted" and not is_recovered:
             yield begun
-        elif event.action == "LogRecovered" and _is_about(event, self.key):
+        elif event.action == "LogRecovered" and is_about(event, self.key):
             yield {
                 "action": event.action,
                 **_numbers(event, "broker_id", "log_end_offset", "high_watermark"),
@@ -318,21 +320,21 @@ class _Projector:
     # Operations
 
     def _complete(self, event: TraceEvent) -> Iterator[Fields]:
-        if not _is_about(event, self.key) or event.outcome is not Outcome.OK:
+        if not is_about(event, self.key) or event.outcome is not Outcome.OK:
             return
         match event.action:
             case "ReadLeaderAndIsr" if event.data is not None:
                 yield {
                     "action": "ReadState",
                     "broker_id": number(event.broker_id),
-                    **_state(event.data),
+                    **state_fields(event.data),
                     "znode_version": number(event.znode_version),
                     "is_start": (event.node, event.incarnation) not in self.ready,
                 }
             case "WriteLeaderAndIsr" if event.data is not None:
                 yield {
                     "action": "WriteHeard",
-                    **_state(event.data),
+                    **state_fields(event.data),
                     "znode_version": number(event.znode_version),
                     "zxid": self.zxids.of(event.zxid),
                 }
@@ -350,7 +352,7 @@ class _Projector:
             return
         if event.action in (Action.LEARN_CONTROLLER, Action.ELECT_CONTROLLER):
             self.ready.add((event.node, event.incarnation))
-        is_elsewhere = event.partition is not None and not _is_about(event, self.key)
+        is_elsewhere = event.partition is not None and not is_about(event, self.key)
         if is_elsewhere or (event.topic is not None and event.topic != self.key.topic):
             return
         if event.log_end_offset is not None and event.leader_epoch is not None:
@@ -361,7 +363,7 @@ class _Projector:
         yield fields
 
 
-def _state(data: str) -> Fields:
+def state_fields(data: str) -> Fields:
     """The fields of a LeaderAndISR document; one that is none is no state that the spec has."""
     try:
         state = parse_leader_and_isr("", data.encode())

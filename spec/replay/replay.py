@@ -1,13 +1,15 @@
 """Replays ZooKeeper and each partition of recorded runs, and tells what was not allowed."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import partial
 from itertools import groupby
 from pathlib import Path
 from time import monotonic
+from typing import TypeVar
 
+from fencepost.spec.replay.observed import ObservedProjection, is_observed, project_observed
 from fencepost.spec.replay.ordering import total_order
 from fencepost.spec.replay.projection import Event, Projection, partitions_of_run, project
 from fencepost.spec.replay.recorded_run import (
@@ -18,7 +20,12 @@ from fencepost.spec.replay.recorded_run import (
     find_runs,
     read_run,
 )
-from fencepost.spec.replay.tlc_run import Marker, run_tlc, run_zookeeper_tlc
+from fencepost.spec.replay.tlc_run import (
+    Marker,
+    run_observed_tlc,
+    run_tlc,
+    run_zookeeper_tlc,
+)
 from fencepost.spec.replay.zookeeper import (
     ZooKeeperProjection,
     project_zookeeper,
@@ -45,6 +52,10 @@ OF_PARTITIONS = ("elections", "roles", "appends", "high_watermarks", "isr_change
 """What a replay of a partition needs to know, as `RunStarted` names it."""
 OF_ZOOKEEPER = ("state_writes",)
 """The same of ZooKeeper."""
+SEEN_BELOW = "; what is seen of partitions from outside is replayed below"
+
+
+_Partition = TypeVar("_Partition", Projection, ObservedProjection)
 
 
 class Replayed(StrEnum):
@@ -121,6 +132,7 @@ def replay(
     results: list[ReplayResult] = []
     projections: list[Projection] = []
     zookeepers: list[ZooKeeperProjection] = []
+    observed: list[ObservedProjection] = []
     for name, read in _sources(runs, folder):
         try:
             run = read()
@@ -128,11 +140,13 @@ def replay(
             lines = total_order(run)
             if not run.detail.lacks(OF_PARTITIONS):
                 projections.extend(_projections(run, lines, partitions_max))
+            elif is_observed(run):
+                observed.extend(_observed(run, lines)[:partitions_max])
             if not run.detail.lacks(OF_ZOOKEEPER):
                 zookeepers.append(project_zookeeper(run.name, lines))
         except ReplayError as error:
             results.append(_unreadable(name, error))
-    results.extend(_replay_all(zookeepers, projections))
+    results.extend(_replay_all(zookeepers, observed, projections))
     results.sort(key=lambda result: (result.run, result.partition))
     return ReplayReport(results=tuple(results), seconds=monotonic() - started)
 
@@ -164,7 +178,8 @@ def _unobserved(run: RecordedRun) -> Iterator[ReplayResult]:
                 run=run.name,
                 partition=subject,
                 verdict=Replayed.NOT_OBSERVABLE,
-                why=f"the spec needs every one of: {', '.join(lacking)}",
+                why=f"the spec needs every one of: {', '.join(lacking)}"
+                + (SEEN_BELOW if kinds is OF_PARTITIONS and is_observed(run) else ""),
             )
 
 
@@ -185,8 +200,18 @@ def _projections(
     ]
 
 
+def _observed(run: RecordedRun, lines: list[TraceFileLine]) -> list[ObservedProjection]:
+    """None where the run has no topic, or one that cannot be read, as a story may have it."""
+    try:
+        return project_observed(run, lines)
+    except ReplayError:
+        return []
+
+
 def _replay_all(
-    zookeepers: list[ZooKeeperProjection], projections: list[Projection]
+    zookeepers: list[ZooKeeperProjection],
+    observed: list[ObservedProjection],
+    projections: list[Projection],
 ) -> list[ReplayResult]:
     stop = StopSignal()
     tasks = [
@@ -194,17 +219,18 @@ def _replay_all(
         for _, group in groupby(sorted(projections, key=_pack), key=_pack)
         for pack in _shares(list(group))
     ]
+    tasks.extend(partial(_replay_observed_or_fail, pack, stop) for pack in _shares(observed))
     if zookeepers:
         tasks.append(partial(_replay_zookeeper_or_fail, zookeepers, stop))
     told = side_by_side(tasks, workers=WORKERS, stop=stop)
     return [result for results in told for result in results]
 
 
-def _shares(pack: list[Projection]) -> list[list[Projection]]:
+def _shares(pack: list[_Partition]) -> list[list[_Partition]]:
     """The pack, or as many shares of it as run side by side when that pays: about the same work."""
-    if sum(len(one.events) for one in pack) < EVENTS_THAT_PAY:
+    if pack and sum(len(one.events) for one in pack) < EVENTS_THAT_PAY:
         return [pack]
-    shares: list[list[Projection]] = [[] for _ in range(WORKERS)]
+    shares: list[list[_Partition]] = [[] for _ in range(WORKERS)]
     for one in sorted(pack, key=lambda one: -len(one.events)):
         min(shares, key=lambda share: sum(len(other.events) for other in share)).append(one)
     return [share for share in shares if share]
@@ -237,31 +263,74 @@ def _replay_zookeeper_or_fail(
     except ReplayError as error:
         return [_unreadable(projection.run, error) for projection in pack]
     return [
-        _zookeeper_result(projection, {m.name: m for m in markers if m.values[0] == number})
+        _told_result(
+            ReplayResult(
+                run=projection.run,
+                partition=ZOOKEEPER,
+                verdict=Replayed.ACCEPTED,
+                events=len(projection.events),
+            ),
+            projection.events,
+            {m.name: m for m in markers if m.values[0] == number},
+            partial(_as_recorded, projection),
+        )
         for number, projection in enumerate(pack, start=1)
     ]
 
 
-def _zookeeper_result(projection: ZooKeeperProjection, told: dict[str, Marker]) -> ReplayResult:
-    run, events = projection.run, projection.events
-    if "accepted" in told:
-        return ReplayResult(
-            run=run, partition=ZOOKEEPER, verdict=Replayed.ACCEPTED, events=len(events)
-        )
-    if "stuck" not in told:
-        return _unreadable(run, ReplayError(f"{run}, {ZOOKEEPER}: TLC stopped without a word"))
-    _, index, state, enabled = told["stuck"].values
-    assert isinstance(index, int)
-    explanation = Explanation(
-        event=events[index - 1],
-        index=index,
-        state=with_trace_numbers(state, projection),
+def _as_recorded(projection: ZooKeeperProjection, stopped: Explanation) -> Explanation:
+    """With the sessions of the trace in the place of small numbers."""
+    return replace(
+        stopped,
+        state=with_trace_numbers(stopped.state, projection),
         enabled=tuple(
             (action, projection.sessions[number - 1] if number else 0)
-            for action, number in _enabled(enabled)
+            for action, number in stopped.enabled
         ),
     )
-    return _stopped_at(run, ZOOKEEPER, len(events), explanation, told.get("violated"))
+
+
+def _replay_observed_or_fail(
+    pack: Sequence[ObservedProjection], stop: StopSignal
+) -> list[ReplayResult]:
+    try:
+        markers = run_observed_tlc(pack, stop)
+    except ReplayError as error:
+        return [_unreadable(projection.run, error) for projection in pack]
+    return [
+        _told_result(
+            ReplayResult(
+                run=projection.run,
+                partition=str(projection.partition),
+                verdict=Replayed.ACCEPTED,
+                events=len(projection.events),
+                why=projection.ended,
+            ),
+            projection.events,
+            {m.name: m for m in markers if m.values[0] == number},
+        )
+        for number, projection in enumerate(pack, start=1)
+    ]
+
+
+def _told_result(
+    accepted: ReplayResult,
+    events: Sequence[Event],
+    told: dict[str, Marker],
+    as_recorded: Callable[[Explanation], Explanation] = lambda stopped: stopped,
+) -> ReplayResult:
+    """The result, by the markers of a module that explains in the same run where it stopped."""
+    run, partition = accepted.run, accepted.partition
+    if "accepted" in told:
+        return accepted
+    if "stuck" not in told:
+        return _unreadable(run, ReplayError(f"{run}, {partition}: TLC stopped without a word"))
+    _, index, state, enabled = told["stuck"].values
+    assert isinstance(index, int)
+    explanation = as_recorded(
+        Explanation(event=events[index - 1], index=index, state=state, enabled=_enabled(enabled))
+    )
+    return _stopped_at(run, partition, len(events), explanation, told.get("violated"))
 
 
 def _accepted(projection: Projection, marker: Marker) -> ReplayResult:

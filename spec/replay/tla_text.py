@@ -41,18 +41,28 @@ def module(runs: Sequence[TlaRun], limits: Iterable[str]) -> str:
 
 def config(level: int, brokers: Iterable[int], *, next_state: str, constraint: str) -> str:
     """The configuration for partitions of one level with these brokers."""
-    all_brokers = "{" + ", ".join(map(str, sorted(brokers))) + "}"
     constants = {
+        "truncation": f"= {_text(truncation(level))}",
+        "mutants": "= {" + ", ".join(map(_text, switches(level))) + "}",
+    }
+    return _config(_of_partitions(brokers) | constants, next_state, constraint)
+
+
+def observed_config(brokers: Iterable[int]) -> str:
+    """The configuration for the coarse replay of partitions with these brokers."""
+    return _config(_of_partitions(brokers) | {"mutants": "= {}"}, "TraceNext", "Watch")
+
+
+def _of_partitions(brokers: Iterable[int]) -> dict[str, str]:
+    all_brokers = "{" + ", ".join(map(str, sorted(brokers))) + "}"
+    return {
         "Brokers": f"= {all_brokers}",
         "Controllers": f"= {all_brokers}",
         "InitialIsr": f"= {all_brokers}",
         "Start": '= "empty"',
         "network": '= "unordered"',
         "unclean_leader_election": "= FALSE",
-        "truncation": f"= {_text(truncation(level))}",
-        "mutants": "= {" + ", ".join(map(_text, switches(level))) + "}",
     }
-    return _config(constants, next_state, constraint)
 
 
 def zookeeper_config() -> str:

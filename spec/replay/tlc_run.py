@@ -5,9 +5,17 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from fencepost.spec.replay.observed import ObservedProjection
 from fencepost.spec.replay.projection import Projection
 from fencepost.spec.replay.recorded_run import ReplayError
-from fencepost.spec.replay.tla_text import MODULE, TlaRun, config, module, zookeeper_config
+from fencepost.spec.replay.tla_text import (
+    MODULE,
+    TlaRun,
+    config,
+    module,
+    observed_config,
+    zookeeper_config,
+)
 from fencepost.spec.replay.zookeeper import ZooKeeperProjection
 from fencepost.spec.scratch import scratch_folder
 from fencepost.spec.tlc.java.installation import EXPECTED_ERRORS, find_tlc
@@ -28,6 +36,7 @@ BUDGET_S = 300.0
 CHECK = ("TraceReplication", "TraceNext", "Watch")
 EXPLAIN = ("TraceExplain", "ExplainNext", "Explain")
 ZOOKEEPER = "TraceZk"
+OBSERVED = "TraceObserved"
 _MARKERS = ("accepted", "violated", "stuck")
 _BUDGET = re.compile(r'Spend\("(\w+)"\)')
 
@@ -57,6 +66,12 @@ def run_tlc(
 def run_zookeeper_tlc(runs: Sequence[ZooKeeperProjection], stop: StopSignal) -> list[Marker]:
     """Replay ZooKeeper in `runs` and return the markers; raises `ReplayError`."""
     return _run(ZOOKEEPER, zookeeper_config(), runs, stop, BUDGET_S)
+
+
+def run_observed_tlc(runs: Sequence[ObservedProjection], stop: StopSignal) -> list[Marker]:
+    """Replay what was observed of partitions and return the markers; raises `ReplayError`."""
+    brokers = set[int]().union(*(run.brokers for run in runs))
+    return _run(OBSERVED, observed_config(brokers), runs, stop, BUDGET_S)
 
 
 def _run(
