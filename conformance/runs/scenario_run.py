@@ -233,6 +233,7 @@ class ScenarioRun:
             "network": self.settings.network,
             "zookeeper": self.settings.zookeeper,
             "observes": dict(self._observed),
+            "unclean_leader_election": self.settings.unclean_leader_election,
             "reproduce": self.reproduce,
             **self.settings.implementation.told,
             **self.told,

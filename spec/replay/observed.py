@@ -6,7 +6,7 @@ take, answers to clients, and what disks hold after the run. When records moved 
 
 import heapq
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass, field
 
 from fencepost.spec.replay.committed_log import CommittedLog, Disks, is_of_disk
@@ -19,6 +19,7 @@ from fencepost.spec.replay.projection import (
     Event,
     Fields,
     Numbers,
+    Value,
     broker_sessions,
     is_about,
     number,
@@ -40,6 +41,9 @@ from fencepost.spec.znodes import (
 LOG, DISK = "log", "disk"
 ROLES = (Action.BECOME_LEADER, Action.BECOME_FOLLOWER)
 READS = ("Fetch", "ListOffsets")
+CHANGES = ("Create", "SetData", "Delete")
+NO_LEADER = -1
+UNCLEAN = "a leader outside the ISR was elected"
 LATE_NS = 50_000_000
 """A line of a text log is dated to a millisecond by another clock: it counts so much later, so that
 no answer that came before it seems to come after it."""
@@ -104,7 +108,14 @@ def _project(
     assigned: frozenset[int],
 ) -> ObservedProjection:
     has_states = run.detail.observes.get("state_writes") == EXACT
-    lines, ended = _up_to_the_limits(first_incarnation(lines, key), key, has_states=has_states)
+    limits = _Limits(
+        key=key,
+        has_states=has_states,
+        may_be_unclean=run.detail.unclean_leader_election,
+        sessions=broker_sessions(lines),
+        forgetful=frozenset(forgetful_faults(line.event for line in lines)),
+    )
+    lines, ended = limits.up_to(first_incarnation(lines, key))
     has_disks = run.detail.observes.get("appends") == DISK
     projector = _Projector(
         key=key,
@@ -145,41 +156,58 @@ def _partitions_of_roles(lines: Iterable[TraceFileLine]) -> set[TopicPartition]:
     }
 
 
-def _up_to_the_limits(
-    lines: list[TraceFileLine], key: TopicPartition, *, has_states: bool
-) -> tuple[list[TraceFileLine], str]:
-    """The lines until something comes that no behaviour of the spec has, and what that is."""
-    forgetful = frozenset(forgetful_faults(line.event for line in lines))
-    sessions = broker_sessions(lines)
-    newest = -1
-    for at, line in enumerate(lines):
-        event, why = line.event, ""
-        is_role = event.action in ROLES and is_about(event, key)
-        if event.fault_id in forgetful and event.phase is Phase.INJECTING:
-            why = f"the disk of broker {event.broker_id} may lose records"
-        elif event.is_unclean and is_about(event, key):
-            why = "a leader outside the ISR was elected"
-        elif event.kind is Kind.ZOOKEEPER and event.action in ("Create", "SetData", "Delete"):
-            why = _why_by_zookeeper(event, key, sessions)
-        elif is_role and not has_states:
-            if event.znode_version == 0 and newest > 0:
-                why = f"{key} was created again"
-            newest = max(newest, number(event.znode_version))
-        if why:
-            return lines[:at], f"replayed up to {line.file}, line {line.number}: {why}"
-    return lines, ""
+@dataclass(slots=True, kw_only=True)
+class _Limits:
+    """Finds where no behaviour of the spec goes on, and why."""
 
+    key: TopicPartition
+    has_states: bool
+    may_be_unclean: bool
+    sessions: Container[int]
+    """The brokers'."""
+    forgetful: frozenset[str]
+    """Ids of the faults by which disks may lose records."""
+    _isr: Value = frozenset[int]()
+    """Of the last state that was written."""
+    _version: int = -1
+    """The largest that a role told."""
 
-def _why_by_zookeeper(event: TraceEvent, key: TopicPartition, sessions: dict[int, int]) -> str:
-    path = event.path or ""
-    if path == topic_path(key.topic) and event.action == "SetData":
-        return "an administrator asks for other replicas"
-    if path.startswith(f"{ADMIN}/") and event.action == "Create" and event.data:
-        return f"{path} asks for what the spec does not have"
-    is_theirs = path in (CONTROLLER, leader_and_isr_path(key))
-    if is_theirs and (event.session_id or 0) not in sessions:
-        return f"a client that is no broker wrote {path}"
-    return ""
+    def up_to(self, lines: list[TraceFileLine]) -> tuple[list[TraceFileLine], str]:
+        """The lines before the first limit, and what that is."""
+        for at, line in enumerate(lines):
+            if why := self._why_it_ends(line.event):
+                return lines[:at], f"replayed up to {line.file}, line {line.number}: {why}"
+        return lines, ""
+
+    def _why_it_ends(self, event: TraceEvent) -> str:
+        if event.kind is Kind.FAULT:
+            is_forgetful = event.fault_id in self.forgetful and event.phase is Phase.INJECTING
+            return f"the disk of broker {event.broker_id} may lose records" if is_forgetful else ""
+        if event.kind is Kind.ZOOKEEPER and event.action in CHANGES:
+            return self._why_by_zookeeper(event)
+        if event.action in ROLES and is_about(event, self.key) and not self.has_states:
+            if event.znode_version == 0 and self._version > 0:
+                return f"{self.key} was created again"
+            self._version = max(self._version, number(event.znode_version))
+        return ""
+
+    def _why_by_zookeeper(self, event: TraceEvent) -> str:
+        path = event.path or ""
+        if path == topic_path(self.key.topic) and event.action == "SetData":
+            return "an administrator asks for other replicas"
+        if path.startswith(f"{ADMIN}/") and event.action == "Create" and event.data:
+            return f"{path} asks for what the spec does not have"
+        is_state = path == leader_and_isr_path(self.key)
+        if (is_state or path == CONTROLLER) and (event.session_id or 0) not in self.sessions:
+            return f"a client that is no broker wrote {path}"
+        if is_state and event.data is not None:
+            state = state_fields(event.data)
+            members, leader = self._isr, state["leader"]
+            self._isr = state["isr"]
+            if self.may_be_unclean and event.action == "SetData" and isinstance(leader, int):
+                assert isinstance(members, frozenset)
+                return "" if leader in {NO_LEADER, *members} else UNCLEAN
+        return ""
 
 
 def _completed(lines: Iterable[TraceFileLine]) -> dict[tuple[str, int | None], Outcome | None]:

@@ -42,6 +42,7 @@ class ReplayedRunDetail(msgspec.Struct, frozen=True):
     reproduce: str = ""
     observes: dict[str, str] = {}
     """Kind of events -> how faithfully they are known; without a word of it, all are exact."""
+    unclean_leader_election: bool = False
 
     def lacks(self, kinds: Collection[str]) -> tuple[str, ...]:
         """Those of the kinds that a replay cannot go by, for it needs each event."""
