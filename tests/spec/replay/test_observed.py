@@ -14,8 +14,9 @@ from fencepost.spec.trace import Kind, TraceEvent, read_trace
 from fencepost.spec.vocabulary import Action, ErrorCode, Outcome
 
 RUNS = Path(__file__).with_name("observed")
-"""What the case clean_elections_keep_records showed, on two releases."""
-CLEAN, KIP_101 = "kafka-3.9.1", "kafka-0.10.2.2"
+"""What the case clean_elections_keep_records showed on two releases, and record_outlives_its_leader
+on one in KRaft mode."""
+CLEAN, KIP_101, KRAFT = "kafka-3.9.1", "kafka-0.10.2.2", "kafka-4.1.1"
 SEEDS = (40, 43, 28, 50)
 SEEN = {
     Action.REGISTER_BROKER,
@@ -143,8 +144,28 @@ CORRUPTIONS: dict[str, tuple[Callable[[TraceEvent], bool], Change]] = {
 """What no run shows: the line that is corrupted, and its new fields."""
 
 
-def corrupted(wrong: Callable[[TraceEvent], bool], change: Change) -> list[TraceEvent]:
-    events = recorded(CLEAN)
+IN_KRAFT: dict[str, tuple[Callable[[TraceEvent], bool], Change]] = {
+    "two leaders of one epoch": (is_role("broker-3", 1), to(leader=3)),
+    "another leader of a version": (is_role("broker-1", 1), to(leader=3)),
+    "a leader told outside the ISR": (is_role("broker-3", 2), to(isr=[1, 3], leader=2)),
+    "a later version of an earlier epoch": (is_role("broker-1", 2), to(leader_epoch=0)),
+    "an acknowledgement by a broker that never led": (is_answer("Produce", 1), to(broker_id=4)),
+    "a last leader without the record": (is_answer("ListOffsets", 2), to(log_end_offset=0)),
+}
+"""The same where no state is seen."""
+
+TOLD_BY = {
+    "an acknowledgement behind another record": "Fetch",
+    "a read with another leader epoch": "Produce",
+    "a read with a smaller leader epoch": "Produce",
+    "a member of the ISR without the record": "LogRecovered",
+    "another leader of a version": "BecomeFollower",
+}
+"""Where another line contradicts: the log of the run is known beforehand."""
+
+
+def corrupted(name: str, wrong: Callable[[TraceEvent], bool], change: Change) -> list[TraceEvent]:
+    events = recorded(name)
     at = next(number for number, event in enumerate(events) if wrong(event))
     events[at] = msgspec.structs.replace(events[at], **change(events[at]))
     return events
@@ -153,15 +174,17 @@ def corrupted(wrong: Callable[[TraceEvent], bool], change: Change) -> list[Trace
 @pytest.fixture(scope="module")
 def found() -> ReplayReport:
     """All in one run of TLC: a start of it costs more than any of them."""
-    runs = {name: corrupted(*how) for name, how in CORRUPTIONS.items()}
-    return replayed({CLEAN: recorded(CLEAN), KIP_101: recorded(KIP_101), **runs})
+    runs = {name: corrupted(CLEAN, *how) for name, how in CORRUPTIONS.items()}
+    runs |= {name: corrupted(KRAFT, *how) for name, how in IN_KRAFT.items()}
+    return replayed({name: recorded(name) for name in (CLEAN, KIP_101, KRAFT)} | runs)
 
 
-def test_a_clean_run_of_kafka_is_a_behaviour(found: ReplayReport) -> None:
-    [result] = partitions(found, CLEAN)
+@pytest.mark.parametrize("name", [CLEAN, KRAFT])
+def test_a_clean_run_of_kafka_is_a_behaviour(found: ReplayReport, name: str) -> None:
+    [result] = partitions(found, name)
 
-    assert (result.partition, result.verdict) == ("ledger/0", Replayed.ACCEPTED)
-    assert result.events > 30
+    assert (result.verdict, result.why) == (Replayed.ACCEPTED, "")
+    assert result.events > 20
 
 
 def test_what_is_not_seen_is_told_beside_it(found: ReplayReport) -> None:
@@ -184,12 +207,19 @@ def test_a_record_that_clean_elections_lost_is_told_with_its_event(found: Replay
     assert result.explanation.state["committed"] == 2
 
 
-@pytest.mark.parametrize("name", CORRUPTIONS)
-def test_what_no_run_shows_is_rejected(found: ReplayReport, name: str) -> None:
+@pytest.mark.parametrize("name", [*CORRUPTIONS, *IN_KRAFT])
+def test_what_no_run_shows_is_rejected_at_its_line(found: ReplayReport, name: str) -> None:
+    wrong, change = (CORRUPTIONS | IN_KRAFT)[name]
+    line = next(filter(wrong, recorded(CLEAN if name in CORRUPTIONS else KRAFT)))
     [result] = partitions(found, name)
 
     assert result.verdict is Replayed.REJECTED
     assert result.explanation is not None
+    event = result.explanation.event.line.event
+    if name in TOLD_BY:
+        assert event.action == TOLD_BY[name]
+    else:
+        assert event == msgspec.structs.replace(line, **change(line))
 
 
 def test_what_the_reference_does_is_a_behaviour_from_outside_too() -> None:
