@@ -78,7 +78,7 @@ class ObservedProjection:
 
 
 def is_observed(run: RecordedRun) -> bool:
-    """What clients are answered is known, and who leads when."""
+    """What clients are answered is known, and which broker leads when."""
     seen = run.detail.observes
     return seen.get("clients") == EXACT and seen.get("roles") in (EXACT, LOG)
 
