@@ -126,6 +126,7 @@ class RunSite:
     folder: Path
     run_id: str
     broker_ids: tuple[int, ...]
+    unclean_leader_election: bool = False
 
 
 class StartedBroker(TargetProcess, Protocol):

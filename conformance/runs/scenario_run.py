@@ -179,7 +179,12 @@ class ScenarioRun:
         if transactions is not None:
             transactions = list(map(implementation.in_words, transactions))
         of_zookeeper = write_transactions(self.folder, self.run_id, transactions)
-        site = RunSite(folder=self.folder, run_id=self.run_id, broker_ids=self.settings.broker_ids)
+        site = RunSite(
+            folder=self.folder,
+            run_id=self.run_id,
+            broker_ids=self.settings.broker_ids,
+            unclean_leader_election=self.settings.unclean_leader_election,
+        )
         lives = {} if implementation.names_incarnations else lives_in(of_zookeeper, since_wall_ns())
         write_observed(self.folder, named(implementation.observed(site, of_zookeeper), lives))
         name_incarnations(self.folder, lives)

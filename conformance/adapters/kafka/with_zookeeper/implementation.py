@@ -87,4 +87,4 @@ class KafkaWithZooKeeper(Kafka):
 
     def observed(self, site: RunSite, zookeeper: Sequence[TraceEvent], /) -> Iterable[TraceEvent]:
         """What ZooKeeper, the log of state changes and the disk tell of each broker."""
-        return broker_lines(site.folder, site.run_id, site.broker_ids, zookeeper)
+        return broker_lines(site, zookeeper)

@@ -1,7 +1,7 @@
 """What a broker in ZooKeeper mode leaves behind besides its disk, as lines of our trace.
 
 - ZooKeeper's transaction log: which broker each session belongs to, and which became controller
-  (exact, as the log is).
+  (exact, as the log is), and which leaders it elected outside the ISR where it may.
 - The lines of `state.change.logger`: commands that a broker received and completed (`log`).
 
 No line names the incarnation of a partition. Where a topic was made again, it is the one of which
@@ -10,11 +10,11 @@ the state was created last before the line, by the clock of the host: brokers ar
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from pathlib import Path
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
 
+from fencepost.conformance.adapters.implementation import RunSite
 from fencepost.conformance.adapters.kafka.observations import (
     MS,
     ROLES,
@@ -24,9 +24,10 @@ from fencepost.conformance.adapters.kafka.observations import (
     log_lines,
     trace_of,
 )
+from fencepost.conformance.checks.znode_history import leader_and_isr_writes
 from fencepost.fault_injection.network.wiring import broker_name
 from fencepost.spec.trace import TraceEvent
-from fencepost.spec.vocabulary import Action
+from fencepost.spec.vocabulary import NO_BROKER, Action
 from fencepost.spec.znodes import (
     BROKER_IDS,
     CONTROLLER,
@@ -61,18 +62,19 @@ _COMPLETED = re.compile(
 )
 
 
-def broker_lines(
-    folder: Path, run_id: str, broker_ids: Iterable[int], zookeeper: Iterable[TraceEvent]
-) -> Iterator[TraceEvent]:
+def broker_lines(site: RunSite, zookeeper: Iterable[TraceEvent]) -> Iterator[TraceEvent]:
     """The trace of every broker, in the order of brokers and time; `zookeeper` is in our words."""
     zookeeper = list(zookeeper)
-    owners, creations = list(_owners(run_id, zookeeper)), _creations(zookeeper)
-    for broker_id in broker_ids:
+    known, creations = list(_owners(site.run_id, zookeeper)), _creations(zookeeper)
+    if site.unclean_leader_election:
+        elected = [one.event for one in known if one.event]
+        known += _unclean_elections(site.run_id, zookeeper, elected)
+    for broker_id in site.broker_ids:
         node = broker_name(broker_id)
-        found = [one for one in owners if one.event and one.event.node == node]
-        found += log_lines(folder, broker_id, _Commands(run_id, broker_id).obeyed)
+        found = [one for one in known if one.event and one.event.node == node]
+        found += log_lines(site.folder, broker_id, _Commands(site.run_id, broker_id).obeyed)
         named = (_of_incarnation(one, creations) for one in found)
-        yield from trace_of(folder, run_id, broker_id, named)
+        yield from trace_of(site.folder, site.run_id, broker_id, named)
 
 
 def _creations(zookeeper: Iterable[TraceEvent]) -> Mapping[TopicPartition, list[tuple[int, int]]]:
@@ -121,6 +123,32 @@ def _owners(run_id: str, zookeeper: Iterable[TraceEvent]) -> Iterator[Dated]:
             told |= {"controller_id": broker_id, "controller_epoch": epoch}
             event = action_line(run_id, broker_id, Action.ELECT_CONTROLLER, **told)
             yield Dated(wall_ms=at, event=event)
+
+
+def _unclean_elections(
+    run_id: str, zookeeper: Sequence[TraceEvent], elected: Iterable[TraceEvent]
+) -> Iterator[Dated]:
+    """The leaders outside the ISR that a controller wrote: it has no line that says so."""
+    controllers = {line.session_id: line.controller_id for line in elected if line.controller_id}
+    for write in leader_and_isr_writes(zookeeper):
+        before, after, session = write.before, write.after, write.event.session_id
+        if before is None or after is None or after.leader in {NO_BROKER, *before.isr}:
+            continue
+        if session != write.reign.session_id or session not in controllers:
+            continue
+        event = action_line(
+            run_id,
+            controllers[session],
+            Action.ELECT_LEADER,
+            topic=write.partition.topic,
+            partition=write.partition.partition,
+            leader=after.leader,
+            leader_epoch=after.leader_epoch,
+            isr=sorted(after.isr),
+            controller_epoch=after.controller_epoch,
+            is_unclean=True,
+        )
+        yield Dated(wall_ms=(write.event.wall_ns or 0) // MS, event=event)
 
 
 class _Commands:

@@ -1,15 +1,18 @@
 """What an unmodified broker leaves behind becomes lines of our trace."""
 
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
 import pytest
 
+from fencepost.conformance.adapters.implementation import RunSite
 from fencepost.conformance.adapters.kafka.kraft.observations import broker_lines as kraft_lines
 from fencepost.conformance.adapters.kafka.records import new_batch
 from fencepost.conformance.adapters.kafka.started import STARTED
 from fencepost.conformance.adapters.kafka.with_zookeeper.dialect import KAFKA_DIALECT, in_words
 from fencepost.conformance.adapters.kafka.with_zookeeper.observations import broker_lines
+from fencepost.conformance.checks.generations import is_flagged
 from fencepost.fault_injection.zookeeper.transaction_log import (
     Transaction,
     TransactionKind,
@@ -49,9 +52,14 @@ BY_RELEASE = {
 }
 
 
-def observed(folder: Path, *zookeeper: Transaction) -> list[TraceEvent]:
+def observed(
+    folder: Path, *zookeeper: Transaction, may_lose_records: bool = False
+) -> list[TraceEvent]:
     in_order = to_trace_events(map(in_words, zookeeper), "run")
-    return list(broker_lines(folder, "run", (1,), list(in_order)))
+    site = RunSite(
+        folder=folder, run_id="run", broker_ids=(1,), unclean_leader_election=may_lose_records
+    )
+    return list(broker_lines(site, list(in_order)))
 
 
 def log(folder: Path, *lines: str) -> None:
@@ -119,6 +127,29 @@ def test_zookeeper_tells_which_session_a_broker_has_and_its_epoch_as_controller(
     assert [event.action for event in found] == ["RegisterBroker", "ElectController"]
     assert {event.session_id for event in found} == {7}
     assert found[1].controller_epoch == 1
+
+
+@pytest.mark.parametrize("may_lose_records", [False, True])
+def test_a_leader_outside_the_isr_is_an_unclean_election_where_it_is_allowed(
+    tmp_path: Path, may_lose_records: bool
+) -> None:
+    state = '{{"controller_epoch": 1, "leader": {0}, "leader_epoch": {1}, "isr": [{0}]}}'
+    path = "/brokers/topics/my-topic/partitions/0/state"
+
+    found = observed(
+        tmp_path,
+        znode("/brokers/ids/1", '{"endpoints": []}', 1),
+        znode("/controller_epoch", "1", 2),
+        znode("/controller", '{"brokerid": 1}', 2),
+        znode(path, state.format(1, 0), 3),
+        replace(znode(path, state.format(2, 1), 4), kind=TransactionKind.SET_DATA, version=1),
+        may_lose_records=may_lose_records,
+    )
+
+    elected = [event for event in found if is_flagged(event)]
+    assert [(event.leader, event.leader_epoch, event.isr) for event in elected] == (
+        [(2, 1, [2])] if may_lose_records else []
+    )
 
 
 def test_what_a_replica_holds_after_the_run_is_read_from_its_disk(tmp_path: Path) -> None:
