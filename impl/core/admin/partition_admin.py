@@ -12,9 +12,6 @@ from fencepost.impl.core.rules.controller.partition_requests import read_request
 from fencepost.impl.core.rules.controller.partition_rules import (
     View,
     new_partitions,
-    refuse_creation,
-    refuse_election,
-    refuse_reassignment,
     refuse_removal,
 )
 from fencepost.impl.core.rules.tables import Writer
@@ -110,9 +107,9 @@ class PartitionAdmin:
         keys = [one.key for one in request.partitions]
         view = yield from _read_view(keys)
         data = document_bytes(ElectionDocument(kind=request.kind))
-        results = []
+        refuse, results = self._config.rules.refuse_election, []
         for key in keys:
-            refusal = refuse_election(view, request.kind, key) if view else NO_CONNECTION
+            refusal = refuse(view, request.kind, key) if view else NO_CONNECTION
             if refusal is None:
                 refusal = yield from self._ask(LEADER_ELECTION, key, data)
             results.append(_result(key, refusal))
@@ -122,9 +119,9 @@ class PartitionAdmin:
 
     def _reassign(self, token: int, request: AlterPartitionReassignmentsRequest) -> Script:
         view = yield from _read_view([one.key for one in request.reassignments])
-        results = []
+        refuse, results = self._config.rules.refuse_reassignment, []
         for one in request.reassignments:
-            refusal = refuse_reassignment(view, one.key, one.replicas) if view else NO_CONNECTION
+            refusal = refuse(view, one.key, one.replicas) if view else NO_CONNECTION
             if refusal is None and one.replicas:
                 refusal = yield from self.start_reassignment(one)
             elif refusal is None:
@@ -198,7 +195,7 @@ class PartitionAdmin:
 
     def _create(self, token: int, request: CreatePartitionsRequest) -> Script:
         view = yield from _read_view([TopicPartition(request.topic, 0)])
-        refusal = refuse_creation(view, request) if view else NO_CONNECTION
+        refusal = self._config.rules.refuse_creation(view, request) if view else NO_CONNECTION
         wanted = new_partitions(view, request) if view and refusal is None else {}
         for key, replicas in wanted.items():
             refusal = refusal or (yield from self.request_partitions(key, replicas))

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from fencepost.impl.core.admin.topic_creation import (
     TopicCreation,
 )
-from fencepost.impl.core.admin.topic_deletion import TopicDeletion, no_topic
+from fencepost.impl.core.admin.topic_deletion import TopicDeletion
 from fencepost.impl.core.config import Config
 from fencepost.impl.core.controller.fenced_writes import (
     Ended,
@@ -154,7 +154,7 @@ class TopicBatches:
             found = {}
             for place, znode in zip(places, znodes, strict=True):
                 if znode.stat is None:
-                    asked.end(place, no_topic(asked.names[place]))
+                    asked.end(place, self._config.rules.missing_topic(asked.names[place]))
                 else:
                     found[place] = znode
             keys = {place: _keys(asked.names[place], znode) for place, znode in found.items()}

@@ -100,7 +100,7 @@ class TopicCreation:
                 self._outbox.took(taken(self.create_topic, topic=topic))
                 return ErrorCode.NONE, ""
             case Rejected(errors=(ZkError.NODE_EXISTS, *_)):
-                return ErrorCode.TOPIC_ALREADY_EXISTS, f"topic {topic} exists"
+                return self._config.rules.existing_topic(topic)
             case Rejected():
                 return ErrorCode.BROKER_NOT_AVAILABLE, str(result.error)
             case _:
@@ -133,7 +133,7 @@ class TopicCreation:
             self._no_metadata(token)
             return
         partitions = [
-            _partition_state(key, assignments[key], znode)
+            self._partition_state(key, assignments[key], znode)
             for key, znode in zip(keys, states, strict=True)
         ]
         controller_id, controller_epoch = _controller(by_path)
@@ -145,6 +145,24 @@ class TopicCreation:
             partitions=tuple(state for state in partitions if state is not None),
         )
         self._outbox.reply(token, response)
+
+    def _partition_state(
+        self, key: TopicPartition, assigned_replicas: tuple[BrokerId, ...], znode: Znode
+    ) -> PartitionState | None:
+        state = parsed(parse_leader_and_isr, znode)
+        if state is None or znode.stat is None:
+            return None
+        return PartitionState(
+            topic=key.topic,
+            partition=key.partition,
+            leader=self._config.rules.routed_leader(state, assigned_replicas),
+            leader_epoch=state.leader_epoch,
+            isr=tuple(sorted(state.isr)),
+            znode_version=znode.stat.version,
+            assigned_replicas=assigned_replicas,
+            topic_id=state.topic_id,
+            partition_incarnation=PartitionIncarnation(znode.stat.czxid),
+        )
 
     def _no_metadata(self, token: int) -> None:
         response = MetadataResponse(
@@ -172,25 +190,6 @@ def _assignments(by_path: dict[str, Znode]) -> dict[TopicPartition, tuple[Broker
         for partition, replicas in (parsed(parse_topic, znode) or {}).items():
             assignments[TopicPartition(topic, partition)] = replicas
     return assignments
-
-
-def _partition_state(
-    key: TopicPartition, assigned_replicas: tuple[BrokerId, ...], znode: Znode
-) -> PartitionState | None:
-    state = parsed(parse_leader_and_isr, znode)
-    if state is None or znode.stat is None:
-        return None
-    return PartitionState(
-        topic=key.topic,
-        partition=key.partition,
-        leader=state.leader,
-        leader_epoch=state.leader_epoch,
-        isr=tuple(sorted(state.isr)),
-        znode_version=znode.stat.version,
-        assigned_replicas=assigned_replicas,
-        topic_id=state.topic_id,
-        partition_incarnation=PartitionIncarnation(znode.stat.czxid),
-    )
 
 
 def _endpoints(by_path: dict[str, Znode]) -> tuple[BrokerEndpoint, ...]:

@@ -58,7 +58,7 @@ class TopicDeletion:
                 return NO_CONNECTION
             stat = znodes[0].stat
             if stat is None or first not in (None, stat.czxid):
-                return no_topic(topic)
+                return self._config.rules.missing_topic(topic)
             first = stat.czxid
             may_write = self._config.rules.may_write[Writer.ADMINISTRATOR]
             result = yield from write(may_write, *deletion(topic, znodes[0], tree))
@@ -71,8 +71,3 @@ class TopicDeletion:
                 return ErrorCode.BROKER_NOT_AVAILABLE, str(result.error)
         reason = f"topic {topic} changed {LOOKS_MAX} times meanwhile"
         return ErrorCode.BROKER_NOT_AVAILABLE, reason
-
-
-def no_topic(topic: str) -> tuple[ErrorCode, str]:
-    """There is nothing to delete."""
-    return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"topic {topic} does not exist"

@@ -14,7 +14,6 @@ from fencepost.impl.core.rules.producers import (
 from fencepost.impl.core.rules.produces import ProduceEnd
 from fencepost.impl.core.rules.replica import Replica
 from fencepost.impl.core.rules.replication import leader_append
-from fencepost.impl.core.rules.tables import SERVING
 from fencepost.impl.core.types.effects import AppendRecords
 from fencepost.impl.core.types.messages import ACKS_ALL, ProduceRequest, ProduceResponse
 from fencepost.impl.core.types.scripts import Outbox
@@ -102,9 +101,7 @@ class Produces:
             if len(request.values) > self._config.fetch_records_max:
                 # A follower takes batches whole, and so much at one time.
                 return ErrorCode.RECORD_LIST_TOO_LARGE
-        if replica.is_fenced:
-            return ErrorCode.NOT_LEADER_OR_FOLLOWER
-        return SERVING[replica.role]
+        return self._config.rules.produce_error(replica)
 
     def _append_error(self, replica: Replica, request: ProduceRequest) -> ErrorCode:
         if request.acks == ACKS_ALL and len(replica.isr) < self._config.min_insync_replicas:

@@ -17,7 +17,7 @@ from fencepost.impl.core.types.actions import action, taken
 from fencepost.impl.core.types.effects import ReportWaiting
 from fencepost.impl.core.types.node_session import NodeSession
 from fencepost.impl.core.types.scripts import Answer, Ask, Outbox, Script, read
-from fencepost.impl.core.types.zookeeper import Create, Written
+from fencepost.impl.core.types.zookeeper import Written
 from fencepost.spec.vocabulary import BrokerEpoch, SessionId
 from fencepost.spec.znodes import (
     CONTROLLER,
@@ -135,7 +135,7 @@ class BrokerRegistration:
             document = BrokerDocument(host=self._config.host, port=self._config.port)
             data = document_bytes(document)
             may_write = self._config.rules.may_write[Writer.BROKER]
-            result = yield from write(may_write, Create(path=path, data=data, ephemeral=True))
+            result = yield from write(may_write, self._config.rules.registration_znode(path, data))
             if self._session.session_id != session_id:
                 return False
             if not isinstance(result, Written):

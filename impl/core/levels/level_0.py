@@ -69,6 +69,7 @@ RULES = Rules(
     answers_at_once=produces.answers_at_once,
     known_of_producer=produces.known_of_producer,
     sequence_error=producers.sequence_error,
+    produce_error=produces.produce_error,
     produce_ends=produces.PRODUCE_ENDS,
     # The ISR
     shrink_isr=isr.shrink_isr,
@@ -80,6 +81,7 @@ RULES = Rules(
     watched=controller_election.WATCHED,
     holds_controller=controller_election.holds_controller,
     election_step=controller_election.election_step,
+    registration_znode=controller_election.registration_znode,
     candidate_znode=controller_election.candidate_znode,
     win_controller=controller_election.win_controller,
     election_operations=controller_election.take_znode,
@@ -114,6 +116,12 @@ RULES = Rules(
     stopped_before=change_order.stopped_before,
     stop_stands=change_order.stop_stands,
     written_instead=change_order.written_instead,
-    # Administration
+    # Topics and partitions for clients
+    routed_leader=partition_rules.routed_leader,
+    existing_topic=partition_rules.existing_topic,
+    missing_topic=partition_rules.missing_topic,
     refuse_topic=partition_rules.refuse_topic,
+    refuse_election=partition_rules.refuse_election,
+    refuse_reassignment=partition_rules.refuse_reassignment,
+    refuse_creation=partition_rules.refuse_creation,
 )

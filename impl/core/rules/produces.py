@@ -5,6 +5,7 @@ from enum import Enum, auto
 
 from fencepost.impl.core.rules.producers import ProducerState, ProducerTable
 from fencepost.impl.core.rules.replica import Replica
+from fencepost.impl.core.rules.tables import SERVING
 from fencepost.impl.core.types.messages import ACKS_ALL, ProduceRequest
 from fencepost.spec.vocabulary import ErrorCode, ProducerId
 
@@ -29,6 +30,11 @@ PRODUCE_ENDS: Mapping[ProduceEnd, ErrorCode] = {
 def answers_at_once(request: ProduceRequest) -> bool:
     """True when the leader's own append is enough (REPL-008)."""
     return request.acks != ACKS_ALL
+
+
+def produce_error(replica: Replica) -> ErrorCode:
+    """`NONE` when the replica takes records of producers; a fenced leader takes none (ISR-004)."""
+    return ErrorCode.NOT_LEADER_OR_FOLLOWER if replica.is_fenced else SERVING[replica.role]
 
 
 def known_of_producer(

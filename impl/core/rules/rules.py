@@ -21,6 +21,7 @@ from fencepost.impl.core.rules.controller.controller_election import (
 from fencepost.impl.core.rules.controller.leadership import Decided, PartitionFacts
 from fencepost.impl.core.rules.controller.partition_change_step import ChangeFacts, Step
 from fencepost.impl.core.rules.controller.partition_requests import PartitionRequest
+from fencepost.impl.core.rules.controller.partition_rules import View
 from fencepost.impl.core.rules.controller.publication import (
     AfterReading,
     EndedPlaces,
@@ -33,6 +34,7 @@ from fencepost.impl.core.rules.replica import Acted, RecoveredLog, Replica
 from fencepost.impl.core.rules.tables import CommandTable, PartitionTable, Permissions, Writer
 from fencepost.impl.core.types.effects import DiskEffect
 from fencepost.impl.core.types.messages import (
+    CreatePartitionsRequest,
     FetchRequest,
     FetchResponse,
     LeaderAndIsrRequest,
@@ -56,6 +58,7 @@ from fencepost.spec.vocabulary import (
     BrokerEpoch,
     BrokerId,
     ControllerEpoch,
+    ElectionKind,
     ErrorCode,
     LeaderEpoch,
     Offset,
@@ -126,6 +129,7 @@ class Rules:
     answers_at_once: Callable[[ProduceRequest], bool]
     known_of_producer: Callable[[Replica, ProducerTable, ProducerId], ProducerState]
     sequence_error: Callable[[ProducerState, ProduceRequest], ErrorCode]
+    produce_error: Callable[[Replica], ErrorCode]
     produce_ends: Mapping[ProduceEnd, ErrorCode]
 
     # The ISR (ISR, ZK-003): `isr.py`
@@ -138,10 +142,13 @@ class Rules:
     """Of the replica, and of the version of the partition's folder."""
     fence_leader: Callable[[Replica], Acted]
 
-    # Controller election (EL, CTL, ZK-005): `controller/controller_election.py`
+    # Registration and controller election (ZK-001, EL, CTL, ZK-005):
+    # `controller/controller_election.py`
     watched: AbstractSet[WatchedReading]
     holds_controller: Callable[[NodeView, Znode], bool]
     election_step: Callable[[NodeView, BrokerId], ElectionStep]
+    registration_znode: Callable[[str, bytes], Create]
+    """Of its path and its document."""
     candidate_znode: Callable[[BrokerId, int], Create]
     win_controller: Callable[[Candidacy, Operations, Result, Permissions], Election]
     election_operations: Operations
@@ -188,5 +195,11 @@ class Rules:
     stop_stands: Callable[[BrokerId, frozenset[BrokerId]], bool]
     written_instead: Callable[[str, TopicDocument | None, WriteResult], tuple[WriteOp, ...]]
 
-    # Administration (TOP-004): `controller/partition_rules.py`
+    # Topics and partitions for clients (CLI-003, TOP, PART): `controller/partition_rules.py`
+    routed_leader: Callable[[LeaderAndIsr, Sequence[BrokerId]], BrokerId]
+    existing_topic: Callable[[str], Refusal]
+    missing_topic: Callable[[str], Refusal]
     refuse_topic: Callable[[CreateTopicRequest, Sequence[BrokerId]], Refusal | None]
+    refuse_election: Callable[[View, ElectionKind, TopicPartition], Refusal | None]
+    refuse_reassignment: Callable[[View, TopicPartition, tuple[BrokerId, ...]], Refusal | None]
+    refuse_creation: Callable[[View, CreatePartitionsRequest], Refusal | None]

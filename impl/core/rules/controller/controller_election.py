@@ -113,6 +113,11 @@ def election_step(_node: NodeView, holder: BrokerId) -> ElectionStep:
     return ElectionStep.STAND if holder == NO_BROKER else ElectionStep.FOLLOW
 
 
+def registration_znode(path: str, data: bytes) -> Create:
+    """The registration of a broker goes with its session (BEP-001)."""
+    return Create(path=path, data=data, ephemeral=True)
+
+
 def candidate_znode(broker_id: BrokerId, now_ms: int) -> Create:
     """`/controller` goes with the session of its holder (CTL-001)."""
     document = ControllerDocument(brokerid=broker_id, timestamp=str(now_ms))

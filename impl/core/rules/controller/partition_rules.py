@@ -1,4 +1,4 @@
-"""What administrators may ask for about topics and partitions, judged on what was read."""
+"""What clients are told of topics and partitions, and what administrators may ask for there."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -154,6 +154,21 @@ def _refuse_assignment(request: CreateTopicRequest, live: Sequence[BrokerId]) ->
             reason = f"partition {partition} on {listed}: give distinct live brokers of {live}"
             return Refusal(ErrorCode.INVALID_REPLICA_ASSIGNMENT, reason)
     return None
+
+
+def existing_topic(topic: str) -> Refusal:
+    """What the creation of a topic that exists ends with (TOP-003)."""
+    return Refusal(ErrorCode.TOPIC_ALREADY_EXISTS, f"topic {topic} exists")
+
+
+def missing_topic(topic: str) -> Refusal:
+    """What the deletion of a topic that does not exist ends with (TOP-002)."""
+    return Refusal(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"topic {topic} does not exist")
+
+
+def routed_leader(state: LeaderAndIsr, _assigned_replicas: Sequence[BrokerId]) -> BrokerId:
+    """The leader that clients are sent to: the published one (CLI-003, UMD-002)."""
+    return state.leader
 
 
 def _unknown(key: TopicPartition) -> Refusal:
