@@ -6,6 +6,7 @@ import typer
 
 from fencepost.ci.options import JsonOption
 from fencepost.ci.screens.console import show_json, show_table
+from fencepost.conformance.suite.library import all_cases
 from fencepost.conformance.verdict import Verdict, exit_code
 from fencepost.conformance.whitebox.simulate import load
 from fencepost.spec.hazards import load_hazards
@@ -40,18 +41,25 @@ def described() -> list[dict[str, Any]]:
         hazards.setdefault(str(hazard.switch.get("mutants", "")), []).append(hazard.id)
     return [
         {**record, "hazards": hazards.get(record["mutant"], []), "found": found(record)}
-        for record in load().mutants()
+        for record in (*load().mutants(), *load().suite_mutants())
     ]
 
 
 def found(record: dict[str, Any]) -> str:
-    """`steps`, or the seed that is tried first."""
+    """`steps`, the seed that is tried first, or `cases` for one that no run is hunted for."""
+    if not record["shows"] and not record["caught_by"]:
+        return "cases"
     return "steps" if record["shows"] else f"seed {record['seed']}"
+
+
+def killers(row: dict[str, Any]) -> list[str]:
+    """The cases of the suite that say that they kill it."""
+    return [case.case_id for case in all_cases() if row["mutant"] in case.story.kills]
 
 
 def cells(row: dict[str, Any]) -> list[str]:
     """One line of the table."""
-    judges = row["caught_by"] or [row["shows"]]
+    judges = row["caught_by"] or ([row["shows"]] if row["shows"] else killers(row))
     hazards = ", ".join(row["hazards"]) or "-"
     name, rule, requirement = row["mutant"], row["rule"], row["requirement"]
     return [name, rule, requirement, hazards, ", ".join(judges), row["found"]]

@@ -55,6 +55,9 @@ class Simulator(Protocol):
         empty, is a property of the specs that `replay` violates.
         """
 
+    def suite_mutants(self) -> list[dict[str, Any]]:
+        """What else can be made wrong: cases of the suite show it, and no run is hunted for it."""
+
     def replay(
         self, steps: str, judge: Callable[[Sequence[TraceEvent]], Sequence[str]]
     ) -> dict[str, Any]:
@@ -110,7 +113,9 @@ class Subject:
         """Raise `ChoiceError` when there is no such simulator, level or mutant."""
         if self.level not in LEVELS:
             raise ChoiceError(f"level {self.level} is none; choose one of {LEVELS}")
-        known = [str(record["mutant"]) for record in load(self.target).mutants()]
+        simulator = load(self.target)
+        records = [*simulator.mutants(), *simulator.suite_mutants()]
+        known = [str(record["mutant"]) for record in records]
         if self.mutant is not None and self.mutant not in known:
             raise ChoiceError(f"unknown mutant {self.mutant!r}; fencepost mutants list names all")
 

@@ -1,7 +1,7 @@
 """Is the suite able to fail? Each case is played on mutants of the reference until one fails it.
 
-A mutant is tried on the cases that say in `kills` that they find it, or without that on the cases
-with requirements that name it. Those that are left at the end find nothing.
+A mutant is tried on the cases that say in `kills` that they find it. Those that are left at the end
+find nothing.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -10,7 +10,6 @@ from pathlib import Path
 
 from fencepost.conformance.adapters.settings import ClusterSettings
 from fencepost.conformance.suite.case import SuiteCase
-from fencepost.conformance.suite.library import requirements
 from fencepost.conformance.suite.play import (
     REFERENCE,
     SuitePlan,
@@ -49,14 +48,6 @@ def settings_of_subjects(targets: Sequence[str]) -> dict[str, ClusterSettings]:
     return found
 
 
-def mutants_of(case: SuiteCase) -> tuple[str, ...]:
-    """Those that its file says it kills; without them all of its requirements."""
-    if case.story.kills:
-        return case.story.kills
-    names = (mutant for name in case.requirements for mutant in requirements()[name].mutants)
-    return tuple(dict.fromkeys(names))
-
-
 def kills(
     cases: Sequence[SuiteCase],
     folder: Path,
@@ -67,12 +58,12 @@ def kills(
     """For each case the first mutant that it fails, in the order of the cases."""
     found: dict[str, Kill] = {}
     tried: dict[str, list[str]] = {case.case_id: [] for case in cases}
-    untried = [only] if only else list(dict.fromkeys(m for case in cases for m in mutants_of(case)))
+    untried = [only] if only else list(dict.fromkeys(m for case in cases for m in case.story.kills))
     while untried:
         left = [case for case in cases if case.case_id not in found]
-        mutant = max(untried, key=lambda one: sum(one in mutants_of(case) for case in left))
+        mutant = max(untried, key=lambda one: sum(one in case.story.kills for case in left))
         untried.remove(mutant)
-        named = [case for case in left if mutant in mutants_of(case)]
+        named = [case for case in left if mutant in case.story.kills]
         if not named:
             continue
         if on_progress:

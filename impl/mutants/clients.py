@@ -9,9 +9,16 @@ from fencepost.impl.core.rules.produces import ProduceEnd
 from fencepost.impl.core.rules.replica import Replica
 from fencepost.impl.core.rules.rules import Rules
 from fencepost.impl.core.rules.tables import Role
-from fencepost.impl.core.types.messages import FetchRequest, ProduceRequest
-from fencepost.impl.mutants.mutant import mutant
-from fencepost.spec.vocabulary import NO_BROKER, ErrorCode, Invariant, ProducerId
+from fencepost.impl.core.types.messages import FetchRequest, ProduceRequest, Record
+from fencepost.impl.mutants.mutant import mutant, suite_mutant
+from fencepost.spec.vocabulary import (
+    NO_BROKER,
+    ErrorCode,
+    Invariant,
+    LeaderEpoch,
+    Offset,
+    ProducerId,
+)
 
 
 @mutant(3, "REPL-008", {Invariant.ACKNOWLEDGED_DURABLE, Invariant.LINEARIZABLE_LOG})
@@ -70,3 +77,72 @@ def acknowledge_on_step_down(rules: Rules) -> Rules:
     """A leader that steps down answers delayed produces as if they were committed."""
     ends = {**rules.produce_ends, ProduceEnd.NO_LEADER: ErrorCode.NONE}
     return replace(rules, produce_ends=ends)
+
+
+@suite_mutant("REPL-008")
+def acknowledge_all_alike(rules: Rules) -> Rules:
+    """A produce with acks=1 waits for the ISR, as one with acks=all."""
+    return replace(rules, answers_at_once=lambda _request: False)
+
+
+@suite_mutant("CLI-005")
+def refuse_what_is_appended(rules: Rules) -> Rules:
+    """A produce that is in the log, and not committed in time, is answered as if refused."""
+    ends = {**rules.produce_ends, ProduceEnd.EXPIRED: ErrorCode.NOT_ENOUGH_REPLICAS}
+    return replace(rules, produce_ends=ends)
+
+
+@suite_mutant("CLI-002")
+def answer_beyond_the_end(rules: Rules) -> Rules:
+    """A fetch beyond the end of the log gets an empty answer, as one at the end."""
+
+    def fetch_error(replica: Replica | None, request: FetchRequest) -> ErrorCode:
+        error = rules.fetch_error(replica, request)
+        is_beyond = error is ErrorCode.OFFSET_OUT_OF_RANGE and request.replica_id == NO_BROKER
+        return ErrorCode.NONE if is_beyond else error
+
+    return replace(rules, fetch_error=fetch_error)
+
+
+@suite_mutant("REPL-007")
+def unknown_partition_is_broken(rules: Rules) -> Rules:
+    """A fetch of a partition that there is not is answered as one of a broken log."""
+
+    def fetch_error(replica: Replica | None, request: FetchRequest) -> ErrorCode:
+        return ErrorCode.STORAGE_ERROR if replica is None else rules.fetch_error(replica, request)
+
+    return replace(rules, fetch_error=fetch_error)
+
+
+@suite_mutant("REPL-007")
+def followers_deny_the_partition(rules: Rules) -> Rules:
+    """A follower answers a producer as if there were no such partition."""
+
+    def produce_error(replica: Replica) -> ErrorCode:
+        is_follower = replica.role is Role.FOLLOWER
+        unknown = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        return unknown if is_follower else rules.produce_error(replica)
+
+    return replace(rules, produce_error=produce_error)
+
+
+@suite_mutant("CLI-004")
+def acknowledge_last_offset(rules: Rules) -> Rules:
+    """A producer is told the offset of the last of its records."""
+    return replace(rules, acknowledged_offset=lambda _base, end_offset: Offset(end_offset - 1))
+
+
+@suite_mutant("CLI-005")
+def append_twice(rules: Rules) -> Rules:
+    """What a producer sends once is in the log twice."""
+
+    def batch_records(request: ProduceRequest, leader_epoch: LeaderEpoch) -> tuple[Record, ...]:
+        return rules.batch_records(request, leader_epoch) * 2
+
+    return replace(rules, batch_records=batch_records)
+
+
+@suite_mutant("CLI-003")
+def route_to_preferred(rules: Rules) -> Rules:
+    """Clients are sent to the preferred replica, whichever leads."""
+    return replace(rules, routed_leader=lambda _state, assigned_replicas: assigned_replicas[0])

@@ -1,13 +1,14 @@
 """Wrong rules of what the controller learns: brokers and topics that come and go (ZK, BEP, TOP)."""
 
-from collections.abc import Sequence, Set as AbstractSet
+from collections.abc import Mapping, Sequence, Set as AbstractSet
 from dataclasses import replace
 
 from fencepost.impl.core.rules.controller.controller_election import WatchedReading
 from fencepost.impl.core.rules.rules import Rules
+from fencepost.impl.core.types.refusals import Refusal
 from fencepost.impl.core.types.zookeeper import Znode
-from fencepost.impl.mutants.mutant import mutant
-from fencepost.spec.vocabulary import Liveness
+from fencepost.impl.mutants.mutant import mutant, suite_mutant
+from fencepost.spec.vocabulary import BrokerEpoch, BrokerId, ErrorCode, Liveness
 from fencepost.spec.znodes import MalformedZnodeError, parse_topic_document
 
 
@@ -84,3 +85,27 @@ def malformed_topic_ends_reading(rules: Rules) -> Rules:
         return found[: bad[0] + 1] if bad else found
 
     return replace(rules, topics_to_learn=topics_to_learn)
+
+
+@suite_mutant("TOP-003")
+def create_what_exists(rules: Rules) -> Rules:
+    """The creation of a topic that exists is granted, and does nothing."""
+    return replace(rules, existing_topic=lambda _topic: Refusal(ErrorCode.NONE, ""))
+
+
+@suite_mutant("TOP-002")
+def delete_what_is_missing(rules: Rules) -> Rules:
+    """The deletion of a topic that does not exist is granted."""
+    return replace(rules, missing_topic=lambda _topic: Refusal(ErrorCode.NONE, ""))
+
+
+@suite_mutant("FAIL-008")
+def arrivals_go_unnoticed(rules: Rules) -> Rules:
+    """The controller looks for brokers that went, and sends nothing to those that came."""
+
+    def changed_brokers(
+        before: Mapping[BrokerId, BrokerEpoch], after: Mapping[BrokerId, BrokerEpoch]
+    ) -> frozenset[BrokerId]:
+        return frozenset(before.keys() - after.keys())
+
+    return replace(rules, changed_brokers=changed_brokers)

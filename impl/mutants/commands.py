@@ -13,7 +13,7 @@ from fencepost.impl.core.rules.tables import CommandKind, Role
 from fencepost.impl.core.types.effects import DiskEffect
 from fencepost.impl.core.types.messages import LeaderAndIsrRequest, PartitionState, PartitionStop
 from fencepost.impl.core.types.zookeeper import Znode
-from fencepost.impl.mutants.mutant import mutant
+from fencepost.impl.mutants.mutant import mutant, suite_mutant
 from fencepost.spec.vocabulary import (
     ErrorCode,
     Invariant,
@@ -218,3 +218,10 @@ def refuse_together(rules: Rules) -> Rules:
         return is_spoilt or rules.is_over(command, request, replicas)
 
     return replace(rules, is_over=is_over)
+
+
+@suite_mutant("CMD-008")
+def keep_what_is_stopped(rules: Rules) -> Rules:
+    """A broker that is told to stop a replica says that it did, and goes on."""
+    stops = {(role, CommandKind.STOP): ErrorCode.NONE for role in Role}
+    return replace(rules, commands={**rules.commands, **stops})

@@ -11,6 +11,7 @@ from fencepost.impl.core.rules.controller.controller_election import (
     Elected,
     Election,
     ElectionStep,
+    NodeView,
     Operations,
     Result,
     WatchedReading,
@@ -29,11 +30,12 @@ from fencepost.impl.core.types.zookeeper import (
     Written,
     Znode,
 )
-from fencepost.impl.mutants.mutant import allowing, mutant
+from fencepost.impl.mutants.mutant import allowing, mutant, suite_mutant
 from fencepost.spec.vocabulary import (
     ANY_VERSION,
     NO_BROKER,
     NO_CONTROLLER_EPOCH,
+    BrokerId,
     ControllerEpoch,
     Invariant,
     Liveness,
@@ -186,3 +188,14 @@ def controller_not_watched(rules: Rules) -> Rules:
 def registration_not_watched(rules: Rules) -> Rules:
     """A broker that finds the registration of its former process gives up."""
     return replace(rules, watched=rules.watched - {WatchedReading.OWN_REGISTRATION})
+
+
+@suite_mutant("CTL-003")
+def stand_beside_the_controller(rules: Rules) -> Rules:
+    """A broker that finds another's `/controller` stands all the same, and acts as controller."""
+
+    def election_step(node: NodeView, holder: BrokerId) -> ElectionStep:
+        step = rules.election_step(node, holder)
+        return ElectionStep.STAND if step is ElectionStep.FOLLOW else step
+
+    return replace(loser_takes_office.change(rules), election_step=election_step)

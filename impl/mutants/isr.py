@@ -12,12 +12,14 @@ from fencepost.impl.core.rules.rules import Rules
 from fencepost.impl.core.rules.tables import WriteKind, Writer, ZnodeKind
 from fencepost.impl.core.types.messages import LeaderAndIsrRequest, PartitionState
 from fencepost.impl.core.types.zookeeper import SetData, WriteOp
-from fencepost.impl.mutants.mutant import allowing, mutant
+from fencepost.impl.mutants.mutant import allowing, mutant, suite_mutant
 from fencepost.spec.vocabulary import (
     ANY_VERSION,
+    BrokerId,
     ControllerEpoch,
     Invariant,
     Liveness,
+    Offset,
     ZnodeVersion,
 )
 from fencepost.spec.znodes import topic_id_path
@@ -177,3 +179,26 @@ def shrink_on_fetch_only(rules: Rules) -> Rules:
     return replace(
         rules, shrink_isr=lambda replica, _now_ms, _lag_ms: (replica, None), expand_isr=expand_isr
     )
+
+
+@suite_mutant("ISR-001")
+def idle_followers_lag(rules: Rules) -> Rules:
+    """A follower that copied nothing lags, also when there was nothing to copy (V3's wording)."""
+
+    def serve_fetch(
+        replica: Replica, follower: BrokerId, fetch_offset: Offset, now_ms: int
+    ) -> Acted:
+        known = replica.followers.get(follower)
+        after, line = rules.serve_fetch(replica, follower, fetch_offset, now_ms)
+        if known is None or known.log_end_offset != fetch_offset:
+            return after, line
+        idle = structs.replace(after.followers[follower], caught_up_ms=known.caught_up_ms)
+        return structs.replace(after, followers={**after.followers, follower: idle}), line
+
+    return replace(rules, serve_fetch=serve_fetch)
+
+
+@suite_mutant("ISR-002")
+def expand_nobody(rules: Rules) -> Rules:
+    """A replica that has caught up stays outside the ISR."""
+    return replace(rules, expand_isr=lambda replica, _now_ms, _lag_ms: (replica, None))

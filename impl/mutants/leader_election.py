@@ -22,7 +22,7 @@ from fencepost.impl.core.types.zookeeper import (
     Written,
 )
 from fencepost.impl.mutants.commands import obeying_also
-from fencepost.impl.mutants.mutant import mutant
+from fencepost.impl.mutants.mutant import mutant, suite_mutant
 from fencepost.spec.vocabulary import (
     NO_BROKER,
     ControllerEpoch,
@@ -31,6 +31,9 @@ from fencepost.spec.vocabulary import (
     ZnodeVersion,
 )
 from fencepost.spec.znodes import LeaderAndIsr, leader_and_isr_path
+
+DECIDED_MAX = 32
+"""So many partitions of a topic `fail_over_in_part` decides on."""
 
 
 def _changed(decided: Decided, state: LeaderAndIsr) -> Decided:
@@ -180,3 +183,60 @@ def last_replica_is_preferred(rules: Rules) -> Rules:
         return decided[0], structs.replace(decided[1], assigned_replicas=replicas)
 
     return replace(rules, init_leader=init_leader)
+
+
+@suite_mutant("FAIL-001")
+def isr_keeps_the_dead(rules: Rules) -> Rules:
+    """A new leader gets the ISR of the old one, with its dead members."""
+
+    def keep_isr(before: LeaderAndIsr, decided: Decided, facts: PartitionFacts) -> Decided | None:
+        if before.leader in facts.live:
+            return None
+        return _changed(decided, structs.replace(decided[0], isr=before.isr))
+
+    return _electing(rules, keep_isr)
+
+
+@suite_mutant("FAIL-002")
+def elect_from_outside(rules: Rules) -> Rules:
+    """A replica outside the ISR leads when no member is alive, though nobody allowed it."""
+
+    def elect_leader(facts: PartitionFacts, controller_epoch: ControllerEpoch) -> Decided | None:
+        allowed = structs.replace(facts, unclean_leader_election=True, is_confirmed=True)
+        return rules.elect_leader(allowed, controller_epoch)
+
+    return replace(rules, elect_leader=elect_leader, needs_newer_brokers=lambda _facts, _one: False)
+
+
+@suite_mutant("TOP-001")
+def init_first_partition_only(rules: Rules) -> Rules:
+    """Of a new topic only the first partition gets a leader."""
+
+    def init_leader(facts: PartitionFacts, controller_epoch: ControllerEpoch) -> Decided | None:
+        return None if facts.key.partition else rules.init_leader(facts, controller_epoch)
+
+    return replace(rules, init_leader=init_leader)
+
+
+@suite_mutant("FAIL-005")
+def fail_over_in_part(rules: Rules) -> Rules:
+    """A fail-over decides on the first partitions of each topic, and forgets the others."""
+
+    def elect_leader(facts: PartitionFacts, controller_epoch: ControllerEpoch) -> Decided | None:
+        is_first = facts.key.partition < DECIDED_MAX
+        return rules.elect_leader(facts, controller_epoch) if is_first else None
+
+    return replace(rules, elect_leader=elect_leader)
+
+
+@suite_mutant("FAIL-004")
+def successor_elects_anew(rules: Rules) -> Rules:
+    """A new controller gives every partition a new epoch, also where the leader is alive."""
+
+    def elect_leader(facts: PartitionFacts, controller_epoch: ControllerEpoch) -> Decided | None:
+        assert facts.state is not None
+        is_of_another = facts.state.controller_epoch != controller_epoch
+        shaken = structs.replace(facts, bounced=facts.live if is_of_another else facts.bounced)
+        return rules.elect_leader(shaken, controller_epoch)
+
+    return replace(rules, elect_leader=elect_leader)

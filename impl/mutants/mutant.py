@@ -24,7 +24,7 @@ class Mutant:
 
     name: MutantName
     number: int
-    """Its place in the kill table."""
+    """Its place in the kill table; 0 for one of the conformance suite."""
     rule: str
     """The rule that it breaks, in one sentence."""
     requirement: str
@@ -70,6 +70,15 @@ def mutant(
         )
 
     return declare
+
+
+def suite_mutant(requirement: str) -> Callable[[Callable[[Rules], Rules]], Mutant]:
+    """Declare a mutant that a case of the conformance suite has to see, and nothing else.
+
+    Random runs and schedules are not hunted for it: often a client alone can tell that it is
+    answered wrongly. The case names it in `kills`.
+    """
+    return mutant(0, requirement)
 
 
 def allowing(rules: Rules, writer: Writer, znode: ZnodeKind, kind: WriteKind) -> Rules:

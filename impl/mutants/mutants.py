@@ -30,15 +30,19 @@ _MODULES = (
 )
 
 _ALL = [one for module in _MODULES for one in vars(module).values() if isinstance(one, Mutant)]
+SUITE_MUTANTS: Mapping[MutantName, Mutant] = {one.name: one for one in _ALL if not one.number}
+"""Those that cases of the conformance suite have to see, and nothing else."""
 MUTANTS: Mapping[MutantName, Mutant] = {
-    one.name: one for one in sorted(_ALL, key=lambda one: one.number)
+    one.name: one for one in sorted(_ALL, key=lambda one: one.number) if one.number
 }
+"""Those of the kill table."""
+_BY_NAME = {**MUTANTS, **SUITE_MUTANTS}
 
 
 def mutant_name(text: str) -> MutantName:
     """The name of a mutant that exists; raises `ValueError` otherwise."""
     name = MutantName(text)
-    if name not in MUTANTS:
+    if name not in _BY_NAME:
         raise ValueError(f"there is no mutant {text!r}")
     return name
 
@@ -51,4 +55,4 @@ def rules_of(level: int, mutant: MutantName | None = None) -> Rules:
 
 def with_mutant(rules: Rules, mutant: MutantName) -> Rules:
     """The rules with one of them wrong."""
-    return MUTANTS[mutant].change(rules)
+    return _BY_NAME[mutant].change(rules)

@@ -1,6 +1,6 @@
 """Wrong rules of partitions that move, are added or removed (REAS, PART)."""
 
-from collections.abc import Set as AbstractSet
+from collections.abc import Sequence, Set as AbstractSet
 from dataclasses import replace
 
 from msgspec import structs
@@ -12,7 +12,7 @@ from fencepost.impl.core.rules.controller.reassignment import Advance, Assignmen
 from fencepost.impl.core.rules.rules import Rules
 from fencepost.impl.core.rules.tables import WriteKind, Writer, ZnodeKind
 from fencepost.impl.core.types.zookeeper import Create, Rejected, WriteOp, WriteResult, ZkError
-from fencepost.impl.mutants.mutant import allowing, mutant
+from fencepost.impl.mutants.mutant import allowing, mutant, suite_mutant
 from fencepost.spec.vocabulary import Action, BrokerId, Invariant, Liveness
 from fencepost.spec.znodes import (
     LeaderAndIsr,
@@ -135,3 +135,59 @@ def write_assignment_creates(rules: Rules) -> Rules:
 
     creating = allowing(rules, Writer.CONTROLLER, ZnodeKind.TOPIC, WriteKind.CREATE)
     return replace(creating, written_instead=written_instead)
+
+
+@suite_mutant("PART-001")
+def ignore_additions(rules: Rules) -> Rules:
+    """The controller does nothing about partitions that are asked for."""
+    return replace(rules, add_partitions=lambda _facts, _request: None)
+
+
+@suite_mutant("PART-001")
+def grant_fewer_partitions(rules: Rules) -> Rules:
+    """A number of partitions that a topic cannot have is granted, and does nothing."""
+    return replace(rules, refuse_creation=lambda _view, _request: None)
+
+
+@suite_mutant("REAS-002")
+def move_anywhere(rules: Rules) -> Rules:
+    """A move is begun to any brokers, also to those that there are not."""
+    return replace(rules, refuse_reassignment=lambda _view, _key, _replicas: None)
+
+
+@suite_mutant("FAIL-001")
+def grant_any_election(rules: Rules) -> Rules:
+    """An election is granted, also of a replica that is dead."""
+    return replace(rules, refuse_election=lambda _view, _kind, _key: None)
+
+
+@suite_mutant("REAS-004")
+def move_one_topic_at_a_time(rules: Rules) -> Rules:
+    """The controller looks at the next topic that moves when the one before is done."""
+    return replace(
+        rules,
+        changing_topics=lambda requested, unsure, begun: rules.changing_topics(
+            requested, unsure, begun
+        )[:1],
+    )
+
+
+@suite_mutant("REAS-003")
+def forget_moves_at_fail_over(rules: Rules) -> Rules:
+    """A new controller leaves alone what moves already."""
+    ignored: set[str] = set()
+    began: list[bool] = []
+
+    def told_at_fail_over(keys: Sequence[TopicPartition]) -> Sequence[TopicPartition]:
+        began.append(True)
+        return rules.told_at_fail_over(keys)
+
+    def changing_topics(
+        requested: AbstractSet[str], unsure: AbstractSet[str], begun: AbstractSet[str]
+    ) -> list[str]:
+        if began:
+            began.clear()
+            ignored.update(requested | begun)
+        return rules.changing_topics(requested - ignored, unsure, begun - ignored)
+
+    return replace(rules, told_at_fail_over=told_at_fail_over, changing_topics=changing_topics)

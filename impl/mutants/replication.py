@@ -5,14 +5,14 @@ from dataclasses import replace
 
 from msgspec import structs
 
-from fencepost.impl.core.rules.fetches import fetch_error, is_from_leader
+from fencepost.impl.core.rules.fetches import fetch_error, is_from_leader, truncate_to_committed
 from fencepost.impl.core.rules.replica import Acted, Replica
 from fencepost.impl.core.rules.replication import commit_with
 from fencepost.impl.core.rules.rules import Rules
 from fencepost.impl.core.rules.tables import Role
 from fencepost.impl.core.types.actions import taken
 from fencepost.impl.core.types.messages import LeaderAndIsrRequest, PartitionState, Record
-from fencepost.impl.mutants.mutant import mutant
+from fencepost.impl.mutants.mutant import mutant, suite_mutant
 from fencepost.spec.vocabulary import (
     BrokerId,
     ErrorCode,
@@ -163,3 +163,15 @@ def truncate_once(rules: Rules) -> Rules:
 def follower_ignores_high_watermark(rules: Rules) -> Rules:
     """A follower does not take the high watermark of its leader."""
     return _believing(rules, lambda replica, _told: replica.high_watermark)
+
+
+@suite_mutant("CMD-005")
+def truncate_to_high_watermark(rules: Rules) -> Rules:
+    """A new follower drops all that it does not know to be committed, as before KIP-101."""
+    return replace(rules, truncate_follower=truncate_to_committed)
+
+
+@suite_mutant("REPL-005")
+def never_truncate(rules: Rules) -> Rules:
+    """A follower keeps what its leader does not have."""
+    return replace(rules, compare_logs=lambda replica, _epoch, _end: (replica.log_end_offset, True))

@@ -3,11 +3,14 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from msgspec import structs
+
 from fencepost.impl.core.rules.controller.partition_change_step import assignment_in
 from fencepost.impl.core.rules.replica import Replica
 from fencepost.impl.core.rules.rules import Rules
+from fencepost.impl.core.rules.tables import WriteKind, Writer, ZnodeKind
 from fencepost.impl.core.types.zookeeper import Znode
-from fencepost.impl.mutants.mutant import mutant
+from fencepost.impl.mutants.mutant import allowing, mutant, suite_mutant
 from fencepost.spec.vocabulary import BrokerId, Invariant
 from fencepost.spec.znodes import LeaderAndIsr, assignment_of, parse_topic_document
 
@@ -58,3 +61,31 @@ def delete_what_assignment_omits(rules: Rules) -> Rules:
 def recover_above_checkpoint(rules: Rules) -> Rules:
     """A replica that starts takes all that it has for committed."""
     return replace(rules, recovered_high_watermark=lambda log: log.log_end_offset)
+
+
+@suite_mutant("START-003")
+def start_empty(rules: Rules) -> Rules:
+    """A starting broker keeps none of its logs."""
+    return replace(rules, is_kept=lambda _replica, _znode, _state, _is_own: False)
+
+
+@suite_mutant("START-004")
+def serve_log_of_old_topic(rules: Rules) -> Rules:
+    """A starting broker keeps the log of a topic that is gone, for the next of that name."""
+    return replace(
+        rules,
+        is_kept=lambda _replica, _znode, _state, _is_own: True,
+        is_of_other_incarnation=lambda _replica, _command: False,
+    )
+
+
+@suite_mutant("BEP-001")
+def persistent_registration(rules: Rules) -> Rules:
+    """A broker registers in a persistent znode, and takes over what it finds there."""
+    keeping = allowing(rules, Writer.BROKER, ZnodeKind.REGISTRATION, WriteKind.CREATE)
+    return replace(
+        keeping,
+        registration_znode=lambda path, data: structs.replace(
+            rules.registration_znode(path, data), ephemeral=False
+        ),
+    )

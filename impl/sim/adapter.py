@@ -4,11 +4,11 @@ The target is called `python:fencepost.impl.sim.adapter`. Everything that crosse
 names and events of `fencepost.spec.trace`.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from fencepost.fault_injection.stories.story_file import story_from_document
-from fencepost.impl.mutants.mutant import MutantName
-from fencepost.impl.mutants.mutants import MUTANTS, mutant_name
+from fencepost.impl.mutants.mutant import Mutant, MutantName
+from fencepost.impl.mutants.mutants import MUTANTS, SUITE_MUTANTS, mutant_name
 from fencepost.impl.sim.counterexamples import moves, replay, schedules, why_not_stepped
 from fencepost.impl.sim.draw.draw import DrawKind, draw, draw_variations, swarm
 from fencepost.impl.sim.engine.move_lists import moves_of_run, moves_of_variation
@@ -32,6 +32,7 @@ __all__ = [
     "shrink",
     "simulate",
     "simulate_long",
+    "suite_mutants",
     "variations",
     "why_not_stepped",
 ]
@@ -69,6 +70,15 @@ def play_story(
 
 def mutants() -> list[dict[str, object]]:
     """What can be made wrong on purpose, and which checks must see it."""
+    return _records(MUTANTS.values())
+
+
+def suite_mutants() -> list[dict[str, object]]:
+    """What else can be made wrong, for the cases of the conformance suite."""
+    return _records(SUITE_MUTANTS.values())
+
+
+def _records(declared: Iterable[Mutant]) -> list[dict[str, object]]:
     return [
         {
             "mutant": record.name,
@@ -78,7 +88,7 @@ def mutants() -> list[dict[str, object]]:
             "seed": record.seed,
             "shows": record.shows,
         }
-        for record in MUTANTS.values()
+        for record in declared
     ]
 
 
@@ -161,5 +171,5 @@ def _mutant(name: str | None) -> MutantName | None:
     try:
         return mutant_name(name)
     except ValueError:
-        known = ", ".join(MUTANTS)
+        known = ", ".join([*MUTANTS, *SUITE_MUTANTS])
         raise ValueError(f"unknown mutant {name!r}; choose one of {known}") from None

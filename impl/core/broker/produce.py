@@ -8,7 +8,6 @@ from fencepost.impl.core.config import Config
 from fencepost.impl.core.rules.producers import (
     Batch,
     ProducerState,
-    batch_records,
     find_duplicate,
 )
 from fencepost.impl.core.rules.produces import ProduceEnd
@@ -78,7 +77,9 @@ class Produces:
             error_code=self._config.rules.produce_ends[end],
             broker_id=self._config.broker_id,
             leader_epoch=produce.leader_epoch,
-            base_offset=produce.base_offset,
+            base_offset=self._config.rules.acknowledged_offset(
+                produce.base_offset, produce.end_offset
+            ),
             high_watermark=self._replicas[key].high_watermark,
             partition_incarnation=self._replicas[key].partition_incarnation,
         )
@@ -120,7 +121,7 @@ class Produces:
         return self._config.rules.known_of_producer(replica, producers, request.producer_id)
 
     def _append(self, replica: Replica, request: ProduceRequest) -> Replica:
-        records = batch_records(request, replica.leader_epoch)
+        records = self._config.rules.batch_records(request, replica.leader_epoch)
         after, taken = leader_append(replica, records)
         self._outbox.emit(
             AppendRecords(

@@ -70,6 +70,8 @@ RULES = Rules(
     known_of_producer=produces.known_of_producer,
     sequence_error=producers.sequence_error,
     produce_error=produces.produce_error,
+    batch_records=producers.batch_records,
+    acknowledged_offset=produces.acknowledged_offset,
     produce_ends=produces.PRODUCE_ENDS,
     # The ISR
     shrink_isr=isr.shrink_isr,

@@ -7,7 +7,7 @@ from fencepost.impl.core.rules.producers import ProducerState, ProducerTable
 from fencepost.impl.core.rules.replica import Replica
 from fencepost.impl.core.rules.tables import SERVING
 from fencepost.impl.core.types.messages import ACKS_ALL, ProduceRequest
-from fencepost.spec.vocabulary import ErrorCode, ProducerId
+from fencepost.spec.vocabulary import ErrorCode, Offset, ProducerId
 
 
 class ProduceEnd(Enum):
@@ -35,6 +35,11 @@ def answers_at_once(request: ProduceRequest) -> bool:
 def produce_error(replica: Replica) -> ErrorCode:
     """`NONE` when the replica takes records of producers; a fenced leader takes none (ISR-004)."""
     return ErrorCode.NOT_LEADER_OR_FOLLOWER if replica.is_fenced else SERVING[replica.role]
+
+
+def acknowledged_offset(base_offset: Offset, _end_offset: Offset) -> Offset:
+    """A producer is told the offset of the first of its records (CLI-004)."""
+    return base_offset
 
 
 def known_of_producer(

@@ -130,6 +130,9 @@ class Rules:
     known_of_producer: Callable[[Replica, ProducerTable, ProducerId], ProducerState]
     sequence_error: Callable[[ProducerState, ProduceRequest], ErrorCode]
     produce_error: Callable[[Replica], ErrorCode]
+    batch_records: Callable[[ProduceRequest, LeaderEpoch], tuple[Record, ...]]
+    acknowledged_offset: Callable[[Offset, Offset], Offset]
+    """Of the offset of a batch's first record, and of the end of the batch."""
     produce_ends: Mapping[ProduceEnd, ErrorCode]
 
     # The ISR (ISR, ZK-003): `isr.py`

@@ -11,11 +11,12 @@ from fencepost.fault_injection.stories.steps.observation import (
     expected_text,
 )
 from fencepost.fault_injection.stories.steps.step_player import OBSERVED, ObservationTable
+from fencepost.impl.core.broker.offsets import list_offsets
 from fencepost.impl.core.rules.replica import Replica
 from fencepost.impl.sim.stories.story_cluster import Player
 from fencepost.impl.sim.world.cluster import VirtualCluster, VirtualState
 from fencepost.impl.sim.world.process import Process
-from fencepost.spec.vocabulary import BrokerId, Offset
+from fencepost.spec.vocabulary import NO_BROKER, BrokerId, ErrorCode, Offset
 from fencepost.spec.znodes import (
     LeaderAndIsr,
     TopicPartition,
@@ -46,8 +47,68 @@ def _of_replica(
     return look
 
 
+def _asked(
+    read: Callable[[Player, Process, Observation], Observed],
+) -> Callable[[Player, Observation], Observed]:
+    """What a broker tells that is asked; nothing while it cannot answer."""
+
+    def look(player: Player, what: Observation) -> Observed:
+        assert what.broker_id is not None
+        process = player.cluster.world.processes[what.broker_id]
+        is_there = process.is_alive and not process.is_paused and process.node.broker.is_ready
+        return read(player, process, what) if is_there else ()
+
+    return look
+
+
+def _answer_at(player: Player, process: Process, what: Observation) -> Observed:
+    assert what.partition is not None
+    replica = _replica(player.cluster.world, process.broker_id, what.partition)
+    error = list_offsets(process.broker_id, replica).error_code
+    return "ok" if error is ErrorCode.NONE else error
+
+
+def _leader_at(player: Player, process: Process, what: Observation) -> Observed:
+    assert what.partition is not None
+    world = player.cluster.world
+    known = world.state(what.partition)
+    if known is None:
+        return ()
+    assigned_replicas = world.assignments()[what.partition]
+    leader = process.config.rules.routed_leader(known[0], assigned_replicas)
+    return () if leader == NO_BROKER else leader
+
+
+def _committed(player: Player, what: Observation) -> Observed:
+    """The high watermark that the published leader tells; nothing while it does not serve."""
+    assert what.partition is not None
+    leader = player.cluster.state.state_of(what.partition)
+    if leader is None or leader.leader == NO_BROKER:
+        return ()
+    told = _asked(_committed_at)
+    return told(player, what._replace(broker_id=leader.leader))
+
+
+def _committed_at(player: Player, process: Process, what: Observation) -> Observed:
+    assert what.partition is not None
+    replica = _replica(player.cluster.world, process.broker_id, what.partition)
+    return replica.high_watermark if replica is not None and replica.is_leader else ()
+
+
+def _broker_epoch(player: Player, what: Observation) -> Observed:
+    assert what.broker_id is not None
+    registration = player.cluster.registration(what.broker_id)
+    return registration.zxid if registration else ()
+
+
 SIMULATED_OBSERVATIONS: ObservationTable = {
     **OBSERVED,
+    "committed": _committed,
+    "broker_epoch": _broker_epoch,
+    "controller_at": _asked(lambda player, *_: player.cluster.state.controller() or ()),
+    "brokers_at": _asked(lambda player, *_: tuple(player.cluster.state.live_brokers())),
+    "leader_at": _asked(_leader_at),
+    "answer_at": _asked(_answer_at),
     "held": lambda player, _: sum(len(rule.held) for rule in player.cluster.rules),
     "life": lambda player, what: _life(player.cluster.world.processes[what.broker_id]),
     "role": _of_replica(lambda replica: replica.role.value),

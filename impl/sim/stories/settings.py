@@ -13,7 +13,7 @@ from msgspec import UNSET, UnsetType
 
 from fencepost.fault_injection.stories.story import Story
 from fencepost.fault_injection.stories.story_refusal import StoryError
-from fencepost.impl.mutants.mutants import MUTANTS
+from fencepost.impl.mutants.mutants import mutant_name
 from fencepost.impl.sim.engine.options import RunOptions
 from fencepost.impl.sim.world.network import Weather
 from fencepost.spec.vocabulary import ProtocolLevel
@@ -53,8 +53,11 @@ def read_options(seed: int, cluster: Mapping[str, Any]) -> RunOptions:
     except msgspec.ValidationError as error:
         raise StoryError(f"cluster: {error}") from error
     found = {name: value for name in _HINTS if (value := getattr(settings, name)) is not UNSET}
-    if (mutant := found.get("mutant", next(iter(MUTANTS)))) not in MUTANTS:
-        raise StoryError(f"cluster: there is no mutant {mutant!r}; fencepost mutants list has all")
+    try:
+        if found.get("mutant") is not None:
+            mutant_name(found["mutant"])
+    except ValueError as error:
+        raise StoryError(f"cluster: {error}; fencepost mutants list has all") from error
     weather = {item.name: found.pop(item.name) for item in fields(Weather) if item.name in found}
     usual = {item.name: getattr(DEFAULTS, item.name) for item in fields(RunOptions)}
     return RunOptions(**{**usual, **found, "seed": seed, "weather": Weather(**weather)})
