@@ -199,7 +199,7 @@ def isr_keeps_the_dead(rules: Rules) -> Rules:
 
 @suite_mutant("FAIL-002")
 def elect_from_outside(rules: Rules) -> Rules:
-    """A replica outside the ISR leads when no member is alive, though nobody allowed it."""
+    """A replica outside the ISR leads when no member is alive, also where that is not allowed."""
 
     def elect_leader(facts: PartitionFacts, controller_epoch: ControllerEpoch) -> Decided | None:
         allowed = structs.replace(facts, unclean_leader_election=True, is_confirmed=True)
