@@ -54,6 +54,8 @@ STEPS_NEED = MappingProxyType(
     }
 )
 """The verb of a step -> what it needs; other steps need nothing, but for faults."""
+FETCH_EPOCHS = frozenset({Capability.FETCH_EPOCHS})
+"""To fetch with a leader epoch."""
 COMMANDS_NEED = MappingProxyType(
     {
         ControlMethod.LEADER_AND_ISR: _CONTROL,

@@ -120,7 +120,7 @@ class GrpcConnection:
                     topic=topic,
                     partition=partition,
                     replica_id=-1,
-                    leader_epoch=-1,
+                    leader_epoch=operation.leader_epoch,
                     fetch_offset=operation.offset,
                     max_records=operation.max_records,
                     max_wait_ms=max_wait_ms,

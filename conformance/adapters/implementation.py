@@ -59,6 +59,8 @@ class Capability(StrEnum):
     """The controller takes ControlledShutdown from it too."""
     UNCLEAN_ELECTIONS = "unclean_leader_election"
     """Brokers obey that setting of a cluster."""
+    FETCH_EPOCHS = "fetch epochs"
+    """A fetch may name a leader epoch, and is refused in another one (KIP-320)."""
     LIVE_TRACE = "live trace"
     """Brokers write their traces while they run: a story can wait for one of their lines."""
     PREPARED_START = "prepared start"

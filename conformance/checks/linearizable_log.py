@@ -25,9 +25,12 @@ be of what another incarnation took.
 """
 
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
+
+from msgspec.structs import replace
 
 from fencepost.conformance.checks.evidence import Evidence, milliseconds
 from fencepost.conformance.checks.generations import Generations, generations
@@ -42,9 +45,10 @@ from fencepost.conformance.checks.log_history import (
     read_history,
 )
 from fencepost.conformance.checks.monotone_counter import UNBOUNDED, find_violation
+from fencepost.conformance.checks.trace_dialect import SPEC, TraceDialect
 from fencepost.conformance.verdict import CheckResult
 from fencepost.spec.trace import TraceEvent
-from fencepost.spec.vocabulary import Invariant
+from fencepost.spec.vocabulary import Action, Invariant
 
 
 @dataclass(slots=True, kw_only=True)
@@ -55,10 +59,12 @@ class _Contents:
     offset_of: dict[str, tuple[int, TraceEvent]] = field(default_factory=dict)
 
 
-def check(events: Sequence[TraceEvent]) -> CheckResult:
+def check(events: Sequence[TraceEvent], dialect: TraceDialect = SPEC) -> CheckResult:
     """C0 to C6 for the events of one partition; the premise counts answers."""
     evidence = Evidence(invariant=Invariant.LINEARIZABLE_LOG)
     history = read_history(events)
+    if not dialect.leads_once_in_epoch:
+        history = _without_epochs_led_twice(history, events)
     evidence.premise_count = len(history.answers)
     for answer in history.answers:
         _check_shape(answer, evidence)
@@ -67,6 +73,16 @@ def check(events: Sequence[TraceEvent]) -> CheckResult:
         for generation in range(logs.last + 1):
             _check_log(_of_generation(life, logs, generation), evidence)
     return evidence.result()
+
+
+def _without_epochs_led_twice(history: LogHistory, events: Iterable[TraceEvent]) -> LogHistory:
+    """Answers name their epoch only where one leader began it, once, and is seen to."""
+    begun = Counter(event.leader_epoch for event in events if event.action == Action.BECOME_LEADER)
+    answers = (
+        answer if begun[answer.leader_epoch] == 1 else replace(answer, leader_epoch=None)
+        for answer in history.answers
+    )
+    return LogHistory(records=history.records, answers=tuple(answers))
 
 
 def _of_generation(history: LogHistory, logs: Generations, generation: int) -> LogHistory:

@@ -38,6 +38,7 @@ CheckFunction = Callable[..., CheckResult]
 
 _BY_DIALECT = frozenset(
     {
+        Invariant.LINEARIZABLE_LOG,
         Invariant.LEADER_IN_ISR,
         Invariant.LINEARIZABLE_ZNODE,
         Invariant.ONLY_AUTHORISED_WRITES,
@@ -86,7 +87,7 @@ class InvariantCheck:
 
 
 _OF_A_PARTITION: Mapping[Invariant, tuple[CheckFunction, frozenset[str]]] = {
-    Invariant.LINEARIZABLE_LOG: (linearizable_log.check, _CLIENT),
+    Invariant.LINEARIZABLE_LOG: (linearizable_log.check, _CLIENT | {Action.BECOME_LEADER}),
     Invariant.ACKNOWLEDGED_DURABLE: (acknowledged_durable.check, _CLIENT | {"Create", "Delete"}),
     Invariant.LOG_MATCHING: (log_matching.check, REPLICA_ACTIONS | {Action.ELECT_LEADER}),
     Invariant.LEADER_COMPLETE: (leader_complete.check, REPLICA_ACTIONS | {Action.ELECT_LEADER}),

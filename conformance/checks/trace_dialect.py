@@ -22,14 +22,16 @@ class TraceDialect:
     """The controller writes a leader's wish for another ISR, under the epoch that there is."""
     keeps_last_isr: bool = True
     """A partition without a leader keeps its last ISR; else that may be empty then."""
+    leads_once_in_epoch: bool = True
+    """A leader that restarts gets a new epoch; else it may lag behind in its former one."""
 
 
 SPEC = TraceDialect(name="spec")
-KAFKA_0_10 = TraceDialect(name="kafka-0.10", tells_writes=False, raises_epoch_at_election=False)
-"""Kafka up to 2.0: the epoch is raised after `/controller` is created (before KAFKA-6082)."""
-KAFKA_2_1 = TraceDialect(name="kafka-2.1", tells_writes=False)
+KAFKA_2_1 = TraceDialect(name="kafka-2.1", tells_writes=False, leads_once_in_epoch=False)
 """Kafka 2.1 to 2.6: leaders write the state themselves."""
-KAFKA_2_7 = TraceDialect(name="kafka-2.7", tells_writes=False, controller_changes_isr=True)
+KAFKA_0_10 = replace(KAFKA_2_1, name="kafka-0.10", raises_epoch_at_election=False)
+"""Kafka up to 2.0: the epoch is raised after `/controller` is created (before KAFKA-6082)."""
+KAFKA_2_7 = replace(KAFKA_2_1, name="kafka-2.7", controller_changes_isr=True)
 """Kafka from protocol 2.7 on: AlterPartition (KIP-497)."""
 KAFKA_4_1 = replace(KAFKA_2_7, name="kafka-4.1", keeps_last_isr=False)
 """Kafka from 4.1 on: eligible leaders are kept apart from the ISR (KIP-966)."""

@@ -6,6 +6,7 @@ from time import monotonic_ns
 
 from fencepost.conformance.adapters.capabilities import (
     COMMANDS_NEED,
+    FETCH_EPOCHS,
     LIVE_TRACE,
     STEPS_NEED,
     as_offered,
@@ -27,6 +28,7 @@ from fencepost.fault_injection.faults.request_faults import RpcFault
 from fencepost.fault_injection.faults.zookeeper_faults import HurtServer
 from fencepost.fault_injection.network.protocols import WireProtocol
 from fencepost.fault_injection.stories.steps.story_step import (
+    ConsumeStep,
     ControlStep,
     FaultStep,
     WaitForStep,
@@ -34,7 +36,7 @@ from fencepost.fault_injection.stories.steps.story_step import (
 )
 from fencepost.fault_injection.stories.story import AfterEvent, Floors, Story, Trigger
 from fencepost.fault_injection.stories.story_file import awaited_by, fault_of
-from fencepost.spec.vocabulary import Invariant
+from fencepost.spec.vocabulary import NO_EPOCH, Invariant
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,8 +86,14 @@ class Scenario:
         of_lines = LIVE_TRACE if has_lines else frozenset()
         commands = (one.control for one in self.story.steps if isinstance(one, ControlStep))
         of_commands = frozenset().union(*(COMMANDS_NEED[method] for method in commands))
+        names_epochs = any(
+            isinstance(one, ConsumeStep) and one.leader_epoch != NO_EPOCH
+            for one in self.story.steps
+        )
+        of_fetches = FETCH_EPOCHS if names_epochs else frozenset()
         of_cluster = needed_of(self.story.cluster)
-        return needed_by(self._faults()) | of_steps | of_lines | of_commands | of_cluster
+        of_story = of_steps | of_lines | of_commands | of_fetches
+        return needed_by(self._faults()) | of_story | of_cluster
 
     @property
     def needs_links(self) -> bool:

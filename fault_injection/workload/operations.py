@@ -9,7 +9,14 @@ from typing import Any, ClassVar
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fencepost.spec.vocabulary import NO_PRODUCER, ErrorCode, Outcome, ProducerId
+from fencepost.spec.vocabulary import (
+    NO_EPOCH,
+    NO_PRODUCER,
+    ErrorCode,
+    LeaderEpoch,
+    Outcome,
+    ProducerId,
+)
 from fencepost.spec.znodes import TopicPartition
 
 ACKS_LEADER = 1
@@ -43,6 +50,8 @@ class Fetch(Struct, frozen=True, kw_only=True):
     offset: int
     max_records: int = FETCH_RECORDS
     max_wait_ms: int = 0
+    leader_epoch: LeaderEpoch = NO_EPOCH
+    """In which the broker is to lead; in another one it refuses (REPL-006). None is named."""
 
 
 class ListOffsets(Struct, frozen=True, kw_only=True):

@@ -37,6 +37,8 @@ from fencepost.spec.java import JavaNotFoundError, find_java
 
 LOG4J = Path(__file__).with_name("log4j.properties")
 MAIN = "kafka.Kafka"
+FETCH_EPOCHS_SINCE = (2, 1)
+"""The first release whose fetches name a leader epoch (KIP-320)."""
 OBSERVED = "fencepost.observed"
 """The property by which `log4j.properties` knows that file."""
 JAVA_OPTIONS = ("-Xms64m", "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
@@ -118,6 +120,9 @@ class Kafka(Implementation):
     def __post_init__(self) -> None:
         object.__setattr__(self, "name", self.chosen.name)
         object.__setattr__(self, "trace_dialect", _dialect(self.chosen))
+        if self.chosen.release.number >= FETCH_EPOCHS_SINCE:
+            found = self.capabilities | {Capability.FETCH_EPOCHS}
+            object.__setattr__(self, "capabilities", found)
 
     @property
     def target(self) -> str:

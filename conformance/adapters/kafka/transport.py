@@ -38,7 +38,7 @@ from fencepost.fault_injection.workload.operations import (
     Produce,
     no_answer,
 )
-from fencepost.spec.vocabulary import ElectionKind, Outcome
+from fencepost.spec.vocabulary import NO_EPOCH, ElectionKind, Outcome
 from fencepost.spec.znodes import TopicPartition
 
 CONSUMER = -1
@@ -61,6 +61,13 @@ CONTROLLER_S = 5.0
 """How long a request is sent after a controller that moves."""
 AGAIN_S = 0.1
 FETCH_BYTES = 1 << 20
+RELIABLE_EPOCHS = 9
+"""From this version of metadata on; before, brokers name former epochs while a partition moves.
+
+Kafka's own client trusts no older ones either (`MetadataResponse.hasReliableLeaderEpochs`).
+"""
+FENCED_FETCH = 9
+"""From this version on a fetch names a leader epoch."""
 ELECTION_TYPES = {ElectionKind.PREFERRED: 0, ElectionKind.UNCLEAN: 1}
 
 REFUSED = frozenset(
@@ -81,6 +88,8 @@ class KafkaTransport:
     """Connections to brokers, one for each client and address; `Transport`."""
 
     def __init__(self) -> None:
+        self.views: dict[str, RoutingView] = {}
+        """By client, the metadata that it was given last, where their epochs are reliable."""
         self._sockets: dict[tuple[str, str], BrokerSocket] = {}
         self._lock = Lock()
 
@@ -115,12 +124,12 @@ class KafkaConnection(BrokerConnection):
 
     def routing_view(self) -> RoutingView:
         """The metadata that the broker has; raises `ClusterUnreachableError`."""
-        found = self._require(wire.METADATA, {"topics": None}, METADATA_DEADLINE_S)
+        found = self._require(wire.METADATA, wire.ALL_METADATA, METADATA_DEADLINE_S)
         if not found.brokers:
             raise ClusterUnreachableError("the broker has no metadata yet")
         addresses = {one.node_id: f"{one.host}:{one.port}" for one in found.brokers}
         asked = (one for one, address in addresses.items() if address == self._broker.address)
-        return RoutingView(
+        view = RoutingView(
             broker_id=next(asked, -1),
             controller_id=found.controller_id,
             addresses=addresses,
@@ -133,6 +142,9 @@ class KafkaConnection(BrokerConnection):
                 if one.leader_id >= 0
             },
         )
+        if found.__version__ >= RELIABLE_EPOCHS:
+            self._transport.views[self._caller.node] = view
+        return view
 
     def perform(self, operation: Operation) -> Answer:
         """Send the one request of the operation; ListOffsets takes two."""
@@ -172,13 +184,20 @@ class KafkaConnection(BrokerConnection):
 
     def _fetch(self, operation: Fetch) -> Answer:
         (topic, number), offset = operation.partition, operation.offset
-        one = {"partition": number, "fetch_offset": offset, "partition_max_bytes": FETCH_BYTES}
+        epoch = self._leader_epoch(operation)
+        one = {
+            "partition": number,
+            "current_leader_epoch": epoch,
+            "fetch_offset": offset,
+            "partition_max_bytes": FETCH_BYTES,
+        }
         request = {
             "replica_id": CONSUMER,
             "max_wait": operation.max_wait_ms,
             "min_bytes": 1,
             "max_bytes": FETCH_BYTES,
             "topics": [{"topic": topic, "partitions": [one]}],
+            "forgotten_topics_data": [],
         }
         answer = self._broker.ask(wire.FETCH, request, operation.max_wait_ms / 1000 + 1.0)
         (told,) = answer.responses[0].partitions
@@ -195,10 +214,22 @@ class KafkaConnection(BrokerConnection):
         return Answer(
             outcome=Outcome.OK,
             broker_id=self._broker_id,
+            # A leader serves a fetch that names an epoch in that epoch and in no other.
+            leader_epoch=None if epoch == NO_EPOCH else epoch,
             high_watermark=told.high_watermark,
             values=tuple(value for value, _ in read),
             record_epochs=tuple(epochs) if len(epochs) == len(read) else (),
         )
+
+    def _leader_epoch(self, operation: Fetch) -> int:
+        """What the fetch names: as asked, else the epoch in which metadata has this leader."""
+        if self._broker.speaks(wire.FETCH, METADATA_DEADLINE_S) < FENCED_FETCH:
+            return NO_EPOCH
+        view = self._transport.views.get(self._caller.node, RoutingView())
+        known = view.partitions.get(operation.partition)
+        if operation.leader_epoch != NO_EPOCH or known is None or known.leader != self._broker_id:
+            return operation.leader_epoch
+        return known.leader_epoch
 
     def _list_offsets(self, partition: TopicPartition) -> Answer:
         """The leader's high watermark and then its log end offset."""

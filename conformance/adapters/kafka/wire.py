@@ -28,9 +28,9 @@ ELECT_LEADERS, ALTER_PARTITION_REASSIGNMENTS, DESCRIBE_QUORUM = 43, 45, 55
 
 KNOWN: Mapping[int, tuple[int, ...]] = {
     PRODUCE: (3, 2),
-    FETCH: (4, 3),
+    FETCH: (9, 4, 3),
     LIST_OFFSETS: (1,),
-    METADATA: (7, 2),
+    METADATA: (9, 7, 2),
     LEADER_AND_ISR: (2, 0),
     STOP_REPLICA: (3, 1, 0),
     UPDATE_METADATA: (5, 3),
@@ -45,10 +45,18 @@ KNOWN: Mapping[int, tuple[int, ...]] = {
 }
 """Kind of request -> versions, newest first. Fetch stays below 11, which followers may answer.
 
+A fetch names a leader epoch from version 9 on (release 2.1).
+
 Commands of controllers name a broker epoch from release 2.2 on, and StopReplica a leader epoch from
 2.6 on; what newer versions add decides nothing here.
 """
 
+ALL_METADATA: Mapping[str, Any] = {
+    "topics": None,
+    "include_cluster_authorized_operations": False,
+    "include_topic_authorized_operations": False,
+}
+"""Asks for the metadata of all topics."""
 _LENGTH = struct.Struct(">i")
 
 

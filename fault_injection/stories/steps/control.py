@@ -28,11 +28,11 @@ def command_of(cluster: StoryCluster, step: ControlStep, receiver: int) -> Contr
     return ControlCommand(
         method=step.control,
         controller_id=state.controller() or NO_BROKER,
-        controller_epoch=_chosen(
+        controller_epoch=chosen_epoch(
             step.controller_epoch, state.controller_epoch(), "no controller epoch is published"
         ),
         broker_id=named,
-        broker_epoch=_chosen(step.broker_epoch, epoch, f"broker {named} is not registered"),
+        broker_epoch=chosen_epoch(step.broker_epoch, epoch, f"broker {named} is not registered"),
         addresses={one: registration.address for one, registration in registered.items()},
         about=about,
     )
@@ -47,7 +47,7 @@ def _about(cluster: StoryCluster, step: ControlStep, key: TopicPartition) -> Com
     return CommandedPartition(
         partition=key,
         leader=leader,
-        leader_epoch=_chosen(step.leader_epoch, state.leader_epoch, ""),
+        leader_epoch=chosen_epoch(step.leader_epoch, state.leader_epoch, ""),
         isr=isr,
         assigned_replicas=tuple(cluster.state.assignment(key.topic).get(key.partition, ())),
         znode_version=version.znode_version,
@@ -57,7 +57,7 @@ def _about(cluster: StoryCluster, step: ControlStep, key: TopicPartition) -> Com
     )
 
 
-def _chosen(epoch: Epoch, current: int | None, without: str) -> int:
+def chosen_epoch(epoch: Epoch, current: int | None, without: str) -> int:
     """The number that is meant; raises `StoryError` when nothing is current."""
     if isinstance(epoch, int):
         return epoch

@@ -10,7 +10,7 @@ from typing import Any, Generic, TypeVar
 
 from fencepost.fault_injection.faults.targets import Target
 from fencepost.fault_injection.stories.steps import story_step as steps
-from fencepost.fault_injection.stories.steps.control import command_of
+from fencepost.fault_injection.stories.steps.control import chosen_epoch, command_of
 from fencepost.fault_injection.stories.steps.observation import (
     Observation,
     Observed,
@@ -34,7 +34,7 @@ from fencepost.fault_injection.workload.operations import (
     ListOffsets,
     Produce,
 )
-from fencepost.spec.vocabulary import BrokerId, ProducerId
+from fencepost.spec.vocabulary import BrokerId, LeaderEpoch, ProducerId
 from fencepost.spec.znodes import LeaderAndIsr
 
 Cluster_co = TypeVar("Cluster_co", bound=StoryCluster, covariant=True)
@@ -262,7 +262,12 @@ def _produce(player: Player, step: steps.ProduceStep) -> Lines:
 
 
 def _consume(player: Player, step: steps.ConsumeStep) -> Lines:
-    operation = Fetch(partition=partition_of(step.consume), offset=step.offset)
+    key, epoch = partition_of(step.consume), step.leader_epoch
+    if isinstance(epoch, str):
+        state = player.cluster.state.state_of(key)
+        published = None if state is None else state.leader_epoch
+        epoch = chosen_epoch(epoch, published, f"{key} has no published state")
+    operation = Fetch(partition=key, offset=step.offset, leader_epoch=LeaderEpoch(epoch))
     return begin(player, step, partial(player.cluster.operate, operation, step.broker))
 
 

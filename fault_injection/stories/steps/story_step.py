@@ -35,7 +35,7 @@ from fencepost.fault_injection.stories.steps.observation import (
 )
 from fencepost.fault_injection.stories.steps.point import Method, Point
 from fencepost.fault_injection.workload.commands import ControlMethod
-from fencepost.spec.vocabulary import NO_PRODUCER, ElectionKind
+from fencepost.spec.vocabulary import NO_EPOCH, NO_PRODUCER, ElectionKind
 from fencepost.spec.znodes import TOPIC_NAME
 
 UNTIL_MS = 10_000
@@ -98,6 +98,7 @@ class ConsumeStep(OrderStep, frozen=True, kw_only=True):
 
     consume: Partition
     offset: Number = 0
+    leader_epoch: Epoch = NO_EPOCH
     broker: OneBroker = UNSET
     wait: Asks = True
 

@@ -24,9 +24,13 @@ def fetch_error(replica: Replica | None, request: FetchRequest) -> ErrorCode:
 
 
 def fenced_fetch_error(replica: Replica | None, request: FetchRequest) -> ErrorCode:
-    """The same; a follower must have the leader's epoch (REPL-006, KIP-320)."""
+    """The same; a follower must have the leader's epoch (REPL-006, KIP-320).
+
+    So must a consumer that names one.
+    """
     error = _serving_error(replica, request)
-    if replica is not None and error is ErrorCode.NONE and request.replica_id != NO_BROKER:
+    is_fenced = request.replica_id != NO_BROKER or request.leader_epoch != NO_EPOCH
+    if replica is not None and error is ErrorCode.NONE and is_fenced:
         error = fence_leader_epoch(replica, request.leader_epoch)
     if error is ErrorCode.NONE and replica is not None:
         return _range_error(replica, request)
@@ -34,7 +38,7 @@ def fenced_fetch_error(replica: Replica | None, request: FetchRequest) -> ErrorC
 
 
 def fence_leader_epoch(replica: Replica, leader_epoch: LeaderEpoch) -> ErrorCode:
-    """`NONE` when the follower that asks has the leader's own epoch."""
+    """`NONE` when the fetch names the leader's own epoch."""
     if leader_epoch < replica.leader_epoch:
         return ErrorCode.FENCED_LEADER_EPOCH
     if leader_epoch > replica.leader_epoch:

@@ -93,6 +93,7 @@ def request_of(operation: Operation) -> Request:
                 fetch_offset=Offset(operation.offset),
                 max_records=operation.max_records,
                 max_wait_ms=operation.max_wait_ms,
+                leader_epoch=operation.leader_epoch,
             )
         case ListOffsets():
             return ListOffsetsRequest(topic=topic, partition=partition)

@@ -4,6 +4,7 @@ import pytest
 
 from fencepost.conformance.checks import (
     leader_in_isr,
+    linearizable_log,
     linearizable_znode,
     one_controller_per_epoch,
     only_authorised_writes,
@@ -131,3 +132,25 @@ def test_only_a_partition_without_a_leader_may_have_an_empty_isr(
     trace.broker(1, "BecomeFollower", leader=leader, leader_epoch=2, isr=[])
 
     assert leader_in_isr.check(trace.events, dialect).verdict is verdict
+
+
+@pytest.mark.parametrize(
+    ("dialect", "begun_times", "verdict"),
+    [
+        (SPEC, 2, Verdict.FAIL),
+        (KAFKA_2_1, 1, Verdict.FAIL),
+        (KAFKA_2_1, 2, Verdict.PASS),
+        (KAFKA_2_1, 0, Verdict.PASS),
+    ],
+)
+def test_a_leader_of_kafka_that_restarts_in_its_epoch_may_lag_behind(
+    dialect: TraceDialect, begun_times: int, verdict: Verdict
+) -> None:
+    trace = Trace()
+    for incarnation in range(1, begun_times + 1):
+        trace.broker(1, "BecomeLeader", leader_epoch=4, incarnation=incarnation)
+    trace.produce("ab", offset=0, leader_epoch=None)
+    trace.fetch(0, "ab", 2, leader_epoch=4)
+    trace.fetch(0, "a", 1, leader_epoch=4)
+
+    assert linearizable_log.check(trace.events, dialect).verdict is verdict

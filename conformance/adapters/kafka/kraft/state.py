@@ -112,7 +112,7 @@ class MetadataState(PublishedState):
     def _asked_in_turn(self) -> Any:  # noqa: ANN401 - a message of kio
         first = self._asked_first
         for node in sorted(self._brokers, key=lambda node: node != first):
-            answer = _asked(self._brokers[node], wire.METADATA, {"topics": None})
+            answer = _asked(self._brokers[node], wire.METADATA, wire.ALL_METADATA)
             if answer is not None and answer.brokers:
                 self._asked_first = node
                 return answer

@@ -19,7 +19,7 @@ from fencepost.spec.znodes import TopicPartition
 STALE = KafkaError.stale_controller_epoch
 
 REQUESTS: dict[int, dict[str, Any]] = {
-    wire.METADATA: {"topics": None},
+    wire.METADATA: dict(wire.ALL_METADATA),
     wire.CREATE_TOPICS: {
         "topics": [
             {
