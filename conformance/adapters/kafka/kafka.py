@@ -38,7 +38,7 @@ from fencepost.spec.java import JavaNotFoundError, find_java
 LOG4J = Path(__file__).with_name("log4j.properties")
 MAIN = "kafka.Kafka"
 FETCH_EPOCHS_SINCE = (2, 1)
-"""The first release whose fetches name a leader epoch (KIP-320)."""
+"""The first release in which fetches name a leader epoch (KIP-320)."""
 OBSERVED = "fencepost.observed"
 """The property by which `log4j.properties` knows that file."""
 JAVA_OPTIONS = ("-Xms64m", "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")

@@ -3,7 +3,6 @@
 from collections.abc import Callable
 
 import pytest
-from msgspec import structs
 
 from fencepost.impl.core.config import Config
 from fencepost.impl.core.levels import LEVELS
@@ -342,25 +341,6 @@ def test_fetches_of_followers_are_fenced_by_leader_epoch(
 
     assert response.error_code is error
     assert (BrokerId(2) in driver.replica(T0).followers) is (error is ErrorCode.NONE)
-
-
-@pytest.mark.parametrize(
-    ("epoch", "error"),
-    [
-        (-1, ErrorCode.NONE),
-        (3, ErrorCode.FENCED_LEADER_EPOCH),
-        (4, ErrorCode.NONE),
-        (5, ErrorCode.UNKNOWN_LEADER_EPOCH),
-    ],
-)
-def test_a_consumer_that_names_a_leader_epoch_is_fenced_by_it(
-    driver: Driver, epoch: int, error: ErrorCode
-) -> None:
-    leading(driver, epoch=4)
-
-    request = structs.replace(consumer_fetch(0), leader_epoch=LeaderEpoch(epoch))
-
-    assert driver.deliver(request, FetchResponse).error_code is error
 
 
 def test_below_level_2_fetches_are_not_fenced(drive: Drive) -> None:
