@@ -29,7 +29,10 @@ BugName = Annotated[
 Target = Annotated[
     str,
     typer.Option(
-        "--target", "-t", metavar="TARGET", help="What to run: kafka:RELEASE[@PROTOCOL][=FOLDER]."
+        "--target",
+        "-t",
+        metavar="TARGET",
+        help="What to run: kafka:RELEASE[@PROTOCOL][+CLIENT][=FOLDER].",
     ),
 ]
 

@@ -61,8 +61,9 @@ Target = Annotated[
     str,
     typer.Option(
         metavar="TARGET",
-        help="What to run: kafka:RELEASE[@PROTOCOL][=FOLDER], cmd:PROGRAM or tcp:HOST:PORT for an "
-        "adapter, py:MODULE:NAME, or the command that starts a broker.  [default: the reference]",
+        help="What to run: kafka:RELEASE[@PROTOCOL][+CLIENT][=FOLDER], cmd:PROGRAM or "
+        "tcp:HOST:PORT for an adapter, py:MODULE:NAME, or the command that starts a "
+        "broker.  [default: the reference]",
     ),
 ]
 Mutant = Annotated[

@@ -39,9 +39,9 @@ Targets = Annotated[
         "--target",
         "-t",
         metavar="TARGET",
-        help="What is judged: reference, reference:MUTANT, kafka:RELEASE[@PROTOCOL][=FOLDER], "
-        "cmd:PROGRAM, tcp:HOST:PORT, py:MODULE:NAME, or the command that starts a broker; may be "
-        "given again.  "
+        help="What is judged: reference, reference:MUTANT, "
+        "kafka:RELEASE[@PROTOCOL][+CLIENT][=FOLDER], cmd:PROGRAM, tcp:HOST:PORT, "
+        "py:MODULE:NAME, or the command that starts a broker; may be given again.  "
         "[default: reference]",
     ),
 ]

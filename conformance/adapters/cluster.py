@@ -116,6 +116,11 @@ class ClusterUnderTest:
         return self._parts.transport
 
     @property
+    def workload_transport(self) -> Transport | None:
+        """How the clients of the workload do; None: as all others."""
+        return self._parts.workload_transport
+
+    @property
     def znodes(self) -> ZooKeeperClient:
         """Its state in ZooKeeper, in a session of the harness; raises `InjectionError`."""
         return self._znodes.client

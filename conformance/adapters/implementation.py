@@ -13,6 +13,7 @@ implementation in memory implements the protocols here itself (`tests/conformanc
 import shlex
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
@@ -253,6 +254,8 @@ class ClusterParts:
     lifecycle: BrokerLifecycle
     state: PublishedState
     transport: Transport
+    workload_transport: Transport | None = None
+    """That of the clients of the workload; None: the same."""
     znodes: ZnodeAccess | None = None
     """Where faults can hurt the state; None when it is in no ZooKeeper."""
 
@@ -263,10 +266,11 @@ class ClusterParts:
 
     def close(self) -> None:
         """Close the connections of the clients and the session that the state is read in."""
-        try:
-            self.transport.close()
-        finally:
-            self.state.close()
+        with ExitStack() as closing:
+            closing.callback(self.state.close)
+            closing.callback(self.transport.close)
+            if self.workload_transport is not None:
+                closing.callback(self.workload_transport.close)
 
 
 @dataclass(frozen=True, kw_only=True)

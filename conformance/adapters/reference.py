@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from fencepost.conformance.adapters.choices import ADAPTER, ATTACHED, IN_PROCESS, KAFKA
 from fencepost.conformance.adapters.command_line import CommandLine
 from fencepost.conformance.adapters.implementation import Capability, Implementation
+from fencepost.conformance.adapters.kafka.packages import require_packages
 from fencepost.spec.trace import TraceEvent
 
 
@@ -57,8 +58,8 @@ REFERENCE = Reference()
 def implementation_of(target: object) -> Implementation:
     """The implementation that `target` names; without one, the reference.
 
-    `kafka:RELEASE[@PROTOCOL][=FOLDER]` is Apache Kafka, `cmd:PROGRAM ARGUMENTS` an adapter that
-    speaks JSON lines, `tcp:HOST:PORT` one that listens, `py:PACKAGE.MODULE:NAME` an
+    `kafka:RELEASE[@PROTOCOL][+CLIENT][=FOLDER]` is Apache Kafka, `cmd:PROGRAM ARGUMENTS` an adapter
+    that speaks JSON lines, `tcp:HOST:PORT` one that listens, `py:PACKAGE.MODULE:NAME` an
     `Implementation` in Python; all else is the command that starts a broker, of which nothing is
     known beyond its flags. Raises `ChoiceError`, and `AdapterError` for an adapter that cannot be
     greeted.
@@ -70,6 +71,7 @@ def implementation_of(target: object) -> Implementation:
 
         return greet(str(target))
     if str(target).startswith(KAFKA):
+        require_packages(str(target))
         from fencepost.conformance.adapters.kafka.modes import kafka_of
 
         return kafka_of(str(target))

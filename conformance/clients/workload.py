@@ -64,14 +64,23 @@ class Session:
     run_id: str
     bootstrap: Callable[[], Sequence[str]]
     transport: Transport
+    workload_transport: Transport | None = None
+    """Of the clients of the workload; None: the same."""
     clock: LamportClock = field(default_factory=LamportClock)
     recorders: list[TraceWriter] = field(default_factory=list)
 
     def client(self, node: str, *, sent: set[str] | None = None) -> RoutedClient:
         """A client that writes `trace-<node>.ndjson`; `sent` is as `RoutedClient` has it."""
+        return self._client(node, self.transport, sent)
+
+    def worker(self, node: str) -> RoutedClient:
+        """The same, of the workload."""
+        return self._client(node, self.workload_transport or self.transport, None)
+
+    def _client(self, node: str, transport: Transport, sent: set[str] | None) -> RoutedClient:
         recorder = TraceWriter(self.folder, run_id=self.run_id, node=node, clock=self.clock)
         self.recorders.append(recorder)
-        return RoutedClient(self.bootstrap, transport=self.transport, recorder=recorder, sent=sent)
+        return RoutedClient(self.bootstrap, transport=transport, recorder=recorder, sent=sent)
 
     def close(self) -> None:
         """Close the trace files."""
@@ -251,7 +260,7 @@ class Workload:
     def _produce(self, node: str, group: ClientGroup, habits: ClientHabits) -> None:
         """Produce until the end; a producer that crashes is replaced by another one."""
         while not group.over.is_set():
-            client = self._session.client(node)
+            client = self._session.worker(node)
             if group is self._groups[0]:
                 self._at_work[node] = client
             try:
@@ -273,7 +282,7 @@ class Workload:
 
     def _consume(self, node: str, group: ClientGroup) -> None:
         script = consume(self._partitions, self._random(node), CONSUMER_HABITS)
-        follow(script, self._session.client(node).perform, group.over)
+        follow(script, self._session.worker(node).perform, group.over)
 
     def _random(self, node: str) -> Random:
         return Random(f"{self._seed}/{node}")

@@ -263,6 +263,7 @@ class ScenarioRun:
             run_id=self.run_id,
             bootstrap=partial(_addresses, cluster),
             transport=cluster.transport,
+            workload_transport=cluster.workload_transport,
             clock=harness.clock,
         )
         self._first_controller = cluster.state.controller() or 1

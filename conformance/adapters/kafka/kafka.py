@@ -17,7 +17,7 @@ from fencepost.conformance.adapters.kafka.classes import sharing
 from fencepost.conformance.adapters.kafka.flushed import LOGS, keep_record
 from fencepost.conformance.adapters.kafka.jars import class_path
 from fencepost.conformance.adapters.kafka.observations import observed_log
-from fencepost.conformance.adapters.kafka.releases import KafkaTarget, numbers
+from fencepost.conformance.adapters.kafka.releases import LIBRDKAFKA, KafkaTarget, numbers
 from fencepost.conformance.checks.observations import (
     OF_CLIENTS,
     Fidelity,
@@ -31,12 +31,15 @@ from fencepost.conformance.checks.trace_dialect import (
     KAFKA_4_1,
     TraceDialect,
 )
+from fencepost.conformance.clients.transport import Transport
 from fencepost.fault_injection.network.protocols import WireProtocol
 from fencepost.fault_injection.network.wiring import broker_name
 from fencepost.spec.java import JavaNotFoundError, find_java
 
 LOG4J = Path(__file__).with_name("log4j.properties")
 MAIN = "kafka.Kafka"
+IDEMPOTENT_SINCE = (0, 11)
+"""The first protocol that knows a record that is sent again (KIP-98)."""
 FETCH_EPOCHS_SINCE = (2, 1)
 """The first release in which fetches name a leader epoch (KIP-320)."""
 OBSERVED = "fencepost.observed"
@@ -133,6 +136,14 @@ class Kafka(Implementation):
     def told(self) -> Mapping[str, object]:
         """What the trace's `RunStarted` says of it."""
         return {"command": self.target, "dialect": self.trace_dialect.name}
+
+    def workload_transport(self) -> Transport | None:
+        """How the clients of the workload reach brokers; None: by wire, as all others."""
+        if self.chosen.client != LIBRDKAFKA:
+            return None
+        from fencepost.conformance.adapters.kafka.librdkafka import LibrdkafkaTransport
+
+        return LibrdkafkaTransport(can_produce=numbers(self.chosen.protocol) >= IDEMPOTENT_SINCE)
 
     def java_command(self) -> list[str]:
         """Java with the classes of the release; raises `JarsError` or `JavaError`."""

@@ -11,6 +11,6 @@ MODES: Mapping[str, type[Kafka]] = {"zookeeper": KafkaWithZooKeeper, "kraft": Ka
 
 
 def kafka_of(text: str) -> Kafka:
-    """The implementation that `kafka:RELEASE[@PROTOCOL][=FOLDER]` names; raises `ChoiceError`."""
+    """The implementation that the text names, as `find_target` takes it; raises `ChoiceError`."""
     chosen = find_target(text)
     return MODES[chosen.release.mode](chosen=chosen)

@@ -12,8 +12,14 @@ import msgspec
 
 from fencepost.conformance.adapters.errors import ChoiceError
 
+LIBRDKAFKA = "librdkafka"
 FILE = Path(__file__).with_name("releases.toml")
-_TARGET = re.compile(r"kafka:(?P<release>[^@=]+)(?:@(?P<protocol>[^=]+))?(?:=(?P<folder>.+))?")
+_TARGET = re.compile(
+    r"kafka:(?P<release>[^@+=]+)(?:@(?P<protocol>[^+=]+))?"
+    r"(?:\+(?P<client>[^=]+))?(?:=(?P<folder>.+))?"
+)
+CLIENTS = (LIBRDKAFKA,)
+"""What the clients of the workload may be, besides the harness's own."""
 
 
 class Release(msgspec.Struct, frozen=True, kw_only=True):
@@ -39,10 +45,12 @@ class Release(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class KafkaTarget(msgspec.Struct, frozen=True, kw_only=True):
-    """A release at a protocol, as `kafka:RELEASE[@PROTOCOL][=FOLDER]` names it."""
+    """A release at a protocol, as `kafka:RELEASE[@PROTOCOL][+CLIENT][=FOLDER]` names it."""
 
     release: Release
     protocol: str
+    client: str = ""
+    """What the clients of the workload are; empty: the harness's own."""
     folder: str = ""
     """An unpacked distribution, in place of the jars that Maven finds; empty: those."""
 
@@ -50,7 +58,8 @@ class KafkaTarget(msgspec.Struct, frozen=True, kw_only=True):
     def name(self) -> str:
         """As reports name it."""
         at = "" if self.protocol == self.release.protocol else f"@{self.protocol}"
-        return f"kafka:{self.release.version}{at}"
+        client = f"+{self.client}" if self.client else ""
+        return f"kafka:{self.release.version}{at}{client}"
 
     @property
     def chosen_as(self) -> str:
@@ -97,4 +106,9 @@ def find_target(text: str) -> KafkaTarget:
     if protocol != release.protocol and protocol not in release.protocols:
         known = ", ".join((release.protocol, *release.protocols))
         raise ChoiceError(f"Kafka {version} is not run at protocol {protocol}; choose of {known}")
-    return KafkaTarget(release=release, protocol=protocol, folder=match["folder"] or "")
+    client = match["client"] or ""
+    if client and client not in CLIENTS:
+        raise ChoiceError(f"{text}: {client} is no client; choose {' or '.join(CLIENTS)}")
+    return KafkaTarget(
+        release=release, protocol=protocol, client=client, folder=match["folder"] or ""
+    )

@@ -97,11 +97,14 @@ class KafkaTransport:
         self, address: str, caller: Caller, broker_id: int | None = None, /
     ) -> "KafkaConnection":
         """The broker at `address`, which no other broker of the cluster ever listens at."""
+        return KafkaConnection(self, self._socket(address, caller), caller, broker_id)
+
+    def _socket(self, address: str, caller: Caller) -> BrokerSocket:
         with self._lock:
             key = address, caller.node
             if key not in self._sockets:
                 self._sockets[key] = BrokerSocket(address, caller.node)
-            return KafkaConnection(self, self._sockets[key], caller, broker_id)
+            return self._sockets[key]
 
     def close(self) -> None:
         """Close all connections."""

@@ -79,6 +79,7 @@ class KafkaInKraft(Kafka):
                 {node: observed_log(site.folder, node) for node in site.broker_ids},
             ),
             transport=KafkaTransport(),
+            workload_transport=self.workload_transport(),
         )
 
     def observed(self, site: RunSite, _zookeeper: Sequence[TraceEvent], /) -> Iterable[TraceEvent]:

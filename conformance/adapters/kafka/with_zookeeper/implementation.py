@@ -57,6 +57,7 @@ class KafkaWithZooKeeper(Kafka):
             lifecycle=KafkaProcesses(site, partial(self._command, site, java, ports)),
             state=ZooKeeperState(znodes),
             transport=KafkaTransport(),
+            workload_transport=self.workload_transport(),
             znodes=znodes,
         )
 

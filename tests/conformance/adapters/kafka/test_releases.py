@@ -7,7 +7,7 @@ import pytest
 
 from fencepost.conformance.adapters.errors import ChoiceError
 from fencepost.conformance.adapters.implementation import Capability
-from fencepost.conformance.adapters.kafka import jars
+from fencepost.conformance.adapters.kafka import jars, packages
 from fencepost.conformance.adapters.kafka.kafka import Kafka
 from fencepost.conformance.adapters.kafka.kraft.implementation import KafkaInKraft
 from fencepost.conformance.adapters.kafka.maven import JarsError
@@ -42,11 +42,39 @@ def test_a_target_names_release_and_protocol() -> None:
     assert old.properties["log.message.format.version"] == "0.10.2"
 
 
+def test_a_target_names_its_clients_and_its_folder() -> None:
+    found = find_target("kafka:3.9.1@2.6+librdkafka=/opt/kafka+more")
+
+    assert (found.protocol, found.client, found.folder) == ("2.6", "librdkafka", "/opt/kafka+more")
+    assert found.name == "kafka:3.9.1@2.6+librdkafka"
+    assert find_target(found.chosen_as) == found
+
+
+@pytest.mark.parametrize(
+    ("target", "module", "package"),
+    [
+        ("kafka:3.9.1", "kio", "kio"),
+        ("kafka:3.9.1+librdkafka", "confluent_kafka", "confluent-kafka"),
+    ],
+)
+def test_a_package_that_is_missing_is_named(
+    target: str, module: str, package: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(packages, "find_spec", lambda name: None if name == module else object())
+
+    with pytest.raises(ChoiceError) as error:
+        implementation_of(target)
+
+    assert f"needs the Python package {package}, which is not installed" in str(error.value)
+    assert 'pip install "fencepost[kafka]"' in str(error.value)
+
+
 @pytest.mark.parametrize(
     ("text", "says"),
     [
         ("kafka:3.9.2", "kafka:3.9.2 is no target; did you mean kafka:3.9.1?"),
         ("kafka:", "kafka: is no target; the releases are 0.10.1.1"),
+        ("kafka:3.9.1+sarama", "sarama is no client; choose librdkafka"),
         ("kafka:3.9.1@1.0", "not run at protocol 1.0; choose of 3.9, 2.6, 0.10.2"),
     ],
 )
