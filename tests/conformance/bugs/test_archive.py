@@ -17,7 +17,7 @@ def test_a_bug_has_a_story_that_its_targets_can_play(name: str) -> None:
     require_playable(scenario.story)
     assert bug.found_by
     assert bool(bug.shows_on) is not bool(bug.tried)
-    assert {*bug.measured} <= {*bug.shows_on, *bug.absent_on}
+    assert {*bug.measured} == {*bug.shows_on, *bug.absent_on}
     for target in (*bug.shows_on, *bug.absent_on):
         assert scenario.needs <= implementation_of(target).capabilities
         assert bug.expected_on(target) is (target in bug.shows_on)
