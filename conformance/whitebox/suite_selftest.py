@@ -4,7 +4,7 @@ A mutant is tried on the cases that say in `kills` that they find it. Those that
 find nothing.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,6 +12,7 @@ from fencepost.conformance.adapters.settings import ClusterSettings
 from fencepost.conformance.suite.case import SuiteCase
 from fencepost.conformance.suite.play import (
     REFERENCE,
+    Progress,
     SuitePlan,
     play_anew,
     settings_of_targets,
@@ -19,8 +20,6 @@ from fencepost.conformance.suite.play import (
 from fencepost.conformance.suite.records import SuiteRun
 from fencepost.conformance.verdict import Verdict
 from fencepost.conformance.whitebox.mutants import breaking, require_rule
-
-Progress = Callable[[int, int, str], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

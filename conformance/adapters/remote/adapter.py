@@ -66,6 +66,11 @@ class Adapter:
             raise
 
     @property
+    def failure(self) -> str:
+        """Why it will answer no call; empty while it may."""
+        return self._failure
+
+    @property
     def has_failed(self) -> bool:
         """True when it will answer no call."""
         return bool(self._failure)

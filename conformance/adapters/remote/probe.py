@@ -1,5 +1,6 @@
 """What an adapter answers before anything is judged: its hello, what it declares, and each verb."""
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -77,7 +78,7 @@ def probe(implementation: Implementation) -> AdapterProbe:
         try:
             answers: dict[str, str] = {}
             for call in _calls(Path(folder)):
-                told = _told(adapter, call)
+                told = _told(adapter, call, answers.values())
                 if answers.get(call.verb, OK) == OK:
                     answers[call.verb] = told
         finally:
@@ -111,10 +112,10 @@ def _calls(folder: Path) -> list[Call]:
     ]
 
 
-def _told(adapter: Adapter, call: Call) -> str:
-    """What it answered; an adapter that has failed answers nothing more."""
+def _told(adapter: Adapter, call: Call, before: Collection[str]) -> str:
+    """What it answered; an adapter that has failed answers nothing more, and why is told once."""
     if adapter.has_failed:
-        return "not asked"
+        return "not asked" if adapter.failure in before else adapter.failure
     try:
         answer = adapter.ask(call, call.answer)
     except AdapterError as error:

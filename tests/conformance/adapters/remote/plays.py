@@ -9,6 +9,7 @@ from fencepost.conformance.adapters.settings import ClusterSettings
 from fencepost.conformance.runs.scenario import ScenarioResult
 from fencepost.conformance.runs.scenario_run import ScenarioRun
 from fencepost.conformance.scenarios.find_story import find_story
+from fencepost.conformance.whitebox.zoo.animals import target_of
 
 ROOT = Path(__file__).resolve().parents[4]
 HERE = "tests.conformance.adapters.remote"
@@ -22,13 +23,7 @@ def adapter(name: str, *arguments: str) -> str:
 
 def stranger(*habit: str) -> str:
     """The target of `stranger.py`."""
-    return program("stranger", *habit)
-
-
-def program(name: str, *arguments: str) -> str:
-    """The target of a program of this folder that needs no library."""
-    path = Path(__file__).with_name(f"{name}.py")
-    return f"cmd:{shlex.join([sys.executable, '-I', '-S', str(path), *arguments])}"
+    return target_of("stranger", *habit)
 
 
 def story(name: str) -> str:

@@ -17,10 +17,10 @@ from fencepost.conformance.adapters.remote.adapter import Adapter
 from fencepost.conformance.adapters.remote.channels import AdapterError, open_channel
 from fencepost.conformance.adapters.remote.messages import ObserveCall, Observed
 from fencepost.conformance.verdict import Verdict
+from fencepost.conformance.whitebox.zoo.animals import HERE
 from fencepost.fault_injection.processes.supervisor import Supervisor
 from tests.conformance.adapters.remote.plays import play, story
 
-HERE = Path(__file__).parent
 BAD, STRANGER = str(HERE / "bad_adapter.py"), str(HERE / "stranger.py")
 
 

@@ -23,11 +23,12 @@ from fencepost.conformance.adapters.remote.traces import TraceReader
 from fencepost.conformance.adapters.remote.transport import RemoteTransport
 from fencepost.conformance.clients.transport import Caller
 from fencepost.conformance.verdict import Verdict
+from fencepost.conformance.whitebox.zoo.animals import target_of
 from fencepost.fault_injection.processes.managed_process import ProcessError
 from fencepost.fault_injection.processes.supervisor import Supervisor
 from fencepost.fault_injection.workload.commands import ControlCommand, ControlMethod
 from fencepost.spec.trace import LamportClock
-from tests.conformance.adapters.remote.plays import play, program, stranger
+from tests.conformance.adapters.remote.plays import play, stranger
 from tests.conformance.sites import site_at
 
 CALLER = Caller(node="harness", clock=LamportClock())
@@ -52,7 +53,7 @@ ZOO = {
 
 
 def zoo(*words: str) -> str:
-    return program("bad_adapter", *words)
+    return target_of("bad_adapter", *words)
 
 
 @contextmanager

@@ -8,7 +8,8 @@ import pytest
 
 from fencepost.ci import cli
 from fencepost.conformance.adapters.remote.skeleton import Language, new_adapter
-from tests.conformance.adapters.remote.plays import program, stranger
+from fencepost.conformance.whitebox.zoo.animals import target_of
+from tests.conformance.adapters.remote.plays import stranger
 
 PROGRAMS = {Language.GO: ["go"], Language.JAVA: ["javac", "java"]}
 NEXT = "cluster_create comes next: the first verb that a run needs and the adapter lacks"
@@ -49,7 +50,7 @@ def test_a_whole_adapter_answers_every_verb(capsys: pytest.CaptureFixture[str]) 
 def test_a_wrong_answer_is_quoted_with_what_was_expected(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    target = program("bad_adapter", "wrong_observe")
+    target = target_of("bad_adapter", "wrong_observe")
 
     assert cli.run(["conform", "probe", "--target", target]) == cli.HARNESS_ERROR
     shown = capsys.readouterr().out

@@ -11,6 +11,7 @@ from fencepost.conformance.adapters.reference import implementation_of
 from fencepost.conformance.adapters.settings import ClusterSettings
 from fencepost.conformance.checks.observations import NEEDS, Observable
 from fencepost.conformance.verdict import Verdict
+from fencepost.conformance.whitebox.zoo.animals import HERE
 from fencepost.spec.vocabulary import Invariant
 from tests.conformance.adapters.remote.plays import play, story, stranger
 
@@ -24,7 +25,7 @@ steps:
   - {kind: proc.term, target: 3, for_ms: 200}
 """
 OF_ZNODES = {invariant for invariant, kinds in NEEDS.items() if Observable.STATE_WRITES in kinds}
-SOURCE = Path(__file__).with_name("stranger.py")
+SOURCE = HERE / "stranger.py"
 LINES_MAX = 400
 UNCLEAN = """
 schema: 1

@@ -6,7 +6,8 @@ comes back drops what is above its high watermark and gets the rest from the lea
 
 `python stranger.py [HABIT]`: `acknowledges_early` pushes a batch only before the next one;
 `obeys_all` refuses no command; `has_processes` gives each broker a process, which only lives,
-stands still and dies; `crashes` ends in a run.
+stands still and dies; `crashes` ends in a run; `stores_nothing` answers each produce as if it had
+the records; `lies_about_isr` tells all replicas as members, dead ones too.
 """
 
 import json
@@ -173,6 +174,8 @@ class Council:
     def append(self, key: Key, one: Partition, values: list[str]) -> int:
         log = self.log(key, one)
         offset, pushed_early = len(log.values), HABIT == "acknowledges_early"
+        if HABIT == "stores_nothing":
+            return offset
         if pushed_early:
             self.push(key, one)
         self.write(self.brokers[one.leader], "LeaderAppend", key, one, values, one.epoch)
@@ -315,7 +318,7 @@ class Adapter:
                 "assigned_replicas": one.replicas,
                 "leader": one.leader,
                 "leader_epoch": one.epoch,
-                "isr": one.isr,
+                "isr": one.replicas if HABIT == "lies_about_isr" else one.isr,
                 "znode_version": one.version,
             }
             for (topic, number), one in self.council.partitions.items()

@@ -56,14 +56,18 @@ def misbehave(number: int, answer: Json) -> str:
     return line
 
 
-for text in sys.stdin:
-    call = json.loads(text)
-    fields = ANSWERS.get(
-        call["verb"], {} if HABIT == "agrees_to_all" else {"status": "unsupported"}
-    )
-    answer = {"id": call["id"], "status": "ok", **fields}
-    line = misbehave(call["id"], answer) if call["id"] == int(AT) else json.dumps(answer)
-    sys.stdout.write(f"{line}\n")
-    sys.stdout.flush()
-    if call["verb"] == "bye":
-        break
+def main() -> None:
+    """Answer until the harness says bye."""
+    for text in sys.stdin:
+        call = json.loads(text)
+        unknown = {} if HABIT == "agrees_to_all" else {"status": "unsupported"}
+        answer = {"id": call["id"], "status": "ok", **ANSWERS.get(call["verb"], unknown)}
+        line = misbehave(call["id"], answer) if call["id"] == int(AT) else json.dumps(answer)
+        sys.stdout.write(f"{line}\n")
+        sys.stdout.flush()
+        if call["verb"] == "bye":
+            break
+
+
+if __name__ == "__main__":
+    main()
