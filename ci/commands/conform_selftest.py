@@ -13,13 +13,12 @@ from fencepost.ci.screens.console import progress, say, show_json, show_table
 from fencepost.conformance.adapters.errors import ChoiceError
 from fencepost.conformance.suite.library import all_cases, selected
 from fencepost.conformance.suite.play import REFERENCE
-from fencepost.conformance.whitebox.suite_selftest import Kill, kills, settings_of_subjects
+from fencepost.conformance.whitebox.suite_selftest import ZOO, Kill, kills, settings_of_subjects
 from fencepost.conformance.whitebox.zoo.animals import Caught, visit
 
 COLUMNS = ("case", "fails", "in vain", "what it says")
 OF_THE_ZOO = ("bad adapter", "caught", "verdict", "what it says")
 FOUND = "mutants.json"
-ZOO = "zoo"
 
 
 def selftest(

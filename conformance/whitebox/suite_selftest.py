@@ -1,7 +1,8 @@
 """Is the suite able to fail? Each case is played on mutants of the reference until one fails it.
 
-A mutant is tried on the cases that say in `kills` that they find it. Those that are left at the end
-find nothing.
+A mutant is tried on the cases that say in `kills` that they find it. A case about what the
+reference does not have names none: adapters of the zoo that lie about it are tried. Cases that are
+left at the end find nothing.
 """
 
 from collections.abc import Iterator, Sequence
@@ -20,11 +21,15 @@ from fencepost.conformance.suite.play import (
 from fencepost.conformance.suite.records import SuiteRun
 from fencepost.conformance.verdict import Verdict
 from fencepost.conformance.whitebox.mutants import breaking, require_rule
+from fencepost.conformance.whitebox.zoo.animals import liars_of, visit
+
+ZOO = "zoo"
+"""The folder of its runs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kill:
-    """A case, and the mutant that it fails."""
+    """A case, and the mutant, or the adapter of the zoo, that it fails."""
 
     case: str
     mutant: str
@@ -71,11 +76,20 @@ def kills(
             tried[case.case_id].append(mutant)
         for kill in _killed(_played(mutant, named, folder / mutant), mutant):
             found[kill.case] = kill
+    for case in cases:
+        if not case.story.kills and not only:
+            found |= {kill.case: kill for kill in _liars_killed(case, folder / ZOO)}
     nothing = {
         case.case_id: Kill(case=case.case_id, mutant="", tried=tuple(tried[case.case_id]))
         for case in cases
     }
     return list((nothing | found).values())
+
+
+def _liars_killed(case: SuiteCase, folder: Path) -> Iterator[Kill]:
+    for caught in visit(folder / case.folder_name, liars_of(case.case_id)):
+        if caught.is_caught:
+            yield Kill(case=case.case_id, mutant=caught.name, message=caught.message)
 
 
 def _played(mutant: str, cases: Sequence[SuiteCase], folder: Path) -> SuiteRun:

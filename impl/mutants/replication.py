@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from msgspec import structs
 
-from fencepost.impl.core.rules.fetches import fetch_error, is_from_leader, truncate_to_committed
+from fencepost.impl.core.rules.fetches import fetch_error, is_from_leader
 from fencepost.impl.core.rules.replica import Acted, Replica
 from fencepost.impl.core.rules.replication import commit_with
 from fencepost.impl.core.rules.rules import Rules
@@ -166,9 +166,9 @@ def follower_ignores_high_watermark(rules: Rules) -> Rules:
 
 
 @suite_mutant("CMD-005")
-def truncate_to_high_watermark(rules: Rules) -> Rules:
-    """A new follower drops all that it does not know to be committed, as before KIP-101."""
-    return replace(rules, truncate_follower=truncate_to_committed)
+def truncate_below_high_watermark(rules: Rules) -> Rules:
+    """A new follower drops what it does not know to be committed, and one record too many."""
+    return replace(rules, truncate_follower=lambda committed: Offset(max(committed - 1, 0)))
 
 
 @suite_mutant("REPL-005")

@@ -32,7 +32,13 @@ SCHEMA = Path("conformance/adapters/remote/adapter.schema.json")
 
 
 DeclaredCapability = Literal[
-    "processes", "zookeeper", "links", "unclean_leader_election", "trace", "control"
+    "processes",
+    "zookeeper",
+    "links",
+    "unclean_leader_election",
+    "trace",
+    "control",
+    "controlled_shutdown",
 ]
 BrokerEvents = Literal["elections", "roles", "appends", "high_watermarks", "isr_changes"]
 
@@ -101,6 +107,8 @@ class HelloAnswer(Done, frozen=True, kw_only=True):
     `trace`: it answers `trace_read`.
 
     `control`: brokers take commands of a controller from `control`, with any epochs.
+
+    `controlled_shutdown`: with `control`, the controller takes ControlledShutdown from there.
     """
     observes: dict[BrokerEvents, Fidelity] = {}
     """How faithful its brokers' lines are, by kind of event; what is left out has none.

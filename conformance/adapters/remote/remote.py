@@ -52,6 +52,7 @@ DECLARED = {
     "unclean_leader_election": Capability.UNCLEAN_ELECTIONS,
     "trace": Capability.LIVE_TRACE,
     "control": Capability.CONTROL,
+    "controlled_shutdown": Capability.CONTROLLED_SHUTDOWN,
 }
 """What `hello` names, and what it stands for."""
 UNKNOWN_FEATURE = "a feature that does not exist"

@@ -85,7 +85,28 @@ ANIMALS = (
         verdict=Verdict.FAIL,
         says="isr(",
     ),
+    Animal(
+        name="obeys_old_commands",
+        program="stranger",
+        words=("obeys_all",),
+        case="epochs/stale_broker_epoch_is_refused",
+        verdict=Verdict.FAIL,
+        says="'STALE_BROKER_EPOCH'",
+    ),
+    Animal(
+        name="obeys_old_shutdowns",
+        program="stranger",
+        words=("obeys_all",),
+        case="epochs/stale_shutdown_is_refused",
+        verdict=Verdict.FAIL,
+        says="'STALE_BROKER_EPOCH'",
+    ),
 )
+
+
+def liars_of(case: str) -> tuple[Animal, ...]:
+    """Those that have to fail the case."""
+    return tuple(one for one in ANIMALS if one.case == case and one.verdict is Verdict.FAIL)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -239,7 +239,12 @@ class Adapter:
         return found
 
     def hello(self, _: Json) -> Json:
-        names = ["trace", "control", *(["processes"] if HABIT == "has_processes" else [])]
+        names = [
+            "trace",
+            "control",
+            "controlled_shutdown",
+            *(["processes"] if HABIT == "has_processes" else []),
+        ]
         observes = dict.fromkeys(KINDS, "exact")
         return {"protocol": 1, "name": "stranger", "capabilities": names, "observes": observes}
 
@@ -338,6 +343,8 @@ class Adapter:
             return refused("STALE_CONTROLLER_EPOCH")
         if -1 < call["broker_epoch"] < broker.epoch:
             return refused("STALE_BROKER_EPOCH")
+        if about is None:
+            return refused("INVALID_REQUEST")
         key = about["topic"], about["partition"]
         is_stale = about["leader_epoch"] <= self.council.partitions[key].epoch
         code = "STALE_LEADER_EPOCH" if is_stale else "INVALID_REQUEST"

@@ -9,6 +9,7 @@ from fencepost.conformance.checks.registry import judge
 from fencepost.conformance.checks.unclean_elections import judge_elections
 from fencepost.conformance.suite.case import SuiteCase
 from fencepost.conformance.suite.library import all_cases, requirements
+from fencepost.conformance.whitebox.zoo.animals import liars_of
 from fencepost.fault_injection.stories.steps.story_step import (
     CheckStep,
     HealAllStep,
@@ -72,6 +73,14 @@ def test_what_a_case_kills_breaks_one_of_its_requirements() -> None:
     ]
 
     assert strays == []
+
+
+def test_every_case_kills_something() -> None:
+    spared = [
+        case.case_id for case in all_cases() if not case.story.kills and not liars_of(case.case_id)
+    ]
+
+    assert spared == []
 
 
 def test_every_mutant_of_the_suite_is_killed_by_a_case() -> None:
