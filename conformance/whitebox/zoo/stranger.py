@@ -26,7 +26,7 @@ KINDS = ("elections", "roles", "appends", "high_watermarks", "isr_changes")
 CLIENTS_ASK = ("produce", "fetch", "list_offsets")
 
 
-class Replica:
+class Copy:
     """The copy of a partition on one broker; it outlives the broker's runs."""
 
     def __init__(self) -> None:
@@ -39,12 +39,12 @@ class Replica:
         return {"log_end_offset": len(self.values), "high_watermark": self.high_watermark}
 
 
-class Broker:
+class Member:
     """One broker, alive or not, with its disk."""
 
     def __init__(self, number: int) -> None:
         self.number, self.is_live, self.run, self.seq, self.epoch = number, False, 0, 0, 0
-        self.replicas: dict[Key, Replica] = {}
+        self.replicas: dict[Key, Copy] = {}
         self.process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -71,10 +71,10 @@ class Council:
         self.run_id, self.controller_epoch = run_id, 0
         self.controller: int | None = None
         self.events: list[Json] = []
-        self.brokers = {number: Broker(number) for number in broker_ids}
+        self.brokers = {number: Member(number) for number in broker_ids}
         self.partitions: dict[Key, Partition] = {}
 
-    def tell(self, broker: Broker, action: str, key: Key | None = None, **fields: object) -> None:
+    def tell(self, broker: Member, action: str, key: Key | None = None, **fields: object) -> None:
         place = {"topic": key[0], "partition": key[1]} if key else {}
         event: Json = {"run_id": self.run_id, "node": f"broker-{broker.number}", "kind": "action"}
         event |= {"incarnation": broker.run, "seq": broker.seq, "mono_ns": time.monotonic_ns()}
@@ -134,7 +134,7 @@ class Council:
 
     def obey(self, key: Key, one: Partition, member: int) -> None:
         broker = self.brokers[member]
-        replica = broker.replicas.setdefault(key, Replica())
+        replica = broker.replicas.setdefault(key, Copy())
         role = "BecomeLeader" if member == one.leader else "BecomeFollower"
         told: Json = {**self.state(one), "znode_version": one.version}
         self.tell(broker, role, key, controller_id=self.controller, **told, **replica.ends)
@@ -148,7 +148,7 @@ class Council:
         told: Json = {"leader": one.leader, "leader_epoch": one.epoch, "isr": sorted(one.isr)}
         return {**told, "controller_epoch": self.controller_epoch}
 
-    def join(self, key: Key, one: Partition, broker: Broker) -> None:
+    def join(self, key: Key, one: Partition, broker: Member) -> None:
         """A broker that is back gets what it lacks, and is a member of the ISR then."""
         if one.leader < 0:
             if broker.number in one.isr:
@@ -168,7 +168,7 @@ class Council:
         one.isr, one.version = wanted, one.version + 1
         self.tell(leader, "AdoptIsr", key, **told, znode_version=one.version)
 
-    def log(self, key: Key, one: Partition) -> Replica:
+    def log(self, key: Key, one: Partition) -> Copy:
         return self.brokers[one.leader].replicas[key]
 
     def append(self, key: Key, one: Partition, values: list[str]) -> int:
@@ -185,7 +185,7 @@ class Council:
         return offset
 
     def write(
-        self, broker: Broker, action: str, key: Key, one: Partition, values: list[str], *epochs: int
+        self, broker: Member, action: str, key: Key, one: Partition, values: list[str], *epochs: int
     ) -> None:
         replica = broker.replicas[key]
         offset, of_each = len(replica.values), list(epochs) * (len(values) // len(epochs))
@@ -220,7 +220,7 @@ def refused(code: str) -> Json:
     return {"status": "error", "error_code": code}
 
 
-class Adapter:
+class Stranger:
     """One method for each verb."""
 
     def answer(self, call: Json) -> Json:
@@ -364,7 +364,7 @@ def crash() -> NoReturn:
 
 
 def main() -> None:
-    adapter = Adapter()
+    adapter = Stranger()
     for text in sys.stdin:
         call = json.loads(text)
         if HABIT == "crashes" and call["id"] == CRASHES_AT:
