@@ -52,7 +52,7 @@ OF_PARTITIONS = ("elections", "roles", "appends", "high_watermarks", "isr_change
 """What a replay of a partition needs to know, as `RunStarted` names it."""
 OF_ZOOKEEPER = ("state_writes",)
 """The same of ZooKeeper."""
-SEEN_BELOW = "; what is seen of partitions from outside is replayed below"
+SEEN_FROM_OUTSIDE = "; `TraceObserved` replays what is seen of each from outside"
 
 
 _Partition = TypeVar("_Partition", Projection, ObservedProjection)
@@ -179,7 +179,7 @@ def _unobserved(run: RecordedRun) -> Iterator[ReplayResult]:
                 partition=subject,
                 verdict=Replayed.NOT_OBSERVABLE,
                 why=f"the spec needs every one of: {', '.join(lacking)}"
-                + (SEEN_BELOW if kinds is OF_PARTITIONS and is_observed(run) else ""),
+                + (SEEN_FROM_OUTSIDE if kinds is OF_PARTITIONS and is_observed(run) else ""),
             )
 
 

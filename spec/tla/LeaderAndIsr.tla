@@ -361,6 +361,28 @@ EpochStrictlyIncreasing ==
           \/ /\ State'.leader_epoch = State.leader_epoch
              /\ State'.leader = State.leader]_metadata_vars
 
+(* What an election may make of a state: the ISR loses what is gone, but     *)
+(* never its last member, and gains nothing.                                 *)
+IsElection(old, new) ==
+    /\ new.leader_epoch = old.leader_epoch + 1
+    /\ new.isr # {}
+    /\ new.isr \subseteq old.isr \/ unclean_leader_election
+    /\ new.leader # NoBroker => new.leader \in new.isr
+
+(* What a leader may make of it.                                             *)
+IsIsrChange(old, new) ==
+    /\ new.leader_epoch = old.leader_epoch
+    /\ new.leader = old.leader
+    /\ new.leader \in new.isr
+
+(* There is no other write, so that each can be judged by what is seen of it *)
+(* from outside (`TraceObserved`).                                           *)
+\* @req FAIL-004
+\* @req ISR-006
+WritesAreDecisions ==
+    [][(Exists(znodes, StatePath) /\ State' # State) =>
+          IsElection(State, State') \/ IsIsrChange(State, State')]_metadata_vars
+
 -----------------------------------------------------------------------------
 (* When the faults are over *)
 

@@ -107,21 +107,9 @@ ZkRaiseEpoch ==
 (* As InitLeader; which of the assigned brokers were alive is not compared.  *)
 IsFirstState(new) == new.leader_epoch = 0 /\ new.leader \in new.isr
 
-(* As ElectLeader: the ISR loses those that are gone, and its last one never.*)
-(* A leader that is alive may be replaced, as an administrator asks.         *)
-IsElection(old, new) ==
-    /\ new.leader_epoch = old.leader_epoch + 1
-    /\ new.isr # {}
-    /\ new.isr \subseteq old.isr
-    /\ new.leader # NoBroker => new.leader \in new.isr
-
-(* As ShrinkIsr and ExpandIsr, by the leader or by the controller for it     *)
-(* (KIP-497).                                                                *)
-IsIsrChange(old, new) ==
-    /\ new.leader_epoch = old.leader_epoch
-    /\ new.leader = old.leader
-    /\ new.leader \in new.isr
-
+(* An election, or a change of the ISR by the leader or by the controller for*)
+(* it (KIP-497). A leader that is alive may be replaced, as an administrator *)
+(* asks.                                                                     *)
 ZkWriteState ==
     LET new == StateOf(Event)
         version == Event.znode_version
@@ -350,7 +338,7 @@ Of(action, brokers) == {<<action, b>> : b \in brokers}
 
 (* Which brokers could do what next.                                         *)
 EnabledActions ==
-    LET leaders == {b \in Brokers : led[b] # {}}
+    LET leaders == {b \in Brokers : led[b] # {} /\ replicas[b].role # "follower"}
     IN Of("ElectLeader", {c \in Controllers : IsController(c)})
        \cup Of("ShrinkIsr", leaders)
        \cup Of("ExpandIsr", leaders)

@@ -164,6 +164,18 @@ TOLD_BY = {
 """Where another line contradicts: the log of the run is known beforehand."""
 
 
+LIMITS: dict[str, tuple[Callable[[TraceEvent], bool], Change]] = {
+    "the disk of broker 1 may lose records": (
+        lambda event: event.fault_id == "kill-leader",
+        to(action="disk.lose_unsynced"),
+    ),
+    "an administrator asks for other replicas": (is_state(1), to(path="/brokers/topics/ledger")),
+    "a client that is no broker wrote /brokers/topics/ledger/0": (is_state(1), to(session_id=1)),
+}
+"""Why a replay ends before the run does."""
+UNCLEAN = "a leader outside the ISR was elected"
+
+
 def corrupted(name: str, wrong: Callable[[TraceEvent], bool], change: Change) -> list[TraceEvent]:
     events = recorded(name)
     at = next(number for number, event in enumerate(events) if wrong(event))
@@ -171,11 +183,22 @@ def corrupted(name: str, wrong: Callable[[TraceEvent], bool], change: Change) ->
     return events
 
 
+def unclean() -> list[TraceEvent]:
+    """The last member of the ISR is gone, in a cluster that then elects another broker."""
+    first, *events = corrupted(CLEAN, is_state(2), state(leader=1, isr=[1]))
+    started = next(event for event in events if event.action == "RunStarted")
+    told = json.loads(started.detail or "") | {"unclean_leader_election": True}
+    events[events.index(started)] = msgspec.structs.replace(started, detail=json.dumps(told))
+    return [first, *events]
+
+
 @pytest.fixture(scope="module")
 def found() -> ReplayReport:
     """All in one run of TLC: a start of it costs more than any of them."""
     runs = {name: corrupted(CLEAN, *how) for name, how in CORRUPTIONS.items()}
     runs |= {name: corrupted(KRAFT, *how) for name, how in IN_KRAFT.items()}
+    runs |= {name: corrupted(CLEAN, *how) for name, how in LIMITS.items()}
+    runs[UNCLEAN] = unclean()
     return replayed({name: recorded(name) for name in (CLEAN, KIP_101, KRAFT)} | runs)
 
 
@@ -193,7 +216,7 @@ def test_what_is_not_seen_is_told_beside_it(found: ReplayReport) -> None:
 
     assert hidden.partition == "each partition"
     assert "roles, appends, high_watermarks, isr_changes" in hidden.why
-    assert "what is seen of partitions from outside is replayed below" in hidden.why
+    assert "`TraceObserved` replays what is seen of each from outside" in hidden.why
 
 
 def test_a_record_that_clean_elections_lost_is_told_with_its_event(found: ReplayReport) -> None:
@@ -220,6 +243,14 @@ def test_what_no_run_shows_is_rejected_at_its_line(found: ReplayReport, name: st
         assert event.action == TOLD_BY[name]
     else:
         assert event == msgspec.structs.replace(line, **change(line))
+
+
+@pytest.mark.parametrize("why", [*LIMITS, UNCLEAN])
+def test_a_replay_ends_where_the_run_leaves_the_spec(found: ReplayReport, why: str) -> None:
+    [result] = partitions(found, why)
+
+    assert result.verdict is Replayed.ACCEPTED
+    assert why in result.why
 
 
 def test_what_the_reference_does_is_a_behaviour_from_outside_too() -> None:
