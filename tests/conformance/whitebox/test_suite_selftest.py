@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from fencepost.ci import cli
+from fencepost.ci.commands import conform_selftest
 from fencepost.conformance.adapters.errors import ChoiceError
 from fencepost.conformance.adapters.settings import ClusterSettings
 from fencepost.conformance.suite import play as suite_play
@@ -13,7 +15,8 @@ from fencepost.conformance.suite.library import all_cases
 from fencepost.conformance.suite.play import SuitePlan
 from fencepost.conformance.suite.records import CaseEnd, appending
 from fencepost.conformance.verdict import Verdict
-from fencepost.conformance.whitebox.suite_selftest import kills, settings_of_subjects
+from fencepost.conformance.whitebox.suite_selftest import Kill, kills, settings_of_subjects
+from fencepost.conformance.whitebox.zoo.animals import Caught
 from fencepost.fault_injection.stories.story_file import story_from_document
 
 STORY = {"schema": 1, "id": "one", "covers": ["ISR-002"]}
@@ -65,3 +68,25 @@ def test_a_mutant_of_the_reference_is_a_target() -> None:
     assert not settings["reference"].implementation.broken_rule
     with pytest.raises(ChoiceError, match="no_step_up"):
         settings_of_subjects(["reference:no_step_up"])
+
+
+@pytest.mark.parametrize(
+    ("mutant", "is_caught", "code"), [("a", True, 0), ("a", False, 1), ("", True, 1)]
+)
+def test_a_case_that_is_spared_or_an_adapter_that_is_not_caught_fails_the_selftest(
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    mutant: str,
+    is_caught: bool,
+    code: int,
+) -> None:
+    caught = Caught(name="bites", verdict=Verdict.ERROR, message="why\nmore", is_caught=is_caught)
+    monkeypatch.setattr(conform_selftest, "visit", lambda *_, **__: [caught])
+    kill = Kill(case="isr/one", mutant=mutant)
+    monkeypatch.setattr(conform_selftest, "kills", lambda *_, **__: [kill])
+
+    assert cli.run(["conform", "selftest", "--out", str(tmp_path / "out")]) == code
+    told = capsys.readouterr().out
+    assert f"{int(is_caught)} of 1 bad adapters are caught" in told
+    assert f"{int(bool(mutant))} of 1 cases fail a mutant" in told

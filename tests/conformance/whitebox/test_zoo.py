@@ -12,8 +12,9 @@ LIARS = {animal.name for animal in ANIMALS if animal.verdict is Verdict.FAIL}
 BY_NAME = {animal.name: animal for animal in ANIMALS}
 
 
-@pytest.mark.parametrize("name", sorted(BY_NAME.keys() - LIARS))
+@pytest.mark.parametrize("name", sorted(BY_NAME.keys() - LIARS - {"hangs"}))
 def test_an_adapter_that_breaks_the_contract_is_told(name: str, tmp_path: Path) -> None:
+    """One that hangs needs 7 s here; `test_bad_adapters.py` has it with a short deadline."""
     (found,) = visit(tmp_path, [BY_NAME[name]])
 
     assert found.is_caught, found.message
