@@ -171,6 +171,8 @@ class _Limits:
     """Of the last state that was written."""
     _version: int = -1
     """The largest that a role told."""
+    _first: set[tuple[str, int]] = field(default_factory=set)
+    """The processes that told of the first version: none does so twice."""
 
     def up_to(self, lines: list[TraceFileLine]) -> tuple[list[TraceFileLine], str]:
         """The lines before the first limit, and what that is."""
@@ -186,9 +188,16 @@ class _Limits:
         if event.kind is Kind.ZOOKEEPER and event.action in CHANGES:
             return self._why_by_zookeeper(event)
         if event.action in ROLES and is_about(event, self.key) and not self.has_states:
-            if event.znode_version == 0 and self._version > 0:
+            return self._why_by_role(event)
+        return ""
+
+    def _why_by_role(self, event: TraceEvent) -> str:
+        process = event.node, event.incarnation
+        if event.znode_version == 0:
+            if self._version > 0 or process in self._first:
                 return f"{self.key} was created again"
-            self._version = max(self._version, number(event.znode_version))
+            self._first.add(process)
+        self._version = max(self._version, number(event.znode_version))
         return ""
 
     def _why_by_zookeeper(self, event: TraceEvent) -> str:

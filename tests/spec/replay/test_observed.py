@@ -174,6 +174,7 @@ LIMITS: dict[str, tuple[Callable[[TraceEvent], bool], Change]] = {
 }
 """Why a replay ends before the run does."""
 UNCLEAN = "a leader outside the ISR was elected"
+AGAIN = "outlives/0 was created again"
 
 
 def corrupted(name: str, wrong: Callable[[TraceEvent], bool], change: Change) -> list[TraceEvent]:
@@ -199,6 +200,7 @@ def found() -> ReplayReport:
     runs |= {name: corrupted(KRAFT, *how) for name, how in IN_KRAFT.items()}
     runs |= {name: corrupted(CLEAN, *how) for name, how in LIMITS.items()}
     runs[UNCLEAN] = unclean()
+    runs[AGAIN] = corrupted(KRAFT, is_role("broker-2", 1), to(znode_version=0, leader_epoch=0))
     return replayed({name: recorded(name) for name in (CLEAN, KIP_101, KRAFT)} | runs)
 
 
@@ -245,7 +247,7 @@ def test_what_no_run_shows_is_rejected_at_its_line(found: ReplayReport, name: st
         assert event == msgspec.structs.replace(line, **change(line))
 
 
-@pytest.mark.parametrize("why", [*LIMITS, UNCLEAN])
+@pytest.mark.parametrize("why", [*LIMITS, UNCLEAN, AGAIN])
 def test_a_replay_ends_where_the_run_leaves_the_spec(found: ReplayReport, why: str) -> None:
     [result] = partitions(found, why)
 
