@@ -7,11 +7,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from fencepost.conformance.adapters.capabilities import as_offered, offered
-from fencepost.conformance.adapters.implementation import Capability
+from fencepost.conformance.adapters.implementation import Capability, Implementation
 from fencepost.conformance.adapters.networks import possible
 from fencepost.conformance.adapters.settings import ClusterSettings
 from fencepost.conformance.runs.scenario import Scenario
 from fencepost.fault_injection.faults.catalogue import DRAWN_FOR_REAL, DRAWN_FROM_OUTSIDE
+from fencepost.fault_injection.faults.process_faults import BounceBroker
 from fencepost.fault_injection.faults.request_faults import RpcFault
 from fencepost.fault_injection.stories.drawn_story import draw_story
 from fencepost.fault_injection.stories.story import AfterAction, Story, StoryAction
@@ -35,7 +36,7 @@ def draw_for(
     Brokers that are known from outside alone may take long to come back: each fault then waits
     until the one before has healed.
     """
-    found = possible(offered(settings.implementation, kinds) or kinds, settings.network)
+    found = possible(_had_in_time(settings.implementation, kinds) or kinds, settings.network)
     drawn = draw_story(
         seed,
         brokers=settings.broker_ids,
@@ -49,6 +50,14 @@ def draw_for(
     if _is_controlled(settings):
         return replace(drawn, actions=tuple(actions))
     return replace(drawn, actions=tuple(_in_turn(actions)), origin={"kind": DRAWN})
+
+
+def _had_in_time(implementation: Implementation, kinds: Sequence[str]) -> list[str]:
+    """What it offers; a process that is not ready to start comes after its session has ended."""
+    found = offered(implementation, kinds)
+    if Capability.PREPARED_START in implementation.capabilities:
+        return found
+    return [kind for kind in found if kind != BounceBroker.kind]
 
 
 def _is_controlled(settings: ClusterSettings) -> bool:

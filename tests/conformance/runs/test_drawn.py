@@ -44,6 +44,12 @@ def test_faults_are_those_that_the_target_offers(target: str) -> None:
     assert ("zk" in areas) == (Capability.ZOOKEEPER in capabilities)
 
 
+def test_a_bounce_needs_a_process_that_is_ready_to_start() -> None:
+    kafka = ClusterSettings(implementation=implementation_of("kafka:3.9.1"))
+
+    assert "proc.bounce_fast" not in kinds(kafka)
+
+
 def test_what_cannot_be_had_is_left_out_unless_there_is_nothing_else() -> None:
     settings = ClusterSettings(implementation=Toy())
 
