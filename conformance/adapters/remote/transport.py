@@ -9,6 +9,7 @@ from fencepost.conformance.adapters.remote.adapter import (
     AdapterTimeoutError,
     AnswerType,
 )
+from fencepost.conformance.adapters.remote.channels import AdapterError
 from fencepost.conformance.adapters.remote.messages import (
     Call,
     ClusterDestroyCall,
@@ -95,8 +96,12 @@ class RemoteConnection(BrokerConnection):
     def routing_view(self) -> RoutingView:
         """The routing view of the broker; raises `ClusterUnreachableError`."""
         found = self._reached(MetadataCall(broker_id=self._broker_id), MetadataAnswer)
-        if not isinstance(found, MetadataAnswer):
-            raise ClusterUnreachableError(f"broker {self._broker_id} gave no routing view")
+        if isinstance(found, Unsupported):
+            raise AdapterError("the adapter does not support metadata, which every adapter must")
+        if isinstance(found, Refused):
+            raise ClusterUnreachableError(
+                f"broker {self._broker_id} gave no routing view: {found.error_code}"
+            )
         return RoutingView(
             broker_id=self._broker_id,
             controller_id=-1 if found.controller_id is None else found.controller_id,
