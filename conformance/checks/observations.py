@@ -73,7 +73,11 @@ NEEDS: Mapping[Invariant, Mapping[Observable, frozenset[Fidelity]]] = MappingPro
         Invariant.ONE_COMMITTER_PER_EPOCH: {Observable.HIGH_WATERMARKS: _EXACT},
         # Leader and ISR come in one line.
         Invariant.LEADER_IN_ISR: {Observable.ROLES: _AT_ANY_TIME},
-        Invariant.LINEARIZABLE_ZNODE: {Observable.STATE_WRITES: _EXACT},
+        # What a broker obeys was published; where brokers tell of their writes, those count too.
+        Invariant.LINEARIZABLE_ZNODE: {
+            Observable.STATE_WRITES: _EXACT,
+            Observable.ROLES: _IN_ORDER,
+        },
         Invariant.ONLY_AUTHORISED_WRITES: {
             Observable.STATE_WRITES: _EXACT,
             Observable.ELECTIONS: _IN_ORDER,

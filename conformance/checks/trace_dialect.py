@@ -27,6 +27,8 @@ class TraceDialect:
 
 
 SPEC = TraceDialect(name="spec")
+UNTOLD_WRITES = TraceDialect(name="untold-writes", tells_writes=False)
+"""Brokers that tell nothing of their elections and of their ISR, or not everything."""
 KAFKA_2_1 = TraceDialect(name="kafka-2.1", tells_writes=False, leads_once_in_epoch=False)
 """Kafka 2.1 to 2.6: leaders write the state themselves."""
 KAFKA_0_10 = replace(KAFKA_2_1, name="kafka-0.10", raises_epoch_at_election=False)
@@ -37,7 +39,7 @@ KAFKA_4_1 = replace(KAFKA_2_7, name="kafka-4.1", keeps_last_isr=False)
 """Kafka from 4.1 on: eligible leaders are kept apart from the ISR (KIP-966)."""
 
 DIALECTS: Mapping[str, TraceDialect] = MappingProxyType(
-    {one.name: one for one in (SPEC, KAFKA_0_10, KAFKA_2_1, KAFKA_2_7, KAFKA_4_1)}
+    {one.name: one for one in (SPEC, UNTOLD_WRITES, KAFKA_0_10, KAFKA_2_1, KAFKA_2_7, KAFKA_4_1)}
 )
 """By name, as `RunStarted` tells it."""
 

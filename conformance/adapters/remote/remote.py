@@ -4,7 +4,7 @@ A program is run, or a connection opened, once to say hello when it is chosen, a
 cluster.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -41,6 +41,7 @@ from fencepost.conformance.checks.observations import (
     Observable,
 )
 from fencepost.conformance.checks.ordering import broker_of
+from fencepost.conformance.checks.trace_dialect import SPEC, UNTOLD_WRITES
 from fencepost.fault_injection.processes.supervisor import Supervisor
 from fencepost.spec.trace import TraceEvent
 from fencepost.spec.zookeeper import ZooKeeperError
@@ -55,6 +56,8 @@ DECLARED = {
     "controlled_shutdown": Capability.CONTROLLED_SHUTDOWN,
 }
 """What `hello` names, and what it stands for."""
+TELL_WRITES = (Observable.ELECTIONS, Observable.ISR_CHANGES)
+"""Of these kinds are the lines in which brokers write LeaderAndISR."""
 UNKNOWN_FEATURE = "a feature that does not exist"
 
 
@@ -92,6 +95,11 @@ class Remote(Implementation):
             transport=RemoteTransport(adapter, TraceReader(adapter, site) if has_trace else None),
             znodes=znodes,
         )
+
+    @property
+    def told(self) -> Mapping[str, object]:
+        """What the trace's `RunStarted` says of it."""
+        return {**super().told, "dialect": self.trace_dialect.name}
 
     def contradictions(self, events: Sequence[TraceEvent], /) -> list[str]:
         """A promise of traces that no broker kept."""
@@ -133,8 +141,10 @@ def _remote(target: str, hello: HelloAnswer) -> Remote:
     observes = {Observable(kind): fidelity for kind, fidelity in hello.observes.items()}
     if Capability.ZOOKEEPER in hello.capabilities:
         observes[Observable.STATE_WRITES] = Fidelity.EXACT
+    tells_writes = all(observes.get(kind) is Fidelity.EXACT for kind in TELL_WRITES)
     return Remote(
         chosen_as=target,
+        trace_dialect=SPEC if tells_writes else UNTOLD_WRITES,
         name=f"{hello.name} {hello.version}".rstrip(),
         levels=hello.levels,
         capabilities=frozenset(DECLARED[name] for name in hello.capabilities),

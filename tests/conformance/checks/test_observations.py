@@ -15,6 +15,8 @@ from fencepost.conformance.runs.scenario import RunRecord
 from fencepost.conformance.verdict import Verdict
 from fencepost.spec.trace import Kind, TraceEvent
 from fencepost.spec.vocabulary import Action, Invariant
+from tests.conformance.checks.trace_builder import Trace
+from tests.conformance.checks.znode_stories import FIRST, store
 
 SAMPLED = {**OF_CLIENTS, Observable.ROLES: Fidelity.SAMPLED, Observable.APPENDS: Fidelity.DISK}
 
@@ -71,3 +73,18 @@ def test_lines_that_are_not_faithful_enough_decide_nothing() -> None:
     (problem,) = sampled.problems
     assert problem.verdict is Verdict.NOT_OBSERVABLE
     assert "LogMatching needs appends exact or disk (here sampled)" in problem.sentence
+
+
+def test_writes_of_the_state_alone_leave_their_authors_open() -> None:
+    observed = {**OF_CLIENTS, Observable.STATE_WRITES: Fidelity.EXACT}
+    trace = Trace()
+    store(trace, 1, FIRST, version=0, zxid=5)
+
+    whole, _ = judge_checks(trace.events, RunRecord())
+    half, _ = judge_checks(trace.events, RunRecord(), observed)
+
+    assert {one.invariant for one in whole if one.violations} == {
+        Invariant.LINEARIZABLE_ZNODE,
+        Invariant.ONLY_AUTHORISED_WRITES,
+    }
+    assert not any(one.violations for one in half)

@@ -4,10 +4,25 @@ from pathlib import Path
 
 import pytest
 
+from fencepost.conformance.adapters.remote.remote import greet
+from fencepost.conformance.adapters.remote.skeleton import Language, new_adapter
+from fencepost.conformance.checks.trace_dialect import SPEC, UNTOLD_WRITES
 from fencepost.conformance.verdict import Verdict
 from tests.conformance.adapters.remote.plays import adapter, play, story
 
 pytestmark = pytest.mark.zookeeper
+
+
+def test_brokers_that_do_not_tell_of_their_writes_are_judged_by_what_they_obey(
+    tmp_path: Path,
+) -> None:
+    made = new_adapter(Language.PYTHON, tmp_path / "adapter")
+    path = made.files[0]
+    named = '"name": "my-log"'
+    path.write_text(path.read_text().replace(named, f'{named}, "capabilities": ["zookeeper"]'))
+
+    assert greet(adapter("broker_adapter")).trace_dialect is SPEC
+    assert greet(made.target).trace_dialect is UNTOLD_WRITES
 
 
 def test_the_reference_passes_and_nothing_is_unobservable(tmp_path: Path) -> None:
