@@ -20,7 +20,7 @@ help:
 	@echo 'make chaos   the chaos scenarios on real processes and a real ZooKeeper'
 	@echo 'make kafka   releases of Apache Kafka, and their bugs; fetches their jars once, with Maven'
 	@echo 'make models  all models of tier pull_request, and the committed counterexamples again: some minutes'
-	@echo 'make nightly all models, which actions they take, every repair undone, counterexamples on processes: about an hour'
+	@echo 'make nightly all models, which actions they take, every repair undone, counterexamples on processes, the suite on its mutants and behind an adapter: about an hour and a half'
 	@echo 'make bench   control plane, producing, faults, simulator and specs, with targets: some ten minutes'
 	@echo 'make setup   only .venv'
 	@echo 'make lock    renew requirements.lock (needs uv)'
@@ -62,6 +62,8 @@ nightly: setup
 	@$(RUN) fencepost.ci check --coverage --tier nightly
 	@$(RUN) fencepost.ci check --without-repairs
 	@$(RUN) fencepost.ci chaos --from-counterexample all
+	@$(RUN) fencepost.ci conform selftest
+	@$(RUN) fencepost.ci conform run --profile core -t 'cmd:$(BIN)/python tests/conformance/adapters/remote/broker_adapter.py'
 
 bench: setup
 	@$(RUN) fencepost.ci.bench.control_plane $(ARGS)
