@@ -56,6 +56,10 @@ STEPS_NEED = MappingProxyType(
 """The verb of a step -> what it needs; other steps need nothing, but for faults."""
 FETCH_EPOCHS = frozenset({Capability.FETCH_EPOCHS})
 """To fetch with a leader epoch."""
+OBSERVATIONS_NEED = MappingProxyType(
+    dict.fromkeys(("controller", "controller_at", "controller_epoch"), _ZOOKEEPER)
+)
+"""What a step looks at -> what it needs: that a controller is one of the brokers."""
 COMMANDS_NEED = MappingProxyType(
     {
         ControlMethod.LEADER_AND_ISR: _CONTROL,

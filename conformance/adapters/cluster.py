@@ -39,7 +39,7 @@ from fencepost.fault_injection.zookeeper.sessions import expire_session
 from fencepost.spec.znodes import TopicPartition
 
 POLL_S = 0.03
-START_DEADLINE_S = 20.0
+START_DEADLINE_S = 30.0
 STOP_GRACE_S = 3.0
 LOG_LINES = 8
 
@@ -90,6 +90,11 @@ class ClusterUnderTest:
         self._wait = threading.Event()
         self._orphaned: dict[int, int] = {}
         """By broker, the zxid of a registration that its former process has left."""
+
+    @property
+    def _nodes(self) -> tuple[int, ...]:
+        """All nodes, in the order in which they start."""
+        return (*self._parts.lifecycle.controllers, *self.settings.broker_ids)
 
     @property
     def session_timeout_ms(self) -> int:
@@ -175,7 +180,7 @@ class ClusterUnderTest:
             self.start()
             yield self
         except KeyboardInterrupt:
-            for process in self.running_processes().values():
+            for process in self._parts.running(self._nodes).values():
                 process.kill()
             raise
         finally:
@@ -195,17 +200,19 @@ class ClusterUnderTest:
             self.await_state(
                 lambda: self.state.controller() == first, START_DEADLINE_S, "a controller"
             )
-        for broker_id in self.settings.broker_ids:
-            if broker_id != first:
-                self.restart(broker_id)
+        for node_id in self._nodes:
+            if node_id != first:
+                self.restart(node_id)
         self.await_state(self._is_complete, START_DEADLINE_S, "all brokers and a controller")
         self.await_state(self._is_registered, START_DEADLINE_S, "a registration of each broker")
         self.await_state(self._is_answering, START_DEADLINE_S, "an answer of each broker")
 
     def stop(self) -> None:
-        """Ask the brokers to end, and kill those that did not in time."""
+        """Ask the brokers to end, and kill those that did not in time, and controllers."""
         for process in self.running_processes().values():
             process.terminate(STOP_GRACE_S)
+        for process in self._parts.running(self._parts.lifecycle.controllers).values():
+            process.kill()
 
     def close(self) -> None:
         """Close connections and the session that the state is read in; stop the proxy."""
@@ -243,8 +250,8 @@ class ClusterUnderTest:
         return self._parts.lifecycle.data_folder(broker_id)
 
     def ended(self) -> list[int]:
-        """The brokers that were started and do not run."""
-        started = {b: self._parts.lifecycle.started(b) for b in self.settings.broker_ids}
+        """The brokers and controllers that were started and do not run."""
+        started = {node: self._parts.lifecycle.started(node) for node in self._nodes}
         return [b for b, process in started.items() if process and not process.is_running]
 
     def log_tail(self, broker_id: int) -> str:
@@ -377,13 +384,17 @@ class ClusterUnderTest:
             self._wait.wait(POLL_S)
 
     def _require_running(self, what: str) -> None:
-        for broker_id in self.ended():
+        for node_id in self.ended():
             raise ClusterError(
-                f"broker {broker_id} ended by itself before {what}; it said last:\n"
-                f"{self.log_tail(broker_id)}"
+                f"{self._called(node_id)} ended by itself before {what}; it said last:\n"
+                f"{self.log_tail(node_id)}"
             )
 
     def _last_words(self) -> str:
-        tails = {broker_id: self.log_tail(broker_id) for broker_id in self.settings.broker_ids}
-        said = [f"broker {broker_id}: {tail}" for broker_id, tail in tails.items() if tail]
+        tails = {node_id: self.log_tail(node_id) for node_id in self._nodes}
+        said = [f"{self._called(node_id)}: {tail}" for node_id, tail in tails.items() if tail]
         return "; the brokers said last:\n" + "\n".join(said) if said else ""
+
+    def _called(self, node_id: int) -> str:
+        is_controller = node_id in self._parts.lifecycle.controllers
+        return f"{'controller' if is_controller else 'broker'} {node_id}"

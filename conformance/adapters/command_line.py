@@ -125,6 +125,11 @@ class BrokerProcesses:
         self._command_of = command_of
         self._prepared = prepared
 
+    @property
+    def controllers(self) -> tuple[int, ...]:
+        """None: brokers elect one of themselves."""
+        return ()
+
     def start(self, broker_id: int, /, *flags: str) -> None:
         """Start the broker at its place."""
         wiring, place = self._site.wiring, self._site.place_of(broker_id)

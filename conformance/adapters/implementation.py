@@ -45,7 +45,7 @@ class Capability(StrEnum):
     LINKS = "links"
     """Brokers listen, and find each other, where the harness says: connections can be cut."""
     ZOOKEEPER = "zookeeper"
-    """Its state is in a ZooKeeper that the harness starts; it can end sessions there."""
+    """Its state is in a ZooKeeper that the harness starts, and its controller is a broker."""
     FAULT_CONTROL = "fault control"
     """Brokers serve `spec/wire/fault_control.proto`: sessions, disks, clocks, crash points."""
     REQUESTS = "requests"
@@ -170,6 +170,11 @@ class StartedBroker(TargetProcess, Protocol):
 
 class BrokerLifecycle(Protocol):
     """Starts the brokers of one cluster and knows where their data is."""
+
+    @property
+    def controllers(self) -> tuple[int, ...]:
+        """Nodes that are controllers and no brokers; faults reach them like brokers."""
+        return ()
 
     def start(self, broker_id: int, /, *_flags: str) -> None:
         """A broker that does not run is starting on its data; with flags of a stepped run."""

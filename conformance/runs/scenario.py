@@ -8,6 +8,7 @@ from fencepost.conformance.adapters.capabilities import (
     COMMANDS_NEED,
     FETCH_EPOCHS,
     LIVE_TRACE,
+    OBSERVATIONS_NEED,
     STEPS_NEED,
     as_offered,
     needed_by,
@@ -27,11 +28,13 @@ from fencepost.fault_injection.faults.fault import Fault
 from fencepost.fault_injection.faults.request_faults import RpcFault
 from fencepost.fault_injection.faults.zookeeper_faults import HurtServer
 from fencepost.fault_injection.network.protocols import WireProtocol
+from fencepost.fault_injection.stories.steps.observation import Observation
 from fencepost.fault_injection.stories.steps.story_step import (
     ConsumeStep,
     ControlStep,
     FaultStep,
     WaitForStep,
+    seen_by,
     verb_of,
 )
 from fencepost.fault_injection.stories.story import AfterEvent, Floors, Story, Trigger
@@ -82,6 +85,8 @@ class Scenario:
         """What an implementation must declare to play it."""
         verbs = {verb_of(step) for step in self.story.steps}
         of_steps = frozenset[Capability]().union(*(STEPS_NEED.get(verb, ()) for verb in verbs))
+        seen = {Observation.parsed(name).name for one in self.story.steps for name in seen_by(one)}
+        of_seen = frozenset().union(*(OBSERVATIONS_NEED.get(name, ()) for name in seen))
         has_lines = any(isinstance(one, AfterEvent) for one in self._triggers())
         of_lines = LIVE_TRACE if has_lines else frozenset()
         commands = (one.control for one in self.story.steps if isinstance(one, ControlStep))
@@ -92,7 +97,7 @@ class Scenario:
         )
         of_fetches = FETCH_EPOCHS if names_epochs else frozenset()
         of_cluster = needed_of(self.story.cluster)
-        of_story = of_steps | of_lines | of_commands | of_fetches
+        of_story = of_steps | of_seen | of_lines | of_commands | of_fetches
         return needed_by(self._faults()) | of_story | of_cluster
 
     @property

@@ -99,7 +99,7 @@ class ScenarioRun:
     _started: float = field(init=False, default_factory=monotonic)
 
     _first_controller: int = field(init=False, default=1)
-    """The controller before anything happened; a replay begins with the same one."""
+    """The broker that was controller before anything happened, and is it in a replay; 0: none."""
 
     def __post_init__(self) -> None:
         self.run_id = f"{self.scenario.name}-{self.settings.level}-{secrets.token_hex(4)}"
@@ -266,7 +266,8 @@ class ScenarioRun:
             workload_transport=cluster.workload_transport,
             clock=harness.clock,
         )
-        self._first_controller = cluster.state.controller() or 1
+        first = cluster.state.controller()
+        self._first_controller = first if first in self.settings.broker_ids else 0
         world = ProcessWorld(
             target=cluster,
             ledger=Ledger(Folders(root=self.folder).processes / LEDGER_FILE),

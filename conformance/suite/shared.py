@@ -14,6 +14,7 @@ from pathlib import Path
 from time import monotonic
 
 from fencepost.conformance.adapters.errors import ClusterError
+from fencepost.conformance.adapters.implementation import Capability
 from fencepost.conformance.adapters.settings import ClusterSettings
 from fencepost.conformance.runs.run_folder import read_run_folder
 from fencepost.conformance.runs.running_cluster import RunningCluster
@@ -179,7 +180,7 @@ class SharedRun:
 
     def _play_all(self, stage: RunningCluster) -> None:
         """Case after case, until the cluster is not as it was; one client reads all partitions."""
-        first = self.cases[0].story.cluster.get("first_controller")
+        first = self._first_controller()
         for number, case in enumerate(self.cases, 1):
             if self._played and first and stage.controller() != first:
                 return
@@ -188,6 +189,12 @@ class SharedRun:
             played.seconds = monotonic() - began
             if played.run.record.problems:
                 return
+
+    def _first_controller(self) -> int | None:
+        """The broker that each case finds as controller; None where no case chooses it."""
+        if Capability.ZOOKEEPER not in self.settings.implementation.capabilities:
+            return None
+        return self.cases[0].story.cluster.get("first_controller")
 
     def _begin(self, number: int, case: SuiteCase) -> PlayedCase:
         self.on_start(case)

@@ -1,12 +1,13 @@
-"""Apache Kafka in KRaft mode: each node is broker and controller, and there is no ZooKeeper."""
+"""Apache Kafka in KRaft mode: a quorum of controllers beside the brokers, and no ZooKeeper.
 
-import base64
+No node is both: the quorum outlives any number of dead brokers, as it does in production.
+"""
+
 import sys
-import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
-from fencepost.conformance.adapters.errors import ClusterError
 from fencepost.conformance.adapters.folders import Folders
 from fencepost.conformance.adapters.implementation import (
     Capability,
@@ -14,19 +15,21 @@ from fencepost.conformance.adapters.implementation import (
     RunSite,
     Site,
 )
+from fencepost.conformance.adapters.kafka.flushed import LOGS
 from fencepost.conformance.adapters.kafka.kafka import MAIN, Kafka, KafkaProcesses
+from fencepost.conformance.adapters.kafka.kraft import storage
 from fencepost.conformance.adapters.kafka.kraft.observations import broker_lines
 from fencepost.conformance.adapters.kafka.kraft.state import MetadataState
-from fencepost.conformance.adapters.kafka.observations import observed_log
+from fencepost.conformance.adapters.kafka.observations import broker_log, observed_log
 from fencepost.conformance.adapters.kafka.transport import KafkaTransport
+from fencepost.fault_injection.injectors.injector import InjectionError
 from fencepost.fault_injection.network.wiring import broker_name
 from fencepost.fault_injection.processes.ports import HOST, free_ports
 from fencepost.spec.trace import TraceEvent
 
 LAUNCH = (sys.executable, "-m", "fencepost.conformance.adapters.kafka.started")
-STORAGE_TOOL = "kafka.tools.StorageTool"
-FORMAT = ("format", "-c")
-FORMAT_DEADLINE_S = 30.0
+CONTROLLERS = (101, 102, 103)
+"""The nodes of the quorum, which one of them may leave; ids that no broker has."""
 HEARTBEATS = 5
 """So many come in one session timeout."""
 
@@ -39,9 +42,39 @@ class Listeners:
     controllers: Mapping[int, str]
 
 
+class KraftProcesses(KafkaProcesses):
+    """Brokers and controllers; a broker whose disk was emptied is formatted before it starts."""
+
+    def __init__(self, site: Site, commands: Mapping[int, list[str]], cluster_id: str) -> None:
+        super().__init__(site, lambda node_id, _: [*LAUNCH, *commands[node_id], *site.extra])
+        self._folders = Folders(root=site.folder)
+        self._cluster_id = cluster_id
+
+    @property
+    def controllers(self) -> tuple[int, ...]:
+        """The quorum."""
+        return CONTROLLERS
+
+    def start(self, broker_id: int, /, *flags: str) -> None:
+        """The node is starting."""
+        if broker_id not in CONTROLLERS:
+            for folder in (
+                self._folders.data(broker_id) / LOGS,
+                _metadata(self._folders, broker_id),
+            ):
+                storage.require_formatted(folder, broker_id, self._cluster_id)
+        super().start(broker_id, *flags)
+
+    def data_folder(self, broker_id: int) -> Path:
+        """Where a broker keeps its logs; raises `InjectionError` for a controller."""
+        if broker_id in CONTROLLERS:
+            raise InjectionError(f"controller {broker_id} keeps no logs of partitions")
+        return super().data_folder(broker_id)
+
+
 @dataclass(frozen=True, kw_only=True)
 class KafkaInKraft(Kafka):
-    """One release, its nodes with a quorum of their own."""
+    """One release, its brokers under a quorum of controllers."""
 
     capabilities: frozenset[Capability] = Kafka.capabilities | {
         Capability.LINKS,
@@ -52,39 +85,37 @@ class KafkaInKraft(Kafka):
         """The parts of a cluster, of which no node runs; raises `JarsError` or `JavaError`."""
         java, listeners = self.java_command(), _listeners(site.broker_ids)
         places = _places(site, listeners)
+        nodes = (*CONTROLLERS, *site.broker_ids)
         written = {
             node: self.write_properties(site, node, _properties(site, listeners, places, node))
-            for node in site.broker_ids
+            for node in nodes
         }
-        _format(
-            site,
-            {
-                node: [*self.main_command(java, site, node, STORAGE_TOOL), *FORMAT, str(path)]
-                for node, path in written.items()
-            },
-        )
+        first, cluster_id = CONTROLLERS[0], storage.new_id()
+        tool = self.main_command(java, site, first, storage.STORAGE_TOOL)
+        storage.run_tool(site.supervisor, [*tool, *storage.FORMAT, str(written[first])], cluster_id)
+        folders = Folders(root=site.folder)
+        for other in CONTROLLERS[1:]:
+            storage.copy_controller(
+                _metadata(folders, first), _metadata(folders, other), other, cluster_id
+            )
+        commands = {
+            node: [*self.main_command(java, site, node, MAIN), str(written[node])] for node in nodes
+        }
         return ClusterParts(
-            lifecycle=KafkaProcesses(
-                site,
-                lambda node, _: [
-                    *LAUNCH,
-                    *self.main_command(java, site, node, MAIN),
-                    str(written[node]),
-                    *site.extra,
-                ],
-            ),
+            lifecycle=KraftProcesses(site, commands, cluster_id),
             state=MetadataState(
                 listeners.brokers,
                 listeners.controllers,
-                {node: observed_log(site.folder, node) for node in site.broker_ids},
+                {node: observed_log(site.folder, node) for node in site.broker_ids}
+                | {node: broker_log(site.folder, node) for node in CONTROLLERS},
             ),
             transport=KafkaTransport(),
             workload_transport=self.workload_transport(),
         )
 
     def observed(self, site: RunSite, _zookeeper: Sequence[TraceEvent], /) -> Iterable[TraceEvent]:
-        """What the nodes' logs and disks tell of each broker."""
-        return broker_lines(site.folder, site.run_id, site.broker_ids)
+        """What the nodes' logs and disks tell of each."""
+        return broker_lines(site.folder, site.run_id, (*site.broker_ids, *CONTROLLERS))
 
 
 def _properties(
@@ -93,16 +124,26 @@ def _properties(
     """What a node is told because of its mode."""
     timeout_ms = site.session_timeout_ms
     voters = (f"{one}@{where}" for one, where in places.controllers.items())
-    return {
-        "process.roles": "broker,controller",
+    metadata = _metadata(Folders(root=site.folder), node)
+    own: dict[str, object] = {
+        "process.roles": "broker",
+        "listeners": f"PLAINTEXT://{listeners.brokers.get(node)}",
+        "advertised.listeners": f"PLAINTEXT://{places.brokers.get(node)}",
+    }
+    if node in CONTROLLERS:
+        own = {
+            "process.roles": "controller",
+            "listeners": f"CONTROLLER://{listeners.controllers[node]}",
+            "advertised.listeners": f"CONTROLLER://{places.controllers[node]}",
+            "log.dirs": metadata,
+        }
+    return own | {
         "node.id": node,
-        "listeners": _both(listeners, node),
-        "advertised.listeners": _both(places, node),
         "controller.listener.names": "CONTROLLER",
         "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
         "controller.quorum.voters": ",".join(voters),
         # Apart from the replicas: a fault that wipes these leaves the node its metadata.
-        "metadata.log.dir": Folders(root=site.folder).metadata / broker_name(node),
+        "metadata.log.dir": metadata,
         "broker.session.timeout.ms": timeout_ms,
         "broker.heartbeat.interval.ms": timeout_ms // HEARTBEATS,
         "controller.quorum.fetch.timeout.ms": timeout_ms,
@@ -110,20 +151,8 @@ def _properties(
     }
 
 
-def _format(site: Site, commands: Mapping[int, list[str]]) -> None:
-    """Each node has the folders that an operator makes before its first start."""
-    cluster_id = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
-    formats = [  # with `=`, for an id may begin with a hyphen, which is no option
-        site.supervisor.start(f"format-{node}", [*command, f"--cluster-id={cluster_id}"])
-        for node, command in commands.items()
-    ]
-    for one in formats:
-        if one.wait(FORMAT_DEADLINE_S) != 0:
-            raise ClusterError(f"the storage of a node could not be formatted: {one.log_tail()}")
-
-
-def _both(of: Listeners, node: int) -> str:
-    return f"PLAINTEXT://{of.brokers[node]},CONTROLLER://{of.controllers[node]}"
+def _metadata(folders: Folders, node: int) -> Path:
+    return folders.metadata / broker_name(node)
 
 
 def _places(site: Site, listeners: Listeners) -> Listeners:
@@ -133,15 +162,15 @@ def _places(site: Site, listeners: Listeners) -> Listeners:
         return listeners
     found = {
         name: {node: wiring.fixed_place(node, name, address) for node, address in own.items()}
-        # that of brokers last, for it is what clients are told
         for name, own in (("controller", listeners.controllers), ("broker", listeners.brokers))
     }
     return Listeners(brokers=found["broker"], controllers=found["controller"])
 
 
-def _listeners(nodes: Sequence[int]) -> Listeners:
-    addresses = [f"{HOST}:{port}" for port in free_ports(2 * len(nodes))]
+def _listeners(brokers: Sequence[int]) -> Listeners:
+    nodes = (*brokers, *CONTROLLERS)
+    at = {node: f"{HOST}:{port}" for node, port in zip(nodes, free_ports(len(nodes)), strict=True)}
     return Listeners(
-        brokers=dict(zip(nodes, addresses[: len(nodes)], strict=True)),
-        controllers=dict(zip(nodes, addresses[len(nodes) :], strict=True)),
+        brokers={node: at[node] for node in brokers},
+        controllers={node: at[node] for node in CONTROLLERS},
     )

@@ -17,6 +17,7 @@ from kio.schema.errors import ErrorCode as KafkaError
 
 from fencepost.conformance.adapters.implementation import PublishedState
 from fencepost.conformance.adapters.kafka import wire
+from fencepost.conformance.adapters.kafka.started import STARTED
 from fencepost.conformance.adapters.kafka.wire import BrokerSocket, NoAnswerError, NotSentError
 from fencepost.fault_injection.injectors.injection import Registration
 from fencepost.spec.vocabulary import BrokerId, LeaderEpoch
@@ -27,6 +28,7 @@ LOOK_S = 0.02
 ANSWER_S = 0.5
 """A node that takes longer is paused or gone, and another one is asked."""
 METADATA_LOG = "__cluster_metadata"
+QUORUM = {"topics": [{"topic_name": METADATA_LOG, "partitions": [{"partition_index": 0}]}]}
 REGISTERED = re.compile(r"Successfully registered broker \d+ with broker epoch (\d+)")
 
 
@@ -36,10 +38,11 @@ class MetadataState(PublishedState):
     def __init__(
         self, brokers: Mapping[int, str], controllers: Mapping[int, str], logs: Mapping[int, Path]
     ) -> None:
-        """Addresses of both listeners of each node, and the log with its registrations."""
+        """Addresses of the nodes; of brokers the log with registrations, of controllers its own."""
         self._brokers = _sockets(brokers)
         self._controllers = _sockets(controllers)
-        self._epochs = {node: BrokerEpoch(log) for node, log in logs.items()}
+        self._logs = logs
+        self._epochs = {node: BrokerEpoch(logs[node]) for node in brokers}
         self._asked_first = next(iter(brokers))
         self._looked_at = -LOOK_S
         self._answer: Any = None
@@ -49,7 +52,12 @@ class MetadataState(PublishedState):
         return sorted(self._addresses())
 
     def registration(self, broker_id: int) -> Registration | None:
-        """A live broker with its broker epoch: the offset of its registration in the log."""
+        """A live broker with its broker epoch: the offset of its registration in the log.
+
+        A controller is not registered: its run counts, as long as it answers.
+        """
+        if broker_id in self._controllers:
+            return self._run_of(broker_id)
         address = self._addresses().get(broker_id)
         epoch = self._epochs[broker_id].last()
         if address is None or epoch is None:
@@ -90,6 +98,13 @@ class MetadataState(PublishedState):
         for one in (*self._brokers.values(), *self._controllers.values()):
             one.close()
 
+    def _run_of(self, controller_id: int) -> Registration | None:
+        asked = self._controllers[controller_id]
+        if _asked(asked, wire.DESCRIBE_QUORUM, QUORUM) is None:
+            return None
+        run = self._logs[controller_id].read_text("utf-8", "replace").count(STARTED)
+        return Registration(session_id=run, zxid=run, address=asked.address)
+
     def _addresses(self) -> dict[int, str]:
         told = self._metadata()
         return {one.node_id: f"{one.host}:{one.port}" for one in told.brokers} if told else {}
@@ -119,9 +134,8 @@ class MetadataState(PublishedState):
         return None
 
     def _quorum(self) -> Iterator[Any]:
-        wanted = {"topic_name": METADATA_LOG, "partitions": [{"partition_index": 0}]}
         for one in self._controllers.values():
-            answer = _asked(one, wire.DESCRIBE_QUORUM, {"topics": [wanted]})
+            answer = _asked(one, wire.DESCRIBE_QUORUM, QUORUM)
             for topic in answer.topics if answer else ():
                 yield from (p for p in topic.partitions if p.error_code is KafkaError.none)
 

@@ -21,9 +21,10 @@ echo 'KafkaException: Socket server failed to bind to 127.0.0.1:9092: Address al
 exit 1"""
 
 
-def java_that(home: Path, does: str, *, formats: str = "exit 0") -> None:
+def java_that(home: Path, does: str, *, formats: str = "") -> None:
     """A `java` that does so when it is to be a node, and `formats` when it is the tool before."""
     executable = home / "bin" / "java"
+    formats = formats or f"mkdir -p {home.parent}/run/metadata/broker-101"
     executable.parent.mkdir(parents=True)
     executable.write_text(
         f"""#!/bin/sh
