@@ -19,7 +19,7 @@ from fencepost.spec.vocabulary import Invariant
 
 pytestmark = pytest.mark.kafka
 
-OLDEST, NEWEST, IN_KRAFT = "kafka:0.10.2.2", "kafka:3.9.1", "kafka:4.1.1"
+OLDEST, NEWEST, IN_KRAFT = "kafka:0.10.2.2", "kafka:3.9.1", "kafka:4.4.0"
 DECIDED = {
     Invariant.LINEARIZABLE_LOG,
     Invariant.ACKNOWLEDGED_DURABLE,

@@ -68,6 +68,17 @@ def test_a_profile_has_what_its_clusters_and_capabilities_allow() -> None:
     assert len(selected(A_FEW, profile="core", skip=["isr"])) == 1
 
 
+def test_what_looks_at_the_controller_needs_one_among_the_brokers() -> None:
+    core, brokers = (
+        {case.case_id for case in selected(CASES, profile=one)} for one in ("core", "core-brokers")
+    )
+
+    left_out = core - brokers
+    assert brokers < core
+    assert {"controller/dead_controller_is_replaced", "zookeeper/layout_of_state"} <= left_out
+    assert not {one for one in left_out if one.startswith(("durability/", "isr/", "elections/"))}
+
+
 @pytest.mark.parametrize(
     ("asked", "sentence"),
     [

@@ -1,1 +1,1 @@
-"""Apache Kafka in KRaft mode: combined nodes that keep their metadata in a log of their own."""
+"""Apache Kafka in KRaft mode: brokers under controllers that keep the metadata in a log."""

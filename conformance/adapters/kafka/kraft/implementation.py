@@ -43,7 +43,7 @@ class Listeners:
 
 
 class KraftProcesses(KafkaProcesses):
-    """Brokers and controllers; a broker whose disk was emptied is formatted before it starts."""
+    """Brokers and controllers; an emptied disk is formatted before its broker starts."""
 
     def __init__(self, site: Site, commands: Mapping[int, list[str]], cluster_id: str) -> None:
         super().__init__(site, lambda node_id, _: [*LAUNCH, *commands[node_id], *site.extra])

@@ -11,6 +11,7 @@ from kio.schema.errors import ErrorCode
 from fencepost.conformance.adapters.kafka import wire
 from fencepost.conformance.adapters.kafka.kraft import state as kraft_state
 from fencepost.conformance.adapters.kafka.kraft.state import BrokerEpoch, MetadataState
+from fencepost.conformance.adapters.kafka.started import STARTED
 from fencepost.conformance.adapters.kafka.wire import BrokerSocket
 from fencepost.spec.znodes import TopicPartition
 from tests.conformance.adapters.kafka.fake_broker import Answers, fake_broker
@@ -69,7 +70,10 @@ def state(nodes: dict[int, Answers], tmp_path: Path) -> Iterator[MetadataState]:
         at = {node: stack.enter_context(fake_broker(told)) for node, told in nodes.items()}
         logs = {node: tmp_path / f"broker-{node}.log" for node in nodes}
         logs[2].write_text("Successfully registered broker 2 with broker epoch 12\n")
-        found = MetadataState(at, at, logs)
+        for controller in (101, 102):
+            logs[controller] = tmp_path / f"broker-{controller}.log"
+            logs[controller].write_text(f"{STARTED}\n")
+        found = MetadataState(at, {101: at[1], 102: at[2]}, logs)
         stack.callback(found.close)
         yield found
 
@@ -91,6 +95,21 @@ def test_a_live_broker_is_registered_under_the_epoch_of_its_log(state: MetadataS
     assert found is not None
     assert (found.zxid, found.address) == (12, "h:2")
     assert state.registration(1) is None
+
+
+def test_a_controller_is_there_under_the_number_of_its_run_while_it_answers(
+    state: MetadataState, nodes: dict[int, Answers], tmp_path: Path
+) -> None:
+    first = state.registration(101)
+    with (tmp_path / "broker-101.log").open("a") as log:
+        log.write(f"{STARTED}\n")
+    second = state.registration(101)
+    nodes[1].clear()
+
+    assert first is not None
+    assert second is not None
+    assert (first.zxid, second.zxid) == (1, 2)
+    assert state.registration(101) is None
 
 
 def test_one_answer_serves_all_questions_of_one_look(
