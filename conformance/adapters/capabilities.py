@@ -56,6 +56,8 @@ STEPS_NEED = MappingProxyType(
 """The verb of a step -> what it needs; other steps need nothing, but for faults."""
 FETCH_EPOCHS = frozenset({Capability.FETCH_EPOCHS})
 """To fetch with a leader epoch."""
+MADE_AGAIN = _ZOOKEEPER
+"""To make a topic again under its name: what came before is told apart by its creation there."""
 OBSERVATIONS_NEED = MappingProxyType(
     dict.fromkeys(("controller", "controller_at", "controller_epoch"), _ZOOKEEPER)
 )

@@ -8,6 +8,7 @@ from fencepost.conformance.adapters.capabilities import (
     COMMANDS_NEED,
     FETCH_EPOCHS,
     LIVE_TRACE,
+    MADE_AGAIN,
     OBSERVATIONS_NEED,
     STEPS_NEED,
     as_offered,
@@ -32,6 +33,8 @@ from fencepost.fault_injection.stories.steps.observation import Observation
 from fencepost.fault_injection.stories.steps.story_step import (
     ConsumeStep,
     ControlStep,
+    CreateTopicStep,
+    DeleteTopicStep,
     FaultStep,
     WaitForStep,
     seen_by,
@@ -96,8 +99,12 @@ class Scenario:
             for one in self.story.steps
         )
         of_fetches = FETCH_EPOCHS if names_epochs else frozenset()
+        created = [s.create_topic for s in self.story.steps if isinstance(s, CreateTopicStep)]
+        deleted = {s.delete_topic for s in self.story.steps if isinstance(s, DeleteTopicStep)}
+        is_made_again = any(created.count(topic) > 1 for topic in deleted)
+        of_topics = MADE_AGAIN if is_made_again else frozenset()
         of_cluster = needed_of(self.story.cluster)
-        of_story = of_steps | of_seen | of_lines | of_commands | of_fetches
+        of_story = of_steps | of_seen | of_lines | of_commands | of_fetches | of_topics
         return needed_by(self._faults()) | of_story | of_cluster
 
     @property
