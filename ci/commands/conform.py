@@ -67,6 +67,15 @@ Expected = Annotated[
     Path | None,
     typer.Option(metavar="FILE", help="What is known not to pass; anything else fails the run."),
 ]
+Confirm = Annotated[
+    int,
+    typer.Option(
+        "--confirm",
+        metavar="N",
+        min=0,
+        help="Play a case that waited in vain up to N times more; one that passes then is FLAKY.",
+    ),
+]
 Resumed = Annotated[
     Path | None, typer.Option(metavar="RUN", help="Go on with a run that was cut off.")
 ]
@@ -112,6 +121,7 @@ def run(
     select: Select = None,
     skip: Skip = None,
     seed: OptionalSeed = None,
+    confirm: Confirm = 0,
     expect: Expected = None,
     resume: Resumed = None,
     out: OutFolder = None,
@@ -121,12 +131,12 @@ def run(
     with as_usage(ChoiceError):
         expectations = read_expectations(expect) if expect else ()
         if resume is not None:
-            if any([target, profile, select, skip, out]) or seed is not None:
+            if any([target, profile, select, skip, out, confirm]) or seed is not None:
                 raise UsageError("--resume goes on with what a run was asked for; give it alone")
             folder, plan = resume, plan_of(resume)
             settings = settings_of_subjects(plan.targets)
         else:
-            plan = make_plan(target, profile, select, skip, seed)
+            plan = make_plan(target, profile, select, skip, seed, confirm)
             settings = settings_of_subjects(plan.targets)
             folder = make_run_folder(new_run_id(), out)
             begin(plan, folder)
@@ -151,6 +161,7 @@ def make_plan(
     select: list[str] | None,
     skip: list[str] | None,
     seed: int | None,
+    confirm: int,
 ) -> SuitePlan:
     """What the command line asks for; raises `ChoiceError`."""
     profile = profile or ("" if select else CORE)
@@ -164,6 +175,7 @@ def make_plan(
         select=tuple(select or ()),
         skip=tuple(skip or ()),
         seed=seed,
+        confirm=confirm,
     )
 
 
@@ -180,4 +192,5 @@ def plan_of(folder: Path) -> SuitePlan:
         select=header.select,
         skip=header.skip,
         seed=header.seed,
+        confirm=header.confirm,
     )

@@ -165,6 +165,8 @@ class Problem:
     """What does not hold at the end of the run therefore."""
     unseen: frozenset[Invariant] = frozenset()
     """The checks that this run could not decide."""
+    is_late: bool = False
+    """A wait used all of its time: what did not come may come in another run."""
 
     def beside(self, interference: HostInterference) -> "Problem":
         """The problem beside interference: undecided instead of failed; a broken rule stays."""
@@ -214,6 +216,13 @@ class ScenarioResult:
         return self.verdict is self.expected
 
     @property
+    def is_late(self) -> bool:
+        """True when it failed by waits in vain alone: no check is violated, no answer is wrong."""
+        failed = [one.is_late for one in self.problems if one.verdict is Verdict.FAIL]
+        is_failed = self.verdict is Verdict.FAIL and not self.violated
+        return is_failed and bool(failed) and all(failed)
+
+    @property
     def why(self) -> str:
         """The first thing that keeps it from passing; empty for a pass."""
         if self.verdict is Verdict.PASS:
@@ -260,13 +269,23 @@ class RunRecord:
         """
         waited_ns = None if since is None else (round(since * 1e9), monotonic_ns())
         self.problems.append(
-            Problem(verdict=Verdict.FAIL, sentence=sentence, waited_ns=waited_ns, ending=ending)
+            Problem(
+                verdict=Verdict.FAIL,
+                sentence=sentence,
+                waited_ns=waited_ns,
+                ending=ending,
+                is_late=since is not None and ending is not Ending.DEMANDS,
+            )
         )
 
-    def add_unexpected(self, verdict: Verdict, sentence: str, since: float) -> None:
+    def add_unexpected(
+        self, verdict: Verdict, sentence: str, since: float, *, is_late: bool
+    ) -> None:
         """A step of the story, which began at `since` (monotonic s), ended in another way."""
         waited_ns = (round(since * 1e9), monotonic_ns())
-        self.problems.append(Problem(verdict=verdict, sentence=sentence, waited_ns=waited_ns))
+        self.problems.append(
+            Problem(verdict=verdict, sentence=sentence, waited_ns=waited_ns, is_late=is_late)
+        )
 
     def excuse(self) -> None:
         """What may be the fault of the host decides nothing."""

@@ -376,7 +376,7 @@ class ScenarioRun:
                 stage.engine.run(self.scenario.story)
         except UnexpectedError as error:
             told = f"the story went otherwise: {error}"
-            self.record.add_unexpected(self.unexpected, told, since)
+            self.record.add_unexpected(self.unexpected, told, since, is_late=error.is_late)
         except (ClusterError, InjectionError) as error:
             self.record.add(Verdict.INCONCLUSIVE, f"the scenario could not be played: {error}")
 

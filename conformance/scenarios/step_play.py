@@ -75,6 +75,11 @@ NOT_FOLLOWED = {
 class UnexpectedError(ClusterError):
     """A step prints something else than the story says."""
 
+    def __init__(self, told: str, *, is_late: bool) -> None:
+        super().__init__(told)
+        self.is_late = is_late
+        """The step used all the time that it had: it may come to pass in another run."""
+
 
 def play_steps(
     story: Story, running: RunningCluster, note_unmet: Callable[[str, float], None]
@@ -96,8 +101,20 @@ def play_steps(
             if isinstance(step, steps.MustStep) and printed:
                 note_unmet(f"{where}: {'; '.join(printed)}", since)
             elif printed != (expected := printed_in(step, "", printed)):
-                raise UnexpectedError(f"{where} prints {_told(printed)} and not {_told(expected)}")
+                told = f"{where} prints {_told(printed)} and not {_told(expected)}"
+                raise UnexpectedError(told, is_late=is_late(step, monotonic() - since))
         cluster.end_what_is_put_off()
+
+
+def is_late(step: steps.StoryStep, took_s: float) -> bool:
+    """True when the step waited for something that did not come in its time.
+
+    A wrong answer is none of that, nor is a change of what had to stay the same.
+    """
+    if isinstance(step, steps.UntilStep | steps.WaitForStep):
+        keeps = isinstance(step, steps.UntilStep) and "same" in step.until.values()
+        return not keeps and 0 < step.within_ms <= took_s * MS
+    return took_s >= STEP_S
 
 
 def require_playable(story: Story) -> None:

@@ -24,6 +24,7 @@ MATCHES_MAX = 20
 """Cases that one pattern may name: more would excuse what was never looked at."""
 PREFIX_MAX = 80
 NEW_REASON = "recorded by fencepost conform expect update; say why"
+NEW_ISSUE = "none yet; name it"
 
 
 class Expectation(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -39,10 +40,31 @@ class Expectation(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     issue: str = ""
     expires: date | None = None
     """From this day on the entry fails the run."""
+    flaky: bool = False
+    """It may pass, too; `issue` says where that is followed up."""
+
+    def __post_init__(self) -> None:
+        if self.flaky and not self.issue:
+            raise ValueError(f"{self.pattern} is flaky; name the issue that is about it")
 
     def is_about(self, target: str, case_id: str) -> bool:
         """True for a case that it names."""
         return fnmatchcase(target, self.target) and is_named(case_id, self.pattern)
+
+    def unlike(self, end: CaseEnd) -> str:
+        """In what way the case ended otherwise, one sentence; empty when it ended so."""
+        told = f"{end.target} {end.case}"
+        if end.verdict in SHOWN:
+            return "" if self.flaky else f"unexpected pass: {told} ({self.reason}); drop the entry"
+        seen = end.tries[0] if self.flaky and end.is_flaky else end
+        if seen.verdict is not self.verdict:
+            ended = "flaky" if end.is_flaky else end.verdict
+            return f"{told} is {ended}, and {self.verdict} was expected"
+        if not seen.message.startswith(self.message):
+            return f"{told} says {seen.message!r}; {self.message!r} was expected"
+        if self.flaky and end.tries and not end.is_flaky:
+            return f"{told} passed in none of {len(end.tries)} tries; drop flaky = true"
+        return ""
 
 
 class ExpectationFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -82,23 +104,14 @@ def _of_entry(run: SuiteRun, entry: Expectation, today: date) -> Iterator[str]:
         yield f"too wide: {entry.pattern} names {len(named)} cases; at most {MATCHES_MAX}"
     for target, case in named:
         end = run.end_of(target, case)
-        if end is None:
-            continue
-        if end.verdict in SHOWN:
-            yield f"unexpected pass: {target} {case} ({entry.reason}); drop the entry"
-        elif end.verdict is not entry.verdict:
-            yield f"{target} {case} is {end.verdict}, and {entry.verdict} was expected"
-        elif not end.message.startswith(entry.message):
-            yield f"{target} {case} says {end.message!r}; {entry.message!r} was expected"
+        if end is not None and (told := entry.unlike(end)):
+            yield told
 
 
 def is_expected(expectations: Sequence[Expectation], end: CaseEnd) -> bool:
     """True when an entry says of the case what came of it."""
     return any(
-        entry.is_about(end.target, end.case)
-        and end.verdict is entry.verdict
-        and end.message.startswith(entry.message)
-        for entry in expectations
+        entry.is_about(end.target, end.case) and not entry.unlike(end) for entry in expectations
     )
 
 
@@ -127,12 +140,15 @@ def updated(
         Expectation(
             pattern=end.case,
             target=end.target,
-            verdict=end.verdict,
-            message=end.message.partition("\n")[0][:PREFIX_MAX],
+            verdict=seen.verdict,
+            message=seen.message.partition("\n")[0][:PREFIX_MAX],
             reason=NEW_REASON,
+            issue=NEW_ISSUE if end.is_flaky else "",
+            flaky=end.is_flaky,
         )
         for end in run.ends
         if end.verdict not in SHOWN and not is_expected(kept, end)
+        for seen in [end.tries[0] if end.is_flaky else end]
     )
     return kept + new
 
@@ -152,6 +168,8 @@ def _table(entry: Expectation) -> str:
         "issue": entry.issue,
     }
     lines = [f"{name} = {json.dumps(text)}" for name, text in fields.items() if text]
+    if entry.flaky:
+        lines.append("flaky = true")
     if entry.expires is not None:
         lines.append(f"expires = {entry.expires.isoformat()}")
     return "\n".join(["[[expect]]", *lines]) + "\n"

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
+from itertools import starmap
 from pathlib import Path
 from shlex import quote
 from time import monotonic
@@ -18,12 +19,14 @@ from fencepost.conformance.runs.run_settings import settings_of
 from fencepost.conformance.runs.scenario import ScenarioResult
 from fencepost.conformance.runs.scenario_run import ScenarioRun
 from fencepost.conformance.suite.case import SuiteCase, folder_name
+from fencepost.conformance.suite.confirmation import Try, confirming, settled
 from fencepost.conformance.suite.judgement import requirement_verdicts
 from fencepost.conformance.suite.library import ROOM, requirements
 from fencepost.conformance.suite.records import (
     SCHEMA,
     CaseEnd,
     CaseStart,
+    CaseTry,
     Footer,
     Header,
     RequirementRecord,
@@ -62,6 +65,8 @@ class SuitePlan:
     select: tuple[str, ...] = ()
     skip: tuple[str, ...] = ()
     seed: int | None = None
+    confirm: int = 0
+    """How often a case that waited in vain is played again."""
 
     def __post_init__(self) -> None:
         if twice := [one for one in self.targets if self.targets.count(one) > 1]:
@@ -76,6 +81,7 @@ class SuitePlan:
         words += [f"--select {quote(one)}" for one in self.select]
         words += [f"--skip {quote(one)}" for one in self.skip]
         words += [f"--seed {self.seed}"] if self.seed is not None else []
+        words += [f"--confirm {self.confirm}"] if self.confirm else []
         return " ".join(words)
 
     def header(self) -> Header:
@@ -92,6 +98,7 @@ class SuitePlan:
             started=datetime.now(UTC).isoformat(timespec="seconds"),
             command=self.command,
             cases=tuple(case.case_id for case in self.cases),
+            confirm=self.confirm,
         )
 
 
@@ -179,19 +186,26 @@ class _Player:
         self.results.write(CaseStart(target=target, case=case.case_id))
 
     def _play(self, target: str, settings: ClusterSettings, case: SuiteCase) -> Verdict:
-        """On a cluster of its own."""
-        self._start(target, case)
-        place = free_folder(self.folder / folder_name(target) / case.folder_name)
-        result = ScenarioRun(
-            scenario=case.scenario,
-            settings=settings,
-            seed=case.story.seed if self.plan.seed is None else self.plan.seed,
-            folder=place,
-            again=again(target, case, seed=self.plan.seed),
-            told={"case": case.case_id},
-            unexpected=Verdict.FAIL,
-        ).play()
-        return self._tell(target, case, result, place)
+        """On a cluster of its own, and on a new one for each try."""
+        tries = list(confirming(self._tries(target, settings, case), self.plan.confirm))
+        result, place = settled(tries)
+        return self._tell(target, case, result, place, tries=tries)
+
+    def _tries(self, target: str, settings: ClusterSettings, case: SuiteCase) -> Iterator[Try]:
+        """Play the case again and again."""
+        while True:
+            self._start(target, case)
+            place = free_folder(self.folder / folder_name(target) / case.folder_name)
+            run = ScenarioRun(
+                scenario=case.scenario,
+                settings=settings,
+                seed=case.story.seed if self.plan.seed is None else self.plan.seed,
+                folder=place,
+                again=again(target, case, seed=self.plan.seed),
+                told={"case": case.case_id},
+                unexpected=Verdict.FAIL,
+            )
+            yield run.play(), place
 
     def _tell(
         self,
@@ -200,6 +214,7 @@ class _Player:
         result: ScenarioResult,
         place: Path,
         others: tuple[str, ...] = (),
+        tries: Sequence[Try] = (),
     ) -> Verdict:
         """Write what came of the case, and return its verdict."""
         told = result.why
@@ -226,13 +241,26 @@ class _Player:
                 violated=tuple(sorted(result.violated)),
                 seconds=round(result.seconds, 1),
                 events=result.events,
-                folder=str(place.relative_to(self.folder)) if place.is_dir() else "",
+                folder=self._below(place),
                 again=result.reproduce,
+                tries=tuple(starmap(self._try, tries)) if len(tries) > 1 else (),
             )
         )
         self._done += 1
         self._advance(f"{target} {case.case_id}")
         return result.verdict
+
+    def _try(self, result: ScenarioResult, place: Path) -> CaseTry:
+        return CaseTry(
+            verdict=result.verdict,
+            message=result.why,
+            folder=self._below(place),
+            seconds=round(result.seconds, 1),
+        )
+
+    def _below(self, place: Path) -> str:
+        """The folder as the records name it; empty when nothing was played there."""
+        return str(place.relative_to(self.folder)) if place.is_dir() else ""
 
     def _advance(self, text: str) -> None:
         if self.on_progress:

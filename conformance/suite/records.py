@@ -42,6 +42,8 @@ class Header(ResultRecord, frozen=True, kw_only=True, tag="header"):
     """What runs the same again."""
     cases: tuple[str, ...]
     """What every target is to play."""
+    confirm: int = 0
+    """How often a case that waited in vain is played again."""
 
     @property
     def is_whole(self) -> bool:
@@ -67,6 +69,15 @@ class RequirementRecord(ResultRecord, frozen=True, kw_only=True, tag="verdict"):
     message: str = ""
 
 
+class CaseTry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One of several runs of a case on one target."""
+
+    verdict: Verdict
+    message: str = ""
+    folder: str = ""
+    seconds: float = 0.0
+
+
 class CaseEnd(ResultRecord, frozen=True, kw_only=True, tag="case_end"):
     """A case is over."""
 
@@ -85,6 +96,13 @@ class CaseEnd(ResultRecord, frozen=True, kw_only=True, tag="case_end"):
     """Topics in these traces that belong to other cases."""
     again: str = ""
     """The command that runs it again."""
+    tries: tuple[CaseTry, ...] = ()
+    """All of its runs, when it was played again to confirm what came of it."""
+
+    @property
+    def is_flaky(self) -> bool:
+        """True when it failed, and passed when it was played again."""
+        return any(one.verdict is Verdict.PASS for one in self.tries)
 
 
 class Footer(ResultRecord, frozen=True, kw_only=True, tag="footer"):

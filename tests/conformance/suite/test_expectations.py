@@ -17,7 +17,7 @@ from fencepost.conformance.suite.expectations import (
     updated,
 )
 from fencepost.conformance.suite.library import ROOM, all_cases
-from fencepost.conformance.suite.records import CaseEnd, Header, SuiteRun
+from fencepost.conformance.suite.records import CaseEnd, CaseTry, Header, SuiteRun
 from fencepost.conformance.verdict import ExitCode, Verdict
 
 TODAY = date(2026, 11, 23)
@@ -82,6 +82,60 @@ def test_an_entry_that_is_not_true_fails_the_run(wrong: Expectation, sentence: s
 
     assert sentence in told[0]
     assert exit_code_with(RUN, [KNOWN, wrong], TODAY) is ExitCode.VIOLATION
+
+
+def flaky_end(*tries: Verdict) -> CaseEnd:
+    is_flaky = Verdict.PASS in tries
+    return CaseEnd(
+        target="kafka:3.9.1",
+        case="isr/bad",
+        verdict=Verdict.INCONCLUSIVE if is_flaky else Verdict.FAIL,
+        message=f"FLAKY(1/2): {MESSAGE}" if is_flaky else MESSAGE,
+        tries=tuple(CaseTry(verdict=one, message=MESSAGE) for one in tries),
+    )
+
+
+FLAKY = flaky_end(Verdict.FAIL, Verdict.PASS)
+
+
+@pytest.mark.parametrize(
+    ("end", "sentence"),
+    [
+        (FLAKY, ""),
+        (CaseEnd(target="t", case="isr/bad", verdict=Verdict.PASS), ""),
+        (flaky_end(), ""),
+        (flaky_end(Verdict.FAIL, Verdict.FAIL), "passed in none of 2 tries; drop flaky = true"),
+        (CaseEnd(target="t", case="isr/bad", verdict=Verdict.VACUOUS), "is VACUOUS, and FAIL was"),
+    ],
+)
+def test_a_flaky_entry_may_pass_but_not_always_fail(end: CaseEnd, sentence: str) -> None:
+    told = entry(verdict=Verdict.FAIL, flaky=True, issue="#12").unlike(end)
+
+    assert sentence in told
+    assert bool(told) == bool(sentence)
+
+
+def test_a_case_that_turns_out_flaky_is_no_known_failure_and_its_entry_asks_for_an_issue(
+    tmp_path: Path,
+) -> None:
+    assert "isr/bad is flaky, and FAIL was expected" in entry(verdict=Verdict.FAIL).unlike(FLAKY)
+    run = replace(RUN, ends=(RUN.ends[0], FLAKY))
+    assert exit_code_with(run, [], TODAY) is ExitCode.UNDECIDED
+
+    found = updated(run, [], TODAY)
+
+    path = tmp_path / "kafka.toml"
+    path.write_text(as_toml(found))
+    assert read_expectations(path) == found
+    assert (found[0].flaky, found[0].verdict, found[0].issue) == (
+        True,
+        Verdict.FAIL,
+        "none yet; name it",
+    )
+    assert exit_code_with(run, found, TODAY) is ExitCode.FINE
+    path.write_text('[[expect]]\npattern = "a"\nverdict = "FAIL"\nreason = "b"\nflaky = true\n')
+    with pytest.raises(ChoiceError, match="a is flaky; name the issue"):
+        read_expectations(path)
 
 
 def test_a_pattern_that_names_too_many_cases_is_refused() -> None:
