@@ -8,6 +8,7 @@ import typer
 
 from fencepost.ci.gate.failures import as_usage
 from fencepost.ci.gate.junit import Case, CaseGroup, write_groups
+from fencepost.ci.gate.tap import write_tap
 from fencepost.ci.options import JsonOption
 from fencepost.ci.screens.conformance import exit_code_of, tell_run
 from fencepost.ci.screens.console import say, show_json
@@ -48,21 +49,29 @@ def diff(old: SuiteFolder, new: SuiteFolder, as_json: JsonOption = False) -> int
 
 
 def write_report(run: SuiteRun) -> Path:
-    """`report.html`, `junit.xml` and badges in the folder of the run; the path of the page."""
-    write_groups(run.folder, [_group(run, target) for target in run.header.targets])
+    """`report.html`, `junit.xml`, `results.tap` and badges beside the results; the page's path."""
+    groups = [_group(run, target) for target in run.header.targets]
+    write_groups(run.folder, groups)
+    write_tap(run.folder, groups, doubts=run.doubts)
     write_badges(run)
     return write_page(run)
 
 
 def _group(run: SuiteRun, target: str) -> CaseGroup:
-    ends = {end.case: end for end in run.ends if end.target == target}
-    cases = [
-        Case(
-            name=case,
-            verdict=ends[case].verdict if case in ends else Verdict.NOT_RUN,
-            seconds=ends[case].seconds if case in ends else 0.0,
-            message=f"{ends[case].message} | {ends[case].again}" if case in ends else "not played",
-        )
-        for case in run.header.cases
-    ]
+    cases = [_case(run, target, case) for case in run.header.cases]
     return CaseGroup(name=target, cases=cases, seconds=sum(case.seconds for case in cases))
+
+
+def _case(run: SuiteRun, target: str, case: str) -> Case:
+    end = run.end_of(target, case)
+    if end is None:
+        return Case(name=case, verdict=Verdict.NOT_RUN, message="not played")
+    judged = (r.requirement for r in run.requirements if (r.target, r.case) == (target, case))
+    return Case(
+        name=case,
+        verdict=end.verdict,
+        seconds=end.seconds,
+        message=end.message,
+        again=end.again,
+        requirements=tuple(judged),
+    )

@@ -14,16 +14,20 @@ JUNIT = "junit.xml"
 
 SKIPPED = frozenset({Verdict.NOT_RUN, Verdict.UNSUPPORTED, Verdict.NOT_OBSERVABLE})
 """What JUnit calls skipped: nothing was found out, and nothing was owed."""
+SHOWN = frozenset({Verdict.PASS, Verdict.DEVIATES})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
-    """One row of JUnit."""
+    """One row of JUnit, and one line of TAP."""
 
     name: str
     verdict: Verdict
     seconds: float = 0.0
     message: str = ""
+    again: str = ""
+    """The command that runs it again."""
+    requirements: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,12 +97,12 @@ def _mutant(entry: dict[str, Any]) -> Case:
 
 
 def _named(kind: str, entry: dict[str, Any]) -> Case:
-    parts = (entry.get("message"), entry.get("reproduce"))
     return Case(
         name=f"{kind} {entry['name']}",
         verdict=Verdict(entry["verdict"]),
         seconds=float(entry.get("seconds", 0.0)),
-        message=" | ".join(part for part in parts if part),
+        message=entry.get("message") or "",
+        again=entry.get("reproduce") or "",
     )
 
 
@@ -113,9 +117,14 @@ def _add_suite(suites: ET.Element, group: CaseGroup) -> None:
             name=case.name,
             time=f"{case.seconds:.1f}",
         )
+        if case.requirements:
+            told = ", ".join(case.requirements)
+            properties = ET.SubElement(element, "properties")
+            ET.SubElement(properties, "property", name="requirements", value=told)
+        message = " | ".join(part for part in (case.message, case.again) if part)
         if tag := _tag(case.verdict):
             counts[tag] += 1
-            ET.SubElement(element, tag, message=f"{case.verdict}: {_printable(case.message)}")
+            ET.SubElement(element, tag, message=f"{case.verdict}: {_printable(message)}")
     suite.set("tests", str(len(group.cases)))
     suite.set("failures", str(counts["failure"]))
     suite.set("errors", str(counts["error"]))
@@ -124,7 +133,7 @@ def _add_suite(suites: ET.Element, group: CaseGroup) -> None:
 
 
 def _tag(verdict: Verdict) -> str | None:
-    if verdict is Verdict.PASS:
+    if verdict in SHOWN:
         return None
     if verdict is Verdict.ERROR:
         return "error"

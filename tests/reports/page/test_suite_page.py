@@ -1,12 +1,16 @@
-"""The page of a run of the suite, its JUnit and its badges."""
+"""The page of a run of the suite, its JUnit, its TAP and its badges."""
 
 import json
+import re
+from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import msgspec
 import pytest
+import yaml
 
 from fencepost.ci.commands.conform_report import write_report
 from fencepost.conformance.suite.records import (
@@ -80,6 +84,100 @@ def test_every_case_is_a_row_of_junit_with_what_became_of_it(folder: Path) -> No
     failed, missing = found["kafka:3.9.1"]
     assert failed.find("failure") is not None
     assert missing.find("skipped") is not None
+
+
+@dataclass(frozen=True)
+class TapLine:
+    """One test of TAP, with its diagnostics."""
+
+    is_ok: bool
+    name: str
+    directive: str
+    found: dict[str, object]
+
+
+def lines_of(document: str) -> list[TapLine]:
+    """The tests of all subtests, as a consumer of TAP 14 reads them."""
+    found: list[TapLine] = []
+    blocks = re.split(r"^ {6}---\n(.*?)^ {6}\.\.\.\n", document, flags=re.DOTALL | re.MULTILINE)
+    for text, diagnostics in zip(blocks[::2], blocks[1::2], strict=False):
+        *_, line = text.splitlines()
+        test = re.fullmatch(r" {4}(not )?ok \d+ - (.*?)(?: # (SKIP .*))?", line)
+        assert test, line
+        name = re.sub(r"\\(.)", r"\1", test[2])
+        found.append(TapLine(not test[1], name, test[3] or "", yaml.safe_load(diagnostics)))
+    return found
+
+
+EACH = tuple(Verdict)
+
+
+@pytest.fixture
+def of_each_verdict(tmp_path: Path) -> Path:
+    """The folder of a run with one case of each verdict; the last one was not reached."""
+    cases = tuple(f"isr/case[rf={number}] # \\" for number in range(len(EACH)))
+    header = msgspec.structs.replace(HEADER, targets=("reference",), cases=cases)
+    records: list[AnyRecord] = [header]
+    for case, verdict in zip(cases, EACH, strict=True):
+        if verdict is Verdict.NOT_RUN:
+            continue
+        target, told = "reference", "" if verdict is Verdict.PASS else f"{NASTY}\n\n...\nok 1"
+        records += [
+            RequirementRecord(target=target, case=case, requirement="ISR-001", verdict=verdict),
+            CaseEnd(target=target, case=case, verdict=verdict, message=told, again="fencepost"),
+        ]
+    write(tmp_path, [*records, Footer(counts=dict.fromkeys(EACH, 1), seconds=1.0)])
+    return tmp_path
+
+
+def test_tap_has_a_test_per_case_and_counts_as_the_results_do(of_each_verdict: Path) -> None:
+    run = read_run(of_each_verdict)
+    assert run.footer is not None
+    assert run.doubts == ()
+    write_report(run)
+
+    found = lines_of((of_each_verdict / "results.tap").read_text())
+
+    assert [one.name for one in found] == list(run.header.cases)
+    assert Counter(str(one.found["verdict"]) for one in found) == run.footer.counts
+    fine = [one.found["verdict"] for one in found if one.is_ok and not one.directive]
+    assert fine == [Verdict.PASS, Verdict.DEVIATES]
+    skipped = {one.directive for one in found if one.directive}
+    assert skipped == {"SKIP UNSUPPORTED", "SKIP NOT_OBSERVABLE", "SKIP NOT_RUN"}
+    failed = next(one.found for one in found if one.found["verdict"] == Verdict.FAIL)
+    assert failed["message"] == f"{NASTY}\n\n...\nok 1"
+    assert failed["requirements"] == ["ISR-001"]
+
+
+def test_junit_counts_as_the_results_do(of_each_verdict: Path) -> None:
+    run = read_run(of_each_verdict)
+    write_report(run)
+
+    suite = ET.parse(of_each_verdict / "junit.xml").getroot()[0]  # noqa: S314 - we wrote it
+
+    children = {
+        case.get("name"): [child.tag for child in case if child.tag != "properties"]
+        for case in suite
+    }
+    told = Counter(tag for tags in children.values() for tag in tags)
+    assert list(children) == list(run.header.cases)
+    assert told == {"failure": 3, "error": 1, "skipped": 3}
+    for tag, attribute in {"failure": "failures", "error": "errors", "skipped": "skipped"}.items():
+        assert suite.get(attribute) == str(told[tag])
+    assert suite.get("tests") == str(sum(run.verdicts.count(verdict) for verdict in EACH))
+    assert {one.get("value") for one in suite.iter("property")} == {"ISR-001"}
+
+
+def test_a_run_that_was_cut_off_bails_out_of_tap(folder: Path) -> None:
+    write_report(read_run(folder))
+
+    lines = (folder / "results.tap").read_text().splitlines()
+    assert lines[:2] == ["TAP version 14", "1..2"]
+    assert [line for line in lines if line.startswith(("ok", "not ok"))] == [
+        "ok 1 - reference",
+        "not ok 2 - kafka:3.9.1",
+    ]
+    assert lines[-1].startswith("Bail out! the run was cut off: 1 of 4 cases were not played")
 
 
 def test_a_badge_claims_a_profile_only_when_all_of_it_passed(folder: Path, tmp_path: Path) -> None:
