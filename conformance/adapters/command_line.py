@@ -20,7 +20,6 @@ from fencepost.conformance.adapters.implementation import (
     Implementation,
     Site,
 )
-from fencepost.conformance.adapters.znode_dialect import SPEC_DIALECT, ZnodeDialect
 from fencepost.conformance.adapters.zookeeper_state import ZooKeeperState
 from fencepost.conformance.checks.observations import EVERYTHING, Observations
 from fencepost.fault_injection.network.wiring import BrokerPlace, broker_name
@@ -47,7 +46,6 @@ class CommandLine(Implementation):
     )
     observes: Observations = field(default_factory=lambda: EVERYTHING)
     command: str
-    dialect: ZnodeDialect = SPEC_DIALECT
 
     def __post_init__(self) -> None:
         try:
@@ -66,7 +64,7 @@ class CommandLine(Implementation):
         """The parts of a cluster, of which no broker runs; raises `ZooKeeperError`."""
         from fencepost.conformance.adapters.grpc_transport import GrpcTransport
 
-        znodes = site.znodes(self.dialect)
+        znodes = site.znodes(self.znode_dialect)
         can_wait = Capability.PREPARED_START in self.capabilities
         return ClusterParts(
             lifecycle=BrokerProcesses(

@@ -19,7 +19,11 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Protocol
 
-from fencepost.conformance.adapters.znode_dialect import ZnodeAccess, ZnodeDialect
+from fencepost.conformance.adapters.znode_dialect import (
+    SPEC_DIALECT,
+    ZnodeAccess,
+    ZnodeDialect,
+)
 from fencepost.conformance.checks.observations import OF_CLIENTS, Observations
 from fencepost.conformance.checks.trace_dialect import SPEC, TraceDialect
 from fencepost.conformance.clients.transport import Transport
@@ -32,7 +36,7 @@ from fencepost.fault_injection.processes.supervisor import Supervisor
 from fencepost.fault_injection.zookeeper.client import ZooKeeperClient
 from fencepost.fault_injection.zookeeper.transaction_log import Transaction
 from fencepost.spec.trace import TraceEvent
-from fencepost.spec.vocabulary import Liveness
+from fencepost.spec.vocabulary import ErrorCode, Liveness
 from fencepost.spec.znodes import TopicPartition
 from fencepost.spec.zookeeper import ZooKeeperAddress
 
@@ -290,6 +294,8 @@ class Implementation(ABC):
     observes: Observations = field(default_factory=lambda: OF_CLIENTS)
     wire_protocol: WireProtocol = WireProtocol.GRPC
     """What its brokers speak with each other and with clients."""
+    znode_dialect: ZnodeDialect = SPEC_DIALECT
+    """The paths and documents of its state, with `Capability.ZOOKEEPER`."""
     trace_dialect: TraceDialect = SPEC
     """How its traces are to be judged, where it differs from our texts."""
     names_incarnations: bool = True
@@ -307,6 +313,20 @@ class Implementation(ABC):
     def needs(self) -> frozenset[Capability]:
         """What every run of it needs: to break a rule is a capability."""
         return frozenset({Capability.MUTANTS} if self.broken_rule else ())
+
+    @property
+    def differences(self) -> tuple[str, ...]:
+        """What it does otherwise than our texts, so far as runs are judged by it; clauses."""
+        found = self.trace_dialect.differences
+        if not self.names_incarnations:
+            found += ("answers do not say which incarnation of a partition they are about",)
+        return (*found, f"it breaks {self.broken_rule} on purpose") if self.broken_rule else found
+
+    @property
+    def definite_errors(self) -> frozenset[str]:
+        """The errors of a produce that say that nothing was appended; all others may mean it."""
+        codes = set(ErrorCode) - {ErrorCode.NONE}
+        return frozenset(str(code) for code in codes if not code.is_indefinite)
 
     @property
     def target(self) -> str:

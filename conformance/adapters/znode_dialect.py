@@ -28,6 +28,8 @@ class TopicAssignment(NamedTuple):
 class ZnodeDialect:
     """Paths and documents."""
 
+    name: str
+    """As reports name it."""
     broker_ids: str
     """The parent of registrations, each named by its broker id."""
     broker_path: Callable[[int], str]
@@ -63,6 +65,7 @@ def _assignment(path: str, data: bytes) -> TopicAssignment:
 
 
 SPEC_DIALECT = ZnodeDialect(
+    name="spec",
     broker_ids=znodes.BROKER_IDS,
     broker_path=znodes.broker_path,
     parse_address=_address,

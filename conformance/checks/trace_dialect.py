@@ -25,6 +25,23 @@ class TraceDialect:
     leads_once_in_epoch: bool = True
     """A leader that restarts gets a new epoch; else it may lag behind in its former one."""
 
+    @property
+    def differences(self) -> tuple[str, ...]:
+        """What it takes back, one clause each."""
+        names = (name for name in _CLAUSES if getattr(self, name) != getattr(SPEC, name))
+        return tuple(_CLAUSES[name] for name in names)
+
+
+_CLAUSES = MappingProxyType(
+    {
+        "tells_writes": "brokers do not tell of their own writes of LeaderAndISR",
+        "raises_epoch_at_election": "the controller epoch is raised after /controller is created",
+        "controller_changes_isr": "the controller writes the ISR that a leader asks for",
+        "keeps_last_isr": "a partition without a leader may have an empty ISR",
+        "leads_once_in_epoch": "a leader that restarts may lag behind in its former epoch",
+    }
+)
+"""Field -> what it means that it is not as in our texts."""
 
 SPEC = TraceDialect(name="spec")
 UNTOLD_WRITES = TraceDialect(name="untold-writes", tells_writes=False)

@@ -32,6 +32,7 @@ from fencepost.conformance.suite.records import (
     RequirementRecord,
     ResultWriter,
     SuiteRun,
+    TargetRecord,
     appending,
     counts_of,
     read_run,
@@ -150,6 +151,8 @@ class _Player:
     def play_target(self, target: str, settings: ClusterSettings) -> None:
         """Every case that has no end yet, several on one cluster where they allow it."""
         run = read_run(self.folder)
+        if target not in {one.target for one in run.targets}:
+            self.results.write(TargetRecord.of(target, settings.implementation))
         left = [case for case in self.plan.cases if run.end_of(target, case.case_id) is None]
         self._done += len(self.plan.cases) - len(left)
         errors = 0

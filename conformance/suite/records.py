@@ -12,6 +12,7 @@ from pathlib import Path
 import msgspec
 
 from fencepost.conformance.adapters.errors import ChoiceError
+from fencepost.conformance.adapters.implementation import Capability, Implementation
 from fencepost.conformance.verdict import Verdict
 
 SCHEMA = "fencepost-conformance/1"
@@ -49,6 +50,43 @@ class Header(ResultRecord, frozen=True, kw_only=True, tag="header"):
     def is_whole(self) -> bool:
         """True when nothing of the profile was left out: only then there is a claim."""
         return bool(self.profile) and not self.select and not self.skip
+
+
+class TargetRecord(ResultRecord, frozen=True, kw_only=True, tag="target"):
+    """What a target declares, before its first case."""
+
+    target: str
+    name: str
+    levels: tuple[int, ...]
+    wire: str
+    """What its brokers speak."""
+    znodes: str
+    """The dialect of its state in ZooKeeper; empty: the state is not there."""
+    dialect: str
+    """By which its traces are judged."""
+    capabilities: tuple[str, ...]
+    observes: dict[str, str]
+    """Kind of events -> fidelity."""
+    definite_errors: tuple[str, ...]
+    """Of a produce: that nothing was appended."""
+    differences: tuple[str, ...]
+
+    @classmethod
+    def of(cls, target: str, implementation: Implementation) -> "TargetRecord":
+        """What the implementation declares."""
+        has_znodes = Capability.ZOOKEEPER in implementation.capabilities
+        return cls(
+            target=target,
+            name=implementation.name,
+            levels=implementation.levels,
+            wire=implementation.wire_protocol,
+            znodes=implementation.znode_dialect.name if has_znodes else "",
+            dialect=implementation.trace_dialect.name,
+            capabilities=tuple(sorted(implementation.capabilities)),
+            observes={str(kind): str(one) for kind, one in implementation.observes.items()},
+            definite_errors=tuple(sorted(implementation.definite_errors)),
+            differences=implementation.differences,
+        )
 
 
 class CaseStart(ResultRecord, frozen=True, kw_only=True, tag="case_start"):
@@ -114,7 +152,7 @@ class Footer(ResultRecord, frozen=True, kw_only=True, tag="footer"):
     complete: bool = True
 
 
-AnyRecord = Header | CaseStart | RequirementRecord | CaseEnd | Footer
+AnyRecord = Header | TargetRecord | CaseStart | RequirementRecord | CaseEnd | Footer
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +183,7 @@ class SuiteRun:
     ends: tuple[CaseEnd, ...] = ()
     """The last end of each case on each target."""
     requirements: tuple[RequirementRecord, ...] = ()
+    targets: tuple[TargetRecord, ...] = ()
     footer: Footer | None = None
     doubts: tuple[str, ...] = ()
     """Why it is not whole, one sentence each."""
@@ -204,9 +243,12 @@ def _run_of(
 ) -> SuiteRun:
     ends: dict[tuple[str, str], CaseEnd] = {}
     judged: dict[tuple[str, str, str], RequirementRecord] = {}
+    targets: dict[str, TargetRecord] = {}
     footer: Footer | None = None
     for record in records[1:]:
         match record:
+            case TargetRecord():
+                targets[record.target] = record
             case CaseStart():
                 footer = None
                 ends.pop((record.target, record.case), None)
@@ -225,6 +267,7 @@ def _run_of(
         header=header,
         ends=tuple(ends.values()),
         requirements=tuple(r for k, r in judged.items() if k[:2] in ends),
+        targets=tuple(targets.values()),
         footer=footer,
     )
     missing = run.verdicts.count(Verdict.NOT_RUN)

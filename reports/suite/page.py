@@ -15,6 +15,7 @@ from fencepost.conformance.verdict import Verdict, worst
 from fencepost.reports.page.page import html_of
 from fencepost.reports.page.views import Broken, Figure
 from fencepost.reports.page.words import count, listing, seconds
+from fencepost.reports.suite.implementations import fact_groups
 from fencepost.reports.suite.stories import broken_case
 from fencepost.reports.suite.views import (
     CellRow,
@@ -56,6 +57,7 @@ def suite_page(run: SuiteRun) -> SuitePage:
         shortfalls=shortfalls,
         requirements=tuple(_requirement_rows(run, anchors)),
         cases=tuple(_case_rows(run, anchors)),
+        facts=fact_groups(run),
         header=run.header,
     )
 

@@ -51,6 +51,22 @@ class Shortfall:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class FactRow:
+    """One thing that the targets declare, target by target."""
+
+    name: str
+    cells: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FactGroup:
+    """Rows of one kind."""
+
+    title: str
+    rows: tuple[FactRow, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SuitePage:
     """Everything that the template shows."""
 
@@ -64,4 +80,5 @@ class SuitePage:
     shortfalls: tuple[Shortfall, ...]
     requirements: tuple[CellRow, ...]
     cases: tuple[CellRow, ...]
+    facts: tuple[FactGroup, ...]
     header: Header

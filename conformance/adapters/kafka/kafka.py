@@ -18,6 +18,7 @@ from fencepost.conformance.adapters.kafka.flushed import LOGS, keep_record
 from fencepost.conformance.adapters.kafka.jars import class_path
 from fencepost.conformance.adapters.kafka.observations import observed_log
 from fencepost.conformance.adapters.kafka.releases import LIBRDKAFKA, KafkaTarget, numbers
+from fencepost.conformance.adapters.kafka.transport import REFUSED
 from fencepost.conformance.checks.observations import (
     OF_CLIENTS,
     Fidelity,
@@ -136,6 +137,17 @@ class Kafka(Implementation):
     def told(self) -> Mapping[str, object]:
         """What the trace's `RunStarted` says of it."""
         return {"command": self.target, "dialect": self.trace_dialect.name}
+
+    @property
+    def definite_errors(self) -> frozenset[str]:
+        """Fewer than Kafka's own client takes for definite; see `REFUSED`."""
+        if self.chosen.client != LIBRDKAFKA:
+            return frozenset(code.name.upper() for code in REFUSED)
+        from confluent_kafka import KafkaError
+
+        from fencepost.conformance.adapters.kafka.librdkafka import INESCAPABLE
+
+        return frozenset(KafkaError(code).name() for code in INESCAPABLE)
 
     def workload_transport(self) -> Transport | None:
         """How the clients of the workload reach brokers; None: by wire, as all others."""

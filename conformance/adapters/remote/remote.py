@@ -33,7 +33,6 @@ from fencepost.conformance.adapters.remote.messages import (
 )
 from fencepost.conformance.adapters.remote.traces import TraceReader
 from fencepost.conformance.adapters.remote.transport import RemoteTransport
-from fencepost.conformance.adapters.znode_dialect import SPEC_DIALECT
 from fencepost.conformance.checks.observations import (
     OF_BROKERS,
     OF_CLIENTS,
@@ -84,7 +83,7 @@ class Remote(Implementation):
         )
         try:
             adapter.require(call, Done)
-            znodes = site.znodes(SPEC_DIALECT) if has_zookeeper else None
+            znodes = site.znodes(self.znode_dialect) if has_zookeeper else None
         except (AdapterError, ZooKeeperError):
             adapter.close()
             raise

@@ -102,6 +102,8 @@ def test_a_run_that_was_cut_off_is_readable_and_goes_on(tmp_path: Path) -> None:
     assert read_run(tmp_path).verdicts == [Verdict.PASS] * 3
     assert read_run(tmp_path).doubts == ()
     assert StubRun.played == ORDER
+    assert [one.name for one in read_run(tmp_path).targets] == ["reference"]
+    assert (tmp_path / RESULTS).read_text().count('"type":"target"') == 1
 
 
 def test_results_without_a_header_are_none(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
@@ -13,6 +13,7 @@ import pytest
 import yaml
 
 from fencepost.ci.commands.conform_report import write_report
+from fencepost.conformance.adapters.reference import REFERENCE
 from fencepost.conformance.suite.records import (
     RESULTS,
     AnyRecord,
@@ -21,9 +22,12 @@ from fencepost.conformance.suite.records import (
     Footer,
     Header,
     RequirementRecord,
+    TargetRecord,
     read_run,
 )
 from fencepost.conformance.verdict import Verdict
+from fencepost.reports.suite.implementations import fact_groups
+from tests.conformance.toy import Toy
 
 HEADER = Header(
     schema="fencepost-conformance/1",
@@ -44,7 +48,7 @@ NASTY = "</script><b>\x01 & so"
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """Of a run in which one case of one target failed, and the last one was not reached."""
-    records: list[AnyRecord] = [HEADER]
+    records: list[AnyRecord] = [HEADER, TargetRecord.of("reference", REFERENCE)]
     for target, case, verdict in (
         ("reference", "isr/a", Verdict.PASS),
         ("reference", "isr/b", Verdict.PASS),
@@ -84,6 +88,37 @@ def test_every_case_is_a_row_of_junit_with_what_became_of_it(folder: Path) -> No
     failed, missing = found["kafka:3.9.1"]
     assert failed.find("failure") is not None
     assert missing.find("skipped") is not None
+
+
+def test_what_each_target_declares_is_a_column_of_one_table(folder: Path) -> None:
+    write_report(read_run(folder))
+    page = (folder / "report.html").read_text()
+    assert '<th scope="row">roles</th><td>exact</td><td>not begun</td>' in page
+
+    found = msgspec.structs.replace(HEADER, targets=("reference", "toy", "broken"))
+    records = [
+        TargetRecord.of("reference", REFERENCE),
+        TargetRecord.of("toy", Toy()),
+        TargetRecord.of("broken", replace(Toy(), broken_rule="acks", names_incarnations=False)),
+    ]
+    write(folder, [found, *records])
+
+    groups = {group.title: group.rows for group in fact_groups(read_run(folder))}
+    told = {row.name: row.cells for rows in groups.values() for row in rows}
+    assert told["zookeeper"] == ("yes", "—", "—")
+    assert told["znodes"] == ("as spec", *["its state is in no ZooKeeper"] * 2)
+    assert told["roles"] == ("exact", "none", "none")
+    assert told["LogMatching"] == ("decided", *["needs appends exact or disk (here none)"] * 2)
+    assert told["differs"][:2] == ("—", "—")
+    assert told["differs"][2].endswith("are about; it breaks acks on purpose")
+    assert told["a produce appended nothing after"][0].startswith("any error of the spec but DUP")
+
+
+def test_a_run_of_which_no_target_was_begun_has_no_such_table(folder: Path) -> None:
+    write(folder, [HEADER])
+
+    assert fact_groups(read_run(folder)) == ()
+    assert "Implementations" not in write_report(read_run(folder)).read_text()
 
 
 @dataclass(frozen=True)

@@ -96,6 +96,7 @@ def _state_in_words(document: KafkaState) -> bytes:
 
 
 KAFKA_DIALECT = ZnodeDialect(
+    name="kafka",
     broker_ids=znodes.BROKER_IDS,
     broker_path=znodes.broker_path,
     parse_address=_address,

@@ -15,6 +15,7 @@ from fencepost.conformance.adapters.kafka.kafka import MAIN, SHOWN, Kafka, Kafka
 from fencepost.conformance.adapters.kafka.transport import KafkaTransport
 from fencepost.conformance.adapters.kafka.with_zookeeper.dialect import KAFKA_DIALECT, in_words
 from fencepost.conformance.adapters.kafka.with_zookeeper.observations import broker_lines
+from fencepost.conformance.adapters.znode_dialect import ZnodeDialect
 from fencepost.conformance.adapters.zookeeper_state import ZooKeeperState
 from fencepost.conformance.checks.observations import Fidelity, Observable, Observations
 from fencepost.fault_injection.network.wiring import BrokerPlace
@@ -37,6 +38,7 @@ class KafkaWithZooKeeper(Kafka):
         Capability.UPDATE_METADATA,
         Capability.CONTROLLED_SHUTDOWN,
     }
+    znode_dialect: ZnodeDialect = KAFKA_DIALECT
     observes: Observations = field(
         default_factory=lambda: {
             **SHOWN,
@@ -51,7 +53,7 @@ class KafkaWithZooKeeper(Kafka):
         Raises `JarsError`, `JavaError` or `ZooKeeperError`.
         """
         java = self.java_command()
-        znodes = site.znodes(KAFKA_DIALECT)
+        znodes = site.znodes(self.znode_dialect)
         ports = dict(zip(site.broker_ids, free_ports(len(site.broker_ids)), strict=True))
         return ClusterParts(
             lifecycle=KafkaProcesses(site, partial(self._command, site, java, ports)),
@@ -78,7 +80,7 @@ class KafkaWithZooKeeper(Kafka):
             "zookeeper.session.timeout.ms": site.session_timeout_ms,
         }
         path = self.write_properties(site, broker_id, of_mode)
-        registration = KAFKA_DIALECT.broker_path(broker_id)
+        registration = self.znode_dialect.broker_path(broker_id)
         launch = [sys.executable, "-m", LAUNCH, place.zookeeper, registration]
         return [*launch, *self.main_command(java, site, broker_id, MAIN), str(path), *site.extra]
 
