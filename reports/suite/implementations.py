@@ -1,4 +1,4 @@
-"""What each target of a run declares, side by side: one table whose columns are the targets."""
+"""What each target of a run declares, side by side: one table with a column for each target."""
 
 from collections.abc import Mapping
 
