@@ -44,6 +44,7 @@ class CommandLine(Implementation):
             Capability.LIVE_TRACE,
         }
     )
+    takes_flags: bool = True
     observes: Observations = field(default_factory=lambda: EVERYTHING)
     command: str
 

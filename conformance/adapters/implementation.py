@@ -298,6 +298,8 @@ class Implementation(ABC):
     """The paths and documents of its state, with `Capability.ZOOKEEPER`."""
     trace_dialect: TraceDialect = SPEC
     """How its traces are to be judged, where it differs from our texts."""
+    takes_flags: bool = False
+    """Its brokers take the `extra` flags of a site."""
     names_incarnations: bool = True
     """Its answers and lines say which incarnation of a partition they are about."""
     broken_rule: str = ""

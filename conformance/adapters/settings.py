@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 
 from fencepost.conformance.adapters.choices import EMBEDDED, PROXY
-from fencepost.conformance.adapters.command_line import CommandLine
 from fencepost.conformance.adapters.errors import ChoiceError
 from fencepost.conformance.adapters.implementation import Implementation
 from fencepost.conformance.adapters.reference import REFERENCE
@@ -34,7 +33,7 @@ class ClusterSettings:
             raise ChoiceError(f"level {self.level} is none; choose one of {levels}")
         if self.brokers < 1:
             raise ChoiceError(f"a cluster of {self.brokers} brokers is none; give 1 or more")
-        if self.extra and not isinstance(self.implementation, CommandLine):
+        if self.extra and not self.implementation.takes_flags:
             raise ChoiceError(
                 f"{self.implementation.name} is started by no command line, so it takes no flags "
                 f"{' '.join(self.extra)}; leave out extra"

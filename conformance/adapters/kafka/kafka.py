@@ -114,6 +114,7 @@ class Kafka(Implementation):
     )
     wire_protocol: WireProtocol = WireProtocol.KAFKA
     observes: Observations = field(default_factory=lambda: SHOWN)
+    takes_flags: bool = True
     names_incarnations: bool = False
     chosen: KafkaTarget
     properties: Mapping[str, object] = field(default_factory=dict)

@@ -4,7 +4,9 @@ import pytest
 
 from fencepost.conformance.adapters.errors import ChoiceError
 from fencepost.conformance.adapters.reference import implementation_of
+from fencepost.conformance.adapters.settings import ClusterSettings
 from fencepost.conformance.bugs.archive import bugs, find_bug
+from fencepost.conformance.runs.run_settings import settings_for
 from fencepost.conformance.scenarios.step_play import require_playable
 from fencepost.spec.hazards import load_hazards
 
@@ -19,7 +21,9 @@ def test_a_bug_has_a_story_that_its_targets_can_play(name: str) -> None:
     assert bool(bug.shows_on) is not bool(bug.tried)
     assert {*bug.measured} == {*bug.shows_on, *bug.absent_on}
     for target in (*bug.shows_on, *bug.absent_on):
-        assert scenario.needs <= implementation_of(target).capabilities
+        implementation = implementation_of(target)
+        assert scenario.needs <= implementation.capabilities
+        settings_for(scenario, ClusterSettings(implementation=implementation))
         assert bug.expected_on(target) is (target in bug.shows_on)
 
 
