@@ -4,33 +4,43 @@ Per broker, start, incarnation of the partition and leader epoch, in the broker'
 (REPL-002); one read back at a start is at most the log end that was recovered (START-003). A
 follower takes its leader's word, which may lag after an election (REPL-003): only the log's end
 binds it.
+
+Clients see it too: an answer that was asked for after another one had come, of the same leader in
+the same epoch, has no lower one. An answer that names no epoch is of the only one in which its
+broker led; where a broker led more than once, or in more than one process, it says nothing.
 """
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from fencepost.conformance.checks.evidence import Evidence
 from fencepost.conformance.checks.incarnations import incarnation_of
-from fencepost.conformance.checks.ordering import order
+from fencepost.conformance.checks.log_history import CLIENT_READS, invoked_ns
+from fencepost.conformance.checks.ordering import actions, order
 from fencepost.conformance.checks.replica_log import is_replica_event
+from fencepost.conformance.checks.trace_dialect import SPEC, TraceDialect
 from fencepost.conformance.verdict import CheckResult
-from fencepost.spec.trace import TraceEvent
-from fencepost.spec.vocabulary import Action, Invariant
+from fencepost.spec.trace import Kind, TraceEvent
+from fencepost.spec.vocabulary import Action, Invariant, Outcome
 
 LEADER_ACTIONS = frozenset({Action.LEADER_APPEND, Action.ADVANCE_HIGH_WATERMARK})
+_Led = Mapping[tuple[int | None, int], frozenset[tuple[int | None, int]]]
+"""Broker and incarnation of the partition -> leader epochs, each with the process that led."""
 
 
-def check(events: Sequence[TraceEvent]) -> CheckResult:
-    """Judge one partition; the premise counts pairs of neighbouring high watermarks."""
+def check(events: Sequence[TraceEvent], dialect: TraceDialect = SPEC) -> CheckResult:
+    """Judge one partition; the premise counts high watermarks that have one before them."""
     evidence = Evidence(invariant=Invariant.HIGH_WATERMARK_MONOTONIC)
     latest: dict[tuple[int | None, int, int, int | None], TraceEvent] = {}
     for event in order(e for e in events if is_replica_event(e) and e.high_watermark is not None):
         _check_bound(event, evidence)
         key = event.broker_id, event.incarnation, incarnation_of(event), event.leader_epoch
         before = latest.get(key)
-        if before is not None and event.action in LEADER_ACTIONS:
-            evidence.premise_count += 1
-            _check_step(before, event, evidence)
+        if before is not None and event.action in LEADER_ACTIONS and dialect.orders_advances:
+            _check_step(before, event, event.leader_epoch, evidence)
         latest[key] = event
+    for leader_epoch, answers in _of_one_leader(events):
+        _check_answers(answers, leader_epoch, evidence)
     return evidence.result()
 
 
@@ -43,9 +53,58 @@ def _check_bound(event: TraceEvent, evidence: Evidence) -> None:
     evidence.violated(message, event)
 
 
-def _check_step(before: TraceEvent, event: TraceEvent, evidence: Evidence) -> None:
+def _check_step(
+    before: TraceEvent, event: TraceEvent, leader_epoch: int | None, evidence: Evidence
+) -> None:
+    evidence.premise_count += 1
     if (event.high_watermark or 0) >= (before.high_watermark or 0):
         return
-    where = f"on broker {event.broker_id} in leader epoch {event.leader_epoch}"
+    where = f"on broker {event.broker_id} in leader epoch {leader_epoch}"
     message = f"The high watermark {where} fell from {before.high_watermark}"
     evidence.violated(f"{message} to {event.high_watermark}.", before, event)
+
+
+def _of_one_leader(
+    events: Sequence[TraceEvent],
+) -> Iterator[tuple[int | None, list[TraceEvent]]]:
+    """The answers with a high watermark, those of one leader in one epoch together."""
+    led = _led(events)
+    found: dict[tuple[int | None, int, int | None], list[TraceEvent]] = defaultdict(list)
+    for event in events:
+        is_answer = event.kind is Kind.COMPLETE and event.action in CLIENT_READS
+        if not is_answer or event.outcome is not Outcome.OK or event.high_watermark is None:
+            continue
+        place = event.broker_id, incarnation_of(event)
+        terms = [
+            epoch for epoch, _ in led.get(place, ()) if event.leader_epoch in (epoch, None, -1)
+        ]
+        if len(terms) == 1:
+            found[*place, terms[0]].append(event)
+    for (_, _, leader_epoch), answers in found.items():
+        yield leader_epoch, answers
+
+
+def _led(events: Iterable[TraceEvent]) -> _Led:
+    found: dict[tuple[int | None, int], set[tuple[int | None, int]]] = defaultdict(set)
+    for event in actions(events, Action.BECOME_LEADER):
+        found[event.broker_id, incarnation_of(event)].add((event.leader_epoch, event.incarnation))
+    return {place: frozenset(terms) for place, terms in found.items()}
+
+
+def _check_answers(
+    answers: Sequence[TraceEvent], leader_epoch: int | None, evidence: Evidence
+) -> None:
+    """One premise per answer that was asked for after another had come."""
+    came = sorted(answers, key=lambda answer: answer.mono_ns)
+    highest, number = None, 0
+    for answer in sorted(answers, key=invoked_ns):
+        while came[number].mono_ns < invoked_ns(answer):
+            if highest is None or _told(came[number]) > _told(highest):
+                highest = came[number]
+            number += 1
+        if highest is not None:
+            _check_step(highest, answer, leader_epoch, evidence)
+
+
+def _told(answer: TraceEvent) -> int:
+    return answer.high_watermark or 0

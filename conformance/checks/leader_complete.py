@@ -6,6 +6,9 @@ at the same offset, whenever in real time the two happened: an old leader may co
 its successor had already fetched. An election outside the ISR that says so begins a new generation:
 what was committed before it may be lost (FAIL-002). So does another incarnation of the partition.
 
+Where a trace does not tell which records a log holds, its length decides: a leader whose log ends
+at or below an offset that was committed lacks that record, whichever it is.
+
 `CommittedDurable`, the invariant of the specs, has no check of its own. It asks at every instant
 whether each member of the ISR holds what is committed, and a trace knows no instant across brokers.
 What it protects is judged where it comes to bear: that a member that is elected has every record is
@@ -23,8 +26,11 @@ from fencepost.conformance.verdict import CheckResult
 from fencepost.spec.trace import TraceEvent
 from fencepost.spec.vocabulary import Action, Invariant
 
-_Commits = dict[tuple[int, int, ReplicaEntry], TraceEvent]
-"""Generation, offset and entry -> the first event, by leader epoch, that committed it."""
+_Commits = dict[tuple[int, int, ReplicaEntry | None], TraceEvent]
+"""Generation, offset and entry -> the first event, by leader epoch, that committed it.
+
+The entry is None where the trace does not tell it.
+"""
 
 _Leaders = list[tuple[TraceEvent, list[ReplicaEntry | None]]]
 
@@ -42,11 +48,11 @@ def _check_incarnation(events: Sequence[TraceEvent], evidence: Evidence) -> None
     leaders: _Leaders = []
     logs = generations(events)
     for event, log in replay(events):
-        if event.action == Action.BECOME_LEADER:
+        if event.action == Action.BECOME_LEADER and event.log_end_offset is not None:
             leaders.append((event, list(log.entries)))
         elif event.action == Action.ADVANCE_HIGH_WATERMARK:
             _commit(event, log, logs, commits)
-    in_order = sorted(commits.items(), key=lambda commit: commit[0][0])
+    in_order = sorted(commits.items(), key=lambda commit: commit[0][:2])
     for event, entries in leaders:
         own = [commit for commit in in_order if commit[0][0] == logs.of(event.leader_epoch)]
         _check_leader(event, entries, own, evidence)
@@ -54,11 +60,10 @@ def _check_incarnation(events: Sequence[TraceEvent], evidence: Evidence) -> None
 
 def _commit(event: TraceEvent, log: ReplicaLog, logs: Generations, commits: _Commits) -> None:
     """Add what is now below the high watermark, unless an earlier epoch had committed it."""
-    generation = logs.of(event.leader_epoch)
-    for offset in range(min(log.high_watermark, len(log.entries)) - 1, -1, -1):
-        entry = log.entries[offset]
-        if entry is None:
-            continue
+    generation, known = logs.of(event.leader_epoch), len(log.entries)
+    end = log.high_watermark if event.log_end_offset is None else min(log.high_watermark, known)
+    for offset in range(end - 1, -1, -1):
+        entry = log.entries[offset] if offset < known else None
         first = commits.get((generation, offset, entry))
         if first is not None and _epoch(first) <= _epoch(event):
             return
@@ -72,19 +77,20 @@ def _epoch(event: TraceEvent) -> int:
 def _check_leader(
     leader: TraceEvent,
     entries: list[ReplicaEntry | None],
-    commits: Sequence[tuple[tuple[int, int, ReplicaEntry], TraceEvent]],
+    commits: Sequence[tuple[tuple[int, int, ReplicaEntry | None], TraceEvent]],
     evidence: Evidence,
 ) -> None:
     """One premise, and at most one violation, at the lowest offset, per new leader."""
     earlier = [commit for commit in commits if _epoch(commit[1]) < _epoch(leader)]
     evidence.premise_count += bool(earlier)
     for (_, offset, entry), commit in earlier:
-        if offset < len(entries) and entries[offset] in (entry, None):
+        if offset < len(entries) and (entry is None or entries[offset] in (entry, None)):
             continue
         found = entries[offset] if offset < len(entries) else "nothing"
         message = (
             f"Broker {leader.broker_id} became leader of epoch {leader.leader_epoch} with {found}"
-            f" at offset {offset}, where epoch {commit.leader_epoch} had committed {entry}."
+            f" at offset {offset}, where epoch {commit.leader_epoch} had committed"
+            f" {entry or 'a record'}."
         )
         evidence.violated(message, commit, leader)
         return

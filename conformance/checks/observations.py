@@ -53,24 +53,25 @@ _IN_ORDER = _EXACT | {Fidelity.LOG}
 _AT_ANY_TIME = _IN_ORDER | {Fidelity.SAMPLED}
 """A fact that never changes back, or that holds at each instant, is as true of a sample."""
 _AT_THE_END = _EXACT | {Fidelity.DISK}
+_NOT_SAMPLED = frozenset(Fidelity) - {Fidelity.SAMPLED}
+"""It is decided without them too, but not by lines that miss what was undone."""
 
 NEEDS: Mapping[Invariant, Mapping[Observable, frozenset[Fidelity]]] = MappingProxyType(
     {
         Invariant.LINEARIZABLE_LOG: {Observable.CLIENTS: _EXACT},
         Invariant.ACKNOWLEDGED_DURABLE: {Observable.CLIENTS: _EXACT},
         Invariant.LOG_MATCHING: {Observable.APPENDS: _AT_THE_END},
+        # The length of a log is enough: a new leader tells where it ends.
         Invariant.LEADER_COMPLETE: {
-            Observable.APPENDS: _EXACT,
-            Observable.HIGH_WATERMARKS: _EXACT,
+            Observable.APPENDS: _NOT_SAMPLED,
+            Observable.HIGH_WATERMARKS: _IN_ORDER,
             Observable.ROLES: _IN_ORDER,
         },
         # On one leader it only rises: samples that fall are a violation.
-        Invariant.HIGH_WATERMARK_MONOTONIC: {
-            Observable.HIGH_WATERMARKS: _EXACT | {Fidelity.SAMPLED}
-        },
+        Invariant.HIGH_WATERMARK_MONOTONIC: {Observable.HIGH_WATERMARKS: _AT_ANY_TIME},
         # The leader of an epoch never changes.
         Invariant.ONE_LEADER_PER_EPOCH: {Observable.ROLES: _AT_ANY_TIME},
-        Invariant.ONE_COMMITTER_PER_EPOCH: {Observable.HIGH_WATERMARKS: _EXACT},
+        Invariant.ONE_COMMITTER_PER_EPOCH: {Observable.HIGH_WATERMARKS: _IN_ORDER},
         # Leader and ISR come in one line.
         Invariant.LEADER_IN_ISR: {Observable.ROLES: _AT_ANY_TIME},
         # What a broker obeys was published; where brokers tell of their writes, those count too.

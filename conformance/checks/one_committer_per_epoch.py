@@ -5,9 +5,13 @@ acks=all come from that broker. No epoch commits at or above the offset at which
 leader began (the log end offset of its `BecomeLeader`): there a zombie would have committed what
 its successor does not have. A leader from outside the ISR that was elected as such owes nothing to
 the epochs before it (FAIL-002). Each incarnation of the partition counts its epochs from the start.
+
+An acknowledgement that names no epoch is of the leader that appended its records, whose epoch they
+have in the logs of replicas. It may have come in a later epoch of the same leader: where it lies is
+not compared with where epochs began.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from fencepost.conformance.checks.evidence import Evidence
@@ -15,6 +19,7 @@ from fencepost.conformance.checks.generations import Generations, generations
 from fencepost.conformance.checks.incarnations import split_by_incarnation
 from fencepost.conformance.checks.log_history import known
 from fencepost.conformance.checks.ordering import actions, order
+from fencepost.conformance.checks.replica_log import APPENDS
 from fencepost.conformance.verdict import CheckResult
 from fencepost.spec.trace import Kind, TraceEvent
 from fencepost.spec.vocabulary import Action, Invariant, Outcome
@@ -38,8 +43,9 @@ def check(events: Sequence[TraceEvent]) -> CheckResult:
 
 def _check_incarnation(events: Sequence[TraceEvent], evidence: Evidence) -> None:
     commits = [commit for event in order(events) if (commit := _commit(event)) is not None]
-    evidence.premise_count += len(commits)
-    _check_one_broker(commits, evidence)
+    unnamed = list(_by_record_epoch(events))
+    evidence.premise_count += len(commits) + len(unnamed)
+    _check_one_broker([*commits, *unnamed], evidence)
     _check_starts(commits, actions(events, Action.BECOME_LEADER), generations(events), evidence)
 
 
@@ -47,11 +53,37 @@ def _commit(event: TraceEvent) -> _Commit | None:
     epoch = known(event.leader_epoch, -1)
     if event.kind is Kind.ACTION and event.action == Action.ADVANCE_HIGH_WATERMARK:
         return _Commit(epoch, event.broker_id, known(event.high_watermark, 0), event)
-    is_answer = event.kind is Kind.COMPLETE and event.action == "Produce"
-    if is_answer and event.outcome is Outcome.OK and event.acks == -1 and epoch >= 0:
+    if _is_acknowledgement(event) and epoch >= 0:
         length = known(event.offset, 0) + len(event.values or ())
         return _Commit(epoch, event.broker_id, length, event)
     return None
+
+
+def _is_acknowledgement(event: TraceEvent) -> bool:
+    is_answer = event.kind is Kind.COMPLETE and event.action == "Produce"
+    return is_answer and event.outcome is Outcome.OK and event.acks == -1
+
+
+def _by_record_epoch(events: Sequence[TraceEvent]) -> Iterator[_Commit]:
+    """Acknowledgements that name a broker and no epoch, where a log has their first record."""
+    unnamed = [e for e in events if _is_acknowledgement(e) and known(e.leader_epoch, -1) < 0]
+    epochs = _record_epochs(events) if unnamed else {}
+    for event in order(unnamed):
+        offset, values = known(event.offset, -1), event.values or [""]
+        epoch = epochs.get((offset, values[0]))
+        if epoch is not None and event.broker_id is not None:
+            yield _Commit(epoch, event.broker_id, offset + len(values), event)
+
+
+def _record_epochs(events: Iterable[TraceEvent]) -> dict[tuple[int, str], int]:
+    """Offset and record -> its leader epoch, wherever a replica held it."""
+    found = {}
+    for event in events:
+        is_append = event.action in APPENDS and event.offset is not None
+        pairs = zip(event.values or (), event.record_epochs or (), strict=False)
+        for number, (value, epoch) in enumerate(pairs if is_append else ()):
+            found[known(event.offset, 0) + number, value] = epoch
+    return found
 
 
 def _check_one_broker(commits: Iterable[_Commit], evidence: Evidence) -> None:

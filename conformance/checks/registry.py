@@ -26,8 +26,9 @@ from fencepost.conformance.checks import (
     only_authorised_writes,
     stale_controller_harmless,
 )
+from fencepost.conformance.checks.log_history import CLIENT_READS
 from fencepost.conformance.checks.ordering import split_by_partition
-from fencepost.conformance.checks.replica_log import REPLICA_ACTIONS
+from fencepost.conformance.checks.replica_log import APPENDS, REPLICA_ACTIONS
 from fencepost.conformance.checks.trace_dialect import SPEC, TraceDialect
 from fencepost.conformance.verdict import CheckResult, merge
 from fencepost.spec.trace import TraceEvent
@@ -39,6 +40,7 @@ CheckFunction = Callable[..., CheckResult]
 _BY_DIALECT = frozenset(
     {
         Invariant.LINEARIZABLE_LOG,
+        Invariant.HIGH_WATERMARK_MONOTONIC,
         Invariant.LEADER_IN_ISR,
         Invariant.LINEARIZABLE_ZNODE,
         Invariant.ONLY_AUTHORISED_WRITES,
@@ -91,16 +93,18 @@ _OF_A_PARTITION: Mapping[Invariant, tuple[CheckFunction, frozenset[str]]] = {
     Invariant.ACKNOWLEDGED_DURABLE: (acknowledged_durable.check, _CLIENT | {"Create", "Delete"}),
     Invariant.LOG_MATCHING: (log_matching.check, REPLICA_ACTIONS | {Action.ELECT_LEADER}),
     Invariant.LEADER_COMPLETE: (leader_complete.check, REPLICA_ACTIONS | {Action.ELECT_LEADER}),
-    Invariant.HIGH_WATERMARK_MONOTONIC: (high_watermark_monotonic.check, REPLICA_ACTIONS),
+    Invariant.HIGH_WATERMARK_MONOTONIC: (
+        high_watermark_monotonic.check,
+        REPLICA_ACTIONS | CLIENT_READS,
+    ),
     Invariant.ONE_LEADER_PER_EPOCH: (
         one_leader_per_epoch.check,
         ZOOKEEPER | {Action.BECOME_LEADER},
     ),
     Invariant.ONE_COMMITTER_PER_EPOCH: (
         one_committer_per_epoch.check,
-        frozenset(
-            {"Produce", Action.BECOME_LEADER, Action.ADVANCE_HIGH_WATERMARK, Action.ELECT_LEADER}
-        ),
+        APPENDS
+        | {"Produce", Action.BECOME_LEADER, Action.ADVANCE_HIGH_WATERMARK, Action.ELECT_LEADER},
     ),
     Invariant.LEADER_IN_ISR: (leader_in_isr.check, ZOOKEEPER | _ISR_HOLDERS),
     Invariant.LINEARIZABLE_ZNODE: (

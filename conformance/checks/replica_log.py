@@ -26,7 +26,8 @@ REPLICA_ACTIONS = frozenset(
 )
 """Lines that tell a replica's log end offset and high watermark after the step."""
 
-_APPENDS = frozenset({Action.LEADER_APPEND, Action.FOLLOWER_APPEND})
+APPENDS = frozenset({Action.LEADER_APPEND, Action.FOLLOWER_APPEND})
+"""Lines that tell records."""
 
 
 class ReplicaEntry(NamedTuple):
@@ -51,7 +52,7 @@ class ReplicaLog:
 
     def apply(self, event: TraceEvent) -> None:
         """Bring the log to its state after `event`."""
-        if event.action in _APPENDS and event.values:
+        if event.action in APPENDS and event.values:
             self._append(event)
         if event.log_end_offset is not None:
             self._truncate(event.log_end_offset)

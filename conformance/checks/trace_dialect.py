@@ -24,6 +24,8 @@ class TraceDialect:
     """A partition without a leader keeps its last ISR; else that may be empty then."""
     leads_once_in_epoch: bool = True
     """A leader that restarts gets a new epoch; else it may lag behind in its former one."""
+    orders_advances: bool = True
+    """A broker's lines tell each move of a high watermark, in order; else only how far it got."""
 
     @property
     def differences(self) -> tuple[str, ...]:
@@ -46,7 +48,9 @@ _CLAUSES = MappingProxyType(
 SPEC = TraceDialect(name="spec")
 UNTOLD_WRITES = TraceDialect(name="untold-writes", tells_writes=False)
 """Brokers that tell nothing of their elections and of their ISR, or not everything."""
-KAFKA_2_1 = TraceDialect(name="kafka-2.1", tells_writes=False, leads_once_in_epoch=False)
+KAFKA_2_1 = TraceDialect(
+    name="kafka-2.1", tells_writes=False, leads_once_in_epoch=False, orders_advances=False
+)
 """Kafka 2.1 to 2.6: leaders write the state themselves."""
 KAFKA_0_10 = replace(KAFKA_2_1, name="kafka-0.10", raises_epoch_at_election=False)
 """Kafka up to 2.0: the epoch is raised after `/controller` is created (before KAFKA-6082)."""

@@ -74,7 +74,7 @@ SHOWN: Observations = MappingProxyType(
         Observable.ELECTIONS: Fidelity.LOG,
         Observable.ROLES: Fidelity.LOG,
         Observable.APPENDS: Fidelity.DISK,
-        Observable.HIGH_WATERMARKS: Fidelity.DISK,
+        Observable.HIGH_WATERMARKS: Fidelity.LOG,
     }
 )
 """What both modes show; `docs/kafka.md` says from where."""

@@ -12,6 +12,7 @@ from fencepost.conformance.checks import (
     one_leader_per_epoch,
 )
 from fencepost.conformance.checks.registry import CheckFunction
+from fencepost.conformance.checks.trace_dialect import KAFKA_2_7
 from fencepost.conformance.verdict import Verdict
 from tests.conformance.checks.trace_builder import ZNODE, Trace, document
 
@@ -157,9 +158,28 @@ def later_of_two_leaders_lacks_a_record(trace: Trace) -> None:
     replica(trace, "BecomeLeader", 2, 5, 1, 1)
 
 
+def leader_begins_below_what_was_committed(trace: Trace) -> None:
+    """As unmodified brokers tell it: no record, and no log end but that of a new leader."""
+    trace.broker(1, "BecomeLeader", leader_epoch=1, log_end_offset=0)
+    trace.broker(1, "AdvanceHighWatermark", leader_epoch=1, high_watermark=2)
+    trace.broker(2, "BecomeLeader", leader_epoch=2, log_end_offset=1)
+
+
 def high_watermark_falls(trace: Trace) -> None:
     append(trace, 1, 0, "ab", 2)
     replica(trace, "AdvanceHighWatermark", 1, 1, 1, 2)
+
+
+def answers_fall(trace: Trace) -> None:
+    trace.broker(1, "BecomeLeader", leader_epoch=1)
+    trace.fetch(0, "ab", 2, broker_id=1)
+    trace.fetch(0, "a", 1, broker_id=1)
+
+
+def answers_without_an_epoch_fall(trace: Trace) -> None:
+    trace.broker(1, "BecomeLeader", leader_epoch=3)
+    trace.fetch(0, "ab", 2, broker_id=1, leader_epoch=None)
+    trace.fetch(0, "a", 1, broker_id=1, leader_epoch=None)
 
 
 def high_watermark_above_the_log(trace: Trace) -> None:
@@ -195,6 +215,13 @@ def another_broker_acknowledges(trace: Trace) -> None:
     trace.produce("a", offset=0, broker_id=2, leader_epoch=1)
 
 
+def two_brokers_acknowledge_records_of_one_epoch(trace: Trace) -> None:
+    """As clients of unmodified brokers tell it, and segments after the run."""
+    append(trace, 2, 0, "ab", 2, epoch=3)
+    trace.produce("a", offset=0, broker_id=1, leader_epoch=None)
+    trace.produce("b", offset=1, broker_id=3, leader_epoch=None)
+
+
 def zombie_acknowledges(trace: Trace) -> None:
     replica(trace, "BecomeLeader", 2, 2, 0, 4)
     trace.produce("ab", offset=3, broker_id=1, leader_epoch=1)
@@ -215,7 +242,11 @@ def zombie_advances(trace: Trace) -> None:
         (leader_complete.check, leader_lacks_a_record, "with nothing at offset 1"),
         (leader_complete.check, leader_has_another_record, "with c of leader epoch 1 at offset 1"),
         (leader_complete.check, later_of_two_leaders_lacks_a_record, "where epoch 3 had committed"),
+        (leader_complete.check, leader_begins_below_what_was_committed, "committed a record"),
+        (one_committer_per_epoch.check, leader_begins_below_what_was_committed, "began at 1"),
         (high_watermark_monotonic.check, high_watermark_falls, "fell from 2 to 1"),
+        (high_watermark_monotonic.check, answers_fall, "in leader epoch 1 fell from 2 to 1"),
+        (high_watermark_monotonic.check, answers_without_an_epoch_fall, "in leader epoch 3 fell"),
         (high_watermark_monotonic.check, high_watermark_above_the_log, "above log end 2"),
         (high_watermark_monotonic.check, recovered_high_watermark_above_the_log, "above log end 1"),
         (one_leader_per_epoch.check, two_brokers_become_leader, "two leaders, brokers 1 and 2"),
@@ -223,6 +254,11 @@ def zombie_advances(trace: Trace) -> None:
         (one_leader_per_epoch.check, document_against_broker, "two leaders, brokers 1 and 2"),
         (one_committer_per_epoch.check, two_brokers_advance, "Brokers 1 and 2 both committed"),
         (one_committer_per_epoch.check, another_broker_acknowledges, "Brokers 1 and 2 both"),
+        (
+            one_committer_per_epoch.check,
+            two_brokers_acknowledge_records_of_one_epoch,
+            "Brokers 1 and 3 both committed in leader epoch 3",
+        ),
         (one_committer_per_epoch.check, zombie_acknowledges, "epoch 2 began at 4 on broker 2"),
         (one_committer_per_epoch.check, zombie_advances, "committed up to offset 5"),
     ],
@@ -266,6 +302,48 @@ def test_a_restart_may_read_back_an_older_high_watermark() -> None:
     assert high_watermark_monotonic.check(trace.events).verdict is Verdict.PASS
 
 
+def test_a_leader_that_tells_no_log_end_is_not_judged() -> None:
+    trace = Trace()
+    trace.broker(1, "AdvanceHighWatermark", leader_epoch=1, high_watermark=2)
+    trace.broker(2, "BecomeLeader", leader_epoch=2)
+
+    assert leader_complete.check(trace.events).verdict is Verdict.VACUOUS
+
+
+def test_answers_at_the_same_time_have_no_order() -> None:
+    trace = Trace()
+    trace.broker(1, "BecomeLeader", leader_epoch=1)
+    trace.fetch(0, "ab", 2, broker_id=1, inv=10, ret=20)
+    trace.fetch(0, "a", 1, broker_id=1, inv=20, ret=30)
+
+    assert high_watermark_monotonic.check(trace.events).verdict is Verdict.VACUOUS
+
+
+@pytest.mark.parametrize(("epoch", "incarnation"), [(2, 1), (1, 2)])
+def test_answers_of_a_broker_that_led_twice_are_of_no_epoch(epoch: int, incarnation: int) -> None:
+    trace = Trace()
+    trace.broker(1, "BecomeLeader", leader_epoch=1)
+    trace.fetch(0, "ab", 2, broker_id=1, leader_epoch=None)
+    trace.broker(1, "BecomeLeader", leader_epoch=epoch, incarnation=incarnation)
+    trace.fetch(0, "a", 1, broker_id=1, leader_epoch=None)
+
+    assert high_watermark_monotonic.check(trace.events).verdict is Verdict.VACUOUS
+
+
+def test_a_dialect_whose_lines_have_no_order_is_judged_by_answers_alone() -> None:
+    trace = Trace()
+    trace.broker(1, "BecomeLeader", leader_epoch=1)
+    trace.broker(1, "AdvanceHighWatermark", leader_epoch=1, high_watermark=2)
+    trace.broker(1, "AdvanceHighWatermark", leader_epoch=1, high_watermark=1)
+
+    assert high_watermark_monotonic.check(trace.events).violations
+    result = high_watermark_monotonic.check(trace.events, KAFKA_2_7)
+    assert result.verdict is Verdict.VACUOUS
+    trace.fetch(0, "ab", 2, broker_id=1)
+    trace.fetch(0, "ab", 2, broker_id=1)
+    assert high_watermark_monotonic.check(trace.events, KAFKA_2_7).verdict is Verdict.PASS
+
+
 def test_a_zombie_may_commit_late_what_its_successor_has() -> None:
     trace = Trace()
     append(trace, 1, 0, "ab", 0)
@@ -274,6 +352,15 @@ def test_a_zombie_may_commit_late_what_its_successor_has() -> None:
     replica(trace, "AdvanceHighWatermark", 1, 1, 2, 2)
 
     assert leader_complete.check(trace.events).verdict is Verdict.PASS
+    assert one_committer_per_epoch.check(trace.events).verdict is Verdict.PASS
+
+
+def test_one_leader_may_acknowledge_in_a_later_epoch_what_it_appended_before() -> None:
+    trace = Trace()
+    append(trace, 1, 0, "ab", 2)
+    trace.broker(2, "BecomeLeader", leader_epoch=2, log_end_offset=1)
+    trace.produce("b", offset=1, broker_id=1, leader_epoch=None)
+
     assert one_committer_per_epoch.check(trace.events).verdict is Verdict.PASS
 
 

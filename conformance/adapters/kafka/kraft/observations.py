@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 
 from fencepost.conformance.adapters.kafka.kraft.state import REGISTERED
+from fencepost.conformance.adapters.kafka.leading import Leading, partition_in
 from fencepost.conformance.adapters.kafka.observations import (
     ROLES,
     action_line,
@@ -23,10 +24,12 @@ from fencepost.spec.vocabulary import Action
 _ELECTED = re.compile(r"Becoming the active controller at epoch (\d+)")
 _STARTS = (
     r"(?P<topic>\S+)-(?P<partition>\d+) (?:with topic id \S+ )?starts at leader epoch "
-    r"(?P<leader_epoch>\d+) from offset \d+ with partition epoch (?P<version>\d+)"
+    r"(?P<leader_epoch>\d+) from offset (?P<offset>\d+) with partition epoch (?P<version>\d+)"
 )
 _LEADS = re.compile(rf"Leader {_STARTS}, high watermark \d+, ISR \[(?P<isr>[\d,]*)\]")
-_FOLLOWS = re.compile(rf"Follower {_STARTS} and high watermark \d+\. Current leader is (-?\d+)")
+_FOLLOWS = re.compile(
+    rf"Follower {_STARTS} and high watermark \d+\. Current leader is (?P<leader>-?\d+)"
+)
 
 _LEARNS = re.compile(
     r"Skipped the become-(?P<role>leader|follower) state change for "
@@ -39,11 +42,11 @@ _FIELD = re.compile(r"\b(\w+)=(\[[\d, ]*\]|-?\w+)")
 def broker_lines(folder: Path, run_id: str, broker_ids: Iterable[int]) -> Iterator[TraceEvent]:
     """The trace of every broker, in the order of brokers and time."""
     for broker_id in broker_ids:
-        found = log_lines(folder, broker_id, partial(_told, run_id, broker_id))
+        found = log_lines(folder, broker_id, partial(_told, run_id, broker_id, Leading()))
         yield from trace_of(folder, run_id, broker_id, found)
 
 
-def _told(run_id: str, broker_id: int, line: str) -> TraceEvent | None:
+def _told(run_id: str, broker_id: int, leading: Leading, line: str) -> TraceEvent | None:
     line_of = partial(action_line, run_id, broker_id)
     if REGISTERED.search(line):
         return line_of(Action.REGISTER_BROKER)
@@ -51,19 +54,21 @@ def _told(run_id: str, broker_id: int, line: str) -> TraceEvent | None:
         epoch = int(elected[1])
         return line_of(Action.ELECT_CONTROLLER, controller_id=broker_id, controller_epoch=epoch)
     if leads := _LEADS.search(line):
-        isr = isr_of(leads["isr"])
-        return line_of(Action.BECOME_LEADER, leader=broker_id, isr=isr, **_place(leads.groupdict()))
+        place, isr = _place(leads.groupdict()), isr_of(leads["isr"])
+        begins = {"log_end_offset": int(leads["offset"])}
+        leading.begin(partition_in(leads), int(leads["leader_epoch"]))
+        return line_of(Action.BECOME_LEADER, leader=broker_id, isr=isr, **place, **begins)
     if follows := _FOLLOWS.search(line):
-        return line_of(
-            Action.BECOME_FOLLOWER, leader=int(follows[5]), **_place(follows.groupdict())
-        )
+        leader = int(follows["leader"])
+        return line_of(Action.BECOME_FOLLOWER, leader=leader, **_place(follows.groupdict()))
     if learns := _LEARNS.search(line):
         state = dict(_FIELD.findall(learns["state"]))
         told = {"leader_epoch": state["leaderEpoch"], "version": state["partitionEpoch"]}
         leader, isr = int(state["leader"]), isr_of(state["isr"].strip("[]"))
         place = _place(learns.groupdict() | told)
         return line_of(ROLES[learns["role"]], leader=leader, isr=isr, **place)
-    return None
+    advance = leading.read(line)
+    return None if advance is None else line_of(Action.ADVANCE_HIGH_WATERMARK, **advance)
 
 
 def _place(told: Mapping[str, str]) -> dict[str, int | str]:

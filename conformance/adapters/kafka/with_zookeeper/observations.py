@@ -3,6 +3,7 @@
 - ZooKeeper's transaction log: which broker each session belongs to, and which became controller
   (exact, as the log is), and which leaders it elected outside the ISR where it may.
 - The lines of `state.change.logger`: commands that a broker received and completed (`log`).
+- Those of a partition: where an epoch begins in its leader's log, and what is committed (`log`).
 
 No line names the incarnation of a partition. Where a topic was made again, it is the one of which
 the state was created last before the line, by the clock of the host: brokers are told afterwards.
@@ -11,10 +12,12 @@ the state was created last before the line, by the clock of the host: brokers ar
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 
 from msgspec.structs import replace
 
 from fencepost.conformance.adapters.implementation import RunSite
+from fencepost.conformance.adapters.kafka.leading import Leading, partition_in
 from fencepost.conformance.adapters.kafka.observations import (
     MS,
     ROLES,
@@ -55,11 +58,15 @@ _RECEIVED = (
         rf"{_EPOCHS}{_ISR}(?:zkVersion|partitionEpoch)=(?P<version>\d+){_SENDER}"
     ),
 )
-_COMPLETED = re.compile(
-    r"[Cc]ompleted LeaderAndIsr request (?:correlationId|with correlation id) (?P<number>\d+) "
-    r"from controller (?P<controller>\d+) epoch (?P<epoch>\d+) for the "
+_REQUEST = (
+    r"LeaderAndIsr request (?:correlationId|with correlation id) (?P<number>\d+) "
+    r"from controller (?P<controller>\d+) epoch (?P<epoch>\d+)"
+)
+_TRANSITION = (
     r"become-(?P<role>leader|follower) transition for partition (?P<topic>\S+)-(?P<partition>\d+)"
 )
+_BEGUN = re.compile(rf"[Hh]andling {_REQUEST} starting the {_TRANSITION}")
+_COMPLETED = re.compile(rf"[Cc]ompleted {_REQUEST} for the {_TRANSITION}")
 
 
 def broker_lines(site: RunSite, zookeeper: Iterable[TraceEvent]) -> Iterator[TraceEvent]:
@@ -72,7 +79,7 @@ def broker_lines(site: RunSite, zookeeper: Iterable[TraceEvent]) -> Iterator[Tra
     for broker_id in site.broker_ids:
         node = broker_name(broker_id)
         found = [one for one in known if one.event and one.event.node == node]
-        found += log_lines(site.folder, broker_id, _Commands(site.run_id, broker_id).obeyed)
+        found += log_lines(site.folder, broker_id, _Commands(site.run_id, broker_id).told)
         named = (_of_incarnation(one, creations) for one in found)
         yield from trace_of(site.folder, site.run_id, broker_id, named)
 
@@ -155,36 +162,46 @@ class _Commands:
     """The commands that one broker has received; each counts once it was completed."""
 
     def __init__(self, run_id: str, broker_id: int) -> None:
-        self._run_id = run_id
-        self._broker_id = broker_id
+        self._line_of = partial(action_line, run_id, broker_id)
         self._received: dict[tuple[str, ...], Mapping[str, str]] = {}
+        self._leading = Leading()
 
-    def obeyed(self, line: str) -> TraceEvent | None:
-        """The command that this line completes."""
+    def told(self, line: str) -> TraceEvent | None:
+        """The command that this line completes, or what it says is committed now."""
         if told := next(filter(None, (one.search(line) for one in _RECEIVED)), None):
             self._received[_command(told)] = told.groupdict()
+        elif begun := _BEGUN.search(line):
+            self._begin(begun, self._received.get(_command(begun)))
         elif done := _COMPLETED.search(line):
             command = self._received.pop(_command(done), None)
-            if command is not None:
-                return _obeyed(self._run_id, self._broker_id, done["role"], command)
+            return None if command is None else self._obeyed(done["role"], command)
+        elif advance := self._leading.read(line):
+            return self._line_of(Action.ADVANCE_HIGH_WATERMARK, **advance)
         return None
+
+    def _begin(self, begun: re.Match[str], command: Mapping[str, str] | None) -> None:
+        partition = partition_in(begun)
+        if begun["role"] == "follower":
+            self._leading.end(partition)
+        elif command is not None:
+            self._leading.begin(partition, int(command["leader_epoch"]))
+
+    def _obeyed(self, role: str, command: Mapping[str, str]) -> TraceEvent:
+        partition = TopicPartition(command["topic"], int(command["partition"]))
+        leader_epoch = int(command["leader_epoch"])
+        return self._line_of(
+            ROLES[role],
+            topic=partition.topic,
+            partition=partition.partition,
+            leader=int(command["leader"]),
+            leader_epoch=leader_epoch,
+            log_end_offset=self._leading.log_end_offset(partition, leader_epoch),
+            controller_id=int(command["controller"]),
+            controller_epoch=int(command["epoch"]),
+            znode_version=int(command["version"]),
+            isr=isr_of(command["isr"]),
+        )
 
 
 def _command(told: re.Match[str]) -> tuple[str, ...]:
     return tuple(told[name] for name in ("number", "controller", "topic", "partition"))
-
-
-def _obeyed(run_id: str, broker_id: int, role: str, command: Mapping[str, str]) -> TraceEvent:
-    return action_line(
-        run_id,
-        broker_id,
-        ROLES[role],
-        topic=command["topic"],
-        partition=int(command["partition"]),
-        leader=int(command["leader"]),
-        leader_epoch=int(command["leader_epoch"]),
-        controller_id=int(command["controller"]),
-        controller_epoch=int(command["epoch"]),
-        znode_version=int(command["version"]),
-        isr=isr_of(command["isr"]),
-    )

@@ -84,6 +84,27 @@ def test_a_command_counts_when_it_was_completed(release: str, tmp_path: Path) ->
     assert (event.controller_id, event.controller_epoch, event.znode_version) == (2, 2, 4)
 
 
+def test_a_leader_tells_its_log_end_and_what_it_commits(tmp_path: Path) -> None:
+    received, completed = BY_RELEASE["3.9"]
+    begun = completed.replace("Completed", "Handling").replace("for the", "starting the")
+    log(
+        tmp_path,
+        STARTED,
+        received,
+        begun,
+        "INFO [Broker id=1] Leader my-topic-0 starts at leader epoch 3 from offset 9 with (s)",
+        completed,
+        "DEBUG [Partition my-topic-0 broker=1] High watermark updated from (offset=8, segment=[0:"
+        "0]) to (offset=10, segment=[0:80]) (kafka.cluster.Partition)",
+    )
+
+    leads, advance = observed(tmp_path)
+
+    assert (leads.action, leads.leader_epoch, leads.log_end_offset) == ("BecomeLeader", 3, 9)
+    assert (advance.action, advance.leader_epoch) == ("AdvanceHighWatermark", 3)
+    assert (advance.high_watermark, advance.log_end_offset) == (10, None)
+
+
 def test_each_process_of_a_broker_is_an_incarnation(tmp_path: Path) -> None:
     log(tmp_path, STARTED, *BY_RELEASE["3.9"], STARTED, *BY_RELEASE["3.9"])
 
