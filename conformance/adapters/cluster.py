@@ -208,9 +208,12 @@ class ClusterUnderTest:
         self.await_state(self._is_answering, START_DEADLINE_S, "an answer of each broker")
 
     def stop(self) -> None:
-        """Ask the brokers to end, and kill those that did not in time, and controllers."""
+        """Brokers, as the implementation wants it, and then controllers have ended."""
         for process in self.running_processes().values():
-            process.terminate(STOP_GRACE_S)
+            if self.settings.implementation.is_asked_to_end:
+                process.terminate(STOP_GRACE_S)
+            else:
+                process.kill()
         for process in self._parts.running(self._parts.lifecycle.controllers).values():
             process.kill()
 

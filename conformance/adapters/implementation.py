@@ -302,6 +302,11 @@ class Implementation(ABC):
     """Its brokers take the `extra` flags of a site."""
     names_incarnations: bool = True
     """Its answers and lines say which incarnation of a partition they are about."""
+    is_asked_to_end: bool = True
+    """After a run its brokers are asked to end, one after the other; else all are killed at once.
+
+    What the last ones elect while the others end is no part of the run, but in their lines.
+    """
     broken_rule: str = ""
     """The rule that it breaks on purpose, so that a violation is expected; empty for none."""
     chosen_as: str = ""

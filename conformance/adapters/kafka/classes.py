@@ -60,8 +60,10 @@ def _made(
         if not is_alone or not lists or any(map(_grows, lists)):
             return None
         with scratch_folder("kafka") as directory:
-            archive = directory / "made.jsa"
-            words = [f"-XX:SharedClassListFile={lists[-1]}", f"-XX:SharedArchiveFile={archive}"]
+            archive, named = directory / "made.jsa", directory / "made.classes"
+            whole, _, _ = lists[-1].read_bytes().rpartition(b"\n")  # a killed broker tore the rest
+            named.write_bytes(whole + b"\n")
+            words = [f"-XX:SharedClassListFile={named}", f"-XX:SharedArchiveFile={archive}"]
             words += ["-cp", ":".join(map(str, class_path))]
             command = [str(java), *options, "-Xshare:dump", *words]
             if ended_in(command, directory, DUMP_DEADLINE_S) != 0:
