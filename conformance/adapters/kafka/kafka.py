@@ -14,7 +14,7 @@ from fencepost.conformance.adapters.errors import ClusterError
 from fencepost.conformance.adapters.folders import Folders
 from fencepost.conformance.adapters.implementation import Capability, Implementation, Site
 from fencepost.conformance.adapters.kafka.classes import sharing
-from fencepost.conformance.adapters.kafka.flushed import LOGS, keep_record
+from fencepost.conformance.adapters.kafka.disk.flushed import LOGS, keep_record
 from fencepost.conformance.adapters.kafka.jars import class_path
 from fencepost.conformance.adapters.kafka.observations import observed_log
 from fencepost.conformance.adapters.kafka.releases import LIBRDKAFKA, KafkaTarget, numbers

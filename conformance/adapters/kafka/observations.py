@@ -19,8 +19,8 @@ from typing import Any
 from msgspec.structs import replace
 
 from fencepost.conformance.adapters.folders import Folders
-from fencepost.conformance.adapters.kafka.flushed import LOGS, offsets_in
-from fencepost.conformance.adapters.kafka.records import read_segments
+from fencepost.conformance.adapters.kafka.disk.flushed import LOGS, offsets_in
+from fencepost.conformance.adapters.kafka.disk.records import read_segments
 from fencepost.conformance.adapters.kafka.started import STARTED
 from fencepost.fault_injection.network.wiring import broker_name
 from fencepost.spec.trace import Kind, TraceEvent

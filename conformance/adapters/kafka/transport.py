@@ -15,7 +15,7 @@ from kio.schema.errors import ErrorCode as KafkaError
 from kio.static.primitive import Records
 
 from fencepost.conformance.adapters.kafka import commands, wire
-from fencepost.conformance.adapters.kafka.records import new_batch, old_messages, read_batches
+from fencepost.conformance.adapters.kafka.disk.records import new_batch, old_messages, read_batches
 from fencepost.conformance.adapters.kafka.wire import BrokerSocket, NoAnswerError, NotSentError
 from fencepost.conformance.clients.transport import (
     BrokerConnection,

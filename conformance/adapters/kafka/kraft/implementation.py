@@ -15,7 +15,7 @@ from fencepost.conformance.adapters.implementation import (
     RunSite,
     Site,
 )
-from fencepost.conformance.adapters.kafka.flushed import LOGS
+from fencepost.conformance.adapters.kafka.disk.flushed import LOGS
 from fencepost.conformance.adapters.kafka.kafka import MAIN, Kafka, KafkaProcesses
 from fencepost.conformance.adapters.kafka.kraft import storage
 from fencepost.conformance.adapters.kafka.kraft.observations import broker_lines

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from fencepost.conformance.adapters.kafka.flushed import keep_record
-from fencepost.conformance.adapters.kafka.records import old_messages
+from fencepost.conformance.adapters.kafka.disk.flushed import keep_record
+from fencepost.conformance.adapters.kafka.disk.records import old_messages
 from fencepost.fault_injection.engine.data_folder import cut, tails
 
 MESSAGES = [old_messages([value]) for value in ("first", "second")]

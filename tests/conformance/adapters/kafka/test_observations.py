@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from fencepost.conformance.adapters.implementation import RunSite
+from fencepost.conformance.adapters.kafka.disk.records import new_batch
 from fencepost.conformance.adapters.kafka.kraft.observations import broker_lines as kraft_lines
-from fencepost.conformance.adapters.kafka.records import new_batch
 from fencepost.conformance.adapters.kafka.started import STARTED
 from fencepost.conformance.adapters.kafka.with_zookeeper.dialect import KAFKA_DIALECT, in_words
 from fencepost.conformance.adapters.kafka.with_zookeeper.observations import broker_lines

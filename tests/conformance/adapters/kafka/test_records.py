@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from fencepost.conformance.adapters.kafka.records import (
+from fencepost.conformance.adapters.kafka.disk.records import (
     new_batch,
     old_messages,
     read_batches,

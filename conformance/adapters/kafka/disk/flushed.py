@@ -8,7 +8,7 @@ ends in order, and then writes down how far: the recovery point of the partition
 from collections.abc import Iterator
 from pathlib import Path
 
-from fencepost.conformance.adapters.kafka.records import read_batches
+from fencepost.conformance.adapters.kafka.disk.records import read_batches
 from fencepost.fault_injection.engine.data_folder import RECORD
 
 LOGS = "logs"
