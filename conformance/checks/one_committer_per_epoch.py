@@ -6,8 +6,8 @@ leader began (the log end offset of its `BecomeLeader`): there a zombie would ha
 its successor does not have. A leader from outside the ISR that was elected as such owes nothing to
 the epochs before it (FAIL-002). Each incarnation of the partition counts its epochs from the start.
 
-An acknowledgement that names no epoch is of the leader that appended its records, whose epoch they
-have in the logs of replicas. It may have come in a later epoch of the same leader: where it lies is
+An acknowledgement that names no epoch is of the leader that appended its records; these
+have its epoch in the logs of replicas. It may have come in a later epoch of the same leader: where it lies is
 not compared with where epochs began.
 """
 

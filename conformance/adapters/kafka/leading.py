@@ -1,7 +1,7 @@
 """What a broker's log tells of partitions that it leads: where an epoch begins, what is committed.
 
 A partition is locked while its leader changes and while its high watermark rises, and both lines
-are written under that lock: an advance belongs to the epoch whose line came last. Several requests
+are written under that lock: an advance belongs to the epoch of the last such line. Several requests
 may raise it at once, and their lines may come in the other order; so an advance counts only when it
 is the highest of its epoch so far, and says nothing of how the high watermark moves otherwise.
 """
