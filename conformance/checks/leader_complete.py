@@ -6,8 +6,8 @@ at the same offset, whenever in real time the two happened: an old leader may co
 its successor had already fetched. An election outside the ISR that says so begins a new generation:
 what was committed before it may be lost (FAIL-002). So does another incarnation of the partition.
 
-Where a trace does not tell which records a log holds, its length decides: a leader with a log that ends
-at or below an offset that was committed lacks that record, whichever it is.
+Where a trace does not tell which records a log holds, its length decides: a leader with a log
+that ends at or below an offset that was committed lacks that record, whichever it is.
 
 `CommittedDurable`, the invariant of the specs, has no check of its own. It asks at every instant
 whether each member of the ISR holds what is committed, and a trace knows no instant across brokers.

@@ -7,8 +7,8 @@ its successor does not have. A leader from outside the ISR that was elected as s
 the epochs before it (FAIL-002). Each incarnation of the partition counts its epochs from the start.
 
 An acknowledgement that names no epoch is of the leader that appended its records; these
-have its epoch in the logs of replicas. It may have come in a later epoch of the same leader: where it lies is
-not compared with where epochs began.
+have its epoch in the logs of replicas. It may have come in a later epoch of the same
+leader: where it lies is not compared with where epochs began.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
