@@ -1,6 +1,7 @@
 """`fencepost conform`: the conformance suite over one or several targets."""
 
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -16,7 +17,12 @@ from fencepost.ci.options import JsonOption, OutFolder
 from fencepost.ci.screens.conformance import exit_code_of, explanation, rows_of, tell_run
 from fencepost.ci.screens.console import note, progress, say, show_json, show_table
 from fencepost.conformance.adapters.errors import ChoiceError
-from fencepost.conformance.suite.expectations import exit_code_with, read_expectations, unmet
+from fencepost.conformance.suite.expectations import (
+    exit_code_with,
+    is_known,
+    read_expectations,
+    unmet,
+)
 from fencepost.conformance.suite.library import all_cases, find_profile, selected
 from fencepost.conformance.suite.play import REFERENCE, SuitePlan, begin, catalogue_digest, play
 from fencepost.conformance.suite.records import read_run
@@ -141,7 +147,8 @@ def run(
             folder = make_run_folder(new_run_id(), out)
             begin(plan, folder)
         with progress("conform") as advance:
-            play(plan, settings, folder, on_progress=advance)
+            known = partial(is_known, expectations)
+            play(plan, settings, folder, on_progress=advance, is_known=known)
         found = read_run(folder)
     page = write_report(found)
     tell_run(found, as_json=as_json)

@@ -230,9 +230,11 @@ class ScenarioResult:
         violations = [violation for check in self.checks for violation in check.violations]
         if violations and self.verdict is Verdict.FAIL:
             return f"{violations[0].invariant}: {violations[0].message}"
-        problems = sorted(self.problems, key=lambda p: p.verdict is not self.verdict)
-        doubts = [doubt for check in self.checks for doubt in check.doubts]
-        return problems[0].sentence if problems else next(iter(doubts), "")
+        decisive = [one.sentence for one in self.problems if one.verdict is self.verdict]
+        unseen = frozenset[Invariant]().union(*(one.unseen for one in self.problems))
+        decided = (check for check in self.checks if check.invariant not in unseen)
+        doubts = [doubt for check in decided for doubt in check.doubts]
+        return next(iter([*decisive, *doubts, *(one.sentence for one in self.problems)]), "")
 
 
 @dataclass(slots=True, kw_only=True)

@@ -96,6 +96,8 @@ class ScenarioRun:
     """What the run is worth when a step prints something else than the story says."""
     run_id: str = field(init=False)
     record: RunRecord = field(init=False, default_factory=RunRecord)
+    went_otherwise: bool = field(init=False, default=False)
+    """True when it has failed by a step: what heals afterwards is not waited for."""
     _started: float = field(init=False, default_factory=monotonic)
 
     _first_controller: int = field(init=False, default=1)
@@ -311,9 +313,10 @@ class ScenarioRun:
                 self._warm_up(stage)
                 yield
                 stage.engine.heal_all()
-                aftermath = self.aftermath(stage)
-                aftermath.await_health()
-                aftermath.await_service()
+                if not self.went_otherwise:
+                    aftermath = self.aftermath(stage)
+                    aftermath.await_health()
+                    aftermath.await_service()
         finally:
             self._end_faults(stage)
 
@@ -376,6 +379,7 @@ class ScenarioRun:
                 stage.engine.run(self.scenario.story)
         except UnexpectedError as error:
             told = f"the story went otherwise: {error}"
+            self.went_otherwise = self.unexpected is Verdict.FAIL
             self.record.add_unexpected(self.unexpected, told, since, is_late=error.is_late)
         except (ClusterError, InjectionError) as error:
             self.record.add(Verdict.INCONCLUSIVE, f"the scenario could not be played: {error}")

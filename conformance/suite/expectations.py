@@ -17,6 +17,7 @@ import msgspec
 from fencepost.conformance.adapters.errors import ChoiceError
 from fencepost.conformance.suite.case import is_named
 from fencepost.conformance.suite.claims import SHOWN
+from fencepost.conformance.suite.library import all_cases
 from fencepost.conformance.suite.records import CaseEnd, SuiteRun
 from fencepost.conformance.verdict import ExitCode, Verdict, exit_code
 
@@ -98,14 +99,25 @@ def _of_entry(run: SuiteRun, entry: Expectation, today: date) -> Iterator[str]:
         for case in run.header.cases
         if entry.is_about(target, case)
     ]
-    if not named and run.header.is_whole:
-        yield f"stale: {entry.pattern} names no case of this run ({entry.reason})"
+    if not any(is_named(case, entry.pattern) for case in _cases_of(run)):
+        yield f"stale: {entry.pattern} names no case ({entry.reason})"
     if len(named) > MATCHES_MAX:
         yield f"too wide: {entry.pattern} names {len(named)} cases; at most {MATCHES_MAX}"
     for target, case in named:
         end = run.end_of(target, case)
         if end is not None and (told := entry.unlike(end)):
             yield told
+
+
+def _cases_of(run: SuiteRun) -> Iterator[str]:
+    """Of the run, and of all profiles: one file is about several targets and profiles."""
+    yield from run.header.cases
+    yield from (case.case_id for case in all_cases())
+
+
+def is_known(expectations: Sequence[Expectation], target: str, case_id: str) -> bool:
+    """True when an entry is about the case."""
+    return any(entry.is_about(target, case_id) for entry in expectations)
 
 
 def is_expected(expectations: Sequence[Expectation], end: CaseEnd) -> bool:

@@ -49,6 +49,8 @@ ERRORS_MAX = 3
 """After so many errors in a row a target is given up, and what is left of it is `NOT_RUN`."""
 
 Progress = Callable[[int, int, str], None]
+IsKnown = Callable[[str, str], bool]
+"""True for a target and a case that is known not to pass there."""
 
 
 def settings_of_targets(targets: Sequence[str]) -> dict[str, ClusterSettings]:
@@ -108,14 +110,18 @@ def play(
     settings: Mapping[str, ClusterSettings],
     folder: Path,
     on_progress: Progress | None = None,
+    is_known: IsKnown = lambda _target, _case: False,
 ) -> None:
     """Play everything that has no end yet; `settings` are those of each target.
 
-    The results are in `folder`, which `begin` has begun.
+    The results are in `folder`, which `begin` has begun. What is known not to pass would end a
+    cluster that others share, and be played again: it gets one of its own at once.
     """
     started = monotonic()
     with appending(folder) as results:
-        player = _Player(plan=plan, folder=folder, results=results, on_progress=on_progress)
+        player = _Player(
+            plan=plan, folder=folder, results=results, on_progress=on_progress, is_known=is_known
+        )
         for target in plan.targets:
             player.play_target(target, settings[target])
         verdicts = read_run(folder).verdicts
@@ -146,6 +152,7 @@ class _Player:
     folder: Path
     results: ResultWriter
     on_progress: Progress | None
+    is_known: IsKnown
     _done: int = field(init=False, default=0)
 
     def play_target(self, target: str, settings: ClusterSettings) -> None:
@@ -155,8 +162,10 @@ class _Player:
             self.results.write(TargetRecord.of(target, settings.implementation))
         left = [case for case in self.plan.cases if run.end_of(target, case.case_id) is None]
         self._done += len(self.plan.cases) - len(left)
+        known = [case for case in left if self.is_known(target, case.case_id)]
+        others = [case for case in left if case not in known]
         errors = 0
-        for session in sessions(left):
+        for session in [*sessions(others), *([case] for case in known)]:
             for verdict in self._play_session(target, settings, session):
                 errors = errors + 1 if verdict is Verdict.ERROR else 0
                 if errors == ERRORS_MAX:

@@ -1,7 +1,8 @@
 """Several cases on one cluster, each with topics of its own: brokers start once for all of them.
 
 A case is played there when it has steps only, and does nothing to brokers but stop, kill and
-restart them. Its topics get names of its own, and it is judged by the lines about them and by the
+restart them. A case that needs a broker as controller, and leaves another one, is the last of these
+on its cluster. Its topics get names of its own, and it is judged by the lines about them and by the
 lines about no topic. A violation counts. What else is no pass may come of the cases before it: it
 decides nothing, and the case is played again on a cluster of its own.
 """
@@ -10,6 +11,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
+from math import ceil
 from pathlib import Path
 from time import monotonic
 
@@ -34,14 +36,14 @@ from fencepost.fault_injection.stories.story_file import (
     story_from_document,
 )
 from fencepost.spec.trace import TraceEvent
-from fencepost.spec.znodes import TOPIC_NAME
+from fencepost.spec.znodes import CONTROLLER, TOPIC_NAME
 from fencepost.spec.zookeeper import ZooKeeperError
 
 Judged = tuple[SuiteCase, ScenarioResult, tuple[str, ...]]
 """A case, what came of it, and the topics on its cluster that are not its own."""
-SESSION_MAX = 8
-"""Cases on one cluster: what is judged at its end, and lost when the harness is killed."""
-HARMLESS = frozenset({"proc.kill", "proc.term", "proc.pause"})
+SESSION_MAX = 10
+"""Cases on one cluster, about: judged at its end, and lost when the harness is killed."""
+HARMLESS = frozenset({"proc.kill", "proc.term", "proc.pause", "proc.bounce_fast"})
 """Faults that leave other topics as they are."""
 WHOLE = frozenset({"topics", "controller_epoch"})
 """Observations of the whole cluster, which other cases have changed."""
@@ -71,31 +73,64 @@ def _leaves_no_mark(step: steps.StoryStep) -> bool:
 
 
 def sessions(cases: Sequence[SuiteCase]) -> list[list[SuiteCase]]:
-    """The cases by cluster: equal settings together, faults last; those that cannot share alone."""
+    """The cases by cluster: equal settings together; those that cannot share alone."""
     alone = [[case] for case in cases if not can_share(case)]
-    shared = sorted(filter(can_share, cases), key=lambda case: (_settings_key(case), _hurts(case)))
+    shared = sorted(filter(can_share, cases), key=_settings_key)
     found: list[list[SuiteCase]] = []
     for _, equal in groupby(shared, _settings_key):
-        group = list(equal)
-        starts = range(0, len(group), SESSION_MAX)
-        found += [group[start : start + SESSION_MAX] for start in starts]
+        found += _divided(list(equal))
     return found + alone
 
 
+def _divided(cases: Sequence[SuiteCase]) -> Iterator[list[SuiteCase]]:
+    """By the controller that they need; cases that need none are with the first of these."""
+    needed = sorted({_controller(case) for case in cases} - {0}) or [0]
+    for first in needed:
+        fit = [case for case in cases if (_controller(case) or needed[0]) == first]
+        moving = [case for case in fit if _moves_controller(case)]
+        kept = [case for case in fit if case not in moving]
+        last = [case for case in moving if _controller(case)]
+        any_left = [case for case in moving if not _controller(case)]
+        count = max(len(last), ceil(len(fit) / SESSION_MAX))
+        parts = kept, last, any_left
+        yield from ([case for part in parts for case in part[i::count]] for i in range(count))
+
+
+def _controller(case: SuiteCase) -> int:
+    """The broker that must be the controller when it begins; 0: any."""
+    return int(case.story.cluster.get("first_controller", 0))
+
+
 def _settings_key(case: SuiteCase) -> tuple[tuple[str, str], ...]:
+    """What must be equal on one cluster."""
     usual = ClusterSettings()
-    given = case.story.cluster.items()
-    return tuple(sorted((n, str(value)) for n, value in given if value != getattr(usual, n)))
+    given = {n: v for n, v in case.story.cluster.items() if n != "first_controller"}
+    return tuple(sorted((n, str(v)) for n, v in given.items() if v != getattr(usual, n)))
 
 
-def _hurts(case: SuiteCase) -> bool:
-    return any(isinstance(step, steps.FaultStep | steps.StopStep) for step in case.story.steps)
+def _moves_controller(case: SuiteCase) -> bool:
+    """True when another broker than before may be the controller when it is over."""
+    first = _controller(case)
+    others = {str(n) for n in range(1, case.brokers + 1) if first and n != first}
+    return not {_hurt_by(step) for step in case.story.steps} <= {"", *others}
+
+
+def _hurt_by(step: steps.StoryStep) -> str:
+    """The broker that dies or stands still, by id or role; empty: none."""
+    match step:
+        case steps.KillStep(kill=target) | steps.PauseStep(pause=target):
+            return str(target)
+        case steps.FaultStep(target=target):
+            return str(target)
+        case steps.DeleteZnodeStep(delete_znode=path) if path == CONTROLLER:
+            return "controller"
+    return ""
 
 
 def with_own_topics(story: Story, number: int) -> tuple[Story, frozenset[str]]:
     """The story with a number after the names of the topics that it creates, and these names."""
     created = {s.create_topic for s in story.steps if isinstance(s, steps.CreateTopicStep)}
-    topics = frozenset(filter(TOPIC_NAME.fullmatch, created))
+    topics = frozenset(filter(TOPIC_NAME.fullmatch, created - {".", ".."}))
     if not topics:
         return story, frozenset()
     names = "|".join(map(re.escape, sorted(topics, key=len, reverse=True)))
@@ -152,11 +187,12 @@ class SharedRun:
 
         At least one is begun; when no broker starts, that is the first one.
         """
+        first = max(map(_controller, self.cases))
         story = Story(
             story_id="shared",
             says="Several cases on one cluster.",
             profile=ClientLoad.NONE,
-            cluster=self.cases[0].story.cluster,
+            cluster={**self.cases[0].story.cluster, "first_controller": first},
         )
         scenario = Scenario(story=story, play=_nothing)
         whole = ScenarioRun(
@@ -180,9 +216,8 @@ class SharedRun:
 
     def _play_all(self, stage: RunningCluster) -> None:
         """Case after case, until the cluster is not as it was; one client reads all partitions."""
-        first = self._first_controller()
         for number, case in enumerate(self.cases, 1):
-            if self._played and first and stage.controller() != first:
+            if self._played and not self._can_begin(case, stage.controller()):
                 return
             played, began = self._begin(number, case), monotonic()
             stage = self._play_one(stage.renewed(), played.run)
@@ -190,11 +225,10 @@ class SharedRun:
             if played.run.record.problems:
                 return
 
-    def _first_controller(self) -> int | None:
-        """The broker that each case finds as controller; None where no case chooses it."""
-        if Capability.ZOOKEEPER not in self.settings.implementation.capabilities:
-            return None
-        return self.cases[0].story.cluster.get("first_controller")
+    def _can_begin(self, case: SuiteCase, controller: int | None) -> bool:
+        """True beside this controller; without ZooKeeper no case chooses it."""
+        chooses = Capability.ZOOKEEPER in self.settings.implementation.capabilities
+        return not chooses or _controller(case) in {0, controller}
 
     def _begin(self, number: int, case: SuiteCase) -> PlayedCase:
         self.on_start(case)
@@ -220,7 +254,8 @@ class SharedRun:
             except InjectionError as error:
                 run.record.add(Verdict.INCONCLUSIVE, str(error))
             aftermath = run.aftermath(stage)
-            aftermath.await_health()
+            if not run.went_otherwise:
+                aftermath.await_health()
         aftermath.read_everything()
         run.record.faults = tuple(stage.engine.reports())
         run.record.judge_faults(None, run.scenario.story.floors)

@@ -193,6 +193,20 @@ def test_problem_that_decided_the_verdict_is_told_first() -> None:
     assert replace(RESULT, problems=problems).why == "never in sync again"
 
 
+def test_a_doubt_that_decided_the_verdict_is_told_before_what_is_not_observable() -> None:
+    problem = Problem(
+        verdict=Verdict.NOT_OBSERVABLE, sentence="x", unseen=frozenset({Invariant.LEADER_COMPLETE})
+    )
+    unseen = CheckResult(invariant=Invariant.LEADER_COMPLETE, premise_count=0, doubts=("not this",))
+    unread = replace(unseen, invariant=Invariant.ACKNOWLEDGED_DURABLE, doubts=("no final read",))
+
+    result = replace(
+        RESULT, verdict=Verdict.INCONCLUSIVE, checks=(unseen, unread), problems=(problem,)
+    )
+
+    assert result.why == "no final read"
+
+
 def test_foreign_lines_of_a_folder_are_told(tmp_path: Path) -> None:
     write_trace(tmp_path, simulate(1, level=2, mutant=None))
     with (tmp_path / "trace-client-1.ndjson").open("a") as file:

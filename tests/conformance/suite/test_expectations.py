@@ -138,6 +138,15 @@ def test_a_case_that_turns_out_flaky_is_no_known_failure_and_its_entry_asks_for_
         read_expectations(path)
 
 
+def test_an_entry_about_another_target_or_profile_says_nothing_of_the_run() -> None:
+    of_others = [
+        entry(pattern="isr/silent_follower_leaves"),
+        entry(pattern="isr/good", target="kafka:2.8.2"),
+    ]
+
+    assert unmet(RUN, [KNOWN, *of_others], TODAY) == []
+
+
 def test_a_pattern_that_names_too_many_cases_is_refused() -> None:
     run = a_run(**{f"case{number}": Verdict.FAIL for number in range(21)})
 

@@ -106,6 +106,24 @@ def test_a_run_that_was_cut_off_is_readable_and_goes_on(tmp_path: Path) -> None:
     assert (tmp_path / RESULTS).read_text().count('"type":"target"') == 1
 
 
+def test_what_is_known_not_to_pass_is_played_last_on_a_cluster_of_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    together: list[list[SuiteCase]] = []
+
+    def divided(cases: list[SuiteCase]) -> list[list[SuiteCase]]:
+        together.append(cases)
+        return [[case] for case in cases]
+
+    monkeypatch.setattr(suite_play, "sessions", divided)
+    begin(PLAN, tmp_path)
+
+    play(PLAN, SETTINGS, tmp_path, is_known=lambda _, case: case == CASES[0].case_id)
+
+    assert together == [list(CASES[1:])]
+    assert StubRun.played == [case.case_id for case in (*CASES[1:], CASES[0])]
+
+
 def test_results_without_a_header_are_none(tmp_path: Path) -> None:
     with pytest.raises(ChoiceError, match="name the folder of a run of fencepost conform"):
         read_run(tmp_path)

@@ -35,6 +35,7 @@ def a_case(*steps: dict[str, Any], case_id: str = "isr/one", **given: Any) -> Su
         ),
         a_case({"note": ["controller_epoch"]}, {"until": {"controller_epoch": "+1"}}),
         a_case({"kill": 1}, cluster={"first_controller": 3}),
+        a_case({"kind": "proc.bounce_fast", "target": 1}),
     ],
 )
 def test_topics_records_and_dead_processes_leave_a_cluster_as_it_was(case: SuiteCase) -> None:
@@ -66,7 +67,30 @@ def test_sessions_have_equal_clusters_and_faults_at_their_end() -> None:
 
     found = sessions([kills, alone, other, *quiet, usual])
 
-    assert found == [[*quiet], [usual, kills], [other], [alone]]
+    assert found == [[*quiet[::2], usual, kills], quiet[1::2], [other], [alone]]
+
+
+def test_a_case_that_leaves_another_controller_comes_last() -> None:
+    of_three = {"first_controller": 3}
+    any_one = a_case(case_id="isr/any")
+    keeps = a_case({"kill": 1}, case_id="isr/keeps", cluster=of_three)
+    kills_it = a_case({"kill": 3}, case_id="isr/kills-it", cluster=of_three)
+    a_role = a_case({"pause": "leader(ledger/0)"}, case_id="isr/role", cluster=of_three)
+    needs_none = a_case({"kill": 2}, case_id="isr/none")
+    other = a_case(case_id="isr/other", cluster={"first_controller": 1})
+
+    found = sessions([needs_none, kills_it, other, a_role, keeps, any_one])
+
+    assert found == [[other, any_one, needs_none], [keeps, kills_it], [a_role]]
+
+
+def test_names_that_no_topic_has_stay_as_they_are() -> None:
+    case = a_case({"create_topic": "..", "replicas": [1], "expected": "INVALID_TOPIC"})
+
+    story, topics = with_own_topics(case.story, 7)
+
+    assert topics == {"ledger-7"}
+    assert story.steps[1].create_topic == ".."  # type: ignore[attr-defined]
 
 
 def test_topics_get_names_of_their_own_wherever_they_are_named() -> None:
