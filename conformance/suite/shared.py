@@ -29,9 +29,10 @@ from fencepost.fault_injection.injectors.injector import InjectionError
 from fencepost.fault_injection.processes.managed_process import ProcessError
 from fencepost.fault_injection.stories.steps import story_step as steps
 from fencepost.fault_injection.stories.steps.observation import Observation, is_relative
-from fencepost.fault_injection.stories.story import ClientLoad, Story
+from fencepost.fault_injection.stories.story import AfterAction, ClientLoad, Story
 from fencepost.fault_injection.stories.story_file import (
     as_document,
+    awaited_by,
     fault_of,
     story_from_document,
 )
@@ -59,8 +60,10 @@ def can_share(case: SuiteCase) -> bool:
 
 def _leaves_no_mark(step: steps.StoryStep) -> bool:
     match step:
-        case steps.WaitForStep() | steps.ExpireStep() | steps.DisconnectStep():
+        case steps.ExpireStep() | steps.DisconnectStep():
             return False
+        case steps.WaitForStep():
+            return isinstance(awaited_by(step), AfterAction)
         case steps.UntilStep(until=until):
             fixed = {name for name, value in until.items() if not is_relative(value)}
             return not WHOLE & {Observation.parsed(name).name for name in fixed}

@@ -36,6 +36,10 @@ def a_case(*steps: dict[str, Any], case_id: str = "isr/one", **given: Any) -> Su
         a_case({"note": ["controller_epoch"]}, {"until": {"controller_epoch": "+1"}}),
         a_case({"kill": 1}, cluster={"first_controller": 3}),
         a_case({"kind": "proc.bounce_fast", "target": 1}),
+        a_case(
+            {"id": "ends", "kind": "proc.term", "target": 1, "for_ms": 9},
+            {"wait_for": {"action": "ends"}},
+        ),
     ],
 )
 def test_topics_records_and_dead_processes_leave_a_cluster_as_it_was(case: SuiteCase) -> None:
