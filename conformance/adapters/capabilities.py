@@ -1,6 +1,6 @@
 """Whether an implementation declares what a run, or a kind of fault, needs."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 
 from msgspec import structs
@@ -10,7 +10,20 @@ from fencepost.fault_injection.faults.fault import Fault
 from fencepost.fault_injection.faults.targets import FaultError
 from fencepost.fault_injection.faults.zookeeper_faults import ExpireSession
 from fencepost.fault_injection.injectors.injector import InjectionError
-from fencepost.fault_injection.workload.commands import ControlMethod
+from fencepost.fault_injection.stories.steps.observation import Observation
+from fencepost.fault_injection.stories.steps.story_step import (
+    ConsumeStep,
+    ControlStep,
+    CreateTopicStep,
+    DeleteTopicStep,
+    FaultStep,
+    WaitForStep,
+    seen_by,
+    verb_of,
+)
+from fencepost.fault_injection.stories.story import AfterEvent, Story, Trigger
+from fencepost.fault_injection.stories.story_file import awaited_by, fault_of
+from fencepost.spec.vocabulary import NO_EPOCH
 
 _PROCESSES = frozenset({Capability.PROCESSES})
 _ZOOKEEPER = frozenset({Capability.ZOOKEEPER})
@@ -18,7 +31,7 @@ _FAULT_CONTROL = frozenset({Capability.FAULT_CONTROL})
 _CONTROL = frozenset({Capability.CONTROL})
 _FLUSH_RECORD = frozenset({Capability.FLUSH_RECORD})
 
-NEEDED = MappingProxyType(
+NEEDED: Mapping[str, frozenset[Capability]] = MappingProxyType(
     {
         "proc.": _PROCESSES,
         "proc.kill": frozenset(),
@@ -35,48 +48,34 @@ NEEDED = MappingProxyType(
         "rpc.stream_reset": _PROCESSES | {Capability.LINKS},
         "net.": _PROCESSES | {Capability.LINKS},
         "zk.": _ZOOKEEPER,
+        "zk.expire.asked": _ZOOKEEPER | _FAULT_CONTROL,
         "admin.": _ZOOKEEPER,
-        "client.": frozenset[Capability](),
-        "load.": frozenset[Capability](),
+        "client.": frozenset(),
+        "load.": frozenset(),
+        "step.": frozenset(),
+        "step.pause": _PROCESSES,
+        "step.expire": _ZOOKEEPER | _FAULT_CONTROL,
+        "step.znode": _ZOOKEEPER,
+        "step.create_znode": _ZOOKEEPER,
+        "step.delete_znode": _ZOOKEEPER,
+        # A controller that is looked at has to be one of the brokers.
+        "see.": frozenset(),
+        "see.controller": _ZOOKEEPER,
+        "command.": _CONTROL,
+        "command.UpdateMetadata": _CONTROL | {Capability.UPDATE_METADATA},
+        "command.ControlledShutdown": _CONTROL | {Capability.CONTROLLED_SHUTDOWN},
+        "setting.": frozenset(),
+        "setting.unclean_leader_election": frozenset({Capability.UNCLEAN_ELECTIONS}),
+        "fetch.leader_epoch": frozenset({Capability.FETCH_EPOCHS}),
+        "await.line": frozenset({Capability.LIVE_TRACE}),
+        # What came before under the same name is told apart by its creation in ZooKeeper.
+        "topic.again": _ZOOKEEPER,
     }
 )
-"""A kind of fault, or the prefix of an area -> what it needs; the longest name decides."""
+"""What a story asks for, or the prefix of an area -> what it needs; the longest name decides.
 
-LIVE_TRACE = frozenset({Capability.LIVE_TRACE})
-"""To wait for a line of a broker."""
-STEPS_NEED = MappingProxyType(
-    {
-        "pause": _PROCESSES,
-        "expire": _ZOOKEEPER | _FAULT_CONTROL,
-        "znode": _ZOOKEEPER,
-        "create_znode": _ZOOKEEPER,
-        "delete_znode": _ZOOKEEPER,
-    }
-)
-"""The verb of a step -> what it needs; other steps need nothing, but for faults."""
-FETCH_EPOCHS = frozenset({Capability.FETCH_EPOCHS})
-"""To fetch with a leader epoch."""
-MADE_AGAIN = _ZOOKEEPER
-"""To make a topic again under its name: what came before is told apart by its creation there."""
-OBSERVATIONS_NEED = MappingProxyType(
-    dict.fromkeys(("controller", "controller_at", "controller_epoch"), _ZOOKEEPER)
-)
-"""What a step looks at -> what it needs: that a controller is one of the brokers."""
-COMMANDS_NEED = MappingProxyType(
-    {
-        ControlMethod.LEADER_AND_ISR: _CONTROL,
-        ControlMethod.STOP_REPLICA: _CONTROL,
-        ControlMethod.UPDATE_METADATA: _CONTROL | {Capability.UPDATE_METADATA},
-        ControlMethod.CONTROLLED_SHUTDOWN: _CONTROL | {Capability.CONTROLLED_SHUTDOWN},
-    }
-)
-"""What a `control` step needs."""
-
-
-SETTINGS_NEED = MappingProxyType(
-    {"unclean_leader_election": frozenset({Capability.UNCLEAN_ELECTIONS})}
-)
-"""A setting of a cluster that is not left as it is -> what it needs."""
+Kinds of faults have their own names; `asked_by` gives the others.
+"""
 
 
 class UnsupportedFaultError(InjectionError):
@@ -92,7 +91,45 @@ def refusal(implementation: Implementation, needs: frozenset[Capability]) -> str
 
 def needed_of(cluster: Mapping[str, object]) -> frozenset[Capability]:
     """What the settings of a cluster need."""
-    return frozenset().union(*(need for name, need in SETTINGS_NEED.items() if cluster.get(name)))
+    return needed(_settings(cluster))
+
+
+def asked_by(story: Story) -> Iterator[str]:
+    """What the story asks for, as `NEEDED` names it; raises `FaultError` for what is wrong."""
+    yield from _settings(story.cluster)
+    for action in story.actions:
+        yield _asked(action.fault)
+        yield from _lines(action.when, action.until)
+    for step in story.steps:
+        yield f"step.{verb_of(step)}"
+        yield from (f"see.{Observation.parsed(name).name}" for name in seen_by(step))
+        match step:
+            case FaultStep():
+                yield _asked(fault_of(step))
+            case WaitForStep():
+                yield from _lines(awaited_by(step))
+            case ControlStep():
+                yield f"command.{step.control}"
+            case ConsumeStep() if step.leader_epoch != NO_EPOCH:
+                yield "fetch.leader_epoch"
+    created = [step.create_topic for step in story.steps if isinstance(step, CreateTopicStep)]
+    deleted = {step.delete_topic for step in story.steps if isinstance(step, DeleteTopicStep)}
+    if any(created.count(topic) > 1 for topic in deleted):
+        yield "topic.again"
+
+
+def _settings(cluster: Mapping[str, object]) -> Iterator[str]:
+    return (f"setting.{name}" for name, value in cluster.items() if value)
+
+
+def _lines(*awaited: Trigger | None) -> Iterator[str]:
+    return ("await.line" for one in awaited if isinstance(one, AfterEvent))
+
+
+def _asked(fault: Fault) -> str:
+    """To end a session at ZooKeeper alone needs no word of its owner; other modes do."""
+    is_asked = isinstance(fault, ExpireSession) and fault.mode != "server"
+    return f"{fault.kind}.asked" if is_asked else fault.kind
 
 
 def require_supported(implementation: Implementation, faults: Sequence[Fault]) -> None:
@@ -119,13 +156,7 @@ def as_offered(implementation: Implementation, fault: Fault) -> Fault:
 
 def needed_by(faults: Iterable[Fault]) -> frozenset[Capability]:
     """All that an implementation must declare for these faults; raises `FaultError`."""
-    return frozenset().union(*map(_needed_by, faults))
-
-
-def _needed_by(fault: Fault) -> frozenset[Capability]:
-    """To end a session at ZooKeeper alone needs no word of its owner; other modes do."""
-    is_asked = isinstance(fault, ExpireSession) and fault.mode != "server"
-    return _needed(fault.kind) | (_FAULT_CONTROL if is_asked else frozenset())
+    return needed(map(_asked, faults))
 
 
 def needed(kinds: Iterable[str]) -> frozenset[Capability]:

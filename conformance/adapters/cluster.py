@@ -7,11 +7,11 @@ publishes them. Every wait is for an observed state and has a deadline.
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from time import monotonic
 
-from fencepost.conformance.adapters.capabilities import SETTINGS_NEED, needed_of, refusal
+from fencepost.conformance.adapters.capabilities import needed_of, refusal
 from fencepost.conformance.adapters.errors import ClusterError
 from fencepost.conformance.adapters.implementation import (
     Capability,
@@ -61,7 +61,7 @@ class ClusterUnderTest:
 
         With a `wiring`, it says where brokers run and how they find each other.
         """
-        given = {name: getattr(settings, name) for name in SETTINGS_NEED}
+        given = {one.name: getattr(settings, one.name) for one in fields(settings)}
         if why := refusal(settings.implementation, needed_of(given)):
             raise ClusterError(why)
         self.settings = settings

@@ -4,17 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from time import monotonic_ns
 
-from fencepost.conformance.adapters.capabilities import (
-    COMMANDS_NEED,
-    FETCH_EPOCHS,
-    LIVE_TRACE,
-    MADE_AGAIN,
-    OBSERVATIONS_NEED,
-    STEPS_NEED,
-    as_offered,
-    needed_by,
-    needed_of,
-)
+from fencepost.conformance.adapters.capabilities import as_offered, asked_by, needed
 from fencepost.conformance.adapters.implementation import Capability, Implementation
 from fencepost.conformance.adapters.settings import ClusterSettings
 from fencepost.conformance.clients.workload import Floor, Workload
@@ -29,20 +19,12 @@ from fencepost.fault_injection.faults.fault import Fault
 from fencepost.fault_injection.faults.request_faults import RpcFault
 from fencepost.fault_injection.faults.zookeeper_faults import HurtServer
 from fencepost.fault_injection.network.protocols import WireProtocol
-from fencepost.fault_injection.stories.steps.observation import Observation
 from fencepost.fault_injection.stories.steps.story_step import (
-    ConsumeStep,
-    ControlStep,
-    CreateTopicStep,
-    DeleteTopicStep,
     FaultStep,
-    WaitForStep,
-    seen_by,
-    verb_of,
 )
-from fencepost.fault_injection.stories.story import AfterEvent, Floors, Story, Trigger
-from fencepost.fault_injection.stories.story_file import awaited_by, fault_of
-from fencepost.spec.vocabulary import NO_EPOCH, Invariant
+from fencepost.fault_injection.stories.story import Floors, Story
+from fencepost.fault_injection.stories.story_file import fault_of
+from fencepost.spec.vocabulary import Invariant
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,26 +68,7 @@ class Scenario:
     @property
     def needs(self) -> frozenset[Capability]:
         """What an implementation must declare to play it."""
-        verbs = {verb_of(step) for step in self.story.steps}
-        of_steps = frozenset[Capability]().union(*(STEPS_NEED.get(verb, ()) for verb in verbs))
-        seen = {Observation.parsed(name).name for one in self.story.steps for name in seen_by(one)}
-        of_seen = frozenset().union(*(OBSERVATIONS_NEED.get(name, ()) for name in seen))
-        has_lines = any(isinstance(one, AfterEvent) for one in self._triggers())
-        of_lines = LIVE_TRACE if has_lines else frozenset()
-        commands = (one.control for one in self.story.steps if isinstance(one, ControlStep))
-        of_commands = frozenset().union(*(COMMANDS_NEED[method] for method in commands))
-        names_epochs = any(
-            isinstance(one, ConsumeStep) and one.leader_epoch != NO_EPOCH
-            for one in self.story.steps
-        )
-        of_fetches = FETCH_EPOCHS if names_epochs else frozenset()
-        created = [s.create_topic for s in self.story.steps if isinstance(s, CreateTopicStep)]
-        deleted = {s.delete_topic for s in self.story.steps if isinstance(s, DeleteTopicStep)}
-        is_made_again = any(created.count(topic) > 1 for topic in deleted)
-        of_topics = MADE_AGAIN if is_made_again else frozenset()
-        of_cluster = needed_of(self.story.cluster)
-        of_story = of_steps | of_seen | of_lines | of_commands | of_fetches | of_topics
-        return needed_by(self._faults()) | of_story | of_cluster
+        return needed(asked_by(self.story))
 
     @property
     def needs_links(self) -> bool:
@@ -135,11 +98,6 @@ class Scenario:
     def needs_ensemble(self) -> bool:
         """True when it hurts servers of ZooKeeper: it runs on an ensemble of our own only."""
         return HurtServer.kind in self._kinds()
-
-    def _triggers(self) -> list[Trigger]:
-        steps = (awaited_by(step) for step in self.story.steps if isinstance(step, WaitForStep))
-        of_actions = ((action.when, action.until) for action in self.story.actions)
-        return [*steps, *(one for pair in of_actions for one in pair if one is not None)]
 
     def _kinds(self) -> list[str]:
         return [fault.kind for fault in self._faults()]
