@@ -1,5 +1,6 @@
 """`fencepost conform`: the conformance suite over one or several targets."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -9,23 +10,24 @@ import typer
 
 from fencepost.ci.commands.conform_adapter import make_adapter, probe_target
 from fencepost.ci.commands.conform_expect import app as expect_app
-from fencepost.ci.commands.conform_report import diff, report, write_report
+from fencepost.ci.commands.conform_report import SuiteFolder, diff, report, tell
 from fencepost.ci.commands.conform_selftest import selftest
 from fencepost.ci.gate.failures import UsageError, as_usage
 from fencepost.ci.gate.runs import make_run_folder, new_run_id
 from fencepost.ci.options import JsonOption, OutFolder
-from fencepost.ci.screens.conformance import exit_code_of, explanation, rows_of, tell_run
+from fencepost.ci.screens.conformance import exit_code_of, explanation, rows_of
 from fencepost.ci.screens.console import note, progress, say, show_json, show_table
 from fencepost.conformance.adapters.errors import ChoiceError
+from fencepost.conformance.suite.claims import FATAL
 from fencepost.conformance.suite.expectations import (
     exit_code_with,
     is_known,
     read_expectations,
     unmet,
 )
-from fencepost.conformance.suite.library import all_cases, find_profile, selected
+from fencepost.conformance.suite.library import all_cases, find_case, find_profile, selected
 from fencepost.conformance.suite.play import REFERENCE, SuitePlan, begin, catalogue_digest, play
-from fencepost.conformance.suite.records import read_run
+from fencepost.conformance.suite.records import SuiteRun, read_run
 from fencepost.conformance.whitebox.suite_selftest import settings_of_subjects
 
 app = typer.Typer(no_args_is_help=True)
@@ -82,6 +84,15 @@ Confirm = Annotated[
         help="Play a case that waited in vain up to N times more; one that passes then is FLAKY.",
     ),
 ]
+MaxFail = Annotated[
+    int,
+    typer.Option(
+        "--max-fail",
+        metavar="N",
+        min=0,
+        help="Begin nothing more after N failures that are not expected; --resume goes on.",
+    ),
+]
 Resumed = Annotated[
     Path | None, typer.Option(metavar="RUN", help="Go on with a run that was cut off.")
 ]
@@ -128,6 +139,7 @@ def run(
     skip: Skip = None,
     seed: OptionalSeed = None,
     confirm: Confirm = 0,
+    max_fail: MaxFail = 0,
     expect: Expected = None,
     resume: Resumed = None,
     out: OutFolder = None,
@@ -137,12 +149,13 @@ def run(
     with as_usage(ChoiceError):
         expectations = read_expectations(expect) if expect else ()
         if resume is not None:
-            if any([target, profile, select, skip, out, confirm]) or seed is not None:
+            if any([target, profile, select, skip, out, confirm, max_fail]) or seed is not None:
                 raise UsageError("--resume goes on with what a run was asked for; give it alone")
             folder, plan = resume, plan_of(resume)
             settings = settings_of_subjects(plan.targets)
         else:
-            plan = make_plan(target, profile, select, skip, seed, confirm)
+            plan = make_plan(target, profile, select, skip, seed)
+            plan = replace(plan, confirm=confirm, max_fail=max_fail)
             settings = settings_of_subjects(plan.targets)
             folder = make_run_folder(new_run_id(), out)
             begin(plan, folder)
@@ -150,10 +163,7 @@ def run(
             known = partial(is_known, expectations)
             play(plan, settings, folder, on_progress=advance, is_known=known)
         found = read_run(folder)
-    page = write_report(found)
-    tell_run(found, as_json=as_json)
-    if not as_json:
-        say(f"report {page}")
+    tell(found, as_json=as_json)
     if expect is None:
         return exit_code_of(found)
     today = datetime.now(UTC).date()
@@ -162,13 +172,29 @@ def run(
     return exit_code_with(found, expectations, today)
 
 
+@app.command("rerun")
+def rerun(
+    run: SuiteFolder, confirm: Confirm = 0, out: OutFolder = None, as_json: JsonOption = False
+) -> int:
+    """Play what failed or was not decided in a run again, in a new folder."""
+    with as_usage(ChoiceError):
+        plan = replace(plan_of_failed(read_run(run)), confirm=confirm)
+        settings = settings_of_subjects(plan.targets)
+        folder = make_run_folder(new_run_id(), out)
+        begin(plan, folder)
+        with progress("conform") as advance:
+            play(plan, settings, folder, on_progress=advance)
+        found = read_run(folder)
+    tell(found, as_json=as_json)
+    return exit_code_of(found)
+
+
 def make_plan(
     target: list[str] | None,
     profile: str,
     select: list[str] | None,
     skip: list[str] | None,
     seed: int | None,
-    confirm: int,
 ) -> SuitePlan:
     """What the command line asks for; raises `ChoiceError`."""
     profile = profile or ("" if select else CORE)
@@ -182,7 +208,25 @@ def make_plan(
         select=tuple(select or ()),
         skip=tuple(skip or ()),
         seed=seed,
-        confirm=confirm,
+    )
+
+
+def plan_of_failed(run: SuiteRun) -> SuitePlan:
+    """The cases without a decision or with a bad one, on the targets that have such.
+
+    Raises `ChoiceError` when there are none.
+    """
+    header = run.header
+    pairs = [(target, case) for target in header.targets for case in header.cases]
+    bad = [(target, case) for target, case in pairs if run.verdict_of(target, case) in FATAL]
+    if not bad:
+        raise ChoiceError(f"nothing failed in {run.folder}, and everything was decided")
+    names = tuple(dict.fromkeys(case for _, case in bad))
+    return SuitePlan(
+        targets=tuple(dict.fromkeys(target for target, _ in bad)),
+        cases=tuple(map(find_case, names)),
+        select=names,
+        seed=header.seed,
     )
 
 

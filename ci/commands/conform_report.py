@@ -28,11 +28,16 @@ def report(run: SuiteFolder, as_json: JsonOption = False) -> int:
     """Write the report of a run again; one that was cut off says so."""
     with as_usage(ChoiceError):
         found = read_run(run)
-    page = write_report(found)
-    tell_run(found, as_json=as_json)
+    tell(found, as_json=as_json)
+    return exit_code_of(found)
+
+
+def tell(run: SuiteRun, *, as_json: bool) -> None:
+    """Write the report, and show what came of the run."""
+    page = write_report(run)
+    tell_run(run, as_json=as_json)
     if not as_json:
         say(f"report {page}")
-    return exit_code_of(found)
 
 
 def diff(old: SuiteFolder, new: SuiteFolder, as_json: JsonOption = False) -> int:

@@ -70,6 +70,8 @@ class SuitePlan:
     seed: int | None = None
     confirm: int = 0
     """How often a case that waited in vain is played again."""
+    max_fail: int = 0
+    """After so many unknown failures nothing more is begun; 0: everything is played."""
 
     def __post_init__(self) -> None:
         if twice := [one for one in self.targets if self.targets.count(one) > 1]:
@@ -85,6 +87,7 @@ class SuitePlan:
         words += [f"--skip {quote(one)}" for one in self.skip]
         words += [f"--seed {self.seed}"] if self.seed is not None else []
         words += [f"--confirm {self.confirm}"] if self.confirm else []
+        words += [f"--max-fail {self.max_fail}"] if self.max_fail else []
         return " ".join(words)
 
     def header(self) -> Header:
@@ -123,7 +126,8 @@ def play(
             plan=plan, folder=folder, results=results, on_progress=on_progress, is_known=is_known
         )
         for target in plan.targets:
-            player.play_target(target, settings[target])
+            if not player.is_over:
+                player.play_target(target, settings[target])
         verdicts = read_run(folder).verdicts
         if Verdict.NOT_RUN not in verdicts:
             seconds = round(monotonic() - started, 1)
@@ -154,6 +158,12 @@ class _Player:
     on_progress: Progress | None
     is_known: IsKnown
     _done: int = field(init=False, default=0)
+    _failed: int = field(init=False, default=0)
+
+    @property
+    def is_over(self) -> bool:
+        """True when so many cases have failed that the rest is left for another time."""
+        return 0 < self.plan.max_fail <= self._failed
 
     def play_target(self, target: str, settings: ClusterSettings) -> None:
         """Every case that has no end yet, several on one cluster where they allow it."""
@@ -168,7 +178,8 @@ class _Player:
         for session in [*sessions(others), *([case] for case in known)]:
             for verdict in self._play_session(target, settings, session):
                 errors = errors + 1 if verdict is Verdict.ERROR else 0
-                if errors == ERRORS_MAX:
+                self._failed += verdict is Verdict.FAIL and session[0] not in known
+                if errors == ERRORS_MAX or self.is_over:
                     return
 
     def _play_session(

@@ -6,7 +6,13 @@ from pathlib import Path
 import pytest
 
 from fencepost.ci.cli import run
+from fencepost.conformance.adapters.settings import ClusterSettings
+from fencepost.conformance.runs.scenario import Problem, Scenario, ScenarioResult
+from fencepost.conformance.suite import play as suite_play
+from fencepost.conformance.suite.comparison import DIFFERS
 from fencepost.conformance.suite.library import all_cases
+from fencepost.conformance.suite.records import read_run
+from fencepost.conformance.verdict import Verdict
 
 
 def test_list_shows_every_case_with_its_requirements(capsys: pytest.CaptureFixture[str]) -> None:
@@ -33,6 +39,8 @@ def test_explain_tells_of_a_case_a_requirement_and_a_profile(
         (["run", "-t", "kafka:9.9.9", "--select", "isr"], "kafka:9.9.9"),
         (["run", "--resume", "/nowhere"], "/nowhere/results.jsonl: No such file"),
         (["run", "--resume", "/nowhere", "--seed", "1"], "give it alone"),
+        (["run", "--resume", "/nowhere", "--max-fail", "1"], "give it alone"),
+        (["rerun", "/nowhere"], "/nowhere/results.jsonl: No such file"),
         (["explain", "isr/nothing"], "unknown case 'isr/nothing'"),
         (["explain", "ISR-999"], "unknown id 'ISR-999'"),
     ],
@@ -66,6 +74,8 @@ def test_an_implementation_without_capabilities_decides_nothing(
     assert "toy does not declare what the run needs" in capsys.readouterr().out
     folder, expected = str(tmp_path / "run"), tmp_path / "toy.toml"
     assert run(["conform", "report", folder]) == 2
+    assert run(["conform", "rerun", folder]) == 4
+    assert "nothing failed in" in capsys.readouterr().err
     assert run(["conform", "diff", folder, folder]) == 0
     assert run(["conform", "expect", "update", folder, str(expected)]) == 4
     expected.write_text(
@@ -73,3 +83,50 @@ def test_an_implementation_without_capabilities_decides_nothing(
     )
     assert run(["conform", "expect", "show", folder, str(expected)]) == 0
     assert "conforms" not in (tmp_path / "run" / "report.html").read_text()
+
+
+class StubRun:
+    """Takes the place of a run on processes: the mutant fails each case."""
+
+    def __init__(
+        self, scenario: Scenario, settings: ClusterSettings, folder: Path, **_: object
+    ) -> None:
+        self.scenario, self.folder = scenario, folder
+        self.is_broken = bool(settings.implementation.broken_rule)
+
+    def play(self) -> ScenarioResult:
+        self.folder.mkdir(parents=True)
+        verdict = Verdict.FAIL if self.is_broken else Verdict.PASS
+        return ScenarioResult(
+            name="one",
+            sentence="",
+            requirements=self.scenario.story.requirements,
+            level=2,
+            seed=0,
+            run_id="one",
+            verdict=verdict,
+            expected=verdict,
+            problems=(Problem(verdict=verdict, sentence="so"),),
+        )
+
+
+def test_rerun_plays_what_failed_where_it_failed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(suite_play, "ScenarioRun", StubRun)
+    first, second = str(tmp_path / "first"), str(tmp_path / "second")
+    case, other = (one.case_id for one in all_cases()[:2])
+    words = ["-t", "reference", "-t", "reference:shrink_nobody", "--select", case, "--seed", "7"]
+
+    assert run(["conform", "run", *words, "--out", first]) == 1
+    assert run(["conform", "rerun", first, "--out", second, "--confirm", "2"]) == 1
+
+    header = read_run(Path(second)).header
+    assert header.targets == ("reference:shrink_nobody",)
+    assert (header.cases, header.select) == ((case,), (case,))
+    assert (header.seed, header.confirm) == (7, 2)
+    assert run(["conform", "diff", first, second]) == 0
+    worse = str(tmp_path / "worse")
+    assert run(["conform", "run", "-t", "reference", "--select", other, "--out", worse]) == 0
+    assert run(["conform", "diff", first, worse]) == DIFFERS == 16
+    assert f"{case}: PASS → not asked for" in capsys.readouterr().out

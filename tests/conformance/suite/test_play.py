@@ -124,6 +124,32 @@ def test_what_is_known_not_to_pass_is_played_last_on_a_cluster_of_its_own(
     assert StubRun.played == [case.case_id for case in (*CASES[1:], CASES[0])]
 
 
+def test_after_so_many_failures_nothing_more_is_begun_and_known_ones_do_not_count(
+    tmp_path: Path,
+) -> None:
+    StubRun.verdicts = dict.fromkeys(ORDER, Verdict.FAIL)
+    plan = replace(PLAN, max_fail=1)
+    begin(plan, tmp_path)
+    play(plan, SETTINGS, tmp_path, is_known=lambda _, case: case == ORDER[0])
+
+    assert StubRun.played == [ORDER[1]]
+    assert "2 of 3 cases were not played" in read_run(tmp_path).doubts[0]
+    assert "--max-fail 1" in read_run(tmp_path).header.command
+
+    play(PLAN, SETTINGS, tmp_path)
+    assert read_run(tmp_path).verdicts == [Verdict.FAIL] * 3
+
+
+def test_a_known_failure_is_played_last_and_does_not_end_the_run(tmp_path: Path) -> None:
+    StubRun.verdicts = {ORDER[0]: Verdict.FAIL}
+    plan = replace(PLAN, max_fail=1)
+    begin(plan, tmp_path)
+    play(plan, SETTINGS, tmp_path, is_known=lambda _, case: case == ORDER[0])
+
+    assert StubRun.played == [*ORDER[1:], ORDER[0]]
+    assert read_run(tmp_path).doubts == ()
+
+
 def test_results_without_a_header_are_none(tmp_path: Path) -> None:
     with pytest.raises(ChoiceError, match="name the folder of a run of fencepost conform"):
         read_run(tmp_path)
