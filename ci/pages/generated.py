@@ -16,6 +16,7 @@ from grpc_tools import protoc
 
 from fencepost.ci.pages import stepped_hazards
 from fencepost.conformance.adapters.remote import messages
+from fencepost.conformance.suite import records
 from fencepost.fault_injection.faults import table
 from fencepost.fault_injection.faults.targets import FaultError
 from fencepost.fault_injection.stories import story_schema
@@ -82,6 +83,7 @@ def generate(root: Path) -> Iterator[tuple[Path, bytes]]:
                 yield path, (Path(folder) / PACKAGE / path).read_bytes()
     yield SCHEMA, json.dumps(json_schema(), indent=2).encode() + b"\n"
     yield messages.SCHEMA, messages.schema_text().encode()
+    yield records.SCHEMA_FILE, records.schema_text().encode()
     yield story_schema.SCHEMA, story_schema.schema_text().encode()
     try:
         yield from ((path, text.encode()) for path, text in pages(root))

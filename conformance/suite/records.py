@@ -1,8 +1,11 @@
 """`results.jsonl` of a run of the suite: one record per line, each flushed as it comes.
 
 A run that was killed has all lines up to then and no footer; readers say that it is incomplete.
+`results.schema.json` says the same to other programs.
 """
 
+import inspect
+import json
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -17,6 +20,7 @@ from fencepost.conformance.verdict import Verdict
 
 SCHEMA = "fencepost-conformance/1"
 RESULTS = "results.jsonl"
+SCHEMA_FILE = Path("conformance/suite/results.schema.json")
 
 
 class ResultRecord(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", omit_defaults=True):
@@ -153,6 +157,18 @@ class Footer(ResultRecord, frozen=True, kw_only=True, tag="footer"):
 
 
 AnyRecord = Header | TargetRecord | CaseStart | RequirementRecord | CaseEnd | Footer
+
+
+def schema_text() -> str:
+    """What `results.schema.json` holds."""
+    found = msgspec.json.schema(AnyRecord)
+    for definition in found["$defs"].values():
+        definition["description"] = inspect.cleandoc(definition.get("description", ""))
+    schema = {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": f"Fencepost: one line of {RESULTS}, {SCHEMA}",
+    }
+    return json.dumps({**schema, **found}, indent=2) + "\n"
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
+import jsonschema
 import msgspec
 import pytest
 import yaml
@@ -16,6 +17,7 @@ from fencepost.ci.commands.conform_report import write_report
 from fencepost.conformance.adapters.reference import REFERENCE
 from fencepost.conformance.suite.records import (
     RESULTS,
+    SCHEMA_FILE,
     AnyRecord,
     CaseEnd,
     CaseStart,
@@ -29,6 +31,7 @@ from fencepost.conformance.verdict import Verdict
 from fencepost.reports.suite.implementations import fact_groups
 from tests.conformance.toy import Toy
 
+ROOT = Path(__file__).resolve().parents[3]
 HEADER = Header(
     schema="fencepost-conformance/1",
     version="1",
@@ -152,12 +155,13 @@ def of_each_verdict(tmp_path: Path) -> Path:
     """The folder of a run with one case of each verdict; the last one was not reached."""
     cases = tuple(f"isr/case[rf={number}] # \\" for number in range(len(EACH)))
     header = msgspec.structs.replace(HEADER, targets=("reference",), cases=cases)
-    records: list[AnyRecord] = [header]
+    records: list[AnyRecord] = [header, TargetRecord.of("reference", REFERENCE)]
     for case, verdict in zip(cases, EACH, strict=True):
         if verdict is Verdict.NOT_RUN:
             continue
         target, told = "reference", "" if verdict is Verdict.PASS else f"{NASTY}\n\n...\nok 1"
         records += [
+            CaseStart(target=target, case=case),
             RequirementRecord(target=target, case=case, requirement="ISR-001", verdict=verdict),
             CaseEnd(target=target, case=case, verdict=verdict, message=told, again="fencepost"),
         ]
@@ -201,6 +205,18 @@ def test_junit_counts_as_the_results_do(of_each_verdict: Path) -> None:
         assert suite.get(attribute) == str(told[tag])
     assert suite.get("tests") == str(sum(run.verdicts.count(verdict) for verdict in EACH))
     assert {one.get("value") for one in suite.iter("property")} == {"ISR-001"}
+
+
+def test_every_line_of_the_results_is_as_the_schema_says(of_each_verdict: Path) -> None:
+    schema = json.loads((ROOT / SCHEMA_FILE).read_text())
+    lines = [json.loads(line) for line in (of_each_verdict / RESULTS).read_text().splitlines()]
+
+    assert len({line["type"] for line in lines}) == len(schema["anyOf"])
+    for line in lines:
+        jsonschema.validate(line, schema)
+    lines[0].pop("cases")
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(lines[0], schema)
 
 
 def test_a_run_that_was_cut_off_bails_out_of_tap(folder: Path) -> None:
