@@ -7,3 +7,7 @@ class ChoiceError(ValueError):
 
 class ClusterError(Exception):
     """The cluster is not as it should be; says what was waited for and what brokers said last."""
+
+
+class StepNotOfferedError(ClusterError):
+    """A story asks for something that the implementation does not offer."""

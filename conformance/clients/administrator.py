@@ -4,8 +4,10 @@ from collections.abc import Callable, Mapping, Sequence
 
 from fencepost.conformance.clients.client import Granted, RoutedClient
 from fencepost.conformance.clients.transport import (
+    REQUEST_UNKNOWN,
     BrokerConnection,
     ClusterUnreachableError,
+    RequestUnknownError,
     Transport,
 )
 from fencepost.fault_injection.injectors.injector import InjectionError
@@ -73,6 +75,8 @@ class AdminClient:
             return self._client.ask(request)
         except ClusterUnreachableError as unreachable:
             raise InjectionError(str(unreachable)) from unreachable
+        except RequestUnknownError as unknown:
+            raise RefusedError("the request", REQUEST_UNKNOWN, str(unknown)) from unknown
 
 
 def _require(what: str, error: str | None, message: str = "") -> None:

@@ -47,6 +47,10 @@ class Caller:
     """Ticks with each request, and observes the clock of an answer that carries one."""
 
 
+class RequestUnknownError(Exception):
+    """The broker does not offer the request."""
+
+
 REQUEST_UNKNOWN = "REQUEST_UNKNOWN"
 """The error code of a request that an implementation does not offer."""
 

@@ -19,7 +19,7 @@ from typing import Any
 from fencepost.conformance.adapters.capabilities import refusal
 from fencepost.conformance.adapters.choices import EMBEDDED, OWN, PROXY
 from fencepost.conformance.adapters.cluster import ClusterUnderTest
-from fencepost.conformance.adapters.errors import ChoiceError, ClusterError
+from fencepost.conformance.adapters.errors import ChoiceError, ClusterError, StepNotOfferedError
 from fencepost.conformance.adapters.folders import Folders
 from fencepost.conformance.adapters.implementation import Capability, RunSite
 from fencepost.conformance.adapters.networks import switch_for, wiring_for
@@ -99,7 +99,6 @@ class ScenarioRun:
     went_otherwise: bool = field(init=False, default=False)
     """True when it has failed by a step: what heals afterwards is not waited for."""
     _started: float = field(init=False, default_factory=monotonic)
-
     _first_controller: int = field(init=False, default=1)
     """The broker that was controller before anything happened, and is it in a replay; 0: none."""
 
@@ -381,6 +380,8 @@ class ScenarioRun:
             told = f"the story went otherwise: {error}"
             self.went_otherwise = self.unexpected is Verdict.FAIL
             self.record.add_unexpected(self.unexpected, told, since, is_late=error.is_late)
+        except StepNotOfferedError as error:
+            self.record.add(Verdict.UNSUPPORTED, str(error))
         except (ClusterError, InjectionError) as error:
             self.record.add(Verdict.INCONCLUSIVE, f"the scenario could not be played: {error}")
 

@@ -13,11 +13,11 @@ from time import monotonic
 from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
-from fencepost.conformance.adapters.errors import ClusterError
+from fencepost.conformance.adapters.errors import ClusterError, StepNotOfferedError
 from fencepost.conformance.adapters.implementation import PublishedState
 from fencepost.conformance.clients.administrator import RefusedError
 from fencepost.conformance.clients.client import RoutedClient
-from fencepost.conformance.clients.transport import Caller
+from fencepost.conformance.clients.transport import REQUEST_UNKNOWN, Caller
 from fencepost.conformance.runs.running_cluster import POLL_S, STEP_S, RunningCluster
 from fencepost.conformance.scenarios.process_steps import PROCESS_OBSERVATIONS, PROCESS_STEPS
 from fencepost.fault_injection.engine.progress import RunningFault
@@ -274,6 +274,13 @@ class ProcessStoryCluster:
                 code = refused.error_code if isinstance(refused, RefusedError) else ""
                 if (code,) == printed_in(step, "", (code,)):
                     return code
+                if code == REQUEST_UNKNOWN:
+                    name, verb = (
+                        self.running.cluster.settings.implementation.name,
+                        steps.verb_of(step),
+                    )
+                    told = f"{name} takes no request for the step {verb}"
+                    raise StepNotOfferedError(told) from refused
                 if monotonic() > deadline:
                     return str(refused)
                 pause.wait(POLL_S)

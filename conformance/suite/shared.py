@@ -225,7 +225,7 @@ class SharedRun:
             played, began = self._begin(number, case), monotonic()
             stage = self._play_one(stage.renewed(), played.run)
             played.seconds = monotonic() - began
-            if played.run.record.problems:
+            if any(one.verdict is not Verdict.UNSUPPORTED for one in played.run.record.problems):
                 return
 
     def _can_begin(self, case: SuiteCase, controller: int | None) -> bool:

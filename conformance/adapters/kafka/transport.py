@@ -16,12 +16,18 @@ from kio.static.primitive import Records
 
 from fencepost.conformance.adapters.kafka import commands, wire
 from fencepost.conformance.adapters.kafka.disk.records import new_batch, old_messages, read_batches
-from fencepost.conformance.adapters.kafka.wire import BrokerSocket, NoAnswerError, NotSentError
+from fencepost.conformance.adapters.kafka.wire import (
+    BrokerSocket,
+    NoAnswerError,
+    NotOfferedError,
+    NotSentError,
+)
 from fencepost.conformance.clients.transport import (
     BrokerConnection,
     Caller,
     ClusterUnreachableError,
     PartitionView,
+    RequestUnknownError,
     RoutingView,
 )
 from fencepost.fault_injection.workload.commands import (
@@ -343,6 +349,8 @@ class KafkaConnection(BrokerConnection):
     def _require(self, kind: int, request: Mapping[str, Any], deadline_s: float) -> Any:  # noqa: ANN401
         try:
             return self._broker.ask(kind, request, deadline_s)
+        except NotOfferedError as error:
+            raise RequestUnknownError(str(error)) from error
         except (NotSentError, NoAnswerError) as error:
             raise ClusterUnreachableError(f"no answer: {error}") from error
 

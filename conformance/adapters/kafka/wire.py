@@ -64,6 +64,10 @@ class NotSentError(Exception):
     """The request did not leave: no connection came up, or the broker does not know it."""
 
 
+class NotOfferedError(NotSentError):
+    """The broker does not know the request, as it says itself."""
+
+
 class NoAnswerError(Exception):
     """The request left, and no answer came: the connection broke, or the time was over."""
 
@@ -106,7 +110,7 @@ class BrokerSocket:
         for version in KNOWN[kind]:
             if lowest <= version <= highest:
                 return version
-        raise NotSentError(f"the broker takes no request {kind} of versions {KNOWN[kind]}")
+        raise NotOfferedError(f"the broker takes no request {kind} of versions {KNOWN[kind]}")
 
     def _connect(self, deadline_s: float) -> None:
         try:
