@@ -8,6 +8,9 @@ from typing import cast
 import msgspec
 import pytest
 
+from fencepost.conformance.adapters.errors import StepNotOfferedError
+from fencepost.conformance.clients.administrator import RefusedError
+from fencepost.conformance.clients.transport import REQUEST_UNKNOWN
 from fencepost.conformance.runs.run_end import Ending, run_end
 from fencepost.conformance.runs.running_cluster import RunningCluster
 from fencepost.conformance.runs.scenario import RunRecord
@@ -53,3 +56,21 @@ def test_an_unmet_demand_fails_the_end_of_its_run() -> None:
     trace.add("harness", Kind.RUN, "RunEnded", {"detail": detail})
 
     assert [one.invariant for one in run_end(trace.events).bad] == [Ending.DEMANDS]
+
+
+def test_a_step_that_no_broker_offers_is_not_waited_for() -> None:
+    def refuse(*_: object) -> None:
+        raise RefusedError("the request", REQUEST_UNKNOWN, "")
+
+    cluster = SimpleNamespace(
+        state=None,
+        administrator=SimpleNamespace(elect_all=refuse),
+        settings=SimpleNamespace(implementation=SimpleNamespace(name="kafka:1.1.1")),
+    )
+    running = SimpleNamespace(
+        brokers=(1,), cluster=cluster, engine=SimpleNamespace(step=lambda: None)
+    )
+    story = story_from_document({"schema": 1, "id": "asks", "steps": [{"elect": "orders/0"}]})
+
+    with pytest.raises(StepNotOfferedError, match="takes no request for the step elect"):
+        play_steps(story, cast(RunningCluster, running), lambda *_: None)

@@ -8,8 +8,10 @@ from kio.schema.errors import ErrorCode
 
 from fencepost.conformance.adapters.kafka import transport, wire
 from fencepost.conformance.adapters.kafka.transport import KafkaTransport
-from fencepost.conformance.clients.transport import Caller
+from fencepost.conformance.clients.administrator import AdminClient, RefusedError
+from fencepost.conformance.clients.transport import REQUEST_UNKNOWN, Caller
 from fencepost.spec.trace import LamportClock
+from fencepost.spec.znodes import TopicPartition
 from tests.conformance.adapters.kafka.fake_broker import Answers, fake_broker
 
 
@@ -70,3 +72,17 @@ def test_a_request_follows_a_controller_that_moves(answers: Answers, address: st
     answers[wire.DELETE_TOPICS] = lambda: next(told)
 
     assert delete(address) == (None, "")
+
+
+def test_a_request_that_the_broker_does_not_know_is_unknown(
+    address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    newer = {**wire.KNOWN, wire.ALTER_PARTITION_REASSIGNMENTS: (9,)}
+    monkeypatch.setattr(wire, "KNOWN", newer)
+    kafka = KafkaTransport()
+
+    with pytest.raises(RefusedError, match="the broker takes no request 45") as refused:
+        AdminClient(lambda: [address], kafka).reassign(TopicPartition("orders", 0), [1])
+
+    kafka.close()
+    assert refused.value.error_code == REQUEST_UNKNOWN
