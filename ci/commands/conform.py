@@ -10,7 +10,7 @@ import typer
 
 from fencepost.ci.commands.conform_adapter import make_adapter, probe_target
 from fencepost.ci.commands.conform_expect import app as expect_app
-from fencepost.ci.commands.conform_report import SuiteFolder, diff, report, tell
+from fencepost.ci.commands.conform_report import SuiteFolder, diff, report, tell, validate
 from fencepost.ci.commands.conform_selftest import selftest
 from fencepost.ci.gate.failures import UsageError, as_usage
 from fencepost.ci.gate.runs import make_run_folder, new_run_id
@@ -35,6 +35,7 @@ app.command("probe")(probe_target)
 app.command("new-adapter")(make_adapter)
 app.command("report")(report)
 app.command("diff")(diff)
+app.command("validate")(validate)
 app.command("selftest")(selftest)
 app.add_typer(expect_app, name="expect", help="What a target is known not to pass.")
 CORE = "core"

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from fencepost.ci.gate.failures import as_usage
+from fencepost.ci.gate.failures import HarnessError, as_usage
 from fencepost.ci.gate.junit import Case, CaseGroup, write_groups
 from fencepost.ci.gate.tap import write_tap
 from fencepost.ci.options import JsonOption
@@ -14,7 +14,7 @@ from fencepost.ci.screens.conformance import exit_code_of, tell_run
 from fencepost.ci.screens.console import say, show_json
 from fencepost.conformance.adapters.errors import ChoiceError
 from fencepost.conformance.suite.comparison import DIFFERS, differences
-from fencepost.conformance.suite.records import SuiteRun, read_run
+from fencepost.conformance.suite.records import SuiteRun, altered, read_run
 from fencepost.conformance.verdict import Verdict
 from fencepost.reports.suite.badge import write_badges
 from fencepost.reports.suite.page import write_page
@@ -30,6 +30,17 @@ def report(run: SuiteFolder, as_json: JsonOption = False) -> int:
         found = read_run(run)
     tell(found, as_json=as_json)
     return exit_code_of(found)
+
+
+def validate(run: SuiteFolder) -> int:
+    """Is a run whole, and are its files those that it left? Exit code 3 when not."""
+    with as_usage(ChoiceError):
+        found = read_run(run)
+    told = [*found.doubts, *altered(run)]
+    for sentence in told:
+        say(sentence)
+    say(f"{run} is not as it should be" if told else f"{run} is whole and unchanged")
+    return HarnessError.exit_code if told else 0
 
 
 def tell(run: SuiteRun, *, as_json: bool) -> None:

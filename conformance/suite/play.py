@@ -36,6 +36,7 @@ from fencepost.conformance.suite.records import (
     appending,
     counts_of,
     read_run,
+    write_manifest,
 )
 from fencepost.conformance.suite.sentences import sentence_of
 from fencepost.conformance.suite.shared import SharedRun, about_others, sessions
@@ -132,6 +133,7 @@ def play(
         if Verdict.NOT_RUN not in verdicts:
             seconds = round(monotonic() - started, 1)
             results.write(Footer(counts=counts_of(verdicts), seconds=seconds))
+            write_manifest(folder)
 
 
 def begin(plan: SuitePlan, folder: Path) -> None:

@@ -4,6 +4,7 @@ A run that was killed has all lines up to then and no footer; readers say that i
 `results.schema.json` says the same to other programs.
 """
 
+import hashlib
 import inspect
 import json
 from collections.abc import Iterable, Iterator, Sequence
@@ -21,6 +22,8 @@ from fencepost.conformance.verdict import Verdict
 SCHEMA = "fencepost-conformance/1"
 RESULTS = "results.jsonl"
 SCHEMA_FILE = Path("conformance/suite/results.schema.json")
+MANIFEST = "MANIFEST.sha256"
+"""As `sha256sum -c` reads it: the results, and what the cases left."""
 
 
 class ResultRecord(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", omit_defaults=True):
@@ -293,6 +296,34 @@ def _run_of(
     elif footer.counts != counts_of(run.verdicts):
         doubts.append("the footer counts other verdicts than the records have")
     return replace(run, doubts=tuple(doubts))
+
+
+def write_manifest(folder: Path) -> None:
+    """Write down what the files of a run are that is over."""
+    found = [folder / RESULTS, *sorted(path for path in folder.glob("*/**/*") if path.is_file())]
+    lines = (f"{_digest(path)}  {path.relative_to(folder)}\n" for path in found)
+    (folder / MANIFEST).write_text("".join(lines), encoding="utf-8")
+
+
+def altered(folder: Path) -> list[str]:
+    """Which files are not as they were when the run was over, one sentence each."""
+    try:
+        lines = (folder / MANIFEST).read_text("utf-8").splitlines()
+    except OSError:
+        return [f"there is no {MANIFEST}: nothing tells what the files were"]
+    named = (line.partition("  ") for line in lines)
+    digests = {name: digest for digest, _, name in named}
+    missing = [name for name in digests if not (folder / name).is_file()]
+    changed = (n for n, one in digests.items() if n not in missing and _digest(folder / n) != one)
+    return [
+        *(f"{name} is missing" for name in missing),
+        *(f"{name} has changed" for name in changed),
+    ]
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def counts_of(verdicts: Iterable[Verdict]) -> dict[str, int]:

@@ -157,7 +157,8 @@ def _case_rows(run: SuiteRun, anchors: dict[_Key, str]) -> Iterator[CellRow]:
         cells = []
         for target in run.header.targets:
             end = run.end_of(target, case)
-            told = f"{seconds(end.seconds)}" if end and end.folder else ""
+            told = seconds(end.seconds) if end and end.folder else ""
+            told += f", {len(end.tries)} tries" if end and end.tries else ""
             anchor = anchors.get((target, case), "")
             verdict = run.verdict_of(target, case)
             cells.append(MatrixCell(verdict=verdict, told=told, anchor=anchor))

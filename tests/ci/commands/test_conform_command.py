@@ -11,7 +11,7 @@ from fencepost.conformance.runs.scenario import Problem, Scenario, ScenarioResul
 from fencepost.conformance.suite import play as suite_play
 from fencepost.conformance.suite.comparison import DIFFERS
 from fencepost.conformance.suite.library import all_cases
-from fencepost.conformance.suite.records import read_run
+from fencepost.conformance.suite.records import RESULTS, read_run
 from fencepost.conformance.verdict import Verdict
 
 
@@ -40,6 +40,7 @@ def test_explain_tells_of_a_case_a_requirement_and_a_profile(
         (["run", "--resume", "/nowhere"], "/nowhere/results.jsonl: No such file"),
         (["run", "--resume", "/nowhere", "--seed", "1"], "give it alone"),
         (["run", "--resume", "/nowhere", "--max-fail", "1"], "give it alone"),
+        (["validate", "/nowhere"], "/nowhere/results.jsonl: No such file"),
         (["rerun", "/nowhere"], "/nowhere/results.jsonl: No such file"),
         (["explain", "isr/nothing"], "unknown case 'isr/nothing'"),
         (["explain", "ISR-999"], "unknown id 'ISR-999'"),
@@ -126,7 +127,11 @@ def test_rerun_plays_what_failed_where_it_failed(
     assert (header.cases, header.select) == ((case,), (case,))
     assert (header.seed, header.confirm) == (7, 2)
     assert run(["conform", "diff", first, second]) == 0
+    assert run(["conform", "validate", first]) == 0
     worse = str(tmp_path / "worse")
     assert run(["conform", "run", "-t", "reference", "--select", other, "--out", worse]) == 0
     assert run(["conform", "diff", first, worse]) == DIFFERS == 16
     assert f"{case}: PASS → not asked for" in capsys.readouterr().out
+    (Path(first) / RESULTS).write_text((Path(second) / RESULTS).read_text())
+    assert run(["conform", "validate", first]) == 3
+    assert f"{RESULTS} has changed" in capsys.readouterr().out

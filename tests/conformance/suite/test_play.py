@@ -15,7 +15,7 @@ from fencepost.conformance.suite.case import SuiteCase
 from fencepost.conformance.suite.judgement import requirement_verdicts
 from fencepost.conformance.suite.library import all_cases, requirements
 from fencepost.conformance.suite.play import SuitePlan, begin, play, settings_of_targets
-from fencepost.conformance.suite.records import RESULTS, counts_of, read_run
+from fencepost.conformance.suite.records import RESULTS, altered, counts_of, read_run
 from fencepost.conformance.suite.shared import sessions
 from fencepost.conformance.verdict import CheckResult, Verdict, Violation
 from fencepost.spec.vocabulary import Invariant
@@ -47,6 +47,7 @@ class StubRun:
             raise KeyboardInterrupt
         self.played.append(self.case)
         self.folder.mkdir(parents=True)
+        (self.folder / "trace.ndjson").write_text(self.case)
         return a_result(verdict, self.scenario.story.requirements)
 
 
@@ -170,6 +171,23 @@ def test_a_torn_line_and_wrong_counts_are_told(tmp_path: Path) -> None:
     doubts = read_run(tmp_path).doubts
     assert "is no record" in doubts[0]
     assert "the footer counts other verdicts" in doubts[1]
+
+
+def test_files_that_are_not_as_a_run_left_them_are_told(tmp_path: Path) -> None:
+    begin(PLAN, tmp_path)
+    assert altered(tmp_path) == ["there is no MANIFEST.sha256: nothing tells what the files were"]
+    play(PLAN, SETTINGS, tmp_path)
+    (tmp_path / "report.html").write_text("made of it")
+    assert altered(tmp_path) == []
+
+    first, second = sorted(tmp_path.glob("reference/*/trace.ndjson"))[:2]
+    first.unlink()
+    second.write_text("other")
+
+    assert altered(tmp_path) == [
+        f"{first.relative_to(tmp_path)} is missing",
+        f"{second.relative_to(tmp_path)} has changed",
+    ]
 
 
 def test_a_target_twice_is_refused() -> None:
