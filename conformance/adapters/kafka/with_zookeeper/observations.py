@@ -67,6 +67,12 @@ _TRANSITION = (
 )
 _BEGUN = re.compile(rf"[Hh]andling {_REQUEST} starting the {_TRANSITION}")
 _COMPLETED = re.compile(rf"[Cc]ompleted {_REQUEST} for the {_TRANSITION}")
+_ABORTED = re.compile(
+    r"[Rr]eceived LeaderAndIsrRequest with correlation id (?P<number>\d+) from controller "
+    r"(?P<controller>\d+) epoch \d+ for partition \[?(?P<topic>[^\s,]+?)[,-](?P<partition>\d+)\]? "
+    r".*cannot become follower"
+)
+"""The leader is not known to be alive, or there is none: the epoch is not taken over."""
 
 
 def broker_lines(site: RunSite, zookeeper: Iterable[TraceEvent]) -> Iterator[TraceEvent]:
@@ -170,6 +176,8 @@ class _Commands:
         """The command that this line completes, or what it says is committed now."""
         if told := next(filter(None, (one.search(line) for one in _RECEIVED)), None):
             self._received[_command(told)] = told.groupdict()
+        elif aborted := _ABORTED.search(line):
+            self._received.pop(_command(aborted), None)
         elif begun := _BEGUN.search(line):
             self._begin(begun, self._received.get(_command(begun)))
         elif done := _COMPLETED.search(line):

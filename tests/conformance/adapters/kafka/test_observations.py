@@ -84,6 +84,24 @@ def test_a_command_counts_when_it_was_completed(release: str, tmp_path: Path) ->
     assert (event.controller_id, event.controller_epoch, event.znode_version) == (2, 2, 4)
 
 
+@pytest.mark.parametrize("release", BY_RELEASE)
+def test_a_command_that_is_aborted_is_not_obeyed(release: str, tmp_path: Path) -> None:
+    received, completed = BY_RELEASE[release]
+    is_old = "Broker 1 received" in received
+    log(
+        tmp_path,
+        STARTED,
+        received,
+        ("Broker 1 received" if is_old else "[Broker id=1] Received")
+        + " LeaderAndIsrRequest with correlation id 5 from controller 2 epoch 2 for partition "
+        + ("[my-topic,0] " if is_old else "my-topic-0 (last update controller epoch 2) ")
+        + "but cannot become follower since the new leader -1 is unavailable. (s)",
+        completed,
+    )
+
+    assert observed(tmp_path) == []
+
+
 def test_a_leader_tells_its_log_end_and_what_it_commits(tmp_path: Path) -> None:
     received, completed = BY_RELEASE["3.9"]
     begun = completed.replace("Completed", "Handling").replace("for the", "starting the")
