@@ -117,6 +117,8 @@ class LeaderAndIsrDocument(msgspec.Struct, frozen=True, kw_only=True):
     controller_epoch: int = 0
     """Of the controller that the writer is or obeys; 0 at level 0."""
     topic_id: str | msgspec.UnsetType = msgspec.UNSET
+    eligible: list[int] | msgspec.UnsetType = msgspec.UNSET
+    """Replicas outside the ISR that may lead as its members may: Kafka has them (KIP-966)."""
 
 
 class LeaderAndIsr(msgspec.Struct, frozen=True, kw_only=True):
@@ -128,6 +130,8 @@ class LeaderAndIsr(msgspec.Struct, frozen=True, kw_only=True):
     controller_epoch: ControllerEpoch = NO_CONTROLLER_EPOCH
     topic_id: str = ""
     """Of the topic that the state belongs to; empty when the topic has none."""
+    eligible: frozenset[BrokerId] = frozenset()
+    """Replicas outside the ISR that may lead; none in the protocol."""
 
     def document(self) -> bytes:
         """The bytes that the znode holds."""
@@ -138,6 +142,7 @@ class LeaderAndIsr(msgspec.Struct, frozen=True, kw_only=True):
                 isr=sorted(self.isr),
                 controller_epoch=self.controller_epoch,
                 topic_id=self.topic_id or msgspec.UNSET,
+                eligible=sorted(self.eligible) or msgspec.UNSET,
             )
         )
 
@@ -270,6 +275,7 @@ def parse_leader_and_isr(path: str, data: bytes) -> LeaderAndIsr:
         isr=frozenset(BrokerId(member) for member in document.isr),
         controller_epoch=ControllerEpoch(document.controller_epoch),
         topic_id=document.topic_id or "",
+        eligible=frozenset(map(BrokerId, document.eligible or ())),
     )
 
 

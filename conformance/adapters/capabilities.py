@@ -68,8 +68,7 @@ NEEDED: Mapping[str, frozenset[Capability]] = MappingProxyType(
         "setting.unclean_leader_election": frozenset({Capability.UNCLEAN_ELECTIONS}),
         "fetch.leader_epoch": frozenset({Capability.FETCH_EPOCHS}),
         "await.line": frozenset({Capability.LIVE_TRACE}),
-        # What came before under the same name is told apart by its creation in ZooKeeper.
-        "topic.again": _ZOOKEEPER,
+        "topic.again": frozenset({Capability.INCARNATIONS}),
     }
 )
 """What a story asks for, or the prefix of an area -> what it needs; the longest name decides.

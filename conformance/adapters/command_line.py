@@ -40,6 +40,7 @@ class CommandLine(Implementation):
             Capability.PROCESSES,
             Capability.LINKS,
             Capability.ZOOKEEPER,
+            Capability.INCARNATIONS,
             Capability.UNCLEAN_ELECTIONS,
             Capability.LIVE_TRACE,
         }

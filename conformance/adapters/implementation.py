@@ -66,6 +66,8 @@ class Capability(StrEnum):
     """Brokers obey that setting of a cluster."""
     FETCH_EPOCHS = "fetch epochs"
     """A fetch may name a leader epoch, and is refused in another one (KIP-320)."""
+    INCARNATIONS = "incarnations"
+    """A run tells a topic from one of the same name that was deleted before."""
     LIVE_TRACE = "live trace"
     """Brokers write their traces while they run: a story can wait for one of their lines."""
     PREPARED_START = "prepared start"
@@ -357,11 +359,19 @@ class Implementation(ABC):
         """
         return transaction
 
+    def history(self, _site: RunSite, /) -> Sequence[Transaction] | None:
+        """The changes of its state, in the words of `spec/znodes.py`, where no ZooKeeper has them.
+
+        Read from what its nodes left in the folder of an ended run; by default nothing tells them.
+        Raises `ClusterError` when it cannot be read.
+        """
+        return None
+
     def observed(self, _site: RunSite, _zookeeper: Sequence[TraceEvent], /) -> Iterable[TraceEvent]:
         """What its brokers did, by what they left in the folder of an ended run.
 
         By default nothing, for brokers write their traces themselves. `_zookeeper` is what
-        ZooKeeper logged. The lines of each node come together, in order.
+        ZooKeeper logged, or `history`. The lines of each node come together, in order.
         """
         return ()
 

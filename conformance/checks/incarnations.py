@@ -7,13 +7,14 @@ and brokers' lines name it; ZooKeeper's own lines show it.
 What names none belongs to the only incarnation that is named, if there is but one. Else a produce
 of unknown effect may be in the log of each, and any other line says nothing of a named one.
 
-Of implementations that name none, `named` tells them by time: ZooKeeper dates the creation of each
-state on the clock of its host. An operation that was under way then may be about either of two, and
-stays unnamed.
+Of implementations that name none, `named` tells them by time: the creation of each state is dated
+on the clock of the host, and so is the first role that a broker took in it. An operation that was
+under way between the two may be about either of two incarnations, and stays unnamed.
 """
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
@@ -22,13 +23,30 @@ from fencepost.conformance.checks.log_history import LogHistory, LogRecord, LogS
 from fencepost.conformance.checks.monotone_counter import UNBOUNDED
 from fencepost.conformance.checks.ordering import by_zxid
 from fencepost.spec.trace import Kind, TraceEvent
-from fencepost.spec.vocabulary import Outcome
+from fencepost.spec.vocabulary import Action, Outcome
 from fencepost.spec.znodes import TopicPartition, partition_of
 
 UNNAMED = 0
 NS_PER_MS = 1_000_000
-Lives = Mapping[TopicPartition, Sequence[tuple[int, int]]]
-"""When each incarnation of a partition was created, on the clock of `mono_ns`, and its zxid."""
+_ROLES = frozenset({Action.BECOME_LEADER, Action.BECOME_FOLLOWER})
+
+
+class Life(NamedTuple):
+    """One incarnation of a partition, on the clock of `mono_ns`."""
+
+    begun_ns: int
+    zxid: int
+    told_ns: Mapping[int, int]
+    """By broker, when it first took a role in it; empty when no broker tells that."""
+
+    def known_ns(self, broker_id: int | None) -> int:
+        """When the broker knew of it; without such a line, when all did that tell."""
+        last = max(self.told_ns.values(), default=self.begun_ns)
+        return last if broker_id is None else self.told_ns.get(broker_id, last)
+
+
+Lives = Mapping[TopicPartition, Sequence[Life]]
+"""Of partitions that were created more than once."""
 
 
 def incarnation_of(event: TraceEvent) -> int:
@@ -108,14 +126,38 @@ def _as_seen_from(incarnation: int, record: LogRecord) -> LogRecord:
     return record._replace(standing=standing, offset=-1, ret=UNBOUNDED)
 
 
-def lives_in(zookeeper: Iterable[TraceEvent], since_ns: int) -> Lives:
-    """Of partitions that were created more than once; `since_ns` is `mono_ns` minus `wall_ns`."""
-    found: dict[TopicPartition, list[tuple[int, int]]] = {}
+def lives_in(
+    zookeeper: Iterable[TraceEvent], of_brokers: Iterable[TraceEvent], since_ns: int
+) -> Lives:
+    """The lives of a run, by its state and its brokers; `since_ns` is `mono_ns` minus `wall_ns`."""
+    created: dict[TopicPartition, list[TraceEvent]] = {}
     for event in by_zxid(zookeeper):
         key = partition_of(event.path or "")
         if event.action == "Create" and key is not None:
-            found.setdefault(key, []).append(((event.wall_ns or 0) + since_ns, event.zxid or 0))
-    return {key: lives for key, lives in found.items() if len(lives) > 1}
+            created.setdefault(key, []).append(event)
+    found = {
+        key: [Life((line.wall_ns or 0) + since_ns, line.zxid or 0, {}) for line in lines]
+        for key, lines in created.items()
+        if len(lines) > 1
+    }
+    return _as_told(found, of_brokers) if found else {}
+
+
+def _as_told(lives: Lives, of_brokers: Iterable[TraceEvent]) -> Lives:
+    """With the first role of each broker in each."""
+    told: dict[tuple[TopicPartition, int], dict[int, int]] = {}
+    for event in of_brokers:
+        if event.action not in _ROLES or event.topic is None or event.partition is None:
+            continue
+        key = TopicPartition(event.topic, event.partition)
+        begun = [one.begun_ns for one in lives.get(key, ())]
+        if event.broker_id is not None and (at := bisect_right(begun, event.mono_ns)):
+            first = told.setdefault((key, at - 1), {})
+            first[event.broker_id] = min(first.get(event.broker_id, event.mono_ns), event.mono_ns)
+    return {
+        key: [one._replace(told_ns=told.get((key, at), {})) for at, one in enumerate(found)]
+        for key, found in lives.items()
+    }
 
 
 def named(events: Iterable[TraceEvent], lives: Lives) -> Iterator[TraceEvent]:
@@ -131,8 +173,10 @@ def _told_by_time(event: TraceEvent, lives: Lives) -> int | None:
     created = lives.get(TopicPartition(event.topic, event.partition))
     if created is None or event.kind is Kind.INVOKE:
         return None
-    times = [at_ns for at_ns, _ in created]
-    # ZooKeeper's clock tells whole milliseconds: what comes within the same one may be before.
-    begun = bisect_right(times, (event.inv_ns or event.mono_ns) - NS_PER_MS)
-    ended = bisect_right(times, event.mono_ns)
-    return created[ended - 1][1] if begun == ended and ended else None
+    ended = bisect_right([one.begun_ns for one in created], event.mono_ns)
+    if not ended:
+        return None
+    life = created[ended - 1]
+    # Dates are whole milliseconds: what comes within the same one may be before.
+    known_ns = life.known_ns(event.broker_id) + NS_PER_MS
+    return life.zxid if known_ns <= (event.inv_ns or event.mono_ns) else None

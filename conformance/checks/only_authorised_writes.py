@@ -15,9 +15,13 @@ Judged in the order of ZooKeeper's transactions. The author is the broker of the
   with a log that failed at any time: they cannot lead (START-006).
 
 Where the controller writes what leaders ask for (`TraceDialect`), it may change the ISR as well, to
-one that has the leader, under the epochs that are there.
+one that has the leader, under the epochs that are there; and where the same transaction assigns the
+partition anew, that may end a reassignment, with a leader from the ISR asked for. Where a partition
+without a leader may have an empty ISR, the leaders that are eligible beside the ISR count like its
+members, and where there is neither, the last ISR does.
 """
 
+import dataclasses
 from collections.abc import Mapping, Sequence, Set as AbstractSet
 from dataclasses import dataclass
 
@@ -36,7 +40,7 @@ from fencepost.conformance.checks.znode_history import (
 )
 from fencepost.conformance.verdict import CheckResult
 from fencepost.spec.trace import Kind, TraceEvent
-from fencepost.spec.vocabulary import NO_BROKER, Invariant, Outcome
+from fencepost.spec.vocabulary import NO_BROKER, BrokerId, Invariant, Outcome
 from fencepost.spec.znodes import LeaderAndIsr, TopicPartition
 
 _Decision = tuple[TopicPartition | None, int | None, int | None, int | None]
@@ -76,12 +80,19 @@ def check(events: Sequence[TraceEvent], dialect: TraceDialect = SPEC) -> CheckRe
     evidence.premise_count = len(writes)
     if not writes and any(_is_success(event) for event in events):
         evidence.doubt("ZooKeeper's own record of the run is missing: no author can be named.")
-    for write in writes:
+    for write in writes if dialect.keeps_last_isr else map(_with_eligible, writes):
         fault = _fault(write, world)
         if fault is not None:
             where = f"{write.partition} at zxid {write.event.zxid}"
             evidence.violated(f"{where}: {fault}.", write.before_event, write.event)
     return evidence.result()
+
+
+def _with_eligible(write: LeaderAndIsrWrite) -> LeaderAndIsrWrite:
+    if write.before is None:
+        return write
+    before = replace(write.before, isr=frozenset(map(BrokerId, write.eligible)))
+    return dataclasses.replace(write, before=before)
 
 
 def _is_success(event: TraceEvent) -> bool:
@@ -104,8 +115,10 @@ def _fault(write: LeaderAndIsrWrite, world: _World) -> str | None:
         return None
     if author is None:
         return f"session {session} belongs to no broker"
-    if write.after.leader != NO_BROKER and write.after.leader not in write.after.isr:
+    if write.after.leader not in {NO_BROKER, *write.after.isr}:
         return f"leader {write.after.leader} is not in ISR {sorted(write.after.isr)}"
+    if write.before is not None and not write.after.eligible <= write.before.isr:
+        return f"{sorted(write.after.eligible)} became eligible, of {sorted(write.before.isr)}"
     if _is_leaders_change(write.before, write.after, author):
         return None
     if session == write.reign.session_id:
@@ -148,7 +161,8 @@ def _is_isr_change(before: LeaderAndIsr | None, after: LeaderAndIsr) -> bool:
     """True when nothing but the ISR is new, and perhaps the epoch of the controller."""
     if before is None or after.controller_epoch < before.controller_epoch:
         return False
-    return replace(before, isr=after.isr, controller_epoch=after.controller_epoch) == after
+    changed = {"isr": after.isr, "eligible": after.eligible}
+    return replace(before, controller_epoch=after.controller_epoch, **changed) == after
 
 
 def _decision_fault(write: LeaderAndIsrWrite, after: LeaderAndIsr, world: _World) -> str | None:
@@ -160,7 +174,7 @@ def _decision_fault(write: LeaderAndIsrWrite, after: LeaderAndIsr, world: _World
         return f"a decision took the leader epoch from {change} instead of one up"
     if before is None:
         return _first_leader_fault(write, after, world)
-    if after.isr <= before.isr:
+    if after.isr <= before.isr or _ends_reassignment(write, before, after, world):
         return None
     decision = (write.partition, after.controller_epoch, after.leader_epoch, after.leader)
     if decision not in world.unclean or after.isr != {after.leader}:
@@ -171,6 +185,20 @@ def _decision_fault(write: LeaderAndIsrWrite, after: LeaderAndIsr, world: _World
             f"leader {after.leader} is outside ISR {sorted(before.isr)}, of which {there} is there"
         )
     return None
+
+
+def _ends_reassignment(
+    write: LeaderAndIsrWrite, before: LeaderAndIsr, after: LeaderAndIsr, world: _World
+) -> bool:
+    """True when a leader's wish for another ISR may end a reassignment in the same transaction."""
+    if not world.dialect.controller_changes_isr or before.leader == NO_BROKER:
+        return False
+    zxid = write.event.zxid or 0
+    known = world.assigned.get(write.partition, ())
+    former = [replicas for since, replicas in known if since < zxid]
+    latter = [replicas for since, replicas in known if since == zxid]
+    is_new = bool(former and latter) and set(former[-1]) != set(latter[-1])
+    return is_new and after.isr <= set(latter[-1])
 
 
 def _was_there(member: int, write: LeaderAndIsrWrite, world: _World) -> bool:

@@ -22,6 +22,8 @@ class TraceDialect:
     """The controller writes a leader's wish for another ISR, under the epoch that there is."""
     keeps_last_isr: bool = True
     """A partition without a leader keeps its last ISR; else that may be empty then."""
+    epochs_may_skip: bool = False
+    """The next controller epoch may be more than one higher: an election may have failed."""
     leads_once_in_epoch: bool = True
     """A leader that restarts gets a new epoch; else it may lag behind in its former one."""
     orders_advances: bool = True
@@ -56,8 +58,8 @@ KAFKA_0_10 = replace(KAFKA_2_1, name="kafka-0.10", raises_epoch_at_election=Fals
 """Kafka up to 2.0: the epoch is raised after `/controller` is created (before KAFKA-6082)."""
 KAFKA_2_7 = replace(KAFKA_2_1, name="kafka-2.7", controller_changes_isr=True)
 """Kafka from protocol 2.7 on: AlterPartition (KIP-497)."""
-KAFKA_4_1 = replace(KAFKA_2_7, name="kafka-4.1", keeps_last_isr=False)
-"""Kafka from 4.1 on: eligible leaders are kept apart from the ISR (KIP-966)."""
+KAFKA_4_1 = replace(KAFKA_2_7, name="kafka-4.1", keeps_last_isr=False, epochs_may_skip=True)
+"""Kafka from 4.1 on: a quorum, and eligible leaders apart from the ISR (KIP-966)."""
 
 DIALECTS: Mapping[str, TraceDialect] = MappingProxyType(
     {one.name: one for one in (SPEC, UNTOLD_WRITES, KAFKA_0_10, KAFKA_2_1, KAFKA_2_7, KAFKA_4_1)}

@@ -129,12 +129,21 @@ class LeaderAndIsrWrite:
     """None when the document is malformed."""
     reign: Reign
     """In the transaction of the write: an election in the same zxid counts."""
+    last_isr: frozenset[int]
+    """The ISR before; where that is empty, the last one that was not."""
+
+    @property
+    def eligible(self) -> frozenset[int]:
+        """What could lead before: the ISR and the replicas beside it, else the last ISR."""
+        named = self.before.isr | self.before.eligible if self.before else frozenset[int]()
+        return named or self.last_isr
 
 
 @dataclass(slots=True)
 class _Znodes:
     reign: Reign = field(default_factory=Reign)
     stored: dict[str, TraceEvent] = field(default_factory=dict)
+    last_isr: dict[str, frozenset[int]] = field(default_factory=dict)
 
 
 def leader_and_isr_writes(events: Iterable[TraceEvent]) -> list[LeaderAndIsrWrite]:
@@ -147,17 +156,21 @@ def leader_and_isr_writes(events: Iterable[TraceEvent]) -> list[LeaderAndIsrWrit
         if event.path is None or partition is None:
             continue
         before = znodes.stored.pop(event.path, None)
+        last_isr = znodes.last_isr.pop(event.path, frozenset[int]())
         if event.action not in _STORES:
             continue
         znodes.stored[event.path] = event
+        after = document_of(event)
+        znodes.last_isr[event.path] = (after and after.isr) or last_isr
         writes.append(
             LeaderAndIsrWrite(
                 partition=partition,
                 event=event,
                 before=document_of(before) if before is not None else None,
                 before_event=before,
-                after=document_of(event),
+                after=after,
                 reign=znodes.reign,
+                last_isr=last_isr,
             )
         )
     return writes

@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from fencepost.conformance.adapters.errors import ChoiceError
+from fencepost.conformance.adapters.implementation import Implementation, RunSite
 from fencepost.conformance.checks.completeness import trace_health
-from fencepost.conformance.checks.incarnations import Lives, named
+from fencepost.conformance.checks.incarnations import Lives, lives_in, named
 from fencepost.conformance.clients.recorder import TraceWriter
 from fencepost.fault_injection.zookeeper.transaction_log import Transaction, to_trace_events
 from fencepost.spec.trace import (
@@ -56,10 +57,25 @@ def write_transactions(
     return events
 
 
-def write_observed(folder: Path, events: Iterable[TraceEvent]) -> None:
-    """Write a trace for each node that the harness observed; lines of a node come together."""
-    for node, lines in groupby(events, lambda event: event.node):
-        (folder / f"trace-{node}.ndjson").write_bytes(b"".join(encode_all(lines)))
+def write_observed(
+    implementation: Implementation, site: RunSite, transactions: Iterable[Transaction] | None
+) -> None:
+    """Write the history of the state, and a trace for each node that writes none itself.
+
+    Without `transactions` of a ZooKeeper, the implementation may tell others. Raises
+    `ClusterError` when what it left cannot be read.
+    """
+    if transactions is None:
+        transactions = implementation.history(site)
+    else:
+        transactions = map(implementation.in_words, transactions)
+    history = write_transactions(site.folder, site.run_id, transactions)
+    of_brokers = list(implementation.observed(site, history))
+    names_its_own = implementation.names_incarnations
+    lives = {} if names_its_own else lives_in(history, of_brokers, _since_wall_ns())
+    for node, lines in groupby(named(of_brokers, lives), lambda event: event.node):
+        (site.folder / f"trace-{node}.ndjson").write_bytes(b"".join(encode_all(lines)))
+    name_incarnations(site.folder, lives)
 
 
 def name_incarnations(folder: Path, lives: Lives) -> None:
@@ -68,7 +84,7 @@ def name_incarnations(folder: Path, lives: Lives) -> None:
         path.write_bytes(b"".join(encode_all(named(read_trace(path).events, lives))))
 
 
-def since_wall_ns() -> int:
+def _since_wall_ns() -> int:
     """What the clock of `mono_ns` shows less than that of `wall_ns`."""
     return time.monotonic_ns() - time.time_ns()
 

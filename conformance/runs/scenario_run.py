@@ -25,7 +25,6 @@ from fencepost.conformance.adapters.implementation import Capability, RunSite
 from fencepost.conformance.adapters.networks import switch_for, wiring_for
 from fencepost.conformance.adapters.settings import ClusterSettings, unusual
 from fencepost.conformance.adapters.zookeepers import ZooKeeperInUse, zookeeper_for
-from fencepost.conformance.checks.incarnations import lives_in, named
 from fencepost.conformance.checks.observations import Observable, Observations
 from fencepost.conformance.clients.recorder import TraceWriter
 from fencepost.conformance.clients.workload import Session, Workload
@@ -41,13 +40,10 @@ from fencepost.conformance.runs.judgement import judge_checks
 from fencepost.conformance.runs.quiescence import WORK_S, QuiescenceWait
 from fencepost.conformance.runs.run_end import Ending
 from fencepost.conformance.runs.run_folder import (
-    name_incarnations,
     read_folder,
     read_run_folder,
-    since_wall_ns,
     traced_run,
     write_observed,
-    write_transactions,
 )
 from fencepost.conformance.runs.run_settings import settings_for
 from fencepost.conformance.runs.running_cluster import RunningCluster
@@ -175,20 +171,14 @@ class ScenarioRun:
                 self._write_observed(zookeeper.transactions())
 
     def _write_observed(self, transactions: Sequence[Transaction] | None) -> None:
-        """Write the traces of ZooKeeper, and of brokers that write none themselves."""
-        implementation = self.settings.implementation
-        if transactions is not None:
-            transactions = list(map(implementation.in_words, transactions))
-        of_zookeeper = write_transactions(self.folder, self.run_id, transactions)
+        """Write what the state and its brokers left behind."""
         site = RunSite(
             folder=self.folder,
             run_id=self.run_id,
             broker_ids=self.settings.broker_ids,
             unclean_leader_election=self.settings.unclean_leader_election,
         )
-        lives = {} if implementation.names_incarnations else lives_in(of_zookeeper, since_wall_ns())
-        write_observed(self.folder, named(implementation.observed(site, of_zookeeper), lives))
-        name_incarnations(self.folder, lives)
+        write_observed(self.settings.implementation, site, transactions)
 
     def _zookeeper(
         self, supervisor: Supervisor, switch: NamespaceLinks | None

@@ -186,7 +186,7 @@ class _Limits:
             is_forgetful = event.fault_id in self.forgetful and event.phase is Phase.INJECTING
             return f"the disk of broker {event.broker_id} may lose records" if is_forgetful else ""
         if event.kind is Kind.ZOOKEEPER and event.action in CHANGES:
-            return self._why_by_zookeeper(event)
+            return self._why_by_zookeeper(event) if self.has_states else ""
         if event.action in ROLES and is_about(event, self.key) and not self.has_states:
             return self._why_by_role(event)
         return ""

@@ -10,7 +10,7 @@ also their place on the clock of `mono_ns`, to a millisecond: for pictures; no c
 
 import re
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -22,9 +22,11 @@ from fencepost.conformance.adapters.folders import Folders
 from fencepost.conformance.adapters.kafka.disk.flushed import LOGS, offsets_in
 from fencepost.conformance.adapters.kafka.disk.records import read_segments
 from fencepost.conformance.adapters.kafka.started import STARTED
+from fencepost.conformance.checks.znode_history import leader_and_isr_writes
 from fencepost.fault_injection.network.wiring import broker_name
 from fencepost.spec.trace import Kind, TraceEvent
-from fencepost.spec.vocabulary import Action
+from fencepost.spec.vocabulary import NO_BROKER, Action
+from fencepost.spec.znodes import TopicPartition, partition_of
 
 _DATED = re.compile(r"\[(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d),(\d{3})\] (.*)")
 MS = 1_000_000
@@ -110,6 +112,57 @@ def action_line(run_id: str, broker_id: int, action: str, **fields: Any) -> Trac
         broker_id=broker_id,
         **fields,
     )
+
+
+def creations(zookeeper: Iterable[TraceEvent]) -> Mapping[TopicPartition, list[tuple[int, int]]]:
+    """When the state of each partition was created, and by which transaction, oldest first."""
+    found: dict[TopicPartition, list[tuple[int, int]]] = {}
+    for line in zookeeper:
+        partition = partition_of(line.path or "")
+        if line.action == "Create" and partition is not None:
+            at = (line.wall_ns or 0) // MS
+            found.setdefault(partition, []).append((at, line.zxid or 0))
+    return found
+
+
+def of_incarnation(one: Dated, created: Mapping[TopicPartition, list[tuple[int, int]]]) -> Dated:
+    """The line with the incarnation that was created last before it, of several."""
+    event = one.event
+    if event is None or event.topic is None or event.partition is None:
+        return one
+    if event.partition_incarnation is not None:
+        return one
+    found = created.get(TopicPartition(event.topic, event.partition), [])
+    before = [zxid for at, zxid in found if at <= one.wall_ms]
+    if len(found) < 2 or not before:
+        return one
+    return Dated(wall_ms=one.wall_ms, event=replace(event, partition_incarnation=before[-1]))
+
+
+def unclean_elections(
+    run_id: str, zookeeper: Sequence[TraceEvent], elected: Iterable[TraceEvent]
+) -> Iterator[Dated]:
+    """The leaders outside the ISR that a controller wrote: it has no line that says so."""
+    controllers = {line.session_id: line.controller_id for line in elected if line.controller_id}
+    for write in leader_and_isr_writes(zookeeper):
+        before, after, session = write.before, write.after, write.event.session_id
+        if before is None or after is None or after.leader in {NO_BROKER, *write.eligible}:
+            continue
+        if session != write.reign.session_id or session not in controllers:
+            continue
+        event = action_line(
+            run_id,
+            controllers[session],
+            Action.ELECT_LEADER,
+            topic=write.partition.topic,
+            partition=write.partition.partition,
+            leader=after.leader,
+            leader_epoch=after.leader_epoch,
+            isr=sorted(after.isr),
+            controller_epoch=after.controller_epoch,
+            is_unclean=True,
+        )
+        yield Dated(wall_ms=(write.event.wall_ns or 0) // MS, event=event)
 
 
 def _disk(data: Path, run_id: str, broker_id: int) -> Iterator[TraceEvent]:

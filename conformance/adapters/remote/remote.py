@@ -138,14 +138,16 @@ def _remote(target: str, hello: HelloAnswer) -> Remote:
             "leave that out, or have the adapter started by cmd:"
         )
     observes = {Observable(kind): fidelity for kind, fidelity in hello.observes.items()}
-    if Capability.ZOOKEEPER in hello.capabilities:
+    capabilities = {DECLARED[name] for name in hello.capabilities}
+    if Capability.ZOOKEEPER in capabilities:
         observes[Observable.STATE_WRITES] = Fidelity.EXACT
+        capabilities.add(Capability.INCARNATIONS)
     tells_writes = all(observes.get(kind) is Fidelity.EXACT for kind in TELL_WRITES)
     return Remote(
         chosen_as=target,
         trace_dialect=SPEC if tells_writes else UNTOLD_WRITES,
         name=f"{hello.name} {hello.version}".rstrip(),
         levels=hello.levels,
-        capabilities=frozenset(DECLARED[name] for name in hello.capabilities),
+        capabilities=frozenset(capabilities),
         observes={**OF_CLIENTS, **observes},
     )

@@ -82,7 +82,7 @@ CREATED = {"create_topic": "t", "replicas": [1]}
         ([{"consume": "t/0", "leader_epoch": 1}], {Capability.FETCH_EPOCHS}),
         ([{"wait_for": {"event": "BecomeLeader"}}], {Capability.LIVE_TRACE}),
         ([CREATED, {"delete_topic": "t"}], set()),
-        ([CREATED, {"delete_topic": "t"}, CREATED], {Capability.ZOOKEEPER}),
+        ([CREATED, {"delete_topic": "t"}, CREATED], {Capability.INCARNATIONS}),
         ([{"kind": "proc.pause", "target": 1, "for_ms": 9}], {Capability.PROCESSES}),
     ],
 )

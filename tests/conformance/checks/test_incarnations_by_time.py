@@ -1,5 +1,6 @@
 """Lines that name no incarnation of a partition get it by the times of its creations."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -38,8 +39,13 @@ def answer(begun_ms: int, ended_ms: int, **fields: Any) -> TraceEvent:  # noqa: 
     return line(Kind.COMPLETE, "Produce", **fields)
 
 
-def incarnations(*events: TraceEvent) -> list[int | None]:
-    lives = lives_in(zookeeper(FIRST, SECOND), since_ns=0)
+def leads(broker_id: int, at_ms: int) -> TraceEvent:
+    place: dict[str, Any] = {"topic": "orders", "partition": 0, "broker_id": broker_id}
+    return line(Kind.ACTION, "BecomeLeader", **place, mono_ns=at_ms * MS)
+
+
+def incarnations(*events: TraceEvent, told: Sequence[TraceEvent] = ()) -> list[int | None]:
+    lives = lives_in(zookeeper(FIRST, SECOND), told, since_ns=0)
     return [event.partition_incarnation for event in named(events, lives)]
 
 
@@ -58,17 +64,27 @@ def test_what_is_named_or_about_something_else_stays_as_it_is() -> None:
 
 
 def test_a_line_of_a_broker_is_named_by_its_own_time() -> None:
-    leads = line(Kind.ACTION, "BecomeLeader", topic="orders", partition=0, mono_ns=2500 * MS)
+    assert incarnations(leads(1, 2500)) == [SECOND]
 
-    assert incarnations(leads) == [SECOND]
+
+def test_until_a_broker_has_a_role_in_the_new_one_its_answers_may_be_about_the_old() -> None:
+    told = [leads(1, 1010), leads(2, 1020), leads(1, 2100), leads(2, 2200), leads(1, 2900)]
+
+    answers = (answer(2110, 2120, broker_id=broker_id) for broker_id in (1, 2, None))
+    assert incarnations(*answers, told=told) == [SECOND, None, None]
+    assert incarnations(answer(2210, 2220), answer(2050, 2060, broker_id=1), told=told) == [
+        SECOND,
+        None,
+    ]
+    assert incarnations(answer(1500, 1600, broker_id=2), told=told) == [FIRST]
 
 
 def test_traces_of_clients_are_rewritten_only_where_a_partition_came_again(tmp_path: Path) -> None:
     path = tmp_path / "trace-client-1.ndjson"
     path.write_bytes(b"".join(encode_all([answer(1500, 1600)])))
 
-    name_incarnations(tmp_path, lives_in(zookeeper(FIRST), since_ns=0))
+    name_incarnations(tmp_path, lives_in(zookeeper(FIRST), (), since_ns=0))
     assert read_trace(path).events[0].partition_incarnation is None
 
-    name_incarnations(tmp_path, lives_in(zookeeper(FIRST, SECOND), since_ns=0))
+    name_incarnations(tmp_path, lives_in(zookeeper(FIRST, SECOND), (), since_ns=0))
     assert read_trace(path).events[0].partition_incarnation == FIRST

@@ -79,12 +79,25 @@ def test_old_kafka_raises_the_epoch_apart(dialect: TraceDialect, verdict: Verdic
     assert one_controller_per_epoch.check(trace.events, dialect).verdict is verdict
 
 
-def test_an_epoch_that_is_skipped_is_seen_in_every_dialect() -> None:
-    trace = raised_apart()
-    own = session(2)
-    trace.zookeeper("SetData", "/controller_epoch", "3", session=own, zxid=3, version=1)
+@pytest.mark.parametrize(
+    ("epoch", "dialect", "verdict"),
+    [
+        (3, KAFKA_0_10, Verdict.FAIL),
+        (3, KAFKA_2_7, Verdict.FAIL),
+        (3, KAFKA_4_1, Verdict.PASS),
+        (1, KAFKA_4_1, Verdict.FAIL),
+    ],
+)
+def test_only_a_quorum_may_skip_an_epoch_and_none_repeats_one(
+    epoch: int, dialect: TraceDialect, verdict: Verdict
+) -> None:
+    trace = Trace()
+    register(trace)
+    elect(trace, 3, 1, zxid=1)
+    told = {"session": session(2), "zxid": 2, "version": 1}
+    trace.zookeeper("SetData", "/controller_epoch", str(epoch), **told)
 
-    assert one_controller_per_epoch.check(trace.events, KAFKA_0_10).verdict is Verdict.FAIL
+    assert one_controller_per_epoch.check(trace.events, dialect).verdict is verdict
 
 
 @pytest.mark.parametrize(("dialect", "verdict"), [(SPEC, Verdict.FAIL), (KAFKA_2_7, Verdict.PASS)])

@@ -27,7 +27,7 @@ OFFERED = {
 }
 HIDDEN = {
     "zookeeper": {"ISR-004"},
-    "kraft": {"ISR-004", "FAIL-001", "FAIL-002", "ZK-003", "ZK-008"},
+    "kraft": {"ISR-004"},
 }
 """What no case can show on an unmodified release, for no check of it can be decided there."""
 

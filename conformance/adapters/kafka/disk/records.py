@@ -36,14 +36,50 @@ class RecordBatch:
     values: tuple[str, ...]
 
 
-def read_batches(data: bytes) -> Iterator[RecordBatch]:
-    """All whole batches of `data`; a cut one at its end is left out."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RawBatch:
+    """A batch of format 2 of a log that no client writes."""
+
+    base_offset: int
+    leader_epoch: int
+    records: int
+    """How many offsets it takes."""
+    wall_ms: int
+    is_control: bool
+    values: tuple[bytes, ...]
+
+
+def raw_batches(data: bytes) -> Iterator[RawBatch]:
+    """All whole batches with their values as they are; a cut one at the end is left out."""
+    for position in _whole_batches(data):
+        base_offset, _, leader_epoch, _ = _HEAD.unpack_from(data, position)
+        _, attributes, last, wall_ms, *_ = _BATCH.unpack_from(data, position + _BATCH_AT)
+        yield RawBatch(
+            base_offset=base_offset,
+            leader_epoch=leader_epoch,
+            records=last + 1,
+            wall_ms=wall_ms,
+            is_control=bool(attributes & _CONTROL),
+            values=tuple(_raw_values(data, position)),
+        )
+
+
+def _whole_batches(data: bytes) -> Iterator[int]:
+    """Where each whole batch begins."""
     position = 0
     while position + _HEAD.size <= len(data):
-        base_offset, length, leader_epoch, form = _HEAD.unpack_from(data, position)
+        _, length, *_ = _HEAD.unpack_from(data, position)
         end = position + _LENGTH_FROM + length
         if length <= 0 or end > len(data):
             return
+        yield position
+        position = end
+
+
+def read_batches(data: bytes) -> Iterator[RecordBatch]:
+    """All whole batches of `data`; a cut one at its end is left out."""
+    for position in _whole_batches(data):
+        base_offset, _, leader_epoch, form = _HEAD.unpack_from(data, position)
         if form >= 2:
             values, epoch = tuple(_values(data, position)), leader_epoch
         else:
@@ -51,7 +87,6 @@ def read_batches(data: bytes) -> Iterator[RecordBatch]:
         yield RecordBatch(
             position=position, base_offset=base_offset, leader_epoch=epoch, values=values
         )
-        position = end
 
 
 def read_segments(folder: Path) -> Iterator[RecordBatch]:
@@ -110,8 +145,14 @@ def _old_value(data: bytes, position: int, form: int) -> str:
 
 
 def _values(data: bytes, position: int) -> Iterator[str]:
+    _, attributes, *_ = _BATCH.unpack_from(data, position + _BATCH_AT)
+    if not attributes & _CONTROL:
+        yield from (one.decode(errors="backslashreplace") for one in _raw_values(data, position))
+
+
+def _raw_values(data: bytes, position: int) -> Iterator[bytes]:
     _, attributes, *_, count = _BATCH.unpack_from(data, position + _BATCH_AT)
-    if attributes & (_COMPRESSION | _CONTROL):
+    if attributes & _COMPRESSION:
         return
     at = position + _RECORDS_AT
     for _ in range(count):
@@ -122,7 +163,7 @@ def _values(data: bytes, position: int) -> Iterator[str]:
             _, start = _varint(data, start)
         key_length, start = _varint(data, start)
         value_length, start = _varint(data, start + max(0, key_length))
-        yield data[start : start + max(0, value_length)].decode(errors="backslashreplace")
+        yield data[start : start + max(0, value_length)]
 
 
 def _varint(data: bytes, at: int) -> tuple[int, int]:

@@ -5,7 +5,7 @@ No node is both: the quorum outlives any number of dead brokers, as it does in p
 
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from fencepost.conformance.adapters.folders import Folders
@@ -16,15 +16,18 @@ from fencepost.conformance.adapters.implementation import (
     Site,
 )
 from fencepost.conformance.adapters.kafka.disk.flushed import LOGS
-from fencepost.conformance.adapters.kafka.kafka import MAIN, Kafka, KafkaProcesses
+from fencepost.conformance.adapters.kafka.kafka import MAIN, SHOWN, Kafka, KafkaProcesses
 from fencepost.conformance.adapters.kafka.kraft import storage
+from fencepost.conformance.adapters.kafka.kraft.metadata_log import read_history
 from fencepost.conformance.adapters.kafka.kraft.observations import broker_lines
 from fencepost.conformance.adapters.kafka.kraft.state import MetadataState
 from fencepost.conformance.adapters.kafka.observations import broker_log, observed_log
 from fencepost.conformance.adapters.kafka.transport import KafkaTransport
+from fencepost.conformance.checks.observations import Fidelity, Observable, Observations
 from fencepost.fault_injection.injectors.injector import InjectionError
 from fencepost.fault_injection.network.wiring import broker_name
 from fencepost.fault_injection.processes.ports import HOST, free_ports
+from fencepost.fault_injection.zookeeper.transaction_log import Transaction
 from fencepost.spec.trace import TraceEvent
 
 LAUNCH = (sys.executable, "-m", "fencepost.conformance.adapters.kafka.started")
@@ -79,7 +82,11 @@ class KafkaInKraft(Kafka):
     capabilities: frozenset[Capability] = Kafka.capabilities | {
         Capability.LINKS,
         Capability.REQUESTS,
+        Capability.INCARNATIONS,
     }
+    observes: Observations = field(
+        default_factory=lambda: {**SHOWN, Observable.STATE_WRITES: Fidelity.LOG}
+    )
 
     def open(self, site: Site, /) -> ClusterParts:
         """The parts of a cluster, of which no node runs; raises `JarsError` or `JavaError`."""
@@ -113,9 +120,14 @@ class KafkaInKraft(Kafka):
             workload_transport=self.workload_transport(),
         )
 
-    def observed(self, site: RunSite, _zookeeper: Sequence[TraceEvent], /) -> Iterable[TraceEvent]:
+    def history(self, site: RunSite, /) -> Sequence[Transaction]:
+        """What the metadata logs of most controllers tell; raises `MetadataLogError`."""
+        folders = Folders(root=site.folder)
+        return read_history([_metadata(folders, node) for node in CONTROLLERS])
+
+    def observed(self, site: RunSite, history: Sequence[TraceEvent], /) -> Iterable[TraceEvent]:
         """What the nodes' logs and disks tell of each."""
-        return broker_lines(site.folder, site.run_id, (*site.broker_ids, *CONTROLLERS))
+        return broker_lines(site, (*site.broker_ids, *CONTROLLERS), history)
 
 
 def _properties(

@@ -34,6 +34,7 @@ class KafkaWithZooKeeper(Kafka):
         Capability.LINKS,
         Capability.REQUESTS,
         Capability.ZOOKEEPER,
+        Capability.INCARNATIONS,
         Capability.CONTROL,
         Capability.UPDATE_METADATA,
         Capability.CONTROLLED_SHUTDOWN,

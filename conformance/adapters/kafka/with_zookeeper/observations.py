@@ -11,10 +11,8 @@ the state was created last before the line, by the clock of the host: brokers ar
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
-
-from msgspec.structs import replace
 
 from fencepost.conformance.adapters.implementation import RunSite
 from fencepost.conformance.adapters.kafka.leading import Leading, partition_in
@@ -23,21 +21,17 @@ from fencepost.conformance.adapters.kafka.observations import (
     ROLES,
     Dated,
     action_line,
+    creations,
     isr_of,
     log_lines,
+    of_incarnation,
     trace_of,
+    unclean_elections,
 )
-from fencepost.conformance.checks.znode_history import leader_and_isr_writes
 from fencepost.fault_injection.network.wiring import broker_name
 from fencepost.spec.trace import TraceEvent
-from fencepost.spec.vocabulary import NO_BROKER, Action
-from fencepost.spec.znodes import (
-    BROKER_IDS,
-    CONTROLLER,
-    CONTROLLER_EPOCH,
-    TopicPartition,
-    partition_of,
-)
+from fencepost.spec.vocabulary import Action
+from fencepost.spec.znodes import BROKER_IDS, CONTROLLER, CONTROLLER_EPOCH, TopicPartition
 
 _ISR = r"isr=\[?(?P<isr>[\d, ]*)\]?, "
 _EPOCHS = r"controllerEpoch=\d+, leader=(?P<leader>-?\d+), leaderEpoch=(?P<leader_epoch>\d+), "
@@ -78,38 +72,16 @@ _ABORTED = re.compile(
 def broker_lines(site: RunSite, zookeeper: Iterable[TraceEvent]) -> Iterator[TraceEvent]:
     """The trace of every broker, in the order of brokers and time; `zookeeper` is in our words."""
     zookeeper = list(zookeeper)
-    known, creations = list(_owners(site.run_id, zookeeper)), _creations(zookeeper)
+    known, created = list(_owners(site.run_id, zookeeper)), creations(zookeeper)
     if site.unclean_leader_election:
         elected = [one.event for one in known if one.event]
-        known += _unclean_elections(site.run_id, zookeeper, elected)
+        known += unclean_elections(site.run_id, zookeeper, elected)
     for broker_id in site.broker_ids:
         node = broker_name(broker_id)
         found = [one for one in known if one.event and one.event.node == node]
         found += log_lines(site.folder, broker_id, _Commands(site.run_id, broker_id).told)
-        named = (_of_incarnation(one, creations) for one in found)
+        named = (of_incarnation(one, created) for one in found)
         yield from trace_of(site.folder, site.run_id, broker_id, named)
-
-
-def _creations(zookeeper: Iterable[TraceEvent]) -> Mapping[TopicPartition, list[tuple[int, int]]]:
-    """When the state of each partition was created, and by which transaction, oldest first."""
-    found: dict[TopicPartition, list[tuple[int, int]]] = {}
-    for line in zookeeper:
-        partition = partition_of(line.path or "")
-        if line.action == "Create" and partition is not None:
-            at = (line.wall_ns or 0) // MS
-            found.setdefault(partition, []).append((at, line.zxid or 0))
-    return found
-
-
-def _of_incarnation(one: Dated, creations: Mapping[TopicPartition, list[tuple[int, int]]]) -> Dated:
-    event = one.event
-    if event is None or event.topic is None or event.partition is None:
-        return one
-    found = creations.get(TopicPartition(event.topic, event.partition), [])
-    before = [zxid for at, zxid in found if at <= one.wall_ms]
-    if len(found) < 2 or not before:
-        return one
-    return Dated(wall_ms=one.wall_ms, event=replace(event, partition_incarnation=before[-1]))
 
 
 def _owners(run_id: str, zookeeper: Iterable[TraceEvent]) -> Iterator[Dated]:
@@ -136,32 +108,6 @@ def _owners(run_id: str, zookeeper: Iterable[TraceEvent]) -> Iterator[Dated]:
             told |= {"controller_id": broker_id, "controller_epoch": epoch}
             event = action_line(run_id, broker_id, Action.ELECT_CONTROLLER, **told)
             yield Dated(wall_ms=at, event=event)
-
-
-def _unclean_elections(
-    run_id: str, zookeeper: Sequence[TraceEvent], elected: Iterable[TraceEvent]
-) -> Iterator[Dated]:
-    """The leaders outside the ISR that a controller wrote: it has no line that says so."""
-    controllers = {line.session_id: line.controller_id for line in elected if line.controller_id}
-    for write in leader_and_isr_writes(zookeeper):
-        before, after, session = write.before, write.after, write.event.session_id
-        if before is None or after is None or after.leader in {NO_BROKER, *before.isr}:
-            continue
-        if session != write.reign.session_id or session not in controllers:
-            continue
-        event = action_line(
-            run_id,
-            controllers[session],
-            Action.ELECT_LEADER,
-            topic=write.partition.topic,
-            partition=write.partition.partition,
-            leader=after.leader,
-            leader_epoch=after.leader_epoch,
-            isr=sorted(after.isr),
-            controller_epoch=after.controller_epoch,
-            is_unclean=True,
-        )
-        yield Dated(wall_ms=(write.event.wall_ns or 0) // MS, event=event)
 
 
 class _Commands:

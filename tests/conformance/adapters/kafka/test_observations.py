@@ -8,7 +8,7 @@ import pytest
 
 from fencepost.conformance.adapters.implementation import RunSite
 from fencepost.conformance.adapters.kafka.disk.records import new_batch
-from fencepost.conformance.adapters.kafka.kraft.observations import broker_lines as kraft_lines
+from fencepost.conformance.adapters.kafka.kraft import observations as kraft
 from fencepost.conformance.adapters.kafka.started import STARTED
 from fencepost.conformance.adapters.kafka.with_zookeeper.dialect import KAFKA_DIALECT, in_words
 from fencepost.conformance.adapters.kafka.with_zookeeper.observations import broker_lines
@@ -60,6 +60,11 @@ def observed(
         folder=folder, run_id="run", broker_ids=(1,), unclean_leader_election=may_lose_records
     )
     return list(broker_lines(site, list(in_order)))
+
+
+def kraft_lines(folder: Path, *history: TraceEvent) -> list[TraceEvent]:
+    site = RunSite(folder=folder, run_id="run", broker_ids=(1,))
+    return list(kraft.broker_lines(site, (1,), history))
 
 
 def log(folder: Path, *lines: str) -> None:
@@ -268,7 +273,7 @@ def test_a_node_in_kraft_mode_tells_its_registration_elections_and_leader_epochs
 ) -> None:
     log(tmp_path, STARTED, *KRAFT)
 
-    registered, elected, leads, follows, learns = kraft_lines(tmp_path, "run", (1,))
+    registered, elected, leads, follows, learns = kraft_lines(tmp_path)
 
     assert (registered.action, elected.action) == ("RegisterBroker", "ElectController")
     assert (elected.controller_id, elected.controller_epoch) == (1, 4)
@@ -292,7 +297,7 @@ def test_a_later_state_of_an_epoch_is_told_as_release_4_4_writes_it(tmp_path: Pa
         "is already the leader with leader epoch 2. (state.change.logger)",
     )
 
-    (learns,) = kraft_lines(tmp_path, "run", (1,))
+    (learns,) = kraft_lines(tmp_path)
 
     assert (learns.action, learns.topic, learns.partition) == ("BecomeLeader", "my-topic", 0)
     assert (learns.leader, learns.leader_epoch) == (1, 2)

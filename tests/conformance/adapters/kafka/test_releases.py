@@ -15,7 +15,7 @@ from fencepost.conformance.adapters.kafka.modes import kafka_of
 from fencepost.conformance.adapters.kafka.releases import find_target, releases
 from fencepost.conformance.adapters.kafka.with_zookeeper.implementation import KafkaWithZooKeeper
 from fencepost.conformance.adapters.reference import implementation_of
-from fencepost.conformance.checks.observations import Observable
+from fencepost.conformance.checks.observations import Fidelity, Observable
 from fencepost.conformance.checks.trace_dialect import KAFKA_0_10, KAFKA_2_1, KAFKA_2_7
 from fencepost.conformance.runs.run_settings import settings_of
 
@@ -110,7 +110,8 @@ def test_a_release_without_zookeeper_declares_and_observes_none() -> None:
     commands = {Capability.CONTROL, Capability.UPDATE_METADATA, Capability.CONTROLLED_SHUTDOWN}
     of_old = {Capability.ZOOKEEPER, *commands}
     assert new.capabilities == old.capabilities - of_old
-    assert old.observes.keys() - new.observes.keys() == {Observable.STATE_WRITES}
+    assert old.observes[Observable.STATE_WRITES] is Fidelity.EXACT
+    assert new.observes[Observable.STATE_WRITES] is Fidelity.LOG
 
 
 def test_another_jar_than_the_locked_one_is_refused(tmp_path: Path) -> None:
