@@ -7,7 +7,7 @@ Source: `KafkaController.scala` and `ControllerChannelManager.scala` of the rele
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +42,7 @@ def cluster_of(target: str, folder: Path) -> Iterator[ClusterUnderTest]:
     kafka = implementation_of(target)
     assert isinstance(kafka, Kafka)
     settings = ClusterSettings(
-        implementation=replace(kafka, properties={"delete.topic.enable": "true"}),
+        implementation=kafka,
         brokers=2,
         first_controller=1,
         session_timeout_ms=3000,

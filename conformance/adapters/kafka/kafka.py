@@ -61,6 +61,7 @@ PROPERTIES: Mapping[str, object] = {
     "transaction.state.log.replication.factor": 1,
     "transaction.state.log.min.isr": 1,
     "auto.create.topics.enable": "false",
+    "delete.topic.enable": "true",
     "auto.leader.rebalance.enable": "false",
     "min.insync.replicas": 1,
     "controlled.shutdown.enable": "false",

@@ -199,6 +199,5 @@ def test_what_is_expected_of_kafka_names_cases_that_there_are() -> None:
     entries = read_expectations(ROOM.parent / "adapters" / "kafka" / "expectations.toml")
 
     ids = {case.case_id for case in all_cases()}
-    assert len(entries) == 5
     assert {entry.pattern for entry in entries} <= ids
-    assert all(entry.is_about("kafka:3.9.1", entry.pattern) for entry in entries)
+    assert sum(entry.is_about("kafka:3.9.1", entry.pattern) for entry in entries) == 5
