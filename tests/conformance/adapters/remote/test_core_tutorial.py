@@ -34,6 +34,7 @@ from fencepost.conformance.clients.administrator import AdminClient
 from fencepost.conformance.runs import running_cluster
 from fencepost.conformance.runs.running_cluster import RunningCluster
 from fencepost.conformance.scenarios import step_play
+from fencepost.conformance.scenarios.step_play import ProcessStoryCluster
 from fencepost.conformance.suite.claims import claim_of
 from fencepost.conformance.suite.library import find_case, requirements
 from fencepost.conformance.suite.play import SuitePlan
@@ -155,8 +156,17 @@ def create(adapter: Adapter, _: Site) -> None:
 
 
 def move(adapter: Adapter, _: Site) -> None:
-    administrator = AdminClient(lambda: ["1"], RemoteTransport(adapter))
-    administrator.reassign(TopicPartition("moves", 0), [2, 3])
+    """Ask as the step of `reassignment/move_completes` does."""
+    hello = adapter.greeting
+    implementation = SimpleNamespace(name=f"{hello.name} {hello.version}")
+    cluster = SimpleNamespace(
+        administrator=AdminClient(lambda: ["1"], RemoteTransport(adapter)),
+        settings=SimpleNamespace(implementation=implementation),
+    )
+    steps: Any = SimpleNamespace(running=SimpleNamespace(cluster=cluster))
+    steps._ask = partial(ProcessStoryCluster._ask, steps)
+    step: Any = find_case("reassignment/move_completes").story.steps[2]
+    ProcessStoryCluster._administer(steps, step)
 
 
 def tell(adapter: Adapter, site: Site) -> None:
