@@ -9,9 +9,9 @@ from fencepost.ci.gate.failures import HarnessError, as_usage
 from fencepost.ci.options import JsonOption
 from fencepost.ci.screens.console import note, say, show_json, show_table
 from fencepost.conformance.adapters.errors import ChoiceError
-from fencepost.conformance.adapters.reference import implementation_of
 from fencepost.conformance.adapters.remote.probe import OK, UNSUPPORTED, AdapterProbe, probe
 from fencepost.conformance.adapters.remote.skeleton import Language, new_adapter
+from fencepost.conformance.whitebox.suite_selftest import settings_of_subjects
 
 Target = Annotated[
     str,
@@ -20,7 +20,7 @@ Target = Annotated[
         "-t",
         metavar="TARGET",
         help="cmd:PROGRAM or tcp:HOST:PORT for an adapter, py:MODULE:NAME, "
-        "kafka:RELEASE[@PROTOCOL], or the command that starts a broker.",
+        "reference, kafka:RELEASE[@PROTOCOL], or the command that starts a broker.",
     ),
 ]
 
@@ -28,7 +28,7 @@ Target = Annotated[
 def probe_target(target: Target, as_json: JsonOption = False) -> int:
     """Greet a target: what it declares and observes, and what an adapter answers to each verb."""
     with as_usage(ChoiceError):
-        found = probe(implementation_of(target))
+        found = probe(settings_of_subjects([target])[target].implementation)
     if as_json:
         show_json(document_of(found))
     else:

@@ -63,6 +63,15 @@ def test_a_wrong_command_line_is_one_sentence_and_exit_code_4(
     assert not (tmp_path / "reports").exists()
 
 
+def test_probe_describes_the_targets_that_run_takes(capsys: pytest.CaptureFixture[str]) -> None:
+    for target in ("reference", "py:tests.conformance.toy:Toy"):
+        assert run(["conform", "probe", "-t", target]) == 0
+
+    told = capsys.readouterr().out
+    assert "reference at level 0, 1, 2\n" in told
+    assert "toy at level 2\n" in told
+
+
 def test_an_implementation_without_capabilities_decides_nothing(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
