@@ -91,9 +91,14 @@ REFUSED = frozenset(
 
 
 class KafkaTransport:
-    """Connections to brokers, one for each client and address; `Transport`."""
+    """Connections to brokers, one for each client and address; `Transport`.
 
-    def __init__(self) -> None:
+    In KRaft mode a broker forwards to the controller what is the controller's, and metadata name
+    any broker as controller, also a dead one.
+    """
+
+    def __init__(self, *, forwards: bool = False) -> None:
+        self.forwards = forwards
         self.views: dict[str, RoutingView] = {}
         """By client, the metadata that it was given last, where their epochs are reliable."""
         self._sockets: dict[tuple[str, str], BrokerSocket] = {}
@@ -357,7 +362,7 @@ class KafkaConnection(BrokerConnection):
     def _require_of_controller(
         self, kind: int, request: Mapping[str, Any], deadline_s: float = WITHIN_S + LATER_S
     ) -> Any:  # noqa: ANN401
-        """Only the controller changes topics; this broker says which one that is.
+        """Only the controller changes topics; this broker forwards, or says which one that is.
 
         It may have heard of a former one: that does nothing, and says so.
         """
@@ -369,6 +374,8 @@ class KafkaConnection(BrokerConnection):
             pause.wait(AGAIN_S)
 
     def _controller(self) -> "KafkaConnection":
+        if self._transport.forwards:
+            return self
         view = self.routing_view()
         address = view.addresses.get(view.controller_id)
         if address is None:

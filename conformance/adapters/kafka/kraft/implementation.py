@@ -116,7 +116,7 @@ class KafkaInKraft(Kafka):
                 {node: observed_log(site.folder, node) for node in site.broker_ids}
                 | {node: broker_log(site.folder, node) for node in CONTROLLERS},
             ),
-            transport=KafkaTransport(),
+            transport=KafkaTransport(forwards=True),
             workload_transport=self.workload_transport(),
         )
 

@@ -9,7 +9,7 @@ from kio.schema.errors import ErrorCode
 from fencepost.conformance.adapters.kafka import transport, wire
 from fencepost.conformance.adapters.kafka.transport import KafkaTransport
 from fencepost.conformance.clients.administrator import AdminClient, RefusedError
-from fencepost.conformance.clients.transport import REQUEST_UNKNOWN, Caller
+from fencepost.conformance.clients.transport import REQUEST_UNKNOWN, Caller, ClusterUnreachableError
 from fencepost.spec.trace import LamportClock
 from fencepost.spec.znodes import TopicPartition
 from tests.conformance.adapters.kafka.fake_broker import Answers, fake_broker
@@ -38,8 +38,8 @@ def address(answers: Answers) -> Iterator[str]:
         yield found
 
 
-def delete(address: str) -> tuple[str | None, str]:
-    kafka = KafkaTransport()
+def delete(address: str, *, forwards: bool = False) -> tuple[str | None, str]:
+    kafka = KafkaTransport(forwards=forwards)
     try:
         connection = kafka.connect(address, Caller(node="harness", clock=LamportClock()))
         return connection.delete_topic("orders")
@@ -72,6 +72,19 @@ def test_a_request_follows_a_controller_that_moves(answers: Answers, address: st
     answers[wire.DELETE_TOPICS] = lambda: next(told)
 
     assert delete(address) == (None, "")
+
+
+def test_a_broker_that_forwards_is_asked_whatever_controller_it_names(
+    answers: Answers, address: str
+) -> None:
+    metadata = answers[wire.METADATA]
+    assert isinstance(metadata, dict)
+    metadata["controller_id"] = 3
+    answers[wire.DELETE_TOPICS] = deletion(ErrorCode.none)
+
+    assert delete(address, forwards=True) == (None, "")
+    with pytest.raises(ClusterUnreachableError, match="the broker knows no controller"):
+        delete(address)
 
 
 def test_a_request_that_the_broker_does_not_know_is_unknown(
