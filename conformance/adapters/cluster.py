@@ -205,7 +205,7 @@ class ClusterUnderTest:
                 self.restart(node_id)
         self.await_state(self._is_complete, START_DEADLINE_S, "all brokers and a controller")
         self.await_state(self._is_registered, START_DEADLINE_S, "a registration of each broker")
-        self.await_state(self._is_answering, START_DEADLINE_S, "an answer of each broker")
+        self.await_state(self.is_answering, START_DEADLINE_S, "an answer of each broker")
 
     def stop(self) -> None:
         """Brokers, as the implementation wants it, and then controllers have ended."""
@@ -357,7 +357,7 @@ class ClusterUnderTest:
         """True when every broker's address is known: to be live is not enough for clients."""
         return all(map(self._registered, self.settings.broker_ids))
 
-    def _is_answering(self) -> bool:
+    def is_answering(self) -> bool:
         """True when every broker answers clients; it may register before it has started."""
         return all(map(self._answers, self.addresses()))
 

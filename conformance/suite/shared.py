@@ -9,6 +9,7 @@ decides nothing, and the case is played again on a cluster of its own.
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 from math import ceil
@@ -259,6 +260,9 @@ class SharedRun:
             aftermath = run.aftermath(stage)
             if not run.went_otherwise:
                 aftermath.await_health()
+                # A broker that started anew is registered before it obeys the controller.
+                with suppress(ClusterError):
+                    stage.await_state(stage.cluster.is_answering, "an answer of each broker")
         aftermath.read_everything()
         run.record.faults = tuple(stage.engine.reports())
         run.record.judge_faults(None, run.scenario.story.floors)
