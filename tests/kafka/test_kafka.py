@@ -23,7 +23,6 @@ OLDEST, NEWEST, IN_KRAFT = "kafka:0.10.2.2", "kafka:3.9.1", "kafka:4.4.0"
 DECIDED = {
     Invariant.LINEARIZABLE_LOG,
     Invariant.ACKNOWLEDGED_DURABLE,
-    Invariant.LOG_MATCHING,
     Invariant.ONE_LEADER_PER_EPOCH,
     Invariant.LEADER_IN_ISR,
     Invariant.LINEARIZABLE_ZNODE,
@@ -33,7 +32,7 @@ DECIDED = {
     Invariant.ISR_SUBSET_ASSIGNED,
     Invariant.DELETE_ONLY_IF_UNASSIGNED,
 }
-"""The checks that an unmodified broker leaves enough to decide."""
+"""Checks that a short run decides; for LogMatching a high watermark has to be on some disk."""
 
 
 def played(scenario: Scenario, target: str, folder: Path) -> ScenarioResult:
@@ -43,22 +42,24 @@ def played(scenario: Scenario, target: str, folder: Path) -> ScenarioResult:
 
 
 @pytest.mark.parametrize(
-    ("target", "story"),
+    ("target", "story", "idle"),
     [
-        (OLDEST, "leader_kill"),
-        (NEWEST, "leader_kill"),
-        (IN_KRAFT, "quiet"),
-        (IN_KRAFT, "leader_kill"),
-        (IN_KRAFT, "leader_pause"),
+        # The first controller is elected before its epoch is raised.
+        (OLDEST, "leader_kill", {Invariant.ONE_CONTROLLER_PER_EPOCH}),
+        (NEWEST, "leader_kill", set()),
+        (IN_KRAFT, "quiet", set()),
+        (IN_KRAFT, "leader_kill", set()),
+        (IN_KRAFT, "leader_pause", set()),
     ],
 )
 def test_nothing_is_lost_and_nothing_is_left_undecided(
-    target: str, story: str, tmp_path: Path
+    target: str, story: str, idle: set[Invariant], tmp_path: Path
 ) -> None:
     result = played(find(story), target, tmp_path)
 
     assert result.verdict is Verdict.PASS, result.problems
-    assert {check.invariant for check in result.checks if check.premise_count} >= DECIDED
+    decided = {check.invariant for check in result.checks if check.premise_count}
+    assert decided >= DECIDED - idle
 
 
 def test_topics_change_while_the_controller_is_deposed(tmp_path: Path) -> None:
