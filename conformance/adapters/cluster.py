@@ -208,12 +208,13 @@ class ClusterUnderTest:
         self.await_state(self.is_answering, START_DEADLINE_S, "an answer of each broker")
 
     def stop(self) -> None:
-        """Brokers, as the implementation wants it, and then controllers have ended."""
-        for process in self.running_processes().values():
-            if self.settings.implementation.is_asked_to_end:
-                process.terminate(STOP_GRACE_S)
-            else:
-                process.kill()
+        """Ask the brokers to end, and kill those that did not in time, and controllers."""
+        running = self.running_processes().values()
+        if self.settings.implementation.ends_together:
+            for process in running:
+                process.ask_to_end()
+        for process in running:
+            process.terminate(STOP_GRACE_S)
         for process in self._parts.running(self._parts.lifecycle.controllers).values():
             process.kill()
 

@@ -136,6 +136,8 @@ class RunSite:
     run_id: str
     broker_ids: tuple[int, ...]
     unclean_leader_election: bool = False
+    ended_ms: int | None = None
+    """When the last client was done, by the clock of the host; then the brokers are ended."""
 
 
 class StartedBroker(TargetProcess, Protocol):
@@ -304,8 +306,8 @@ class Implementation(ABC):
     """Its brokers take the `extra` flags of a site."""
     names_incarnations: bool = True
     """Its answers and lines say which incarnation of a partition they are about."""
-    is_asked_to_end: bool = True
-    """After a run its brokers are asked to end, one after the other; else all are killed at once.
+    ends_together: bool = False
+    """After a run its brokers are asked to end at once, not one after the other.
 
     What the last ones elect while the others end is no part of the run, but in their lines.
     """

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from shlex import quote
-from time import monotonic
+from time import monotonic, time
 from typing import Any
 
 from fencepost.conformance.adapters.capabilities import refusal
@@ -95,6 +95,7 @@ class ScenarioRun:
     went_otherwise: bool = field(init=False, default=False)
     """True when it has failed by a step: what heals afterwards is not waited for."""
     _started: float = field(init=False, default_factory=monotonic)
+    _ended_ms: int | None = field(init=False, default=None)
     _first_controller: int = field(init=False, default=1)
     """The broker that was controller before anything happened, and is it in a replay; 0: none."""
 
@@ -177,6 +178,7 @@ class ScenarioRun:
             run_id=self.run_id,
             broker_ids=self.settings.broker_ids,
             unclean_leader_election=self.settings.unclean_leader_election,
+            ended_ms=self._ended_ms,
         )
         write_observed(self.settings.implementation, site, transactions)
 
@@ -277,6 +279,7 @@ class ScenarioRun:
                 yield stage
             self.aftermath(stage).read_everything()
         finally:
+            self._ended_ms = int(time() * 1000)
             session.close()
 
     def aftermath(self, stage: RunningCluster) -> QuiescenceWait:

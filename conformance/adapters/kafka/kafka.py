@@ -117,7 +117,7 @@ class Kafka(Implementation):
     observes: Observations = field(default_factory=lambda: SHOWN)
     takes_flags: bool = True
     names_incarnations: bool = False
-    is_asked_to_end: bool = False
+    ends_together: bool = True
     chosen: KafkaTarget
     properties: Mapping[str, object] = field(default_factory=dict)
     """Of every broker, beside `PROPERTIES` and in place of them."""

@@ -19,6 +19,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from fencepost.conformance.adapters.folders import Folders
+from fencepost.conformance.adapters.implementation import RunSite
 from fencepost.conformance.adapters.kafka.disk.flushed import LOGS, offsets_in
 from fencepost.conformance.adapters.kafka.disk.records import read_segments
 from fencepost.conformance.adapters.kafka.started import STARTED
@@ -74,11 +75,18 @@ def observed_log(folder: Path, broker_id: int) -> Path:
 
 
 def log_lines(
-    folder: Path, broker_id: int, told: Callable[[str], TraceEvent | None]
+    site: RunSite, broker_id: int, told: Callable[[str], TraceEvent | None]
 ) -> Iterator[Dated]:
-    """Starts of a broker's processes, and what is `told` by the lines that it wrote."""
-    for log in (broker_log(folder, broker_id), observed_log(folder, broker_id)):
-        yield from _lines_of(log, told)
+    """Starts of a broker's processes, and what is `told` by the lines that it wrote.
+
+    Of a leader that was elected while the brokers were ended, no line says what it has.
+    """
+    for log in (broker_log(site.folder, broker_id), observed_log(site.folder, broker_id)):
+        for one in _lines_of(log, told):
+            if one.event is None or site.ended_ms is None or one.wall_ms <= site.ended_ms:
+                yield one
+            elif one.event.action != Action.ADVANCE_HIGH_WATERMARK:
+                yield Dated(wall_ms=one.wall_ms, event=replace(one.event, log_end_offset=None))
 
 
 def _lines_of(log: Path, told: Callable[[str], TraceEvent | None]) -> Iterator[Dated]:

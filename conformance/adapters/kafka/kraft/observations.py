@@ -59,7 +59,7 @@ def broker_lines(
     found: dict[int, list[Dated]] = {}
     for node in nodes:
         told = partial(_told, site.run_id, node, by_id, Leading())
-        found[node] = list(log_lines(site.folder, node, told))
+        found[node] = list(log_lines(site, node, told))
     elections: list[Dated] = []
     if site.unclean_leader_election:
         elected = [one.event for lines in found.values() for one in lines if one.event]

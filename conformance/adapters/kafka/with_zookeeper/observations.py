@@ -79,7 +79,7 @@ def broker_lines(site: RunSite, zookeeper: Iterable[TraceEvent]) -> Iterator[Tra
     for broker_id in site.broker_ids:
         node = broker_name(broker_id)
         found = [one for one in known if one.event and one.event.node == node]
-        found += log_lines(site.folder, broker_id, _Commands(site.run_id, broker_id).told)
+        found += log_lines(site, broker_id, _Commands(site.run_id, broker_id).told)
         named = (of_incarnation(one, created) for one in found)
         yield from trace_of(site.folder, site.run_id, broker_id, named)
 

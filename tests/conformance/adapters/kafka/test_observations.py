@@ -128,6 +128,23 @@ def test_a_leader_tells_its_log_end_and_what_it_commits(tmp_path: Path) -> None:
     assert (advance.high_watermark, advance.log_end_offset) == (10, None)
 
 
+def test_what_is_elected_while_the_brokers_end_tells_no_log(tmp_path: Path) -> None:
+    received, completed = BY_RELEASE["3.9"]
+    begun = completed.replace("Completed", "Handling").replace("for the", "starting the")
+    starts = "INFO [Broker id=1] Leader my-topic-0 starts at leader epoch 3 from offset 9 with (s)"
+    advanced = (
+        "DEBUG [Partition my-topic-0 broker=1] High watermark updated from (offset=8, segment=[0:"
+        "0]) to (offset=10, segment=[0:80]) (kafka.cluster.Partition)"
+    )
+    log(tmp_path, STARTED, received, begun, starts, completed, advanced)
+    in_time = datetime.strptime(f"{DAY}03", "%Y-%m-%d %H:%M:%S").astimezone().timestamp()
+    site = RunSite(folder=tmp_path, run_id="run", broker_ids=(1,), ended_ms=int(in_time * 1000))
+
+    (leads,) = broker_lines(site, [])
+
+    assert (leads.action, leads.leader_epoch, leads.log_end_offset) == ("BecomeLeader", 3, None)
+
+
 def test_each_process_of_a_broker_is_an_incarnation(tmp_path: Path) -> None:
     log(tmp_path, STARTED, *BY_RELEASE["3.9"], STARTED, *BY_RELEASE["3.9"])
 
