@@ -7,6 +7,7 @@ import pytest
 
 from fencepost.ci.pages.generated import ROOT, SCHEMA, WIRE, GeneratorError, main, refresh
 from fencepost.conformance.adapters.remote import messages
+from fencepost.conformance.suite import records
 from fencepost.fault_injection.faults import table
 from fencepost.fault_injection.stories import story_schema
 from fencepost.spec.pages import FOLDER
@@ -16,7 +17,7 @@ from fencepost.spec.pages import FOLDER
 def copy(tmp_path: Path) -> Path:
     ignore = shutil.ignore_patterns("__pycache__")
     shutil.copytree(ROOT / "spec", tmp_path / "spec", ignore=ignore)
-    for path in (table.README, story_schema.SCHEMA, messages.SCHEMA):
+    for path in (table.README, story_schema.SCHEMA, messages.SCHEMA, records.SCHEMA_FILE):
         (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / path, tmp_path / path)
     return tmp_path
