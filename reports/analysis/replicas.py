@@ -103,6 +103,8 @@ def _apply_numbers(replica: _Replica, event: TraceEvent) -> None:
         replica.high_watermark = event.high_watermark
     if event.log_end_offset is not None:
         replica.log_end_offset = event.log_end_offset
+    elif replica.log_end_offset < replica.high_watermark:
+        replica.log_end_offset = -1  # it has grown, and no line says how far
 
 
 def _apply_log(replica: _Replica, event: TraceEvent) -> None:

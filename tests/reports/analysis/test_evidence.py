@@ -1,5 +1,7 @@
 """The surroundings of a violation tell what each replica held just before it."""
 
+from msgspec.structs import replace
+
 from fencepost.conformance.checks.registry import CHECKS
 from fencepost.reports.analysis.evidence import STEPS_MAX, ViolationContext, display_order, gather
 from fencepost.reports.analysis.replicas import replica_states
@@ -23,6 +25,18 @@ def test_replicas_are_told_as_they_were_before_the_violation() -> None:
         (3, "running", 2),
     ]
     assert [record.value for record in before.replicas[1].last_records] == ["client-1/0/1"]
+
+
+def test_a_log_end_that_no_line_tells_any_more_is_unknown() -> None:
+    story = truncation_story("r").events
+    leads = next(event for event in story if event.action == "BecomeLeader")
+    advance = replace(leads, action="AdvanceHighWatermark", high_watermark=9, log_end_offset=None)
+
+    (before,) = replica_states([leads])
+    (after,) = replica_states([leads, advance])
+
+    assert before.log_end_offset >= 0
+    assert (after.high_watermark, after.log_end_offset) == (9, -1)
 
 
 def test_the_witnesses_are_among_the_steps_and_marked() -> None:
