@@ -42,6 +42,8 @@ class Verdict(StrEnum):
     """Selected, but not reached."""
 
 
+SHOWN = frozenset({Verdict.PASS, Verdict.DEVIATES})
+"""With one of these a case has shown what it is about."""
 BY_SEVERITY = (
     Verdict.ERROR,
     Verdict.FAIL,

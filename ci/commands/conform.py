@@ -1,5 +1,6 @@
 """`fencepost conform`: the conformance suite over one or several targets."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
@@ -18,8 +19,10 @@ from fencepost.ci.options import JsonOption, OutFolder
 from fencepost.ci.screens.conformance import exit_code_of, explanation, rows_of
 from fencepost.ci.screens.console import note, progress, say, show_json, show_table
 from fencepost.conformance.adapters.errors import ChoiceError
+from fencepost.conformance.adapters.settings import ClusterSettings
 from fencepost.conformance.suite.claims import FATAL
 from fencepost.conformance.suite.expectations import (
+    Expectation,
     exit_code_with,
     is_known,
     read_expectations,
@@ -160,10 +163,7 @@ def run(
             settings = settings_of_subjects(plan.targets)
             folder = make_run_folder(new_run_id(), out)
             begin(plan, folder)
-        with progress("conform") as advance:
-            known = partial(is_known, expectations)
-            play(plan, settings, folder, on_progress=advance, is_known=known)
-        found = read_run(folder)
+        found = _played(plan, settings, folder, expectations)
     tell(found, as_json=as_json)
     if expect is None:
         return exit_code_of(found)
@@ -183,11 +183,22 @@ def rerun(
         settings = settings_of_subjects(plan.targets)
         folder = make_run_folder(new_run_id(), out)
         begin(plan, folder)
-        with progress("conform") as advance:
-            play(plan, settings, folder, on_progress=advance)
-        found = read_run(folder)
+        found = _played(plan, settings, folder)
     tell(found, as_json=as_json)
     return exit_code_of(found)
+
+
+def _played(
+    plan: SuitePlan,
+    settings: Mapping[str, ClusterSettings],
+    folder: Path,
+    expectations: Sequence[Expectation] = (),
+) -> SuiteRun:
+    """Play what is left of the plan, with its progress on the screen; the results."""
+    with progress("conform") as advance:
+        known = partial(is_known, expectations)
+        play(plan, settings, folder, on_progress=advance, is_known=known)
+    return read_run(folder)
 
 
 def make_plan(

@@ -7,14 +7,13 @@ from typing import Any
 from xml.etree import ElementTree as ET
 
 from fencepost.ci.gate.verdict_files import StageRecord
-from fencepost.conformance.verdict import Verdict
+from fencepost.conformance.verdict import SHOWN, Verdict
 from fencepost.reports.page.words import count
 
 JUNIT = "junit.xml"
 
 SKIPPED = frozenset({Verdict.NOT_RUN, Verdict.UNSUPPORTED, Verdict.NOT_OBSERVABLE})
 """What JUnit calls skipped: nothing was found out, and nothing was owed."""
-SHOWN = frozenset({Verdict.PASS, Verdict.DEVIATES})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,7 +6,8 @@ from textwrap import indent
 
 import yaml
 
-from fencepost.ci.gate.junit import SHOWN, SKIPPED, Case, CaseGroup
+from fencepost.ci.gate.junit import SKIPPED, Case, CaseGroup
+from fencepost.conformance.verdict import SHOWN
 
 TAP = "results.tap"
 STEP = "    "

@@ -19,9 +19,7 @@ from fencepost.fault_injection.faults.fault import Fault
 from fencepost.fault_injection.faults.request_faults import RpcFault
 from fencepost.fault_injection.faults.zookeeper_faults import HurtServer
 from fencepost.fault_injection.network.protocols import WireProtocol
-from fencepost.fault_injection.stories.steps.story_step import (
-    FaultStep,
-)
+from fencepost.fault_injection.stories.steps.story_step import FaultStep
 from fencepost.fault_injection.stories.story import Floors, Story
 from fencepost.fault_injection.stories.story_file import fault_of
 from fencepost.spec.vocabulary import Invariant

@@ -275,11 +275,8 @@ class ProcessStoryCluster:
                 if (code,) == printed_in(step, "", (code,)):
                     return code
                 if code == REQUEST_UNKNOWN:
-                    name, verb = (
-                        self.running.cluster.settings.implementation.name,
-                        steps.verb_of(step),
-                    )
-                    told = f"{name} takes no request for the step {verb}"
+                    name = self.running.cluster.settings.implementation.name
+                    told = f"{name} takes no request for the step {steps.verb_of(step)}"
                     raise StepNotOfferedError(told) from refused
                 if monotonic() > deadline:
                     return str(refused)

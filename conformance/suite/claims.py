@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from fencepost.conformance.suite.records import CaseEnd, RequirementRecord, SuiteRun
-from fencepost.conformance.verdict import Verdict, worst
+from fencepost.conformance.verdict import SHOWN, Verdict, worst
 
 FATAL = frozenset(
     {
@@ -16,7 +16,6 @@ FATAL = frozenset(
     }
 )
 """With one of these there is no claim."""
-SHOWN = frozenset({Verdict.PASS, Verdict.DEVIATES})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

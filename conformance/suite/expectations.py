@@ -16,10 +16,9 @@ import msgspec
 
 from fencepost.conformance.adapters.errors import ChoiceError
 from fencepost.conformance.suite.case import is_named
-from fencepost.conformance.suite.claims import SHOWN
 from fencepost.conformance.suite.library import all_cases
 from fencepost.conformance.suite.records import CaseEnd, SuiteRun
-from fencepost.conformance.verdict import ExitCode, Verdict, exit_code
+from fencepost.conformance.verdict import SHOWN, ExitCode, Verdict, exit_code
 
 MATCHES_MAX = 20
 """Cases that one pattern may name: more would excuse what was never looked at."""

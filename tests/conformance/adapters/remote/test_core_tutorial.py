@@ -10,6 +10,7 @@ import shlex
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from itertools import count
 from pathlib import Path
@@ -46,6 +47,7 @@ from fencepost.fault_injection.stories.steps.step_player import StepPlayer
 from fencepost.spec.vocabulary import Invariant
 from fencepost.spec.znodes import TopicPartition
 from tests.conformance.adapters.remote.plays import ROOT
+from tests.conformance.sites import site_at
 
 PAGE = (ROOT / "docs" / "adapter_tutorial.md").read_text()
 SOURCE = Path(__file__).with_name("broker_adapter.py").read_text()
@@ -90,16 +92,7 @@ def without(verbs: tuple[str, ...]) -> str:
 @contextmanager
 def site_in(folder: Path) -> Iterator[Site]:
     with Supervisor(folder / "processes", "tutorial") as supervisor:
-        yield Site(
-            folder=folder,
-            run_id="tutorial",
-            broker_ids=(1, 2, 3),
-            level=2,
-            session_timeout_ms=1500,
-            replica_lag_ms=1500,
-            supervisor=supervisor,
-            zookeeper="127.0.0.1:1/none",
-        )
+        yield replace(site_at(folder, supervisor), zookeeper="127.0.0.1:1/none")
 
 
 def error_of(act: Callable[[], object]) -> str:
