@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fencepost.spec.hazards import Hazard, HazardFinding, load_hazards
+from fencepost.spec.tlc.graph import module_graph
+from fencepost.spec.tlc.graph.graph_svg import draw
 from fencepost.spec.tlc.models import Model, ModelVerdict, Tier, load_models, select
 from fencepost.spec.tlc.modules import modules_read
 from fencepost.spec.vocabulary import Action, EnvironmentAction, ModelledAction, snake_case
@@ -100,6 +102,9 @@ def pages(root: Path) -> Iterator[tuple[Path, str]]:
     models = load_models(spec / "models.toml", directory=spec / "tla")
     hazards = load_hazards(spec / "hazards.toml")
     yield _page("modules", "Modules", modules_table(modules, models), _tiers(models))
+    picture = module_graph.module_graph(spec / "tla")
+    drawn = draw(picture, title=module_graph.TITLE, note=module_graph.NOTE)
+    yield FOLDER / "modules.svg", drawn
     yield _page("actions", "Actions", actions_table(modules))
     yield _page("properties", "Properties", [PROPERTIES], properties_table(modules, models))
     yield _page("hazards", "Hazards", [HAZARDS], hazards_table(hazards, models), stories(hazards))

@@ -52,7 +52,7 @@ def declared_constants(module: Path) -> frozenset[str]:
 
     Those of an instanced module get their values from the INSTANCE, never from a configuration.
     """
-    head = _head(module.read_text())
+    head = head_of(module.read_text())
     inherited = [
         declared_constants(path)
         for path in _paths(module, head.extended)
@@ -68,7 +68,7 @@ def owner_of_constant(name: str, module: Path) -> str:
 
 
 def _beside(module: Path) -> Iterator[Path]:
-    head = _head(module.read_text())
+    head = head_of(module.read_text())
     names = (*head.extended, *head.instanced)
     return (path for path in _paths(module, names) if path.is_file())
 
@@ -77,7 +77,7 @@ def _paths(module: Path, names: tuple[str, ...]) -> Iterator[Path]:
     return (module.with_name(f"{name}.tla") for name in names)
 
 
-class _Head(NamedTuple):
+class ModuleHead(NamedTuple):
     """What a module names, each in its order."""
 
     constants: tuple[str, ...]
@@ -86,10 +86,11 @@ class _Head(NamedTuple):
 
 
 @lru_cache(TEXTS_MAX)
-def _head(text: str) -> _Head:
+def head_of(text: str) -> ModuleHead:
+    """What the text of a module says that it declares, extends and instances."""
     plain = without_comments(text)
     constants = (re.sub(r"\([^)]*\)", "", block) for block in _CONSTANTS.findall(plain))
-    return _Head(
+    return ModuleHead(
         constants=tuple(name for block in constants for name in re.findall(r"\w+", block)),
         extended=tuple(n for block in _EXTENDS.findall(plain) for n in re.findall(r"\w+", block)),
         instanced=tuple(_INSTANCE.findall(plain)),

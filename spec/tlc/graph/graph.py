@@ -160,7 +160,7 @@ def _lines(before: Mapping[str, Value] | None, after: Mapping[str, Value]) -> tu
     return tuple(short if left <= 0 else [*short[:LINES_MAX], f"and {left} more"])
 
 
-def placed(graph: Graph) -> Graph:
+def placed(graph: Graph, *, gap_across: float = GAP_ACROSS) -> Graph:
     """Each state with a place: columns from the left, no boxes that overlap."""
     columns: dict[int, list[str]] = {}
     for node in graph.nodes.values():
@@ -180,7 +180,7 @@ def placed(graph: Graph) -> Graph:
             }
             columns[column] = sorted(wanted, key=wanted.__getitem__)
             y |= _spread(columns[column], wanted, graph.nodes)
-    x = _lefts(columns, graph.nodes)
+    x = _lefts(columns, graph.nodes, gap_across)
     top = min((y[n.id] - n.height / 2 for n in graph.nodes.values()), default=0.0)
     nodes = {
         n.id: replace(n, x=x[n.column] + n.width / 2, y=y[n.id] - top) for n in graph.nodes.values()
@@ -207,11 +207,11 @@ def _spread(
 
 
 def _lefts(
-    columns: Mapping[int, Iterable[str]], nodes: Mapping[str, StateNode]
+    columns: Mapping[int, Iterable[str]], nodes: Mapping[str, StateNode], gap_across: float
 ) -> dict[int, float]:
     x: dict[int, float] = {}
     left = 0.0
     for column in sorted(columns):
         x[column] = left
-        left += max(nodes[id_].width for id_ in columns[column]) + GAP_ACROSS
+        left += max(nodes[id_].width for id_ in columns[column]) + gap_across
     return x
