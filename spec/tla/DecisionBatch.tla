@@ -12,8 +12,7 @@ CONSTANTS
     Partitions,     \* numbers, in the order in which they are written
     Busy,           \* those with a live leader that changes its ISR without end
     OperationsMax,  \* what one multi holds: ZooKeeper refuses larger ones
-    Limits,
-    mutants         \* rules that are broken on purpose; {} is the protocol
+    Limits          \* how often each bounded thing may happen
 
 VARIABLES
     written,        \* partitions of which ZooKeeper has the decision
@@ -25,11 +24,7 @@ VARIABLES
 
 vars == <<written, stale, batches, to_send, told, budget>>
 
-DecisionBatchMutants == {"retry_whole_batch", "unbounded_batch", "tell_partial_batch"}
-
 ASSUME Busy \subseteq Partitions
-
-Has(mutant) == mutant \in mutants
 
 Spend(what) == budget[what] > 0 /\ budget' = [budget EXCEPT ![what] = @ - 1]
 
@@ -54,14 +49,16 @@ Init ==
 
 Waiting == UNION {batches[i] : i \in DOMAIN batches}
 
+(* How many partitions one multi is to hold at most.                         *)
+BatchSize == OperationsMax
+
 (* What ZooKeeper has no decision for, and no multi either, is read and      *)
 (* decided, all at once, and cut into multis of bounded size. They come after*)
 (* those that wait already.                                                  *)
 ElectLeader ==
     LET undecided == Partitions \ (written \cup Waiting)
-        size == IF Has("unbounded_batch") THEN Cardinality(undecided) ELSE OperationsMax
     IN /\ undecided # {}
-       /\ batches' = batches \o InBatchesOf(undecided, size)
+       /\ batches' = batches \o InBatchesOf(undecided, BatchSize)
        /\ stale' = stale \ undecided
        /\ UNCHANGED <<written, to_send, told, budget>>
 
@@ -80,24 +77,28 @@ IsTooLarge(batch) == Cardinality(batch) > OperationsMax
 (* too large ZooKeeper has no answer but to hang up: all is read anew.       *)
 Refused(batch) == Smallest(batch \cap stale)
 
-AfterFailure(batch) ==
+Rewritten(batch) ==
     LET others == batch \ {Refused(batch)}
-    IN CASE IsTooLarge(batch) -> <<>>
-         [] Has("retry_whole_batch") -> Tail(batches)
-         [] OTHER -> InBatchesOf(others, (Cardinality(others) + 1) \div 2) \o Tail(batches)
+    IN InBatchesOf(others, (Cardinality(others) + 1) \div 2)
 
-(* One multi. Of a refused one ZooKeeper tells each operation's result, and  *)
-(* those before the failed one look as if they had been done: the mutant     *)
-(* believes that.                                                            *)
+AfterFailure(batch) ==
+    IF IsTooLarge(batch) THEN <<>> ELSE Rewritten(batch) \o Tail(batches)
+
+IsAccepted(batch) == ~IsTooLarge(batch) /\ batch \cap stale = {}
+Done(batch) == IF IsAccepted(batch) THEN batch ELSE {}
+
+(* What is told after the answer to a multi: what is done. Of a refused one  *)
+(* ZooKeeper tells each operation's result, and those before the failed one  *)
+(* look as if they had been done.                                            *)
+Told(batch) == Done(batch)
+
+(* One multi.                                                                *)
 PublishDecision ==
     /\ batches # <<>>
     /\ LET batch == Head(batches)
-           is_accepted == ~IsTooLarge(batch) /\ batch \cap stale = {}
-           done == IF is_accepted THEN batch ELSE {}
-           seeming == {p \in batch : \A other \in batch \cap stale : p < other}
-       IN /\ written' = written \cup done
-          /\ to_send' = to_send \cup (IF Has("tell_partial_batch") THEN seeming ELSE done)
-          /\ batches' = IF is_accepted THEN Tail(batches) ELSE AfterFailure(batch)
+       IN /\ written' = written \cup Done(batch)
+          /\ to_send' = to_send \cup Told(batch)
+          /\ batches' = IF IsAccepted(batch) THEN Tail(batches) ELSE AfterFailure(batch)
     /\ UNCHANGED <<stale, told, budget>>
 
 SendLeaderAndIsr(p) ==

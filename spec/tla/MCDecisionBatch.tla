@@ -4,7 +4,5 @@ EXTENDS DecisionBatch
 
 CONSTANTS MaxCrashes
 
-ASSUME mutants \subseteq DecisionBatchMutants
-
 Bounds == [crashes |-> MaxCrashes]
 =============================================================================

@@ -44,6 +44,10 @@ class ModelConfig:
 
     constants: Mapping[str, str]
     """Name -> the operator and text of its value, for example `= {1, 2}` or `<- Bounds`."""
+    replaced: Mapping[str, str] = field(default_factory=dict, hash=False)
+    """Operator -> `<-` and what mutants put in its place."""
+    mutants: tuple[str, ...] = ()
+    """The rules that are broken on purpose."""
     init: str = "Init"
     next: str = "Next"
     specification: str = ""
@@ -77,7 +81,8 @@ class ModelConfig:
     def render(self) -> str:
         """The text that TLC reads."""
         lines = ["CONSTANTS"]
-        lines += [f"    {name} {value}" for name, value in self.constants.items()]
+        assigned = {**self.constants, **self.replaced}
+        lines += [f"    {name} {value}" for name, value in assigned.items()]
         if self.specification:
             lines.append(f"SPECIFICATION {self.specification}")
         else:

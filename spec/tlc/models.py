@@ -1,8 +1,8 @@
 """The models of `spec/models.toml`: what TLC is to check and what it must find."""
 
 import tomllib
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from enum import StrEnum
 from pathlib import Path
@@ -19,6 +19,7 @@ from fencepost.spec.tlc.config import (
     read_config,
     tla_value,
 )
+from fencepost.spec.tlc.mutants import MUTANTS, Mutated, SpecMutantError, mutants_of, mutated
 
 SPEC = Path(__file__).resolve().parents[1]
 MODELS = SPEC / "models.toml"
@@ -61,7 +62,7 @@ class Model:
     module: str
     config: str
     constants: Mapping[str, ConstantValue] = field(hash=False)
-    """Replace the values in `config`."""
+    """Replace the values in `config`; `mutants` is a list of names."""
     tier: Tier
     expected: ModelVerdict
     invariant: str | None
@@ -82,6 +83,26 @@ class Model:
         return self.directory / f"{self.module}.tla"
 
     @property
+    def mutants(self) -> tuple[str, ...]:
+        """The names of the rules that the row breaks."""
+        names = self.constants.get(MUTANTS, ())
+        return tuple(map(str, names)) if isinstance(names, Sequence) else ()
+
+    def has_mutant(self, name: str) -> bool:
+        """Whether the row could break this rule."""
+        declared = read_config(self.directory / self.config).constants
+        return MUTANTS in declared or name in mutants_of(self.module_path)
+
+    @property
+    def mutated(self) -> Mutated:
+        """The root module with those of its mutants that are modules; raises `ModelError`."""
+        known = mutants_of(self.module_path)
+        try:
+            return mutated(self.module_path, [name for name in self.mutants if name in known])
+        except SpecMutantError as error:
+            raise ModelError(f"model {self.name}: {error}") from error
+
+    @property
     def effective_constants(self) -> Mapping[str, str]:
         """What stands after each constant's name, as a cfg has it: `= {"mutant"}`, `<- Bounds`."""
         replaced = {name: f"= {tla_value(value)}" for name, value in self.constants.items()}
@@ -90,18 +111,32 @@ class Model:
     def tlc_config(self) -> ModelConfig:
         """What TLC reads; a violation is looked for alone, so that it is the one found.
 
-        Raises `ModelError` when a file is missing or a constant is not exactly the module's.
+        Raises `ModelError` when a file is missing, a constant is not exactly the module's, or a
+        mutant is not there.
         """
         path = self.directory / self.config
         for file in (path, self.module_path):
             if not file.is_file():
                 raise ModelError(f"model {self.name}: there is no file {file.name}")
         try:
-            config = read_config(path).with_constants(self.constants)
+            config = self._with_mutants(read_config(path))
             check_constants(config, self.module_path)
             return config.checking_only(self.invariant) if self.invariant else config
         except ConfigError as error:
             raise ModelError(f"model {self.name}: {error}") from error
+
+    def _with_mutants(self, config: ModelConfig) -> ModelConfig:
+        """Constants and mutants of the row; a mutant without a module is a constant's element."""
+        over = self.mutated
+        switches = [name for name in self.mutants if f"{name}.tla" not in over.texts]
+        constants = {name: value for name, value in self.constants.items() if name != MUTANTS}
+        if MUTANTS in config.constants and MUTANTS in self.constants:
+            constants[MUTANTS] = switches
+        elif switches:
+            raise ConfigError(f"module {self.module} has no mutant {switches[0]}")
+        return replace(
+            config.with_constants(constants), replaced=over.replaced, mutants=self.mutants
+        )
 
 
 class _Row(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -12,6 +12,8 @@ _COMMENT_PART = re.compile(r'"(?:[^"\\\n]|\\.)*"|\\\*[^\n]*|\(\*|\*\)')
 _NAMES = r"\w+(?:\s*\([\s_,]*\))?"
 _EXTENDS = re.compile(r"^\s*EXTENDS\s+(\w+(?:\s*,\s*\w+)*)", re.MULTILINE)
 _INSTANCE = re.compile(r"\bINSTANCE\s+(\w+)")
+_DEFINED = re.compile(r"^(?:LOCAL\s+)?(\w+)(?:\([^)]*\))?\s*==", re.MULTILINE)
+_NAMED = re.compile(r"^(\w+)\s*==\s*INSTANCE\s+(\w+)", re.MULTILINE)
 _CONSTANTS = re.compile(rf"^\s*CONSTANTS?\s+({_NAMES}(?:\s*,\s*{_NAMES})*)", re.MULTILINE)
 
 
@@ -47,18 +49,32 @@ def modules_read(module: Path) -> tuple[Path, ...]:
     return tuple(sorted(found))
 
 
+def modules_extended(module: Path) -> tuple[Path, ...]:
+    """The module and all beside it that it extends, however far; the module first."""
+    found = {module: None}
+    for path in _paths(module, head_of(module.read_text()).extended):
+        if path.is_file() and path != module:
+            found |= dict.fromkeys(modules_extended(path))
+    return tuple(found)
+
+
+def defined_operators(module: Path) -> frozenset[str]:
+    """The operators that the module itself defines, each at the beginning of a line."""
+    return frozenset(_DEFINED.findall(without_comments(module.read_text())))
+
+
+def named_instances(module: Path) -> dict[str, str]:
+    """Name -> module of each instance that the module names."""
+    return dict(_NAMED.findall(without_comments(module.read_text())))
+
+
 def declared_constants(module: Path) -> frozenset[str]:
     """The CONSTANTS of a module and of the modules beside it that it extends.
 
     Those of an instanced module get their values from the INSTANCE, never from a configuration.
     """
-    head = head_of(module.read_text())
-    inherited = [
-        declared_constants(path)
-        for path in _paths(module, head.extended)
-        if path.is_file() and path != module
-    ]
-    return frozenset(head.constants).union(*inherited)
+    heads = (head_of(path.read_text()) for path in modules_extended(module))
+    return frozenset(name for head in heads for name in head.constants)
 
 
 def owner_of_constant(name: str, module: Path) -> str:

@@ -8,12 +8,11 @@ from fencepost.spec.hazards import Hazard, HazardFinding
 from fencepost.spec.tlc.config import ConstantValue, tla_value
 from fencepost.spec.tlc.java.output import TlcFinding
 from fencepost.spec.tlc.models import Model, ModelVerdict, Tier
+from fencepost.spec.tlc.mutants import MUTANTS
 from fencepost.spec.tlc.runner import OnProgress, TlcOptions, findings
 
 TIERS = frozenset({Tier.QUICK, Tier.PULL_REQUEST})
 """Rows of these are tried with every hazard; a nightly row only with the hazards that name it."""
-
-MUTANTS = "mutants"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,12 +100,15 @@ def trials(hazards: Iterable[Hazard], models: Iterable[Model]) -> tuple[Trial, .
 
 
 def without_repair(hazard: Hazard, model: Model) -> Model | None:
-    """The row with the hazard's switch added; None where it is on already, or no constant."""
+    """The row with the hazard's switch added; None where it is on already, or has no place."""
     present = model.effective_constants
-    if not set(hazard.switch) <= set(present):
+    if not all(
+        model.has_mutant(str(value)) if name == MUTANTS else name in present
+        for name, value in hazard.switch.items()
+    ):
         return None
     added = {name: _added(name, value, model) for name, value in hazard.switch.items()}
-    if all(f"= {tla_value(value)}" == present[name] for name, value in added.items()):
+    if all(f"= {tla_value(value)}" == present.get(name) for name, value in added.items()):
         return None
     name = f"{model.name} without the repair of {hazard.id}"
     return replace(model, name=name, constants={**model.constants, **added})

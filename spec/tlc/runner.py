@@ -196,7 +196,7 @@ class _Check:
             finding = run.perform(tlc, self.options.tlc_options)
         finding = _placed(model, asked, _named(model, finding))
         if self.uses_cache:
-            cache.keep(cache.key_of(model.module_path, config, tlc.jar), finding)
+            cache.keep(_key(model, config, tlc.jar), finding)
         return finding, False
 
     @property
@@ -207,7 +207,7 @@ class _Check:
         if not self.uses_cache or self.tlc is None:
             return None
         config = model.tlc_config().render()
-        return cache.find(cache.key_of(model.module_path, config, self.tlc.jar))
+        return cache.find(_key(model, config, self.tlc.jar))
 
     def report(self, progress: Progress) -> None:
         if self.on_progress is not None and not self.stop.requested.is_set():
@@ -223,11 +223,13 @@ class _Run:
     def prepare(self, config: str) -> None:
         for module in modules_read(self.model.module_path):
             shutil.copyfile(module, self.directory / module.name)
-        (self.directory / f"{self.model.module}.cfg").write_text(config)
+        for name, text in self.model.mutated.texts.items():
+            (self.directory / name).write_text(text)
+        (self.directory / f"{self.model.mutated.root}.cfg").write_text(config)
 
     def perform(self, tlc: Tlc, options: tuple[str, ...]) -> TlcFinding:
         command = tlc.command(
-            self.model.module,
+            self.model.mutated.root,
             self.directory,
             heap_mb=self.model.heap_mb,
             is_short=self.model.distinct_states < LONG_RUN_STATES,
@@ -274,6 +276,10 @@ class _Run:
                 queued=counts.queued,
             )
         )
+
+
+def _key(model: Model, config: str, jar: Path) -> str:
+    return cache.key_of(model.module_path, config, jar, model.mutated.paths)
 
 
 def _placed(model: Model, config: ModelConfig, finding: TlcFinding) -> TlcFinding:

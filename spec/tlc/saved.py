@@ -9,6 +9,7 @@ from typing import Any
 
 from fencepost.spec.tlc.compare import ModelResult
 from fencepost.spec.tlc.models import Model
+from fencepost.spec.tlc.mutants import MUTANTS
 from fencepost.spec.tlc.values import TlaValueError, Value, parse_value
 
 
@@ -36,9 +37,10 @@ def save(folder: Path, model: Model, result: ModelResult) -> Path | None:
 
 
 def _constants(model: Model) -> dict[str, Value]:
-    """Those that have a value; one that stands for an operator of the module follows from them."""
+    """Those that have a value, and the mutants; what stands for an operator follows from them."""
     texts = {name: text.partition(" ") for name, text in model.tlc_config().constants.items()}
-    return {name: _value(text) for name, (sign, _, text) in texts.items() if sign == "="}
+    values = {name: _value(text) for name, (sign, _, text) in texts.items() if sign == "="}
+    return {**values, MUTANTS: list(model.mutants)}
 
 
 def _value(text: str) -> Value:

@@ -19,6 +19,7 @@ from fencepost.impl.sim.stepped.steps import read_step
 from fencepost.spec.scratch import scratch_folder
 from fencepost.spec.tlc.config import ModelConfig
 from fencepost.spec.tlc.models import Model
+from fencepost.spec.tlc.mutants import MUTANTS
 from fencepost.spec.tlc.runner import TlcOptions, check_model
 from fencepost.spec.tlc.values import Value
 
@@ -87,6 +88,14 @@ def stepped_model(model: Model, config: ModelConfig) -> Iterator[Model]:
             more=_ONE_ANSWER if read_setting(config).has_logs else "",
         )
         (directory / f"{name}.tla").write_text(text)
-        stepped = replace(config, init="SteppedInit", next="SteppedNext")
+        if (model.directory / MUTANTS).is_dir():
+            shutil.copytree(model.directory / MUTANTS, directory / MUTANTS)
+        stepped = replace(config, init="SteppedInit", next="SteppedNext", replaced={})
         (directory / f"{name}.cfg").write_text(stepped.render())
-        yield replace(model, module=name, config=f"{name}.cfg", constants={}, directory=directory)
+        yield replace(
+            model,
+            module=name,
+            config=f"{name}.cfg",
+            constants={MUTANTS: model.mutants} if model.mutants else {},
+            directory=directory,
+        )

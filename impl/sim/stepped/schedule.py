@@ -85,7 +85,7 @@ def read_setting(config: ModelConfig) -> SteppedSetting:
         start=str(parse_value(values["Start"])),
         level=_LEVELS.get(values.get("truncation", ""), _NEWEST),
         unclean_leader_election=values["unclean_leader_election"] == "TRUE",
-        mutants=tuple(str(name) for name in _items(values["mutants"])),
+        mutants=config.mutants,
         has_logs="truncation" in values,
     )
 

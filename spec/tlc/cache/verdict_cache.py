@@ -6,6 +6,7 @@ its output. A search that did not end is never kept.
 """
 
 import hashlib
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -34,10 +35,10 @@ class _Entry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     back_to: int | None
 
 
-def key_of(root: Path, config: str, jar: Path) -> str:
+def key_of(root: Path, config: str, jar: Path, mutants: Iterable[Path] = ()) -> str:
     """The hash of all that a finding follows from, in hexadecimal."""
     parts = [root.stem, config, hash_of_file(jar), _hash_of_readers()]
-    for module in modules_read(root):
+    for module in (*modules_read(root), *mutants):
         parts += [module.name, hash_of_file(module)]
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
