@@ -48,6 +48,8 @@ class Hazard(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """The rows of models.toml that run with the text's rule."""
     turns_red: list[str] = []
     """The rows that hold with the repair and fail without it; empty when refuted."""
+    repaired_at: int | None = None
+    """The level that repairs it, where the reference has it at all levels below; else None."""
     claims: list[str] = []
     """The rows that violate what the text claims, where that is not needed; only when refuted."""
 

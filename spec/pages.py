@@ -237,6 +237,8 @@ def stories(hazards: Sequence[Hazard]) -> Iterator[str]:
         yield ""
         heading = "Repair" if hazard.finding is HazardFinding.SHOWN else "Refuted"
         yield f"**{heading}.** {hazard.repair}"
+        if hazard.repaired_at is not None:
+            yield f"The reference has it below level {hazard.repaired_at}."
         yield ""
         shown = ", ".join(f"`{name}`" for name in hazard.rows)
         repaired = ", ".join(f"`{name}`" for name in hazard.turns_red)

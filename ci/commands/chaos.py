@@ -32,7 +32,7 @@ from fencepost.conformance.runs.run_folder import begun_in
 from fencepost.conformance.runs.run_settings import settings_of
 from fencepost.conformance.runs.scenario import Scenario, ScenarioResult
 from fencepost.conformance.scenarios.find_story import executed_folder, find_executed
-from fencepost.conformance.verdict import exit_code
+from fencepost.conformance.verdict import Verdict, exit_code
 from fencepost.conformance.whitebox.mutants import require_rule
 from fencepost.conformance.whitebox.run_shrink import shrink_run
 from fencepost.fault_injection.stories.story_file import as_document, to_yaml
@@ -256,6 +256,9 @@ def tell(results: Sequence[ScenarioResult], folder: Path, *, as_json: bool, is_w
     for row in rows:
         if row["verdict"] != "PASS":
             say(f"again: {row['reproduce']}")
+    for result in results:
+        if result.verdict is Verdict.FAIL and result.is_expected:
+            say(f"{result.name} is known to fail at level {result.level}: docs/attacks.md")
     say(f"{outcome.verdict}: {outcome.summary}; traces in {folder}")
     return exit_code([row["verdict"] for row in rows])
 

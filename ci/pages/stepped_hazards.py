@@ -15,6 +15,7 @@ makes it true.
 - *stepped*: brokers under a real ZooKeeper make the counterexample move by move; with the hazard
   the checks see what it leads to, and with its repair they see nothing.
 - *same rule*: a row is stepped that shows what else comes of the same wrong rule.
+- *known attack*: the newest level has the hazard; a story leads processes to what is lost by it.
 - *not seen*: brokers make it, but no check of a trace judges what it violates.
 - *not stepped*: why the counterexample has no steps for the core. What the simulator shows along a
   schedule of its own, processes repeat: `conformance/mutants_on_processes.md`.

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
+from fencepost.conformance.scenarios import ATTACKS
 from fencepost.conformance.whitebox.simulate import load
 from fencepost.conformance.whitebox.stepped import is_visible
 from fencepost.spec.hazards import Hazard, HazardFinding, load_hazards
@@ -17,6 +18,8 @@ class Way(StrEnum):
     """Processes make its counterexample, and the checks see what it leads to."""
     SAME_RULE = "same rule"
     """A row has moves that show what else comes of the same wrong rule."""
+    KNOWN_ATTACK = "known attack"
+    """A story leads processes to what it violates, at levels that have it: `docs/attacks.md`."""
     NOT_SEEN = "not seen"
     """Processes follow its counterexample, and no check judges what it violates."""
     NOT_STEPPED = "not stepped"
@@ -45,10 +48,17 @@ def stepped_hazards() -> tuple[SteppedHazard, ...]:
         str(record["mutant"]): "along a schedule of its own" if record["shows"] else "by chance"
         for record in simulator.mutants()
     }
+    attacks = {
+        name: f"fencepost chaos --story {story}"
+        for story, attack in ATTACKS.items()
+        for name in attack.story.hazards
+    }
     found = []
     for hazard in load_hazards():
         rows = [row for row in violates if row in hazard.rows or models[row].hazard == hazard.id]
         way, told = _way(hazard, {row: violates[row] for row in rows}, rules)
+        if way is Way.NOT_STEPPED and hazard.id in attacks:
+            way, told = Way.KNOWN_ATTACK, attacks[hazard.id]
         if way is Way.NOT_STEPPED:
             reasons = (simulator.why_not_stepped(row) for row in hazard.rows)
             how = shown.get(str(hazard.switch.get("mutants")))

@@ -3,7 +3,8 @@
 (* under the same id, and may have lost the end of its log. Its epoch is the *)
 (* czxid of its registration (BEP-001). Commands name the incarnation that   *)
 (* they were built for, by its own epoch (level 3) or by the largest epoch   *)
-(* of all brokers (level 4), and so do the members of the ISR.               *)
+(* of all brokers (level 4), and so do the members of the ISR. Below that    *)
+(* (level 2) neither says so: the controller compares with what it remembers.*)
 (*                                                                           *)
 (* One partition, one record, and one controller at a time: what deposed     *)
 (* controllers may do is `LeaderAndIsr`'s, and so are writes that overtake   *)
@@ -14,7 +15,7 @@ EXTENDS Znodes, FiniteSets, TLC
 CONSTANTS
     Brokers,        \* positive numbers; all of them are assigned replicas
     InitialIsr,     \* of the first leader, its smallest member
-    Level,          \* 3: broker_epoch; 4: max_broker_epoch
+    Level,          \* 2: no epoch of brokers; 3: broker_epoch; 4: max_broker_epoch
     LastReplica,    \* when no incarnation of the ISR is left: "elect" one that returns, or "wait"
     Limits,         \* how often each bounded thing may happen
     mutants         \* rules that are broken on purpose; {} is the protocol
@@ -40,7 +41,7 @@ FencingMutants ==
      "unrecorded_last_replica", "refuse_larger_broker_epoch"}
 
 ASSUME mutants \subseteq FencingMutants
-ASSUME Level \in {3, 4}
+ASSUME Level \in {2, 3, 4}
 ASSUME LastReplica \in {"elect", "wait"}
 
 Has(mutant) == mutant \in mutants
@@ -68,8 +69,10 @@ Breach(invariant, actor, is_breached) ==
     breaches' = breaches
         \cup (IF is_breached THEN {[invariant |-> invariant, actor |-> actor]} ELSE {})
 
-(* The ISR names incarnations. The mutants keep ids alone, as V3 does.       *)
-HasIdsOnly == Has("compare_broker_ids_only") \/ Has("broker_epochs_in_memory")
+(* The ISR names incarnations. Level 2 and the mutants keep ids alone, as V3 *)
+(* does.                                                                     *)
+HasIdsOnly ==
+    Level = 2 \/ Has("compare_broker_ids_only") \/ Has("broker_epochs_in_memory")
 Member(b, epoch) ==
     [broker |-> b, broker_epoch |-> IF HasIdsOnly THEN NoBrokerEpoch ELSE epoch]
 MemberIds(isr) == {member.broker : member \in isr}
@@ -79,7 +82,7 @@ MemberIds(isr) == {member.broker : member \in isr}
 (* it remembers (KIP-380) or not at all.                                     *)
 IsCurrent(member, epochs) ==
     CASE Has("compare_broker_ids_only") -> epochs[member.broker] # 0
-      [] Has("broker_epochs_in_memory") ->
+      [] Level = 2 \/ Has("broker_epochs_in_memory") ->
             /\ epochs[member.broker] # 0
             /\ epochs[member.broker] = controller.view[member.broker]
             /\ member.broker \notin controller.bounced
@@ -181,7 +184,7 @@ DetectBrokerChange ==
           IN /\ differing # {}
              /\ controller' = [controller EXCEPT
                                 !.view = look,
-                                !.bounced = IF Has("broker_epochs_in_memory")
+                                !.bounced = IF HasIdsOnly /\ ~has_ids_only
                                             THEN @ \cup differing ELSE @,
                                 !.is_send_due = @ \/ arrived # {}]
     /\ UNCHANGED <<znodes, zxid, replicas, messages, budget, history>>
@@ -263,13 +266,13 @@ StampFor(b, m) ==
     IN IF replicas[b].level = 4 /\ m.max_broker_epoch # NoBrokerEpoch THEN largest
        ELSE m.broker_epoch
 
-IsUnderstood(b, m) == StampFor(b, m) # NoBrokerEpoch
+IsUnderstood(b, m) == replicas[b].level = 2 \/ StampFor(b, m) # NoBrokerEpoch
 
 (* A smaller epoch than the broker's own is another incarnation's (BEP-002,  *)
 (* BEP-003); a larger one is that of another broker, or one that this broker *)
 (* has yet to hear of. A command without epoch could be of any incarnation.  *)
 IsForThisIncarnation(b, m) ==
-    \/ Has("commands_without_broker_epoch")
+    \/ Has("commands_without_broker_epoch") \/ replicas[b].level = 2
     \/ IF ~IsUnderstood(b, m) THEN Has("accept_missing_epoch")
        ELSE /\ StampFor(b, m) >= replicas[b].broker_epoch
             /\ Has("refuse_larger_broker_epoch") => StampFor(b, m) = replicas[b].broker_epoch

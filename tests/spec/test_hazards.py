@@ -79,7 +79,11 @@ def _number(hazard_id: str) -> str:
 
 
 def _is_on(hazard: Hazard, row: Model) -> bool:
+    """The row has the switch, or is about a level that has the hazard."""
     given = row.effective_constants
+    level = given.get("Level", "").removeprefix("= ")
+    if level and hazard.repaired_at is not None and int(level) < hazard.repaired_at:
+        return True
     return all(
         f'"{value}"' in given.get(name, "")
         if isinstance(value, str)

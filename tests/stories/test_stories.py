@@ -39,9 +39,15 @@ def reasons() -> dict[str, str]:
 
 def follows(run: StoryRun, hazard: Hazard) -> bool:
     """True of a run that has the hazard."""
-    if "mutants" in hazard.switch:
-        return run.cluster.get("mutant") == hazard.switch["mutants"]
-    return int(run.cluster.get("level", NEWEST)) < NEWEST
+    level = int(run.cluster.get("level", NEWEST))
+    if hazard.repaired_at is not None and level < hazard.repaired_at:
+        return True
+    return "mutants" in hazard.switch and run.cluster.get("mutant") == hazard.switch["mutants"]
+
+
+def is_known_attack(hazard: Hazard) -> bool:
+    """True of a hazard that the newest level has: a run without the occasion is its control."""
+    return hazard.repaired_at is not None and hazard.repaired_at > NEWEST
 
 
 def wrongs(run: StoryRun) -> list[str]:
@@ -95,7 +101,8 @@ def test_a_hazard_is_seen_where_it_is_and_not_where_it_is_repaired() -> None:
     refuted = {name for name in SHOWN if HAZARDS[name].finding is HazardFinding.REFUTED}
 
     assert {name for name in runs if (True, True) not in runs[name]} <= refuted
-    assert [name for name in runs if (False, False) not in runs[name]] == []
+    control = {name: (is_known_attack(HAZARDS[name]), False) for name in runs}
+    assert [name for name in runs if control[name] not in runs[name]] == []
     assert [name for name in runs if (False, True) in runs[name]] == []
 
 

@@ -14,8 +14,8 @@ from fencepost.conformance.runs.run_folder import read_folder
 from fencepost.conformance.runs.run_settings import settings_of
 from fencepost.conformance.runs.scenario import Problem, RunRecord, ScenarioResult
 from fencepost.conformance.runs.scenario_run import ScenarioRun
-from fencepost.conformance.scenarios import SCENARIOS
-from fencepost.conformance.scenarios.find_story import find_executed, find_story
+from fencepost.conformance.scenarios import ATTACKS, SCENARIOS
+from fencepost.conformance.scenarios.find_story import find_executed, find_file, find_story
 from fencepost.conformance.scenarios.step_play import require_playable
 from fencepost.conformance.verdict import CheckResult, Verdict, Violation
 from fencepost.conformance.whitebox.simulate import write_trace
@@ -24,8 +24,9 @@ from fencepost.fault_injection.faults.process_faults import PauseBroker
 from fencepost.fault_injection.faults.targets import broker
 from fencepost.fault_injection.stories.story import Floors, StoryAction
 from fencepost.fault_injection.stories.story_record import write_executed
+from fencepost.spec.hazards import load_hazards
 from fencepost.spec.trace import Phase
-from fencepost.spec.vocabulary import Invariant
+from fencepost.spec.vocabulary import Invariant, ProtocolLevel
 from fencepost.spec.zookeeper import ZooKeeperError
 from tests.conformance.fake_simulator import simulate
 
@@ -58,6 +59,24 @@ def test_only_the_truncation_loss_is_expected_to_fail_and_only_below_leader_epoc
     ]
 
     assert failing == [("truncation_loss", 0), ("truncation_loss", 1)]
+
+
+def test_known_attacks_fail_at_the_newest_level_and_are_played_when_named() -> None:
+    newest = max(ProtocolLevel)
+
+    assert {one.expected(newest) for one in ATTACKS.values()} == {Verdict.FAIL}
+    assert [one.name for one in selected([*ATTACKS])] == [*ATTACKS]
+    assert {one.name for one in selected()} & {*ATTACKS} == set()
+    assert ATTACKS.keys() == {find_file(name).stem for name in ATTACKS}
+
+
+def test_known_attacks_are_on_their_page_with_a_hazard_that_is_open() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "attacks.md").read_text()
+    open_ = {one.id for one in load_hazards() if (one.repaired_at or 0) > max(ProtocolLevel)}
+
+    assert [name for name in ATTACKS if f"--story {name}`" not in page] == []
+    assert {hazard for one in ATTACKS.values() for hazard in one.story.hazards} <= open_
+    assert [hazard for hazard in open_ if f"[{hazard}]" not in page] == []
 
 
 @pytest.mark.parametrize(
