@@ -14,8 +14,7 @@ CONSTANTS
     OldBrokers,     \* new code, old inter-broker protocol: they write themselves
     Requests,       \* each is sent by one client, until it is answered
     Forgers,        \* requests of clients that claim another name
-    Limits,         \* how often each bounded thing may happen
-    mutants         \* rules that are broken on purpose; {} is the protocol
+    Limits          \* how often each bounded thing may happen
 
 VARIABLES
     config,         \* the znode: requests that it holds, and its version
@@ -29,14 +28,7 @@ VARIABLES
 
 vars == <<config, controller, nodes, messages, answers, effects, budget, breaches>>
 
-ForwardingMutants ==
-    {"forward_again", "forwarder_is_principal", "believe_any_principal",
-     "deposed_controller_writes", "two_config_writers", "any_broker_writes", "apply_again",
-     "lost_answer_is_refusal", "never_rediscover"}
-
 ASSUME OldBrokers \subseteq Brokers /\ Forgers \subseteq Requests
-
-Has(mutant) == mutant \in mutants
 
 NoEpoch == 0
 FirstController == CHOOSE b \in Brokers : \A other \in Brokers : b <= other
@@ -90,41 +82,42 @@ SendRequest(r) ==
 -----------------------------------------------------------------------------
 (* Brokers *)
 
+(* The brokers that pass requests on, and the requests: what was passed on is*)
+(* not passed on again.                                                      *)
+Forwards(b) == b \notin OldBrokers
+IsForwarded(m) == m.forwards = 0
+
 (* A broker that is not controller passes a client's request on, in the new  *)
 (* version and with the client's name, to the broker that it takes for       *)
-(* controller. What a broker has passed on is not passed on again: the       *)
-(* receiver answers NOT_CONTROLLER, which the client hears as a reason to    *)
-(* ask again.                                                                *)
+(* controller. Otherwise it answers NOT_CONTROLLER, which the client hears as*)
+(* a reason to ask again.                                                    *)
 ForwardRequest(b) ==
     \E m \in messages :
-        LET may_forward == m.forwards = 0 \/ Has("forward_again")
-            passed_on == [m EXCEPT !.to = nodes[b].active_controller_id, !.from_broker = TRUE,
+        LET passed_on == [m EXCEPT !.to = nodes[b].active_controller_id, !.from_broker = TRUE,
                                    !.forwards = @ + 1, !.principal = "client"]
         IN /\ m.to = b
            /\ ~IsActive(b)
-           /\ b \notin OldBrokers
-           /\ ~Has("any_broker_writes")
+           /\ Forwards(b)
            /\ m.forwards < 2
            /\ messages' = (messages \ {m}) \cup
-                (IF may_forward /\ nodes[b].active_controller_id # b THEN {passed_on} ELSE {})
+                (IF IsForwarded(m) /\ nodes[b].active_controller_id # b THEN {passed_on} ELSE {})
            /\ UNCHANGED <<config, controller, nodes, answers, effects, budget, breaches>>
 
 (* The principal for which the request is judged: a connection from a client *)
 (* tells which it is, and a name in the request counts only on one from a    *)
 (* broker.                                                                   *)
-Principal(m) ==
-    IF m.from_broker
-    THEN IF Has("forwarder_is_principal") THEN Broker ELSE m.principal
-    ELSE IF Has("believe_any_principal") THEN m.principal ELSE "client"
+Principal(m) == IF m.from_broker THEN m.principal ELSE "client"
 
-(* Whoever may write reads the znode, to write all of it back: the           *)
-(* controller, and under the old protocol every broker. An old broker has no *)
-(* fence. A broker writes one change after the other.                        *)
+(* The controller may write, and under the old protocol every broker.        *)
+MayWrite(b) == IsActive(b) \/ b \in OldBrokers
+
+(* Whoever may write reads the znode, to write all of it back. An old broker *)
+(* has no fence. A broker writes one change after the other.                 *)
 ReadConfig(b) ==
     \E m \in messages :
         /\ m.to = b
         /\ nodes[b].writing = {}
-        /\ IsActive(b) \/ b \in OldBrokers \/ Has("any_broker_writes")
+        /\ MayWrite(b)
         /\ messages' = messages \ {m}
         /\ nodes' = [nodes EXCEPT ![b].writing = @ \cup
                         {[request |-> m.request, requests |-> config.requests,
@@ -133,18 +126,18 @@ ReadConfig(b) ==
                                                ELSE NoEpoch]}]
         /\ UNCHANGED <<config, controller, answers, effects, budget, breaches>>
 
-IsFenced(write) ==
-    write.controller_epoch # NoEpoch /\ ~Has("deposed_controller_writes")
+IsFenced(write) == write.controller_epoch # NoEpoch
+IsUnchanged(write) == write.version = config.version
 
 (* The write is one multi: the controller epoch, and the version that was    *)
 (* read, which alone holds two writers together while old and new brokers    *)
-(* are mixed. A controller that finds the request in the znode already       *)
-(* writes nothing.                                                           *)
+(* are mixed.                                                                *)
 IsWritable(write) ==
     /\ IsFenced(write) => write.controller_epoch = controller.controller_epoch
-    /\ write.version = config.version \/ Has("two_config_writers")
+    /\ IsUnchanged(write)
 
-IsPresent(write) == write.request \in write.requests /\ ~Has("apply_again")
+(* A controller that finds the request in the znode already writes nothing.  *)
+IsPresent(write) == write.request \in write.requests
 
 Done(b, write) == [nodes EXCEPT ![b].writing = @ \ {write}]
 
@@ -177,9 +170,11 @@ ApplyMutation(b) ==
                 /\ UNCHANGED <<config, effects, answers, breaches>>
         /\ UNCHANGED <<controller, messages, budget>>
 
-(* The change is made, and the answer is lost on its way. The client knows   *)
-(* no more than before and asks again: an answer that is missing is no       *)
-(* refusal (FWD-004).                                                        *)
+(* An answer that is missing is no refusal (FWD-004): the client knows no    *)
+(* more than before and asks again.                                          *)
+OnceReplyLost(r) == answers
+
+(* The change is made, and the answer is lost on its way.                    *)
 LoseReply ==
     /\ Spend("lost_replies")
     /\ \E b \in Brokers : \E write \in nodes[b].writing :
@@ -188,8 +183,7 @@ LoseReply ==
           /\ config' = Written(write)
           /\ effects' = Effects(b, write)
           /\ nodes' = Done(b, write)
-          /\ answers' = IF Has("lost_answer_is_refusal")
-                        THEN [answers EXCEPT ![write.request] = "refused"] ELSE answers
+          /\ answers' = OnceReplyLost(write.request)
           /\ BreachOfOffice(b)
     /\ UNCHANGED <<controller, messages>>
 
@@ -221,10 +215,11 @@ ResignController(b) ==
     /\ nodes' = [nodes EXCEPT ![b].controller_epoch = NoEpoch]
     /\ UNCHANGED <<config, controller, messages, answers, effects, budget, breaches>>
 
+LooksForController(b) == nodes[b].active_controller_id # controller.controller_id
+
 (* A broker sees which one is controller now.                                *)
 LearnController(b) ==
-    /\ ~Has("never_rediscover")
-    /\ nodes[b].active_controller_id # controller.controller_id
+    /\ LooksForController(b)
     /\ nodes' = [nodes EXCEPT ![b].active_controller_id = controller.controller_id]
     /\ UNCHANGED <<config, controller, messages, answers, effects, budget, breaches>>
 

@@ -4,7 +4,5 @@ EXTENDS Forwarding
 
 CONSTANTS MaxElections, MaxLosses, MaxLostReplies
 
-ASSUME mutants \subseteq ForwardingMutants
-
 Bounds == [elections |-> MaxElections, losses |-> MaxLosses, lost_replies |-> MaxLostReplies]
 =============================================================================

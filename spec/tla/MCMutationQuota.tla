@@ -4,8 +4,6 @@ EXTENDS MutationQuota
 
 CONSTANTS MaxTicks, MaxMutations, MaxRefusals, MaxValidations, MaxFailovers, MaxClockSteps
 
-ASSUME mutants \subseteq MutationQuotaMutants
-
 Bounds ==
     [ticks |-> MaxTicks, mutations |-> MaxMutations, refusals |-> MaxRefusals,
      validations |-> MaxValidations, failovers |-> MaxFailovers, clock_steps |-> MaxClockSteps]

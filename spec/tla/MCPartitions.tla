@@ -5,8 +5,6 @@ EXTENDS Partitions
 CONSTANTS MaxRequests, MaxRecords, MaxIsrChanges, MaxCrashes,
     MaxControllerCrashes, MaxControllerExpiries
 
-ASSUME mutants \subseteq PartitionsMutants
-
 Bounds ==
     [requests |-> MaxRequests, records |-> MaxRecords, isr_changes |-> MaxIsrChanges,
      crashes |-> MaxCrashes, controller_crashes |-> MaxControllerCrashes,

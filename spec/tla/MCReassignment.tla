@@ -5,8 +5,6 @@ EXTENDS Reassignment
 CONSTANTS MaxRequests, MaxCancellations, MaxAdditions, MaxCrashes,
     MaxControllerCrashes, MaxControllerExpiries
 
-ASSUME mutants \subseteq ReassignmentMutants
-
 Bounds ==
     [requests |-> MaxRequests, cancellations |-> MaxCancellations, additions |-> MaxAdditions,
      crashes |-> MaxCrashes, controller_crashes |-> MaxControllerCrashes,

@@ -5,8 +5,6 @@ EXTENDS TopicLifecycle
 CONSTANTS MaxTopics, MaxRecords, MaxReassignments, MaxIsrChanges,
     MaxCrashes, MaxControllerCrashes, MaxControllerExpiries
 
-ASSUME mutants \subseteq TopicLifecycleMutants
-
 Bounds ==
     [topics |-> MaxTopics, records |-> MaxRecords, reassignments |-> MaxReassignments,
      isr_changes |-> MaxIsrChanges, crashes |-> MaxCrashes,

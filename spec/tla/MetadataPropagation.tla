@@ -13,8 +13,7 @@ EXTENDS Znodes
 
 CONSTANTS
     Brokers,        \* positive numbers
-    Limits,         \* how often each bounded thing may happen
-    mutants         \* rules that are broken on purpose; {} is the protocol
+    Limits          \* how often each bounded thing may happen
 
 VARIABLES
     znodes,         \* the state of the partition
@@ -26,14 +25,6 @@ VARIABLES
     breaches        \* history: acts that no rule allows
 
 vars == <<znodes, brokers, sent, messages, client, budget, breaches>>
-
-MetadataPropagationMutants ==
-    {"accept_older_metadata", "serve_without_leadership_check", "send_metadata_once",
-     "no_metadata_at_arrival", "client_accepts_older_metadata", "metadata_to_leader_only"}
-
-ASSUME mutants \subseteq MetadataPropagationMutants
-
-Has(mutant) == mutant \in mutants
 
 NoBroker == -1
 Unknown == [leader |-> NoBroker, leader_epoch |-> -1]
@@ -83,12 +74,12 @@ Send(kind, b) ==
 (* The command, to every broker of the partition, until it is answered.      *)
 SendLeaderAndIsr(b) == IsUp(b) /\ Send("LeaderAndIsr", b)
 
-(* The same state as metadata, to every broker that is up, until each has    *)
-(* answered. One body serves them all (UMD-001).                             *)
-SendUpdateMetadata(b) ==
-    /\ IsUp(b)
-    /\ ~Has("metadata_to_leader_only") \/ b = State.leader
-    /\ Send("UpdateMetadata", b)
+(* Metadata is for every broker that is up.                                  *)
+IsToldMetadata(b) == IsUp(b)
+
+(* The same state as metadata, until each has answered. One body serves them *)
+(* all (UMD-001).                                                            *)
+SendUpdateMetadata(b) == IsToldMetadata(b) /\ Send("UpdateMetadata", b)
 
 Receive(b, m) == m.to = b /\ m \in messages /\ messages' = messages \ {m}
 
@@ -108,6 +99,8 @@ BecomeLeader(b) == IsUp(b) /\ Obey(b, TRUE)
 (* The broker leads no longer, or follows another.                           *)
 BecomeFollower(b) == IsUp(b) /\ Obey(b, FALSE)
 
+IsNewMetadata(b, state) == state.leader_epoch > brokers[b].metadata.leader_epoch
+
 (* A broker takes metadata that is newer than its own; older metadata, late  *)
 (* or from elsewhere, changes nothing.                                       *)
 UpdateMetadata(b) ==
@@ -116,20 +109,16 @@ UpdateMetadata(b) ==
           /\ IsUp(b)
           /\ Receive(b, m)
           /\ brokers' = [brokers EXCEPT
-                            ![b].metadata =
-                                IF \/ m.state.leader_epoch > @.leader_epoch
-                                   \/ Has("accept_older_metadata")
-                                THEN m.state ELSE @]
+                            ![b].metadata = IF IsNewMetadata(b, m.state) THEN m.state ELSE @]
     /\ UNCHANGED <<znodes, sent, client, budget, breaches>>
 
-(* A request is lost, and the controller learns that it was not answered: it *)
-(* is due again. The mutant has sent it and that is that.                    *)
+(* What was not answered is due again.                                       *)
+SentOnceLost(m) == sent \ {m}
+
+(* A request is lost, and the controller learns that it was not answered.    *)
 LoseMessage ==
     /\ Spend("losses")
-    /\ \E m \in messages :
-          /\ messages' = messages \ {m}
-          /\ sent' = IF Has("send_metadata_once") /\ m.kind = "UpdateMetadata" THEN sent
-                     ELSE sent \ {m}
+    /\ \E m \in messages : messages' = messages \ {m} /\ sent' = SentOnceLost(m)
     /\ UNCHANGED <<znodes, brokers, client, breaches>>
 
 (* A broker stops, and forgets everything but its log. Requests to it that   *)
@@ -142,16 +131,20 @@ CrashBroker(b) ==
     /\ messages' = {m \in messages : m.to # b}
     /\ UNCHANGED <<znodes, sent, client, breaches>>
 
-(* It is up again and knows nothing: neither roles nor metadata. The         *)
-(* controller sends both to an arrival as if nothing had been sent before.   *)
+(* To an arrival the controller sends everything, as if nothing had been sent*)
+(* before.                                                                   *)
+SentOnceArrived(b) == {m \in sent : m.to # b}
+
+(* It is up again and knows nothing: neither roles nor metadata.             *)
 RestartBroker(b) ==
     /\ brokers[b].status = "down"
     /\ brokers' = [brokers EXCEPT ![b] = Stopped("up")]
-    /\ sent' = {m \in sent : \/ m.to # b
-                             \/ m.kind = "UpdateMetadata" /\ Has("no_metadata_at_arrival")}
+    /\ sent' = SentOnceArrived(b)
     /\ UNCHANGED <<znodes, messages, client, budget, breaches>>
 
 -----------------------------------------------------------------------------
+IsNewToClient(metadata) == metadata.leader_epoch >= client.view.leader_epoch
+
 (* The client asks any broker that is up and has metadata, and keeps the     *)
 (* newer of the answer and what it knew.                                     *)
 FetchMetadata ==
@@ -162,8 +155,7 @@ FetchMetadata ==
           /\ brokers[b].metadata # Unknown
           /\ client' = [client EXCEPT
                             !.is_view_stale = FALSE,
-                            !.view = IF \/ brokers[b].metadata.leader_epoch >= @.leader_epoch
-                                        \/ Has("client_accepts_older_metadata")
+                            !.view = IF IsNewToClient(brokers[b].metadata)
                                      THEN brokers[b].metadata ELSE @]
     /\ UNCHANGED <<znodes, brokers, sent, messages, budget, breaches>>
 
@@ -171,13 +163,14 @@ FetchMetadata ==
 (* leader that was replaced waits in vain, and its client gives up.          *)
 IsFollowedByAll(b) == \A other \in Brokers : IsUp(other) /\ brokers[other].obeyed = brokers[b].obeyed
 
+Acknowledges(b) == IsLeading(b) /\ IsFollowedByAll(b)
+
 (* The client sends its write to the leader that it knows of. A broker that  *)
 (* does not lead answers NOT_LEADER, which the client may retry (CLI-003); a *)
 (* leader that cannot commit does not answer. Both make it ask for metadata. *)
 RouteProduce ==
     LET b == client.view.leader
-        is_acknowledged == IF Has("serve_without_leadership_check") THEN IsUp(b)
-                           ELSE IsLeading(b) /\ IsFollowedByAll(b)
+        is_acknowledged == Acknowledges(b)
     IN /\ ~client.is_view_stale
        /\ ~client.is_acknowledged
        /\ client' = [client EXCEPT !.is_acknowledged = is_acknowledged,

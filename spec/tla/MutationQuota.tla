@@ -20,8 +20,7 @@ CONSTANTS
     Sizes,          \* partitions of one topic
     Topics,         \* in one request
     Limits,         \* how often each bounded thing may happen
-    admission,      \* "at_zero": K >= 0, "above_zero": K > 0
-    mutants         \* rules that are broken on purpose; {} is the protocol
+    admission       \* "at_zero": K >= 0, "above_zero": K > 0
 
 VARIABLES
     now,            \* ticks that really passed
@@ -38,14 +37,8 @@ VARIABLES
 vars == <<now, clock_offset, buckets, muted_until, promises, admitted, charged, failovers,
           budget, breaches>>
 
-MutationQuotaMutants ==
-    {"throttle_multiplies_rate", "admit_whole_request", "charge_refused", "charge_validate_only",
-     "old_clients_free", "wall_clock", "unbounded_bucket", "one_bucket_for_all"}
-
 ASSUME OldClients \subseteq Clients
 ASSUME admission \in {"at_zero", "above_zero"}
-
-Has(mutant) == mutant \in mutants
 
 Burst == Rate * Samples * Window
 Never == -1
@@ -98,29 +91,26 @@ StepClock ==
 -----------------------------------------------------------------------------
 (* The bucket *)
 
-Clock == now + (IF Has("wall_clock") THEN clock_offset ELSE 0)
+(* Buckets are filled by a monotonic clock.                                  *)
+Clock == now
 
-BucketOf(c) ==
-    IF Has("one_bucket_for_all")
-    THEN CHOOSE other \in Clients : \A another \in Clients : other <= another
-    ELSE c
+(* The bucket that a client takes from.                                      *)
+BucketOf(c) == c
+
+(* Unused rate is kept up to the burst.                                      *)
+Kept(tokens) == Min(tokens, Burst)
 
 (* K := min(K + (now - T) * R, B) (QUOTA-001).                               *)
 Tokens(c) ==
     LET bucket == buckets[BucketOf(c)]
-        filled == bucket.tokens + (Clock - bucket.counted_at) * Rate
-    IN IF Has("unbounded_bucket") THEN filled ELSE Min(filled, Burst)
+    IN Kept(bucket.tokens + (Clock - bucket.counted_at) * Rate)
 
 IsAdmitting(tokens) == IF admission = "at_zero" THEN tokens >= 0 ELSE tokens > 0
 
 RoundedUp(numerator, denominator) == (numerator + denominator - 1) \div denominator
 
-(* -K / R, in whole ticks (QUOTA-002). The text multiplies, with R in        *)
-(* partitions: its own example divides.                                      *)
-Throttle(tokens) ==
-    IF tokens >= 0 THEN 0
-    ELSE IF Has("throttle_multiplies_rate") THEN RoundedUp(-tokens * Rate, Cost * Cost)
-    ELSE RoundedUp(-tokens, Rate)
+(* -K / R, in whole ticks (QUOTA-002).                                       *)
+Throttle(tokens) == IF tokens >= 0 THEN 0 ELSE RoundedUp(-tokens, Rate)
 
 Counted(c, tokens) ==
     [buckets EXCEPT ![BucketOf(c)] = [tokens |-> tokens, counted_at |-> Clock]]
@@ -135,10 +125,13 @@ IsMuted(c, n) == muted_until[c][n] > now
 -----------------------------------------------------------------------------
 (* Requests *)
 
-IsFree(c) == c \in OldClients /\ Has("old_clients_free")
+(* What is admitted as one: a topic.                                         *)
+Units == Sizes
 
-(* What is admitted as one: a topic. The mutant takes the whole request.     *)
-Units == IF Has("admit_whole_request") THEN {n * Topics : n \in Sizes} ELSE Sizes
+(* Tokens that are taken, whoever the client is.                             *)
+Charge(c, partitions) == partitions * Cost
+RefusalCharge == 0
+ValidationCharge == 0
 
 (* A topic of a request is admitted, and all its partitions are charged: the *)
 (* bucket may go into debt once. An old client is admitted in any case, and  *)
@@ -146,7 +139,7 @@ Units == IF Has("admit_whole_request") THEN {n * Topics : n \in Sizes} ELSE Size
 AdmitMutation(c) ==
     \E connection \in Connections, partitions \in Units :
         LET tokens == Tokens(c)
-            left == tokens - (IF IsFree(c) THEN 0 ELSE partitions * Cost)
+            left == tokens - Charge(c, partitions)
         IN /\ Spend("mutations")
            /\ ~IsMuted(c, connection) \/ c \notin OldClients
            /\ IsAdmitting(tokens) \/ c \in OldClients
@@ -161,7 +154,7 @@ AdmitMutation(c) ==
 (* charged for it. A client that was told before and waited must not be.     *)
 RefuseMutation(c) ==
     LET tokens == Tokens(c)
-        left == tokens - (IF Has("charge_refused") THEN Cost ELSE 0)
+        left == tokens - RefusalCharge
     IN /\ c \notin OldClients
        /\ ~IsAdmitting(tokens)
        /\ Spend("refusals")
@@ -175,7 +168,7 @@ RefuseMutation(c) ==
 (* nothing (QUOTA-004).                                                      *)
 ValidateMutation(c) ==
     LET tokens == Tokens(c)
-        left == tokens - (IF Has("charge_validate_only") THEN Cost ELSE 0)
+        left == tokens - ValidationCharge
     IN /\ Spend("validations")
        /\ buckets' = Counted(c, left)
        /\ charged' = [charged EXCEPT ![c] = @ + tokens - left]

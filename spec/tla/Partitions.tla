@@ -15,8 +15,7 @@ EXTENDS Znodes
 CONSTANTS
     Brokers,        \* positive numbers; all of them are assigned replicas
     Controllers,    \* positive numbers; with one of them there is no zombie
-    Limits,         \* how often each bounded thing may happen
-    mutants         \* rules that are broken on purpose; {} is the protocol
+    Limits          \* how often each bounded thing may happen
 
 VARIABLES
     znodes,         \* the tree
@@ -29,10 +28,6 @@ VARIABLES
     breaches        \* history: acts that no rule allows
 
 vars == <<znodes, controllers, replicas, messages, committed, is_wanted, budget, breaches>>
-
-PartitionsMutants == {"trigger_deleted_before_assignment", "stop_before_unassign", "replay_trigger"}
-
-Has(mutant) == mutant \in mutants
 
 NoBroker == -1
 NoVersion == -1
@@ -65,8 +60,11 @@ Breach(invariant, actor, is_breached) ==
     breaches' = breaches
         \cup (IF is_breached THEN {[invariant |-> invariant, actor |-> actor]} ELSE {})
 
-(* `is_initialised`, `is_stop_sent`: done by this controller for the present *)
-(* request; `is_unwritten`: the request is gone, the topic not yet written.  *)
+(* `is_stop_sent`: done by this controller for the present request. The      *)
+(* other two are what a controller has to remember as soon as ZooKeeper does *)
+(* not hold it (no rule here needs them): `is_initialised`, the partition of *)
+(* this request has its state from me; `is_unwritten`, the request is gone,  *)
+(* the topic not yet written.                                                *)
 StandingController ==
     [controller_epoch |-> Standing, decision |-> <<>>, is_initialised |-> FALSE,
      is_stop_sent |-> FALSE, is_unwritten |-> FALSE]
@@ -145,61 +143,51 @@ Decide(c, controller, ops) ==
 WithTopic(is_assigned, removing) ==
     SetDataOp(TopicPath, [is_assigned |-> is_assigned, removing |-> removing], TopicVersion)
 
+(* A partition gets its first state when the topic names it and it has none. *)
+IsInitDue == Topic.is_assigned
+IsUninitialised(c) == ~HasState
+FirstStateWrite(state) == CreateOp(StatePath, state, NoSession)
+OnceInitialised(controller) == controller
+
 (* The first leader and ISR of a partition that is assigned and has none     *)
-(* (CTL-011): a create. V3 initialises whatever a request names, before the  *)
-(* topic names it, and again when a new controller finds the request.        *)
+(* (CTL-011): a create.                                                      *)
 InitLeader(c) ==
-    LET is_due == IF Has("trigger_deleted_before_assignment") THEN Exists(znodes, AddPath)
-                  ELSE Topic.is_assigned
-        is_again == /\ Has("replay_trigger")
-                    /\ Exists(znodes, AddPath)
-                    /\ ~controllers[c].is_initialised
-    IN /\ IsFree(c)
-       /\ is_due /\ (~HasState \/ is_again)
-       /\ \E leader \in Brokers :
-            LET state == [leader |-> leader, isr |-> Brokers]
-            IN Decide(c, [controllers[c] EXCEPT !.is_initialised = Has("replay_trigger")],
-                      <<IF HasState THEN SetDataOp(StatePath, state, AnyVersion)
-                        ELSE CreateOp(StatePath, state, NoSession)>>)
-
-(* The next step of an addition: the topic names the partition; it gets a    *)
-(* leader (InitLeader); the request goes. V3 deletes the request before the  *)
-(* topic names the partition.                                                *)
-AddPartitions(c) ==
     /\ IsFree(c)
-    /\ IF Has("trigger_deleted_before_assignment")
-       THEN \/ /\ Exists(znodes, AddPath) /\ HasState
-               /\ Decide(c, [controllers[c] EXCEPT !.is_unwritten = TRUE],
-                         <<DeleteOp(AddPath, AnyVersion)>>)
-            \/ /\ ~Exists(znodes, AddPath) /\ controllers[c].is_unwritten
-               /\ Decide(c, [controllers[c] EXCEPT !.is_unwritten = FALSE],
-                         <<WithTopic(TRUE, Topic.removing)>>)
-       ELSE /\ Exists(znodes, AddPath)
-            /\ Topic.is_assigned => HasState
-            /\ Has("replay_trigger") /\ Topic.is_assigned => controllers[c].is_initialised
-            /\ Decide(c, controllers[c],
-                      <<IF Topic.is_assigned THEN DeleteOp(AddPath, AnyVersion)
-                        ELSE WithTopic(TRUE, Topic.removing)>>)
+    /\ IsInitDue
+    /\ IsUninitialised(c)
+    /\ \E leader \in Brokers :
+          Decide(c, OnceInitialised(controllers[c]),
+                 <<FirstStateWrite([leader |-> leader, isr |-> Brokers])>>)
 
-Unassign == <<WithTopic(FALSE, IF Has("stop_before_unassign") THEN NoIncarnation ELSE Incarnation)>>
-            \o IF HasState THEN <<DeleteOp(StatePath, AnyVersion)>> ELSE <<>>
+(* What is to be done of an addition before the request may go.              *)
+IsAdded(c) == Topic.is_assigned => HasState
 
-(* The next step of a removal: topic and state change in one multi; the stop *)
-(* is sent; the request goes. V3 sends the stop first, deletes the request   *)
-(* and changes the topic last.                                               *)
-RemovePartitions(c) ==
-    /\ IsFree(c)
-    /\ IF Has("stop_before_unassign")
-       THEN \/ /\ Exists(znodes, RemovePath) /\ controllers[c].is_stop_sent
-               /\ Decide(c, [controllers[c] EXCEPT !.is_stop_sent = FALSE, !.is_unwritten = TRUE],
-                         <<DeleteOp(RemovePath, AnyVersion)>>)
-            \/ /\ ~Exists(znodes, RemovePath) /\ controllers[c].is_unwritten
-               /\ Decide(c, [controllers[c] EXCEPT !.is_unwritten = FALSE], Unassign)
-       ELSE /\ Exists(znodes, RemovePath)
-            /\ Topic.is_assigned \/ Topic.removing = NoIncarnation \/ controllers[c].is_stop_sent
-            /\ Decide(c, [controllers[c] EXCEPT !.is_stop_sent = FALSE],
-                      IF Topic.is_assigned THEN Unassign
-                      ELSE <<WithTopic(FALSE, NoIncarnation), DeleteOp(RemovePath, AnyVersion)>>)
+(* The topic names the partition; it gets a leader (InitLeader); the request *)
+(* goes.                                                                     *)
+AddStep(c) ==
+    /\ Exists(znodes, AddPath)
+    /\ IsAdded(c)
+    /\ Decide(c, controllers[c],
+              <<IF Topic.is_assigned THEN DeleteOp(AddPath, AnyVersion)
+                ELSE WithTopic(TRUE, Topic.removing)>>)
+
+(* The next step of an addition.                                             *)
+AddPartitions(c) == IsFree(c) /\ AddStep(c)
+
+Unassign(removing) ==
+    <<WithTopic(FALSE, removing)>>
+        \o IF HasState THEN <<DeleteOp(StatePath, AnyVersion)>> ELSE <<>>
+
+(* Topic and state change in one multi; the stop is sent; the request goes.  *)
+RemoveStep(c) ==
+    /\ Exists(znodes, RemovePath)
+    /\ Topic.is_assigned \/ Topic.removing = NoIncarnation \/ controllers[c].is_stop_sent
+    /\ Decide(c, [controllers[c] EXCEPT !.is_stop_sent = FALSE],
+              IF Topic.is_assigned THEN Unassign(Incarnation)
+              ELSE <<WithTopic(FALSE, NoIncarnation), DeleteOp(RemovePath, AnyVersion)>>)
+
+(* The next step of a removal.                                               *)
+RemovePartitions(c) == IsFree(c) /\ RemoveStep(c)
 
 (* One multi behind a check of the controller epoch. Refused, it is dropped: *)
 (* the next look at ZooKeeper decides again.                                 *)
@@ -226,9 +214,9 @@ SendLeaderAndIsr(c) ==
        /\ messages' = messages \cup news
        /\ UNCHANGED <<znodes, controllers, replicas, committed, is_wanted, budget, breaches>>
 
-Stopped == IF Has("stop_before_unassign") THEN Incarnation ELSE Topic.removing
+Stopped == Topic.removing
 
-(* To every broker, about the incarnation that is gone, or in V3 about to go.*)
+(* To every broker, about the incarnation that is gone.                      *)
 SendStopReplica(c) ==
     /\ IsFree(c)
     /\ Exists(znodes, RemovePath)

@@ -29,18 +29,17 @@ StartReassignment ==
            /\ requested' = target
            /\ UNCHANGED <<controllers, replicas, messages, breaches>>
 
+(* With its request the topic znode is written, as it is: the next request   *)
+(* will have the version of this one again, and a step that was decided on   *)
+(* this one must not be taken for the next.                                  *)
+TouchTopic == <<SetDataOp(TopicPath, Topic, AnyVersion)>>
+
 (* The administrator takes the request back (REAS-004). What is assigned     *)
 (* without it stands: the old replicas before the switch, the new ones after.*)
-(* The topic znode is written with it, as it is: the next request will have  *)
-(* the version of this one again, and a step that was decided on this one    *)
-(* must not be taken for the next.                                           *)
 CancelReassignment ==
-    LET same == SetDataOp(TopicPath, Topic, AnyVersion)
-        touch == IF Has("cancel_beside_assignment") THEN <<>> ELSE <<same>>
-    IN
     /\ IsRequested
     /\ Spend("cancellations")
-    /\ znodes' = Apply(<<DeleteOp(ReassignmentPath, AnyVersion)>> \o touch).tree
+    /\ znodes' = Apply(<<DeleteOp(ReassignmentPath, AnyVersion)>> \o TouchTopic).tree
     /\ requested' = Topic.assigned \ Topic.adding
     /\ UNCHANGED <<controllers, replicas, messages, breaches>>
 
@@ -76,37 +75,38 @@ ResignController(c) ==
 Settled == Topic.assigned \ Topic.adding
 
 (* What the controller walks to: the request as it is now, or without one    *)
-(* what was assigned before. V3's agent keeps the first request that it saw. *)
-Target(c) ==
-    IF Has("ignore_changed_target") /\ controllers[c].remembered # <<>>
-    THEN controllers[c].remembered[1]
-    ELSE IF IsRequested THEN znodes[ReassignmentPath].data.replicas ELSE Settled
+(* what was assigned before. It remembers none.                              *)
+Target(c) == IF IsRequested THEN znodes[ReassignmentPath].data.replicas ELSE Settled
+Remembered(c, target) == controllers[c].remembered
+RequestVersion == znodes[ReassignmentPath].version
 
-Bootstrapped(target) ==
-    IF Has("new_replicas_not_persisted") THEN Topic.assigned ELSE Settled \cup target
+(* The replicas that are assigned while the new ones catch up.               *)
+Bootstrapped(target) == Settled \cup target
+
+(* The version on which a change of the topic znode was decided.             *)
+AssignmentVersion == TopicVersion
 
 WithTopic(assigned, adding) ==
     SetDataOp(TopicPath,
               [Topic EXCEPT !.assigned = assigned, !.adding = adding,
                             !.removing = (@ \cup Topic.assigned) \ assigned],
-              IF Has("unconditional_assignment_write") THEN AnyVersion ELSE TopicVersion)
+              AssignmentVersion)
 
-(* A decision of the controller raises the epoch (FAIL-004); the leader stays*)
-(* if it is a member of the new ISR.                                         *)
+(* The leader stays if it is a member of the new ISR.                        *)
+LeaderWithin(isr) ==
+    IF State.leader \in isr THEN State.leader ELSE CHOOSE b \in isr : \A other \in isr : b <= other
+
+(* A decision of the controller raises the epoch (FAIL-004).                 *)
 WithIsr(isr) ==
-    LET preferred == CHOOSE b \in isr : \A other \in isr : b <= other
-        stays == State.leader \in isr \/ Has("leader_stays_outside")
-    IN SetDataOp(StatePath,
-                 [leader |-> IF stays THEN State.leader ELSE preferred,
-                  leader_epoch |-> State.leader_epoch + 1, isr |-> isr], StateVersion)
+    SetDataOp(StatePath,
+              [leader |-> LeaderWithin(isr), leader_epoch |-> State.leader_epoch + 1, isr |-> isr],
+              StateVersion)
 
 RequestCheck ==
-    IF IsRequested /\ ~Has("ignore_changed_target")
-    THEN <<CheckOp(ReassignmentPath, znodes[ReassignmentPath].version)>> ELSE <<>>
+    IF IsRequested THEN <<CheckOp(ReassignmentPath, RequestVersion)>> ELSE <<>>
 
-Caught(target) ==
-    IF Has("wait_for_whole_isr") THEN State.isr = Topic.assigned \cup target
-    ELSE target \subseteq State.isr
+(* Every target is in the ISR, whatever else is there (REAS-005).            *)
+IsCaughtUp(target) == target \subseteq State.isr
 
 (* First the target is persisted beside the old replicas, and what an older  *)
 (* target had added is given up; assignment, ISR and leader change in one    *)
@@ -115,36 +115,24 @@ BootstrapOps(target) ==
     LET assigned == Bootstrapped(target)
     IN RequestCheck \o <<WithTopic(assigned, target \ Settled), WithIsr(State.isr \cap assigned)>>
 
-(* The switch, when every target is in the ISR (REAS-005): ISR and leader,   *)
-(* and in the same multi the assignment. The state is written even where its *)
-(* ISR is the target already: the leader may be about to admit an old        *)
-(* replica that has come back. Where no replica leaves, the switch says that *)
-(* the added are there. V3 switches the ISR, has the old replicas deleted,   *)
-(* and changes the assignment last.                                          *)
-SwitchOps(target) ==
-    LET is_half_done == Has("delete_before_assignment") /\ State.isr = target
-        state == IF is_half_done THEN <<>> ELSE <<WithIsr(target)>>
-        topic == <<WithTopic(target, {})>>
-    IN RequestCheck \o (IF Has("delete_before_assignment") /\ state # <<>> THEN state
-                        ELSE state \o topic)
+(* The switch: ISR and leader, and in the same multi the assignment. The     *)
+(* state is written even where its ISR is the target already: the leader may *)
+(* be about to admit an old replica that has come back. Where no replica     *)
+(* leaves, the switch says that the added are there.                         *)
+SwitchOps(target) == RequestCheck \o <<WithIsr(target), WithTopic(target, {})>>
+IsSwitchDue(c, target) == Topic.assigned # target \/ Topic.adding # {}
 
 (* The next step of the move, decided on what ZooKeeper holds at this moment.*)
 AdvanceReassignment(c) ==
     LET target == Target(c)
         is_bootstrapped == Topic.assigned = Bootstrapped(target)
-        can_switch ==
-            /\ is_bootstrapped
-            /\ Topic.assigned # target \/ Topic.adding # {}
-            /\ Caught(target)
-            /\ Has("delete_before_assignment") =>
-                    State.isr # target \/ controllers[c].is_stop_sent
+        can_switch == is_bootstrapped /\ IsSwitchDue(c, target) /\ IsCaughtUp(target)
         can_bootstrap == ~is_bootstrapped /\ State.isr \cap Bootstrapped(target) # {}
     IN /\ IsFree(c)
        /\ can_switch \/ can_bootstrap
        /\ controllers' = [controllers EXCEPT
                 ![c].decision = IF can_switch THEN SwitchOps(target) ELSE BootstrapOps(target),
-                ![c].remembered = IF Has("ignore_changed_target") /\ IsRequested THEN <<target>>
-                                  ELSE @]
+                ![c].remembered = Remembered(c, target)]
        /\ UNCHANGED <<znodes, replicas, messages, requested, budget, breaches>>
 
 (* A live member of the ISR leads when the leader is down (V3 A.3.2); the    *)
@@ -171,8 +159,7 @@ AddPartitions(c) ==
     /\ Spend("additions")
     /\ controllers' = [controllers EXCEPT
                         ![c].addition = <<SetDataOp(TopicPath, [Topic EXCEPT !.partitions = @ + 1],
-                            IF Has("unconditional_assignment_write") THEN AnyVersion
-                            ELSE TopicVersion)>>]
+                            AssignmentVersion)>>]
     /\ UNCHANGED <<znodes, replicas, messages, requested, breaches>>
 
 Written(c, ops) ==
@@ -189,10 +176,8 @@ PublishDecision(c) ==
           /\ controllers' = [controllers EXCEPT ![c].addition = <<>>]
     /\ UNCHANGED <<replicas, messages, requested, budget, breaches>>
 
-Addressed ==
-    Topic.assigned \cup
-        (IF Has("new_replicas_not_persisted") /\ IsRequested
-         THEN znodes[ReassignmentPath].data.replicas ELSE {})
+(* The brokers that commands about the partition go to.                      *)
+Addressed == Topic.assigned
 
 (* The present state to all brokers that are assigned and have not obeyed    *)
 (* its epoch, or have started since. New replicas bootstrap because of this  *)
@@ -209,10 +194,7 @@ SendLeaderAndIsr(c) ==
        /\ messages' = messages \cup news
        /\ UNCHANGED <<znodes, controllers, replicas, requested, budget, breaches>>
 
-ToStop(c) ==
-    Topic.removing \cup
-        (IF Has("delete_before_assignment") /\ State.isr = Target(c)
-         THEN Topic.assigned \ State.isr ELSE {})
+ToStop(c) == Topic.removing
 
 (* To those that the assignment has lost, with the leader epoch of now.      *)
 SendStopReplica(c) ==
@@ -231,9 +213,7 @@ SendStopReplica(c) ==
 (* a topic znode that has another version.                                   *)
 CompleteReassignment(c) ==
     LET cleared == <<[WithTopic(Topic.assigned, {}) EXCEPT !.data.removing = {}]>>
-        version == IF Has("ignore_changed_target") THEN AnyVersion
-                   ELSE znodes[ReassignmentPath].version
-        done == IF IsRequested THEN <<DeleteOp(ReassignmentPath, version)>> ELSE <<>>
+        done == IF IsRequested THEN <<DeleteOp(ReassignmentPath, RequestVersion)>> ELSE <<>>
     IN /\ IsFree(c)
        /\ Topic.assigned = Target(c)
        /\ Topic.adding = {}
@@ -281,8 +261,8 @@ FollowerAppend(b) ==
 
 (* The replicas that a leader may admit. It has the assignment from the      *)
 (* command that gave it the version: a write with the present version knows  *)
-(* the present assignment. V3's command carries none.                        *)
-Admitted == IF Has("leader_ignores_new_replicas") THEN FirstAssigned ELSE Addressed
+(* the present assignment.                                                   *)
+Admitted == Addressed
 
 ChangeIsr(b, isr) ==
     LET written == Apply(<<SetDataOp(StatePath, [State EXCEPT !.isr = isr],
@@ -318,15 +298,17 @@ ShrinkIsr(b, f) ==
 Members == Topic.assigned \cup State.isr \cup {State.leader}
 MustKeep == Settled \cup State.isr \cup {State.leader}
 
-(* The broker deletes its directory, unless it has obeyed a later decision   *)
-(* than the one that removed it: then it has come back meanwhile (CMD-008).  *)
-(* V3's command carries no epoch.                                            *)
+(* A broker that has obeyed a later decision than the one that removed it    *)
+(* has come back meanwhile (CMD-008).                                        *)
+IsRemovedBy(b, m) == m.leader_epoch >= replicas[b].leader_epoch
+
+(* The broker deletes its directory.                                         *)
 StopReplica(b) ==
     \E m \in messages :
         /\ m.to = b
         /\ m.type = "stop_replica"
         /\ replicas[b].is_up
-        /\ m.leader_epoch >= replicas[b].leader_epoch \/ Has("stop_replica_without_epoch")
+        /\ IsRemovedBy(b, m)
         /\ messages' = messages \ {m}
         /\ replicas' = [replicas EXCEPT
                         ![b] = [NoReplica EXCEPT !.leader_epoch = m.leader_epoch]]
@@ -341,12 +323,14 @@ CrashBroker(b) ==
                     ![b] = [NoReplica EXCEPT !.is_up = FALSE, !.log = replicas[b].log]]
     /\ UNCHANGED <<znodes, controllers, messages, requested, breaches>>
 
+(* Belonging is more than the old assignment: the new replicas, the ISR and  *)
+(* the leader.                                                               *)
+Kept == Members
+
 (* The broker reads ZooKeeper, deletes what it does not belong to (V3 E.4),  *)
-(* and waits for a command that is not older than what it read. Belonging is *)
-(* more than the old assignment: the new replicas, the ISR and the leader.   *)
+(* and waits for a command that is not older than what it read.              *)
 RestartBroker(b) ==
-    LET kept == IF Has("delete_what_assignment_omits") THEN Settled ELSE Members
-        gone == b \notin kept
+    LET gone == b \notin Kept
     IN /\ ~replicas[b].is_up
        /\ b \notin Dead
        /\ replicas' = [replicas EXCEPT

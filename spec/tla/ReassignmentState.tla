@@ -8,8 +8,7 @@ CONSTANTS
     FirstAssigned,  \* the old replicas; those that are not dead are the first ISR
     Targets,        \* sets of brokers that an administrator may ask for
     Dead,           \* brokers that never run
-    Limits,         \* how often each bounded thing may happen
-    mutants         \* rules that are broken on purpose; {} is the protocol
+    Limits          \* how often each bounded thing may happen
 
 VARIABLES
     znodes,         \* the tree
@@ -21,14 +20,6 @@ VARIABLES
     breaches        \* history: acts that no rule allows
 
 vars == <<znodes, controllers, replicas, messages, requested, budget, breaches>>
-
-ReassignmentMutants ==
-    {"stop_replica_without_epoch", "delete_what_assignment_omits", "new_replicas_not_persisted",
-     "leader_stays_outside", "wait_for_whole_isr", "delete_before_assignment",
-     "unconditional_assignment_write", "ignore_changed_target", "leader_ignores_new_replicas",
-     "cancel_beside_assignment"}
-
-Has(mutant) == mutant \in mutants
 
 NoBroker == -1
 NoEpoch == -1

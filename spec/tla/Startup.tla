@@ -14,8 +14,7 @@ CONSTANTS
     Controllers,    \* 1 is in office at first, its successors follow in order
     Start,          \* "topic": assigned by the topic znode; "adding": by a reassignment; "none"
     InitRules,      \* what makes an INIT safe to delete by, below; {} is V3
-    Limits,         \* how often each bounded thing may happen
-    mutants         \* rules that are broken on purpose; {} is the protocol
+    Limits          \* how often each bounded thing may happen
 
 VARIABLES
     trees,          \* all that ZooKeeper held, oldest first: a server may lag
@@ -27,12 +26,6 @@ VARIABLES
 
 vars == <<trees, broker, controllers, messages, budget, breaches>>
 
-StartupMutants ==
-    {"read_before_register", "startup_read_overwrites_newer_command",
-     "delete_unassigned_on_stale_read", "assigned_by_topic_alone", "init_deletes_by_omission",
-     "keep_log_of_old_incarnation"}
-
-ASSUME mutants \subseteq StartupMutants
 ASSUME Start \in {"topic", "adding", "none"}
 
 (* whole: it is one request. controller_epoch: an older controller's is      *)
@@ -40,8 +33,6 @@ ASSUME Start \in {"topic", "adding", "none"}
 (* was obeyed before it; other handlers ran since it was built, and requests *)
 (* overtake each other.                                                      *)
 ASSUME InitRules \subseteq {"whole", "controller_epoch", "first"}
-
-Has(mutant) == mutant \in mutants
 
 BrokerPath == "/brokers/ids/1"
 TopicsPath == "/brokers/topics"
@@ -111,35 +102,36 @@ CrashBroker ==
     /\ UNCHANGED <<controllers, messages, breaches>>
 
 (* The broker registers before it reads, so that the controller speaks to it *)
-(* about everything that comes after the read. Its own write also brings the *)
-(* server that it talks to up to date: later reads are not older than this.  *)
+(* about everything that comes after the read.                               *)
+IsToRegister == broker.phase = "down"
+PhaseOnceRegistered == "registered"
+IsToRead == broker.phase = "registered"
+PhaseOnceRead == "read_and_registered"
+
+(* The broker's own write also brings the server that it talks to up to date:*)
+(* later reads are not older than this.                                      *)
 RegisterBroker ==
-    /\ broker.phase = IF Has("read_before_register") THEN "read" ELSE "down"
+    /\ IsToRegister
     /\ Write(CreateOp(BrokerPath, <<>>, 1))
-    /\ broker' = [broker EXCEPT
-                    !.phase = IF Has("read_before_register") THEN "read_and_registered"
-                              ELSE "registered",
-                    !.floor = Len(trees) + 1]
+    /\ broker' = [broker EXCEPT !.phase = PhaseOnceRegistered, !.floor = Len(trees) + 1]
     /\ UNCHANGED <<controllers, messages, budget, breaches>>
 
+(* Which tree, of those that ZooKeeper held, a server may answer with.       *)
+IsRecent(i) == i >= broker.floor
+
 (* The broker reads what it is assigned (V3 E.1, E.2). A lagging server may  *)
-(* answer from before, but not from before the registration; a broker that   *)
-(* reads first has to sync.                                                  *)
+(* answer from before, but not from before the registration.                 *)
 ReadAssignment ==
-    /\ broker.phase = IF Has("read_before_register") THEN "down" ELSE "registered"
+    /\ IsToRead
     /\ \E i \in DOMAIN trees :
-          /\ \/ Has("delete_unassigned_on_stale_read")
-             \/ i >= (IF Has("read_before_register") THEN Len(trees) ELSE broker.floor)
-          /\ broker' = [broker EXCEPT
-                            !.phase = IF Has("read_before_register") THEN "read"
-                                      ELSE "read_and_registered",
-                            !.read = <<trees[i]>>]
+          /\ IsRecent(i)
+          /\ broker' = [broker EXCEPT !.phase = PhaseOnceRead, !.read = <<trees[i]>>]
     /\ UNCHANGED <<trees, controllers, messages, budget, breaches>>
 
 (* A log is its own while the broker is in the topic znode or in a pending   *)
 (* reassignment, of the incarnation that the log belongs to.                 *)
 IsOwn(tree, p) ==
-    /\ IF Has("assigned_by_topic_alone") THEN IsNamedByTopic(tree, p) ELSE IsAssigned(tree, p)
+    /\ IsAssigned(tree, p)
     /\ StateIn(tree, p).incarnation = broker.logs[p]
 
 IsDestroyed(p) == broker.logs[p] # 0 /\ broker.logs'[p] # broker.logs[p]
@@ -151,22 +143,21 @@ NoteDestruction ==
     breaches' = breaches \cup
         (IF \E p \in Partitions : IsDestroyed(p) /\ IsNeeded(p) THEN {"DeleteOnlyIfUnassigned"} ELSE {})
 
+(* A broker remembers what it read, unless it was told something newer. It   *)
+(* takes no role from the read (START-002): commands bring that.             *)
+KnownOnceRead(tree, p) == Newest(StateIn(tree, p), broker.known[p])
+TakesRoleFrom(tree, p) == FALSE
+
 (* The broker deletes what the read does not give it, unless a command has   *)
-(* named it since (V3 E.4), and remembers what it read, unless it was told   *)
-(* something newer. It takes no role from the read (START-002): commands     *)
-(* bring that. V3 E takes the role from the read, whatever came in between.  *)
+(* named it since (V3 E.4).                                                  *)
 RecoverReplicas ==
     LET tree == broker.read[1]
-        read == [p \in Partitions |-> StateIn(tree, p)]
-        is_overwritten == Has("startup_read_overwrites_newer_command")
     IN /\ broker.phase = "read_and_registered"
        /\ broker' = [broker EXCEPT
             !.phase = "running", !.read = <<>>,
-            !.known = [p \in Partitions |->
-                        IF is_overwritten THEN read[p] ELSE Newest(read[p], broker.known[p])],
+            !.known = [p \in Partitions |-> KnownOnceRead(tree, p)],
             !.told = [p \in Partitions |->
-                        IF (is_overwritten \/ Has("read_before_register")) /\ IsAssigned(tree, p)
-                        THEN read[p] ELSE broker.told[p]],
+                        IF TakesRoleFrom(tree, p) THEN StateIn(tree, p) ELSE broker.told[p]],
             !.logs = [p \in Partitions |->
                         IF broker.told[p] = Nothing /\ ~IsOwn(tree, p) THEN 0 ELSE broker.logs[p]]]
        /\ NoteDestruction
@@ -212,18 +203,17 @@ ElectLeader(p) ==
     /\ ChangeTopic(p, [znodes[TopicsPath].data[p] EXCEPT !.state.leader_epoch = @ + 1])
     /\ SendIfSeen(InOffice, trees'[Len(trees')], {p})
 
+(* A broker that is back is sent all its partitions at once (BEP-007).       *)
+SentAtArrival(c) == {Command(c, BrokerEpoch, znodes, Assigned(znodes), FALSE)}
+
 (* The controller notices that the broker is away or back, or another        *)
-(* incarnation of itself (BEP-006). A broker that is back is sent all its    *)
-(* partitions at once (BEP-007). In V3 an arrival triggers nothing.          *)
+(* incarnation of itself (BEP-006).                                          *)
 DetectBrokerChange(c) ==
-    LET is_silent == Has("read_before_register")
-    IN /\ c = InOffice
-       /\ controllers[c].seen_epoch # BrokerEpoch
-       /\ controllers' = [controllers EXCEPT ![c].seen_epoch = BrokerEpoch]
-       /\ messages' = messages \cup
-            (IF ~IsRegistered \/ is_silent THEN {}
-             ELSE {Command(c, BrokerEpoch, znodes, Assigned(znodes), FALSE)})
-       /\ UNCHANGED <<trees, broker, budget, breaches>>
+    /\ c = InOffice
+    /\ controllers[c].seen_epoch # BrokerEpoch
+    /\ controllers' = [controllers EXCEPT ![c].seen_epoch = BrokerEpoch]
+    /\ messages' = messages \cup (IF IsRegistered THEN SentAtArrival(c) ELSE {})
+    /\ UNCHANGED <<trees, broker, budget, breaches>>
 
 (* A successor reads everything (V3 D.3). Its predecessor does not know, and *)
 (* sends what it has.                                                        *)
@@ -257,15 +247,12 @@ IsFollowed(state, p) ==
     \/ state = broker.known[p] /\ broker.told[p] # state
 
 (* The log after a command: that of another incarnation goes (START-004).    *)
-LogAfter(p, state) ==
-    IF Has("keep_log_of_old_incarnation") /\ broker.logs[p] # 0 THEN broker.logs[p]
-    ELSE state.incarnation
+LogAfter(p, state) == state.incarnation
 
 IsOlderController(m) == m.controller_epoch < broker.controller_epoch
 
-IsDeletingByOmission(m) ==
-    /\ Has("init_deletes_by_omission")
-    /\ m.controller_epoch > broker.controller_epoch \/ "first" \notin InitRules
+(* The partitions that lose their logs since the command omits them.         *)
+DeletedByOmission(m) == {}
 
 (* From its registration on, the broker follows what is newer than what it   *)
 (* knows, partition by partition. What was built for another incarnation of  *)
@@ -279,8 +266,7 @@ BecomeFollower ==
     \E m \in messages :
         LET named == DOMAIN m.states
             followed == {p \in named : IsFollowed(m.states[p], p)}
-            omitted == IF m.is_init /\ IsDeletingByOmission(m)
-                       THEN Partitions \ named ELSE {}
+            omitted == DeletedByOmission(m)
         IN /\ broker.phase \in {"registered", "read_and_registered", "running"}
            /\ m.broker_epoch = BrokerEpoch
            /\ ~IsOlderController(m) \/ "controller_epoch" \notin InitRules

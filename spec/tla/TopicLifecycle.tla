@@ -73,19 +73,18 @@ ResignController(c) ==
     /\ controllers' = [controllers EXCEPT ![c] = StandingController]
     /\ UNCHANGED <<znodes, replicas, messages, committed, budget, breaches>>
 
+(* Whether a topic is another one than the controller remembers.             *)
+IsAnother(current, known) == current # known
+
 (* The watch of the topics fired; the controller compares what it remembers  *)
 (* with what is there now, so that any number of changes is seen as one. An  *)
 (* incarnation that is gone is to be stopped everywhere, a new one wants a   *)
-(* leader (V3 B). By names alone a topic that was deleted and created again  *)
-(* between two looks is the same topic.                                      *)
+(* leader (V3 B).                                                            *)
 DetectTopicChange(c) ==
     LET known == controllers[c].known
         current == CurrentIncarnation
-        is_changed == IF Has("compare_topic_names_only")
-                      THEN (known = NoIncarnation) # (current = NoIncarnation)
-                      ELSE known # current
     IN /\ IsActive(c)
-       /\ is_changed
+       /\ IsAnother(current, known)
        /\ controllers' = [controllers EXCEPT
                             ![c].known = current,
                             ![c].is_initialising = current # NoIncarnation,
@@ -94,17 +93,21 @@ DetectTopicChange(c) ==
 
 Decided(c, decision) == [controllers EXCEPT ![c].decision = <<decision>>]
 
-(* First leader and ISR of a partition without a state (TOP-001, CTL-011):   *)
-(* of the incarnation that the controller knows, or it would forget to stop  *)
-(* one. V3 initialises every topic that is new to this controller, and after *)
-(* a failover all of them are.                                               *)
+(* A partition that has a state is initialised, by whichever controller.     *)
+IsUninitialised == ~Exists(znodes, StatePath)
+
+(* A controller that initialised an incarnation which it does not know would *)
+(* forget to stop the one that it knows.                                     *)
+KnowsIncarnation(c) == CurrentIncarnation = controllers[c].known
+
+(* First leader and ISR of a partition without a state (TOP-001, CTL-011).   *)
 InitLeader(c) ==
     /\ IsActive(c)
     /\ controllers[c].decision = <<>>
     /\ controllers[c].is_initialising
     /\ Exists(znodes, TopicPath)
-    /\ CurrentIncarnation = controllers[c].known \/ Has("compare_topic_names_only")
-    /\ ~Exists(znodes, StatePath) \/ Has("init_is_unconditional")
+    /\ KnowsIncarnation(c)
+    /\ IsUninitialised
     /\ \E leader \in Brokers :
           controllers' = [controllers EXCEPT
                             ![c].is_initialising = FALSE,
@@ -124,33 +127,27 @@ AdvanceReassignment(c) ==
                                   leader |-> NoBroker])
     /\ UNCHANGED <<znodes, replicas, messages, committed, breaches>>
 
-SetOrCreate(path, data) ==
-    IF Exists(znodes, path) THEN SetDataOp(path, data, AnyVersion)
-    ELSE CreateOp(path, data, NoSession)
+(* A first state is created, an assignment is changed: neither is written    *)
+(* where the other is due.                                                   *)
+FirstStateWrite(state) == CreateOp(StatePath, state, NoSession)
+AssignmentWrite == SetDataOp(TopicPath, <<>>, AnyVersion)
 
 DecisionWrite(decision) ==
-    LET state == [leader |-> decision.leader, isr |-> Brokers]
-    IN IF decision.write = "state"
-       THEN IF Has("init_is_unconditional") THEN SetOrCreate(StatePath, state)
-            ELSE CreateOp(StatePath, state, NoSession)
-       ELSE IF Has("write_assignment_creates") THEN SetOrCreate(TopicPath, <<>>)
-            ELSE SetDataOp(TopicPath, <<>>, AnyVersion)
+    IF decision.write = "state"
+    THEN FirstStateWrite([leader |-> decision.leader, isr |-> Brokers])
+    ELSE AssignmentWrite
 
-IdCheck(incarnation) ==
-    IF Has("trust_version_across_incarnations") THEN <<>>
-    ELSE <<CheckOp(TopicIdPaths[incarnation], AnyVersion)>>
+IdCheck(incarnation) == <<CheckOp(TopicIdPaths[incarnation], AnyVersion)>>
+DecisionCheck(decision) == IdCheck(decision.incarnation)
 
 (* One multi: the controller epoch, the topic's id, and the write. Refused,  *)
 (* the decision is dropped; what changed meanwhile is detected by itself.    *)
-(* Creating the assignment is a write that looks for no id.                  *)
 PublishDecision(c) ==
     /\ controllers[c].decision # <<>>
     /\ LET decision == controllers[c].decision[1]
            write == DecisionWrite(decision)
-           id == IF Has("write_assignment_creates") /\ decision.write = "assignment" THEN <<>>
-                 ELSE IdCheck(decision.incarnation)
            fence == <<CheckOp(ControllerEpochPath, controllers[c].controller_epoch)>>
-           written == Apply(fence \o id \o <<write>>, Limits["topics"] + 1)
+           written == Apply(fence \o DecisionCheck(decision) \o <<write>>, Limits["topics"] + 1)
        IN /\ znodes' = written.tree
           /\ Breach("NoResurrection", c,
                     written.ok /\ write.path = TopicPath /\ write.op = "create")
@@ -197,28 +194,31 @@ SendInit(c) ==
 -----------------------------------------------------------------------------
 (* Brokers *)
 
+IsKnownToBeGone(b, incarnation) == incarnation < replicas[b].oldest
+
 (* A command about an incarnation that the broker knows to be gone is        *)
 (* refused, and so is one that is not newer than its replica.                *)
 IsObeyed(b, m) ==
     /\ m.to = b
     /\ replicas[b].is_up
     /\ m.type = "leader_and_isr"
-    /\ m.incarnation >= replicas[b].oldest \/ Has("forget_stopped_incarnation")
+    /\ ~IsKnownToBeGone(b, m.incarnation)
     /\ \/ m.incarnation > replicas[b].incarnation
        \/ m.incarnation = replicas[b].incarnation /\ m.znode_version > replicas[b].znode_version
 
 (* A directory of an older incarnation is dropped and started anew.          *)
+KeepsDirectory(b, incarnation) == replicas[b].incarnation = incarnation
+
 Obey(b, m, isr) ==
-    LET keeps == \/ replicas[b].incarnation = m.incarnation
-                 \/ Has("directory_without_incarnation")
-    IN /\ messages' = messages \ {m}
-       /\ replicas' = [replicas EXCEPT
-                        ![b] = [is_up |-> TRUE, leader |-> m.leader, incarnation |-> m.incarnation,
-                                record |-> IF keeps THEN @.record ELSE NoIncarnation,
-                                isr |-> isr, znode_version |-> m.znode_version,
-                                oldest |-> IF m.incarnation > @.oldest THEN m.incarnation
-                                           ELSE @.oldest]]
-       /\ UNCHANGED <<znodes, controllers, committed, budget, breaches>>
+    /\ messages' = messages \ {m}
+    /\ replicas' = [replicas EXCEPT
+                    ![b] = [is_up |-> TRUE, leader |-> m.leader, incarnation |-> m.incarnation,
+                            record |-> IF KeepsDirectory(b, m.incarnation) THEN @.record
+                                       ELSE NoIncarnation,
+                            isr |-> isr, znode_version |-> m.znode_version,
+                            oldest |-> IF m.incarnation > @.oldest THEN m.incarnation
+                                       ELSE @.oldest]]
+    /\ UNCHANGED <<znodes, controllers, committed, budget, breaches>>
 
 (* The replica leads this incarnation, with ISR and version of the command.  *)
 BecomeLeader(b) == \E m \in messages : IsObeyed(b, m) /\ m.leader = b /\ Obey(b, m, m.isr)
@@ -235,14 +235,17 @@ Without(b, gone, oldest) ==
     IN IF replicas[b].incarnation \in gone
        THEN [NoReplica EXCEPT !.oldest = kept.oldest] ELSE kept
 
+(* The incarnations that a stop is about, and the oldest that may be there   *)
+(* after it.                                                                 *)
+Stopped(incarnation) == 1 .. incarnation
+OldestOnceStopped(incarnation) == incarnation + 1
+
 (* The broker deletes the directory of that incarnation and of older ones,   *)
-(* and no other: without the incarnation in the command it deletes what it   *)
-(* finds (V3 C).                                                             *)
+(* and no other.                                                             *)
 StopReplica(b) ==
     \E m \in messages :
-        LET gone == IF Has("stop_replica_without_incarnation") THEN Incarnations
-                    ELSE 1 .. m.incarnation
-            oldest == IF Has("forget_stopped_incarnation") THEN 1 ELSE m.incarnation + 1
+        LET gone == Stopped(m.incarnation)
+            oldest == OldestOnceStopped(m.incarnation)
         IN /\ m.to = b
            /\ m.type = "stop_replica"
            /\ replicas[b].is_up
@@ -252,11 +255,13 @@ StopReplica(b) ==
                      replicas[b].incarnation \in gone /\ IsAssigned(replicas[b].incarnation))
            /\ UNCHANGED <<znodes, controllers, committed, budget>>
 
+(* What a list that was read at `zxid` can speak of.                         *)
+CreatedUntil(zxid) == 1 .. zxid
+
 (* The broker deletes what the list omits, if that is older than the list.   *)
 ObeyInit(b) ==
     \E m \in messages :
-        LET known == IF Has("init_omits_newer_topics") THEN Incarnations ELSE 1 .. m.zxid
-            gone == known \ {m.incarnation}
+        LET gone == CreatedUntil(m.zxid) \ {m.incarnation}
             oldest == IF m.incarnation = NoIncarnation THEN m.zxid + 1 ELSE m.incarnation
         IN /\ m.to = b
            /\ m.type = "init"
@@ -326,16 +331,16 @@ CrashBroker(b) ==
                                     ![b].znode_version = NoVersion, ![b].oldest = 1]
     /\ UNCHANGED <<znodes, controllers, messages, committed, breaches>>
 
+(* A broker recognises a directory by its incarnation.                       *)
+IsLeftOver(b) == replicas[b].incarnation # CurrentIncarnation
+
 (* The broker reads what exists, deletes what does not any more (V3 E.4),    *)
-(* and waits for a command. It recognises a directory by its incarnation,    *)
-(* by the name alone it takes over what another topic left.                  *)
+(* and waits for a command.                                                  *)
 RestartBroker(b) ==
-    LET is_gone == IF Has("directory_without_incarnation") THEN ~Exists(znodes, TopicPath)
-                   ELSE replicas[b].incarnation # CurrentIncarnation
-        oldest == IF CurrentIncarnation = NoIncarnation THEN Created + 1 ELSE CurrentIncarnation
+    LET oldest == IF CurrentIncarnation = NoIncarnation THEN Created + 1 ELSE CurrentIncarnation
     IN /\ ~replicas[b].is_up
        /\ replicas' = [replicas EXCEPT
-                        ![b] = IF is_gone THEN [NoReplica EXCEPT !.oldest = oldest]
+                        ![b] = IF IsLeftOver(b) THEN [NoReplica EXCEPT !.oldest = oldest]
                                ELSE [@ EXCEPT !.is_up = TRUE, !.oldest = oldest]]
        /\ UNCHANGED <<znodes, controllers, messages, committed, budget, breaches>>
 

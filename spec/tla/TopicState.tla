@@ -5,8 +5,7 @@ EXTENDS Znodes, FiniteSets, TLC
 CONSTANTS
     Brokers,        \* positive numbers; all of them are assigned replicas
     Controllers,    \* positive numbers; with one of them there is no zombie
-    Limits,         \* how often each bounded thing may happen
-    mutants         \* rules that are broken on purpose; {} is the protocol
+    Limits          \* how often each bounded thing may happen
 
 VARIABLES
     znodes,         \* the tree
@@ -18,13 +17,6 @@ VARIABLES
     breaches        \* history: acts that no rule allows
 
 vars == <<znodes, controllers, replicas, messages, committed, budget, breaches>>
-
-TopicLifecycleMutants ==
-    {"init_is_unconditional", "stop_replica_without_incarnation", "directory_without_incarnation",
-     "forget_stopped_incarnation", "compare_topic_names_only", "trust_version_across_incarnations",
-     "write_assignment_creates", "init_omits_newer_topics"}
-
-Has(mutant) == mutant \in mutants
 
 NoBroker == -1
 NoVersion == -1

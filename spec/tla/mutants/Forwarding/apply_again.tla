@@ -1,0 +1,6 @@
+---------------------------- MODULE apply_again -----------------------------
+(* A controller applies what the znode has already.                          *)
+EXTENDS Forwarding
+
+WrongIsPresent(write) == FALSE
+=============================================================================

@@ -1,0 +1,6 @@
+--------------------------- MODULE forward_again ----------------------------
+(* What a broker has passed on is passed on again.                           *)
+EXTENDS Forwarding
+
+WrongIsForwarded(m) == TRUE
+=============================================================================

@@ -1,0 +1,6 @@
+----------------------- MODULE forwarder_is_principal -----------------------
+(* A forwarded request is judged for the broker that passed it on.           *)
+EXTENDS Forwarding
+
+WrongPrincipal(m) == IF m.from_broker THEN Broker ELSE "client"
+=============================================================================

@@ -1,0 +1,6 @@
+----------------------- MODULE lost_answer_is_refusal -----------------------
+(* A client takes a missing answer for a refusal.                            *)
+EXTENDS Forwarding
+
+WrongOnceReplyLost(r) == [answers EXCEPT ![r] = "refused"]
+=============================================================================

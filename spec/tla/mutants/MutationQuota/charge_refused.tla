@@ -1,0 +1,6 @@
+--------------------------- MODULE charge_refused ---------------------------
+(* A refused topic costs a partition.                                        *)
+EXTENDS MutationQuota
+
+WrongRefusalCharge == Cost
+=============================================================================

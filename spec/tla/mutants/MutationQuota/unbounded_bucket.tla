@@ -1,0 +1,6 @@
+-------------------------- MODULE unbounded_bucket --------------------------
+(* Unused rate is kept for ever.                                             *)
+EXTENDS MutationQuota
+
+WrongKept(tokens) == tokens
+=============================================================================

@@ -1,0 +1,6 @@
+----------------------------- MODULE wall_clock -----------------------------
+(* Buckets are filled by the wall clock.                                     *)
+EXTENDS MutationQuota
+
+WrongClock == now + clock_offset
+=============================================================================
