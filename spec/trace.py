@@ -166,6 +166,12 @@ class TraceEvent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, 
     data: str | None = None
     """The content that a ZooKeeper write stored, as text."""
 
+    min_insync_replicas: int | None = None
+    """On a `RunStarted`: so many must be in the ISR when a leader appends for acks=all.
+
+    Absent where the implementation does not take that setting.
+    """
+
     fault_id: str | None = None
     fault: str | None = None
     """The fault's kind, for example `pause_broker`."""

@@ -166,6 +166,7 @@ class Invariant(StrEnum):
     LEADER_COMPLETE = "LeaderComplete"
     ISR_SUBSET_ASSIGNED = "IsrSubsetAssigned"
     DELETE_ONLY_IF_UNASSIGNED = "DeleteOnlyIfUnassigned"
+    MIN_INSYNC_REPLICAS = "MinInsyncReplicas"
 
 
 class Liveness(StrEnum):

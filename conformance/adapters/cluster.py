@@ -84,6 +84,7 @@ class ClusterUnderTest:
                 zookeeper=zookeeper.address,
                 wiring=wiring,
                 unclean_leader_election=settings.unclean_leader_election,
+                min_insync_replicas=settings.min_insync_replicas,
                 extra=settings.extra,
             )
         )

@@ -4,7 +4,8 @@ Such a command registers in ZooKeeper as `spec/znodes.py` says, speaks `spec/wir
 trace as `spec/docs/trace.md` says. Only where connections go through a proxy it also gets
 `--advertised HOST:PORT`, the address to register instead of the one at which it listens, and must
 listen at one port. In a network of its own it also gets `--host` and `--port`: where to listen.
-Where a story allows elections outside the ISR it gets `--unclean-leader-election`.
+Where a story allows elections outside the ISR it gets `--unclean-leader-election`, where it asks
+for more than one replica in sync `--min-insync-replicas`.
 """
 
 import shlex
@@ -42,6 +43,7 @@ class CommandLine(Implementation):
             Capability.ZOOKEEPER,
             Capability.INCARNATIONS,
             Capability.UNCLEAN_ELECTIONS,
+            Capability.MIN_INSYNC_REPLICAS,
             Capability.LIVE_TRACE,
         }
     )
@@ -97,6 +99,8 @@ class CommandLine(Implementation):
             given += ["--host", host, "--port", port]
         given += ["--advertised", place.advertised] if place.advertised else []
         given += ["--unclean-leader-election"] if site.unclean_leader_election else []
+        if site.min_insync_replicas > 1:
+            given += ["--min-insync-replicas", str(site.min_insync_replicas)]
         if Capability.FAULT_CONTROL in self.capabilities:
             given.append("--fault-control")
         return [*shlex.split(self.command), *given, *self.own_flags, *site.extra]

@@ -64,6 +64,8 @@ class Capability(StrEnum):
     """The controller takes ControlledShutdown from it too."""
     UNCLEAN_ELECTIONS = "unclean_leader_election"
     """Brokers obey that setting of a cluster."""
+    MIN_INSYNC_REPLICAS = "min_insync_replicas"
+    """Brokers obey that setting of a cluster too."""
     FETCH_EPOCHS = "fetch epochs"
     """A fetch may name a leader epoch, and is refused in another one (KIP-320)."""
     INCARNATIONS = "incarnations"
@@ -102,6 +104,8 @@ class Site:
     """Where brokers listen and find each other, when their connections can be cut."""
     unclean_leader_election: bool = False
     """A replica outside the ISR may be elected when no member of it lives."""
+    min_insync_replicas: int = 1
+    """So many must be in the ISR when a leader appends for acks=all."""
     extra: tuple[str, ...] = ()
     """More flags for every broker; empty for an implementation that has no command line."""
 

@@ -18,6 +18,8 @@ class ClusterSettings:
     session_timeout_ms: int = 1500
     replica_lag_ms: int = 1500
     unclean_leader_election: bool = False
+    min_insync_replicas: int = 1
+    """So many must be in the ISR when a leader appends for acks=all."""
     first_controller: int = 0
     """The broker that starts first and is elected; 0: any."""
     network: str = PROXY

@@ -88,6 +88,12 @@ NEEDS: Mapping[Invariant, Mapping[Observable, frozenset[Fidelity]]] = MappingPro
         Invariant.ONE_CONTROLLER_PER_EPOCH: {Observable.ELECTIONS: _AT_ANY_TIME},
         Invariant.ISR_SUBSET_ASSIGNED: {Observable.STATE_WRITES: _IN_ORDER},
         Invariant.DELETE_ONLY_IF_UNASSIGNED: {Observable.ROLES: _IN_ORDER},
+        # Which ISR a leader knew at an append is told by one broker's lines in their order.
+        Invariant.MIN_INSYNC_REPLICAS: {
+            Observable.APPENDS: _EXACT,
+            Observable.ROLES: _EXACT,
+            Observable.ISR_CHANGES: _EXACT,
+        },
     }
 )
 """Check -> the fidelities with which it is sound, for each kind without which it is not decided."""

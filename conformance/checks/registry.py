@@ -1,9 +1,9 @@
 """All checks, and how to run them over a trace.
 
 A check is pure. One that is `per_partition` is given the events of one partition (those that
-`partition_of_event` assigns to it), any other the whole run. Either kind may be given only the
-events with an action that it `reads`: that is what `run_checks` does, and what Spark ships to its
-tasks.
+`partition_of_event` assigns to it, and `RunStarted`), any other the whole run. Either kind may be
+given only the events with an action that it `reads`: that is what `run_checks` does, and what Spark
+ships to its tasks.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -20,6 +20,7 @@ from fencepost.conformance.checks import (
     linearizable_log,
     linearizable_znode,
     log_matching,
+    min_insync_replicas,
     one_committer_per_epoch,
     one_controller_per_epoch,
     one_leader_per_epoch,
@@ -49,6 +50,8 @@ _BY_DIALECT = frozenset(
 )
 
 
+RUN_STARTED = frozenset({"RunStarted"})
+"""What is set for the whole run: a check of a partition that reads it gets it too."""
 _CLIENT = frozenset({"Produce", "Fetch", "ListOffsets", Action.ELECT_LEADER})
 """What clients saw, and which elections may have lost it."""
 _BROKER_ZNODE = frozenset({"WriteLeaderAndIsr", "ReadLeaderAndIsr"})
@@ -111,6 +114,10 @@ _OF_A_PARTITION: Mapping[Invariant, tuple[CheckFunction, frozenset[str]]] = {
         linearizable_znode.check,
         ZOOKEEPER | _BROKER_ZNODE | _COMMANDS,
     ),
+    Invariant.MIN_INSYNC_REPLICAS: (
+        min_insync_replicas.check,
+        RUN_STARTED | {"Produce", Action.BECOME_LEADER, Action.ADOPT_ISR, Action.LEADER_APPEND},
+    ),
 }
 _OF_A_RUN: Mapping[Invariant, tuple[CheckFunction, frozenset[str]]] = {
     Invariant.ONLY_AUTHORISED_WRITES: (
@@ -155,8 +162,9 @@ def run_check(
     if not check.per_partition:
         return check.judge(events, dialect)
     read = [event for event in events if event.action in check.reads]
+    begun = [event for event in read if event.action in RUN_STARTED]
     parts = split_by_partition(read).values()
-    return merge(check.invariant, [check.judge(part, dialect) for part in parts])
+    return merge(check.invariant, [check.judge([*begun, *part], dialect) for part in parts])
 
 
 def run_checks(

@@ -34,12 +34,21 @@ def traced_run(
     *,
     begun: Mapping[str, object],
     ending: Callable[[], Mapping[str, object]],
+    min_insync_replicas: int | None = None,
 ) -> Iterator[TraceWriter]:
-    """The harness's own trace: `begun` goes into `RunStarted`, `ending()` into `RunEnded`."""
+    """The harness's own trace: `begun` goes into `RunStarted`, `ending()` into `RunEnded`.
+
+    `min_insync_replicas` is None for brokers that do not take that setting.
+    """
     clock = LamportClock()
     with TraceWriter(folder, run_id=run_id, node="harness", clock=clock) as harness:
         what = {"trace_version": TRACE_VERSION, "backend": "real", **begun}
-        harness.write(Kind.RUN, "RunStarted", detail=json.dumps(what))
+        harness.write(
+            Kind.RUN,
+            "RunStarted",
+            detail=json.dumps(what),
+            min_insync_replicas=min_insync_replicas,
+        )
         try:
             yield harness
         finally:

@@ -199,9 +199,14 @@ class ScenarioRun:
     @contextmanager
     def _traced(self) -> Iterator[TraceWriter]:
         """The harness's own trace, which also tells when the host stalls."""
+        takes_it = Capability.MIN_INSYNC_REPLICAS in self.settings.implementation.capabilities
         with (
             traced_run(
-                self.folder, self.run_id, begun=self._description(), ending=self._ending
+                self.folder,
+                self.run_id,
+                begun=self._description(),
+                ending=self._ending,
+                min_insync_replicas=self.settings.min_insync_replicas if takes_it else None,
             ) as harness,
             Heartbeat(partial(self._note_stall, harness)),
         ):

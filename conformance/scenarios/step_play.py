@@ -58,6 +58,7 @@ SETTINGS = frozenset(
         "session_timeout_ms",
         "replica_lag_ms",
         "unclean_leader_election",
+        "min_insync_replicas",
         "first_controller",
         "zookeeper",
         "extra",

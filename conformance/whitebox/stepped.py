@@ -304,7 +304,13 @@ class _Run:
 
     def play(self) -> None:
         """Trace the run, its moves, and what ZooKeeper logged of it."""
-        with traced_run(self.folder, self.run_id, begun=self._description(), ending=self._ending):
+        with traced_run(
+            self.folder,
+            self.run_id,
+            begun=self._description(),
+            ending=self._ending,
+            min_insync_replicas=self.listed.flags.get("min-insync-replicas", 1),
+        ):
             try:
                 with self.site.zookeeper.shared(self.run_id) as zookeeper:
                     try:

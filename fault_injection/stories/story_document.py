@@ -158,6 +158,10 @@ class ClusterDocument(Document, frozen=True, kw_only=True):
     level: Level | UnsetType = UNSET
     mutant: Annotated[str, Meta(description="the rule that is broken")] | UnsetType = UNSET
     unclean_leader_election: bool | UnsetType = UNSET
+    min_insync_replicas: (
+        Annotated[int, number("in the ISR at an append for acks=all", ge=1, le=BROKERS_MAX)]
+        | UnsetType
+    ) = UNSET
     extra: (
         Annotated[tuple[str, ...], Meta(description="more flags of every broker process")]
         | UnsetType

@@ -79,6 +79,12 @@ def acknowledge_on_step_down(rules: Rules) -> Rules:
     return replace(rules, produce_ends=ends)
 
 
+@mutant(87, "REPL-008", {Invariant.MIN_INSYNC_REPLICAS})
+def append_under_a_small_isr(rules: Rules) -> Rules:
+    """A leader appends for acks=all, however few replicas are in sync."""
+    return replace(rules, has_too_few_in_sync=lambda _leader, _request, _least: False)
+
+
 @suite_mutant("REPL-008")
 def acknowledge_all_alike(rules: Rules) -> Rules:
     """A produce with acks=1 waits for the ISR, as one with acks=all."""

@@ -14,7 +14,7 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from fencepost.conformance.checks.ordering import partition_of_event, split_by_partition
-from fencepost.conformance.checks.registry import CHECKS, InvariantCheck
+from fencepost.conformance.checks.registry import CHECKS, RUN_STARTED, InvariantCheck
 from fencepost.conformance.checks.trace_dialect import DIALECTS, SPEC
 from fencepost.conformance.runs.host_interference import read_interference
 from fencepost.conformance.verdict import CheckResult, merge
@@ -130,12 +130,13 @@ def judge_task(task: JudgeTask, target: Path) -> Findings:
 
 def _per_partition(task: JudgeTask, target: Path) -> Findings:
     shared = read_bucket(target, task.folder, SHARED)
+    begun = [event for event in shared if event.action in RUN_STARTED]
     bucket = read_bucket(target, task.folder, task.bucket)
     checks = _checks(per_partition=True)
     found: list[Judged] = []
     for events in split_by_partition(bucket).values():
         for check in checks:
-            result = check.judge(events, DIALECTS[task.dialect])
+            result = check.judge([*begun, *events], DIALECTS[task.dialect])
             evidence = _surroundings(result, [*shared, *events], task)
             found.append(Judged(folder=task.folder, result=result, evidence=evidence))
     return Findings(

@@ -71,7 +71,8 @@ class Story:
             "mutant": self.mutant,
             "reproduce": reproduce,
         }
-        self.emit("harness", Kind.RUN, "RunStarted", detail=json.dumps(detail))
+        told = json.dumps(detail)
+        self.emit("harness", Kind.RUN, "RunStarted", detail=told, min_insync_replicas=2)
         for broker_id in BROKERS:
             self.start_broker(broker_id)
 

@@ -63,7 +63,6 @@ PROPERTIES: Mapping[str, object] = {
     "auto.create.topics.enable": "false",
     "delete.topic.enable": "true",
     "auto.leader.rebalance.enable": "false",
-    "min.insync.replicas": 1,
     "controlled.shutdown.enable": "false",
 }
 """A small broker that does nothing by itself; all else is Kafka's default."""
@@ -111,7 +110,12 @@ class Kafka(Implementation):
     name: str = field(init=False)
     levels: tuple[int, ...] = (2,)
     capabilities: frozenset[Capability] = frozenset(
-        {Capability.PROCESSES, Capability.FLUSH_RECORD, Capability.UNCLEAN_ELECTIONS}
+        {
+            Capability.PROCESSES,
+            Capability.FLUSH_RECORD,
+            Capability.UNCLEAN_ELECTIONS,
+            Capability.MIN_INSYNC_REPLICAS,
+        }
     )
     wire_protocol: WireProtocol = WireProtocol.KAFKA
     observes: Observations = field(default_factory=lambda: SHOWN)
@@ -179,6 +183,7 @@ class Kafka(Implementation):
             **of_mode,
             **PROPERTIES,
             "unclean.leader.election.enable": str(site.unclean_leader_election).lower(),
+            "min.insync.replicas": site.min_insync_replicas,
             **self.chosen.properties,
             **self.properties,
         }

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 import msgspec
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
 
 from fencepost.conformance.checks.observations import Fidelity
 from fencepost.fault_injection.workload.commands import ControlMethod
@@ -36,6 +36,7 @@ DeclaredCapability = Literal[
     "zookeeper",
     "links",
     "unclean_leader_election",
+    "min_insync_replicas",
     "trace",
     "control",
     "controlled_shutdown",
@@ -104,6 +105,8 @@ class HelloAnswer(Done, frozen=True, kw_only=True):
 
     `unclean_leader_election`: brokers obey that setting of `cluster_create`.
 
+    `min_insync_replicas`: brokers obey that setting too.
+
     `trace`: it answers `trace_read`.
 
     `control`: brokers take commands of a controller from `control`, with any epochs.
@@ -149,6 +152,11 @@ class ClusterCreateCall(Call, frozen=True, kw_only=True):
     """A replica outside the ISR may be elected when no member of it lives.
 
     Only an adapter that declares this setting gets true.
+    """
+    min_insync_replicas: int | UnsetType = UNSET
+    """So many must be in the ISR when a leader appends for acks=all.
+
+    Only an adapter that declares this setting gets the field.
     """
 
 

@@ -10,6 +10,8 @@ from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from msgspec import UNSET
+
 from fencepost.conformance.adapters.choices import ATTACHED
 from fencepost.conformance.adapters.implementation import (
     Capability,
@@ -50,6 +52,7 @@ DECLARED = {
     "zookeeper": Capability.ZOOKEEPER,
     "links": Capability.LINKS,
     "unclean_leader_election": Capability.UNCLEAN_ELECTIONS,
+    "min_insync_replicas": Capability.MIN_INSYNC_REPLICAS,
     "trace": Capability.LIVE_TRACE,
     "control": Capability.CONTROL,
     "controlled_shutdown": Capability.CONTROLLED_SHUTDOWN,
@@ -70,6 +73,7 @@ class Remote(Implementation):
         Raises `AdapterError` and `ZooKeeperError`.
         """
         has_zookeeper = Capability.ZOOKEEPER in self.capabilities
+        takes_least = Capability.MIN_INSYNC_REPLICAS in self.capabilities
         adapter = Adapter(open_channel(self.chosen_as, site.supervisor))
         call = ClusterCreateCall(
             run_id=site.run_id,
@@ -80,6 +84,7 @@ class Remote(Implementation):
             session_timeout_ms=site.session_timeout_ms,
             replica_lag_ms=site.replica_lag_ms,
             unclean_leader_election=site.unclean_leader_election,
+            min_insync_replicas=site.min_insync_replicas if takes_least else UNSET,
         )
         try:
             adapter.require(call, Done)

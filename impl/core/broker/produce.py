@@ -105,7 +105,8 @@ class Produces:
         return self._config.rules.produce_error(replica)
 
     def _append_error(self, replica: Replica, request: ProduceRequest) -> ErrorCode:
-        if request.acks == ACKS_ALL and len(replica.isr) < self._config.min_insync_replicas:
+        least = self._config.min_insync_replicas
+        if self._config.rules.has_too_few_in_sync(replica, request, least):
             return ErrorCode.NOT_ENOUGH_REPLICAS
         if request.producer_id == NO_PRODUCER:
             return ErrorCode.NONE

@@ -67,6 +67,7 @@ RULES = Rules(
     committed_end=fetches.committed_end,
     advance_high_watermark=replication.advance_high_watermark,
     answers_at_once=produces.answers_at_once,
+    has_too_few_in_sync=produces.has_too_few_in_sync,
     known_of_producer=produces.known_of_producer,
     sequence_error=producers.sequence_error,
     produce_error=produces.produce_error,

@@ -32,6 +32,11 @@ def answers_at_once(request: ProduceRequest) -> bool:
     return request.acks != ACKS_ALL
 
 
+def has_too_few_in_sync(leader: Replica, request: ProduceRequest, min_insync_replicas: int) -> bool:
+    """True when a record that must reach the whole ISR would reach too few (REPL-008)."""
+    return request.acks == ACKS_ALL and len(leader.isr) < min_insync_replicas
+
+
 def produce_error(replica: Replica) -> ErrorCode:
     """`NONE` when the replica takes records of producers; a fenced leader takes none (ISR-004)."""
     return ErrorCode.NOT_LEADER_OR_FOLLOWER if replica.is_fenced else SERVING[replica.role]

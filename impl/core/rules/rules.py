@@ -127,6 +127,8 @@ class Rules:
     committed_end: Callable[[Replica], Offset]
     advance_high_watermark: Callable[[Replica], Acted]
     answers_at_once: Callable[[ProduceRequest], bool]
+    has_too_few_in_sync: Callable[[Replica, ProduceRequest, int], bool]
+    """Of the leader, the request and `min_insync_replicas`; asked before the append."""
     known_of_producer: Callable[[Replica, ProducerTable, ProducerId], ProducerState]
     sequence_error: Callable[[ProducerState, ProduceRequest], ErrorCode]
     produce_error: Callable[[Replica], ErrorCode]

@@ -38,7 +38,8 @@ class SimulatedRun:
     def __init__(self, cluster: VirtualCluster, begins: Line) -> None:
         """`begins` is the detail of the line `RunStarted`."""
         self.cluster = cluster
-        cluster.tell_run("RunStarted", begins)
+        least = cluster.options.min_insync_replicas
+        cluster.tell_run("RunStarted", begins, min_insync_replicas=least)
         self.clients: list[SimulatedClient] = []
         """At work until they are stopped; faults may add to them."""
         self.injector = SimulatedFaultDriver(cluster, self.clients)

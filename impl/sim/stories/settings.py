@@ -27,6 +27,7 @@ SHARED = {
     "level": "level",
     "mutant": "mutant",
     "unclean_leader_election": "unclean_leader_election",
+    "min_insync_replicas": "min_insync_replicas",
 }
 """Setting of a cluster -> field of `RunOptions`."""
 

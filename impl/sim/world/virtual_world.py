@@ -54,10 +54,10 @@ class VirtualWorld(ABC):
         self.harness = self.recorder.node("harness")
         self._starts: Counter[BrokerId] = Counter()
 
-    def tell_run(self, action: str, detail: Line) -> None:
+    def tell_run(self, action: str, detail: Line, **fields: object) -> None:
         """Write what the harness says of the whole run: that it starts, or has ended."""
         text = json.dumps(detail, sort_keys=True)
-        self.harness.write({"kind": Kind.RUN, "action": action, "detail": text})
+        self.harness.write({"kind": Kind.RUN, "action": action, "detail": text, **fields})
 
     def begin_process(self, broker_id: BrokerId, checkpoint: int = -1) -> NodeTrace:
         """Count a start of the broker and return its trace; `checkpoint` as in `Move`."""

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from dataclasses import replace as replace_config
 
 import pytest
 from msgspec.structs import replace
@@ -302,6 +303,12 @@ def serves_above_the_high_watermark(mutant: str | None) -> bool:
     return driver.deliver(request, FetchResponse).error_code is ErrorCode.NONE
 
 
+def appends_under_a_small_isr(mutant: str | None) -> bool:
+    driver = leading(Driver(replace_config(config(mutant), min_insync_replicas=2)), isr=(1,))
+    driver.ask(produce("a"))
+    return driver.replica(T0).log_end_offset > 0
+
+
 def leads_without_log(mutant: str | None) -> bool:
     driver = led(mutant)
     driver.step(LogFailed(topic_partition=T0))
@@ -333,6 +340,7 @@ def leads_without_log(mutant: str | None) -> bool:
         ("resign_on_expiry_only", epoch_after_a_deletion, 2, 1),
         ("refuse_above_high_watermark", serves_above_the_high_watermark, True, False),
         ("go_on_without_log", leads_without_log, False, True),
+        ("append_under_a_small_isr", appends_under_a_small_isr, False, True),
     ],
 )
 def test_a_mutant_breaks_its_rule_and_nothing_else_does(

@@ -113,6 +113,7 @@ NOT_MODELLED = {
     "agent_without_timer",
     "assign_to_any_broker",
     "followers_serve_consumers",
+    "append_under_a_small_isr",
     "go_on_without_log",
     *("persistent_controller_znode", "loser_takes_office", "controller_not_watched"),
     *("stand_after_another_only", "adopt_epoch_from_zookeeper_only"),
