@@ -45,6 +45,7 @@ OF_THE_WORLD = frozenset(
 COMMANDS = {
     "gate": ("gate.gate", "Run every stage and judge the whole."),
     "check": ("check.check", "Check the specs with TLC."),
+    "prove": ("prove.prove", "Prove invariants of the specs for any size, with z3."),
     "simulate": ("simulate.simulate", "Run the protocol in virtual time."),
     "chaos": ("chaos.chaos", "Run stories of faults on real processes."),
     "heal": ("heal.heal", "End the processes and undo the faults of killed runs."),

@@ -40,6 +40,16 @@ def check_specs(run: GateRun) -> StageOutcome:
     return outcome.joined(cover_actions(workers)).joined(undo_repairs(workers))
 
 
+def prove_specs(_run: GateRun) -> StageOutcome:
+    """The invariants that are proved for any size, in every tier: no bound, no schedule."""
+    from fencepost.ci.gate.proof_outcome import of_proofs
+    from fencepost.spec.proofs.findings import find_all
+    from fencepost.spec.proofs.modules import MODULES
+
+    with progress("proofs") as advance:
+        return of_proofs(find_all(MODULES, advance))
+
+
 def cover_actions(workers: int) -> StageOutcome:
     """TLC again on the models that hold: no action is modelled in vain."""
     from fencepost.spec.tlc.coverage import measure
@@ -163,6 +173,7 @@ def write_report(run: GateRun) -> StageOutcome:
 
 STAGES: tuple[GateStage, ...] = (
     GateStage(name="spec", run=check_specs),
+    GateStage(name="proofs", run=prove_specs),
     GateStage(name="simulate", run=simulate),
     GateStage(name="chaos", run=inject_faults),
     GateStage(name="canary", run=sing),

@@ -46,6 +46,7 @@ def _broken(detail: Mapping[str, Any]) -> Iterator[Broken]:
     for row in detail.get("models", ()):
         if not row["agrees"]:
             yield f"model {row['name']}: {row['why']}", f"fencepost check {row['name']}"
+    yield from _unproved(detail)
     for row in detail.get("violations", ()):
         yield f"seed {row['seed']}: {row['invariant']}: {row['message']}", row["reproduce"]
     for row in detail.get("errors", ()):
@@ -58,3 +59,16 @@ def _broken(detail: Mapping[str, Any]) -> Iterator[Broken]:
             yield f"scenario {row['name']}: {row['verdict']}: {row['message']}", row["reproduce"]
     for row in detail.get("broken", ()):
         yield row["what"], row["reproduce"]
+
+
+def _unproved(detail: Mapping[str, Any]) -> Iterator[Broken]:
+    for row in detail.get("proofs", ()):
+        if row["answer"] in {"countermodel", "unknown"}:
+            what = f"{row['module']}: {row['clause']} after {row['action']}: {row['answer']}"
+            yield what, f"fencepost prove --module {row['module']}"
+    for row in detail.get("proof_hazards", ()):
+        if not row["shown"]:
+            what = f"hazard {row['hazard']}: no countermodel to the proof of {row['module']}"
+            yield what, f"fencepost prove --module {row['module']}"
+    for way in detail.get("never_taken", ()):
+        yield f"{way}: no state allows it, so that nothing is shown of it", "fencepost prove"

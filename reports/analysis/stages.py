@@ -34,6 +34,32 @@ class ModelRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ProofRow:
+    """A clause of an invariant after an action, for any size."""
+
+    module: str
+    clause: str
+    action: str
+    answer: str
+    """`proved`, `untouched` (the action leaves it as it is), `countermodel` or `unknown`."""
+    is_property: bool = True
+    """False for a clause that the proof of a property needs."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProofHazardRow:
+    """A wrong rule in a proof, and the clause that it breaks."""
+
+    module: str
+    hazard: str
+    rule: str
+    shown: bool
+    clause: str | None = None
+    action: str | None = None
+    is_property: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SimulatedViolation:
     """A seed of the simulator that broke an invariant of the implementation under test."""
 
@@ -81,6 +107,8 @@ class Detail:
     """What a stage tells beyond its verdict; each stage fills its own part."""
 
     models: tuple[ModelRow, ...] = ()
+    proofs: tuple[ProofRow, ...] = ()
+    proof_hazards: tuple[ProofHazardRow, ...] = ()
     seeds: int | list[int] | None = None
     level: int | None = None
     violations: tuple[SimulatedViolation, ...] = ()

@@ -5,6 +5,7 @@ from fencepost.reports.analysis.aggregates import Analysis, FailoverReport
 from fencepost.reports.analysis.stages import ANALYSE, Detail, StageEntry
 from fencepost.reports.analysis.story import facts_of, story_of
 from fencepost.reports.page.charts import budget_picture, timeline_picture
+from fencepost.reports.page.proofs import proof_tables
 from fencepost.reports.page.views import (
     Broken,
     Figure,
@@ -55,6 +56,7 @@ def summarise(
         timelines=_timelines(analysis),
         latencies=_latencies(analysis),
         failover_note=_failover_note(analysis),
+        proofs=proof_tables(together(stages)),
         hazards=hazards,
         matrix=matrix,
         folders=analysis.folders,
@@ -67,6 +69,8 @@ def together(stages: tuple[StageEntry, ...]) -> Detail:
     """What the stages tell, as if it were one."""
     return Detail(
         models=tuple(model for stage in stages for model in stage.detail.models),
+        proofs=tuple(row for stage in stages for row in stage.detail.proofs),
+        proof_hazards=tuple(row for stage in stages for row in stage.detail.proof_hazards),
         seeds=next((s.detail.seeds for s in stages if s.detail.seeds is not None), None),
         level=next((s.detail.level for s in stages if s.detail.level is not None), None),
         violations=tuple(v for stage in stages for v in stage.detail.violations),

@@ -10,6 +10,7 @@ from fencepost.reports.analysis.evidence import WitnessLine
 from fencepost.reports.analysis.folder_report import CheckOutcome, FolderReport, FoundViolation
 from fencepost.reports.analysis.metrics import PhaseLatency
 from fencepost.reports.analysis.stages import Detail, ModelRow
+from fencepost.reports.page.proofs import ProofTable
 from fencepost.spec.vocabulary import Invariant
 
 
@@ -162,6 +163,7 @@ class Page:
     timelines: tuple[TimelineView, ...]
     latencies: tuple[LatencyRow, ...]
     failover_note: str
+    proofs: tuple[ProofTable, ...]
     hazards: tuple[HazardRow, ...]
     matrix: tuple[MatrixRow, ...]
     folders: tuple[FolderReport, ...]

@@ -21,6 +21,24 @@ def stages(chaos: str = "PASS") -> list[dict[str, Any]]:
             },
         },
         {
+            "stage": "proofs",
+            "verdict": "PASS",
+            "seconds": 8.1,
+            "figures": {"obligations": 3},
+            "detail": {
+                "proofs": [
+                    proof("QuorumSuperset", "AdoptIsr", "proved"),
+                    proof("QuorumSuperset", "CreateTopic", "untouched"),
+                    proof("OneLeaderPerEpoch", "AdoptIsr", "unknown"),
+                ],
+                "proof_hazards": [
+                    proof_hazard("H40", "no_step_down", "QuorumSuperset"),
+                    proof_hazard("H38", "leader_may_leave_isr", None),
+                ],
+                "never_taken": [],
+            },
+        },
+        {
             "stage": "simulate",
             "verdict": "PASS",
             "seconds": 38.0,
@@ -60,6 +78,31 @@ def model(name: str, found: str, violated: str | None, distinct: int) -> dict[st
         "agrees": True,
         "why": None,
         "shows": "What truncation keeps of committed records.",
+    }
+
+
+def proof(clause: str, action: str, answer: str) -> dict[str, Any]:
+    return {
+        "module": "LeaderAndIsr",
+        "clause": clause,
+        "action": action,
+        "is_property": True,
+        "answer": answer,
+        "ways": 1,
+        "proved": 1,
+        "seconds": 0.1,
+    }
+
+
+def proof_hazard(hazard: str, rule: str, clause: str | None) -> dict[str, Any]:
+    return {
+        "module": "LeaderAndIsr",
+        "hazard": hazard,
+        "rule": rule,
+        "shown": clause is not None,
+        "clause": clause,
+        "is_property": True,
+        "action": "FenceLeader" if clause else None,
     }
 
 

@@ -144,6 +144,22 @@ def test_without_stages_the_page_tells_what_is_missing(tmp_path: Path) -> None:
     assert 'id="models"' not in html
 
 
+def test_proofs_are_a_table_of_invariants_by_actions(tmp_path: Path) -> None:
+    write_stages(tmp_path)
+
+    html = render(tmp_path).read_text()
+
+    section = html.partition('<section id="proofs">')[2].partition("</section>")[0]
+    assert re.findall(r'title="([^"]*)"', section) == [
+        "QuorumSuperset after AdoptIsr: proved",
+        "QuorumSuperset after CreateTopic: untouched",
+        "OneLeaderPerEpoch after AdoptIsr: unknown",
+        "OneLeaderPerEpoch after CreateTopic: not tried",
+    ]
+    assert "H38" in section
+    assert "✕</span>none" in section
+
+
 def test_without_an_analysis_the_page_tells_the_stages(tmp_path: Path) -> None:
     write_stages(tmp_path)
 

@@ -1,0 +1,130 @@
+"""States that keep an invariant and lose it in one step: what a wrong rule must have.
+
+They are looked for in a small universe, where the solver always decides, and a state that is
+found is evaluated again in plain values.
+"""
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import z3
+
+from fencepost.spec.proofs.actions import ProofAction
+from fencepost.spec.proofs.clauses import Clause
+from fencepost.spec.proofs.logic import Function, Term, both, no
+from fencepost.spec.proofs.module import ProvedModule
+from fencepost.spec.proofs.small import ModelReading, constants, small_universe, within
+from fencepost.spec.proofs.state import SpecState
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Countermodel:
+    """The clause that an action breaks."""
+
+    clause: str
+    is_property: bool
+    """False when it is one that the proof of a property needs."""
+    action: str
+    way: str
+    is_confirmed: bool
+    """The plain values of the state say so too."""
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """An action with symbols for its choices."""
+
+    action: ProofAction
+    guard: Term
+    next: SpecState
+    choices: list[Term]
+
+
+class Search:
+    """Looks for states of a small universe that keep the invariant of a module."""
+
+    def __init__(self, module: ProvedModule) -> None:
+        self.module = module
+        self.universe = small_universe()
+        self.state: SpecState = module.shape.symbolic(self.universe)
+        self.solver = z3.Solver()
+        self.solver.set(random_seed=0)
+        self.solver.add(module.is_small(self.state), *self.held(self.state))
+
+    def held(self, state: SpecState) -> Iterator[Term]:
+        """The invariant, instance by instance."""
+        for clause in self.module.clauses:
+            yield state.universe.every(clause.sorts, _of(clause, state))
+
+    @contextmanager
+    def assuming(self, *claims: Term) -> Iterator[None]:
+        """For a while, something more is known."""
+        self.solver.push()
+        self.solver.add(*claims)
+        try:
+            yield
+        finally:
+            self.solver.pop()
+
+    def taken(self, action: ProofAction) -> Taken:
+        """An action in the state of symbols."""
+        choices = constants(self.universe, "chosen", action.choices)
+        bounds = map(within, [self.universe] * len(choices), action.choices, choices)
+        step = action.step(self.state, *choices)
+        return Taken(action, both(*bounds, step.guard), step.next, choices)
+
+    def can_be_taken(self, action: ProofAction) -> bool:
+        """Whether some state that keeps the invariant allows the action."""
+        with self.assuming(self.taken(action).guard):
+            return bool(self.solver.check() == z3.sat)
+
+    def against(
+        self, actions: Iterable[ProofAction], names: Iterable[str] = ()
+    ) -> Countermodel | None:
+        """To the first clause that has one after one of the actions: properties before others."""
+        wanted = frozenset(names)
+        clauses = [one for one in self.module.clauses if not wanted or one.name in wanted]
+        clauses.sort(key=lambda clause: not clause.is_property)
+        for action in actions:
+            taken = self.taken(action)
+            with self.assuming(taken.guard):
+                for clause in clauses:
+                    if found := self.broken(taken, clause):
+                        return found
+        return None
+
+    def broken(self, taken: Taken, clause: Clause) -> Countermodel | None:
+        """To one clause after one action."""
+        terms = constants(self.universe, "some", clause.sorts)
+        bounds = map(within, [self.universe] * len(terms), clause.sorts, terms)
+        with self.assuming(*bounds, no(clause.claim(taken.next, *terms))):
+            if self.solver.check() != z3.sat:
+                return None
+            reading = ModelReading(self.solver.model())
+        return Countermodel(
+            clause=clause.name,
+            is_property=clause.is_property,
+            action=taken.action.name,
+            way=taken.action.way,
+            is_confirmed=self.is_confirmed(reading, taken, clause, terms),
+        )
+
+    def is_confirmed(
+        self, reading: ModelReading, taken: Taken, clause: Clause, terms: list[Term]
+    ) -> bool:
+        """Whether the plain values keep the invariant, allow the step, and break the clause."""
+        before = reading.state(self.module.shape, self.state)
+        step = taken.action.step(before, *map(reading.value, taken.choices))
+        return (
+            all(claim is True for claim in self.held(before))
+            and step.guard is True
+            and clause.claim(step.next, *map(reading.value, terms)) is False
+        )
+
+
+def _of(clause: Clause, state: SpecState) -> Function:
+    def claim(*terms: Term) -> Term:
+        return clause.claim(state, *terms)
+
+    return claim

@@ -1,0 +1,75 @@
+"""`fencepost prove`: what it prints, and how it ends."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from fencepost.ci.cli import run
+from fencepost.spec.proofs import solver
+from fencepost.spec.proofs.metadata.leader_and_isr import fence_leader
+from fencepost.spec.proofs.metadata.wrong_rules import lead_on_after_conflict
+from fencepost.spec.proofs.module import ProvedModule, WrongRule
+from fencepost.spec.proofs.modules import LEADER_AND_ISR_MODULE
+
+ALONE = replace(LEADER_AND_ISR_MODULE, starts=(), actions=(fence_leader,))
+SHOWN = WrongRule(name="no_step_down", hazard="H40", actions=(lead_on_after_conflict,))
+HARMLESS = WrongRule(name="as_it_should_be", hazard="H40", actions=(fence_leader,))
+
+
+def proving(monkeypatch: pytest.MonkeyPatch, module: ProvedModule) -> None:
+    monkeypatch.setattr("fencepost.ci.commands.prove.MODULES", (module,))
+
+
+def test_a_proof_is_told_clause_by_clause(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    proving(monkeypatch, replace(ALONE, wrong_rules=(SHOWN,)))
+
+    assert run(["prove", "--module", "LeaderAndIsr"]) == 0
+    out = capsys.readouterr().out
+
+    assert "1 of 1" in next(line for line in out.splitlines() if "QuorumSuperset" in line)
+    assert "H40 no_step_down: countermodel to QuorumSuperset after FenceLeader" in out
+    assert "PASS: 27 of 27 obligations proved for any size, 1 of 1 hazard with a" in out
+
+
+def test_a_broken_rule_is_a_violation(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    wrong = replace(ALONE, actions=(lead_on_after_conflict,), wrong_rules=())
+    proving(monkeypatch, wrong)
+
+    assert run(["prove", "--json"]) == 1
+    told = json.loads(capsys.readouterr().out)
+
+    answers = {row["clause"]: row["answer"] for row in told["proofs"]}
+    assert told["verdict"] == "FAIL"
+    assert answers["QuorumSuperset"] == "countermodel"
+    assert answers["OneControllerPerEpoch"] == "untouched"
+
+
+def test_what_is_not_decided_is_no_pass(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(solver, "STEPS_MAX", 10)
+    proving(monkeypatch, replace(ALONE, wrong_rules=()))
+
+    assert run(["prove"]) == 2
+    assert "LeaderAndIsr: QuorumSuperset after FenceLeader: unknown" in capsys.readouterr().out
+
+
+def test_a_hazard_without_a_countermodel_shows_nothing(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    proving(monkeypatch, replace(ALONE, wrong_rules=(HARMLESS,)))
+
+    assert run(["prove"]) == 2
+    assert "H40 as_it_should_be: NO countermodel" in capsys.readouterr().out
+
+
+def test_an_unknown_module_is_a_mistake_of_the_command_line(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert run(["prove", "--module", "Forwarding"]) == 4
+    assert "no proof is of a module 'Forwarding'" in capsys.readouterr().err
