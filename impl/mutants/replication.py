@@ -93,6 +93,16 @@ def fetch_without_epoch(rules: Rules) -> Rules:
     return replace(rules, fetch_error=fetch_error, is_current_fetch=is_from_leader)
 
 
+@mutant(88, "CMD-004", {Invariant.LEADER_COMPLETE}, shows="CommittedDurable")
+def append_from_old_leader(rules: Rules) -> Rules:
+    """A follower appends what its old leader answers after the change of role."""
+    return replace(
+        rules,
+        is_awaited=lambda _asked, _answered: True,
+        is_current_fetch=lambda _replica, _response: True,
+    )
+
+
 @mutant(85, "REPL-006", {Liveness.EVENTUALLY_ISR_FULL}, shows="EventuallyIsrFull")
 def give_up_when_refused(rules: Rules) -> Rules:
     """A follower that its leader refuses for its leader epoch asks no more."""

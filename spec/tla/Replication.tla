@@ -24,7 +24,8 @@ ReplicationMutants ==
     {"acknowledge_before_replication", "high_watermark_from_leader_alone", "fetch_without_epoch",
      "expand_laggards", "expand_below_epoch_start", "commit_with_old_isr", "remember_end_offsets",
      "truncate_on_new_leader_only", "unbounded_high_watermark", "recompute_high_watermark",
-     "inclusive_high_watermark", "high_watermark_on_fetch_only", "truncate_once"}
+     "inclusive_high_watermark", "high_watermark_on_fetch_only", "truncate_once",
+     "fetcher_goes_on", "append_any_answer", "append_from_old_leader"}
 
 ASSUME truncation \in {"high_watermark", "leader_epoch"}
 
@@ -58,16 +59,21 @@ AnswersNotTo(b) == {answer \in fetches : answer.to # b}
 -----------------------------------------------------------------------------
 (* Roles *)
 
-(* The fetcher to the old leader stops, answers still on their way to it are *)
-(* dropped, and the followers' offsets are forgotten: only fetches of this   *)
-(* epoch tell what they hold. The log end is the start of the epoch.         *)
+(* Nothing of the old leader is appended after a change of role (V3 C): the  *)
+(* fetcher stops before anything else, and forgets the answers that are on   *)
+(* their way to it. IsAwaited is a second protection of the same rule.       *)
+AnswersAfterRoleChange(b) ==
+    IF Has("fetcher_goes_on") \/ Has("append_from_old_leader") THEN fetches ELSE AnswersNotTo(b)
+
+(* The fetcher stops, and the followers' offsets are forgotten: only fetches *)
+(* of this epoch tell what they hold. The log end is the start of the epoch. *)
 BecomeLeader(b) ==
     /\ Metadata!BecomeLeader(b)
     /\ logs' = [logs EXCEPT
                     ![b].is_truncated = TRUE,
                     ![b].epoch_start = EndOffset(b),
                     ![b].end_offsets = IF Has("remember_end_offsets") THEN @ ELSE NoEndOffsets]
-    /\ fetches' = AnswersNotTo(b)
+    /\ fetches' = AnswersAfterRoleChange(b)
     /\ UNCHANGED <<committed, acknowledged>>
 
 (* The replica stops its old fetcher and may not fetch again before it has   *)
@@ -82,7 +88,7 @@ BecomeFollower(b) ==
                                         /\ replicas[b].leader = replicas'[b].leader,
                     ![b].epoch_start = 0,
                     ![b].end_offsets = IF Has("remember_end_offsets") THEN @ ELSE NoEndOffsets]
-    /\ fetches' = AnswersNotTo(b)
+    /\ fetches' = AnswersAfterRoleChange(b)
     /\ UNCHANGED <<committed, acknowledged>>
 
 IsLedBy(f, l) ==
@@ -152,6 +158,13 @@ ServeFetch(l, f) ==
        /\ fetches' = (fetches \ superseded) \cup {answer}
        /\ UNCHANGED <<metadata_vars, committed, acknowledged>>
 
+(* The answer is of the leader that the follower has now, and of its epoch.  *)
+IsAwaited(f, answer) ==
+    \/ Has("append_any_answer")
+    \/ Has("append_from_old_leader")
+    \/ /\ answer.from = replicas[f].leader
+       /\ answer.leader_epoch = replicas[f].leader_epoch
+
 (* An answer of the epoch and offset that the follower waits for: it appends *)
 (* and learns the high watermark, bounded by its own log end (REPL-003).     *)
 (* Other answers stay in flight and have no effect.                          *)
@@ -162,8 +175,7 @@ FollowerAppend(f) ==
                      ELSE Min({answer.high_watermark, LogEndOffset(records)})
         IN /\ answer.to = f
            /\ IsFetching(f)
-           /\ answer.from = replicas[f].leader
-           /\ answer.leader_epoch = replicas[f].leader_epoch
+           /\ IsAwaited(f, answer)
            /\ answer.offset = EndOffset(f)
            /\ logs' = [logs EXCEPT ![f].records = records, ![f].high_watermark = bound]
            /\ fetches' = fetches \ {answer}

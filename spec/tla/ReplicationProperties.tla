@@ -138,6 +138,57 @@ InitHalfway == IsHalfway /\ budget = Limits
 (* Does not hold, and shows that the real start gets there.                  *)
 NeverHalfway == ~IsHalfway
 -----------------------------------------------------------------------------
+(* Three brokers between two leaders, with an answer of the old one on its   *)
+(* way, which the real start reaches:                                        *)
+(*   1  Broker 1 leads epoch 0 and takes a record. Broker 3 fetches it; the  *)
+(*      answer is in flight.                                                 *)
+(*   2  The session of 1 ends; the controller elects 2 with ISR {2, 3}.      *)
+(*   3  Broker 2 obeys. The commands to 1 and 3 are in flight as well.       *)
+(* Limits count from here on.                                                *)
+InFlightState == [leader |-> 2, leader_epoch |-> 1, isr |-> {2, 3}, controller_epoch |-> 1]
+
+InFlightCommand(b) ==
+    [from |-> 11, to |-> b, place |-> 0, copy |-> 1, leader |-> 2, leader_epoch |-> 1,
+     isr |-> {2, 3}, znode_version |-> 1, controller_epoch |-> 1]
+
+InFlightReplica(b) ==
+    [Metadata!StoppedReplica("follower") EXCEPT
+        !.role = IF b = 3 THEN @ ELSE "leader", !.leader = IF b = 2 THEN 2 ELSE 1,
+        !.leader_epoch = IF b = 2 THEN 1 ELSE 0, !.znode_version = IF b = 2 THEN 1 ELSE 0,
+        !.isr = CASE b = 1 -> Brokers [] b = 2 -> {2, 3} [] OTHER -> {},
+        !.controller_epoch = 1]
+
+OldRecord == [leader_epoch |-> 0, value |-> 1]
+
+IsInFlight ==
+    /\ znodes = [path \in Metadata!Paths |->
+                    CASE path = Metadata!ControllerPath -> Metadata!Ephemeral(11)
+                      [] path = Metadata!ControllerEpochPath -> Metadata!Persistent(1, 1)
+                      [] path = Metadata!TopicPath -> Metadata!Persistent(<<>>, 0)
+                      [] path = Metadata!StatePath -> Metadata!Persistent(InFlightState, 1)
+                      [] path = Metadata!BrokerPath(1) -> Metadata!Absent
+                      [] OTHER -> Metadata!Ephemeral(
+                                    CHOOSE b \in Brokers : Metadata!BrokerPath(b) = path)]
+    /\ controllers = [c \in Controllers |->
+                        [Metadata!IdleController EXCEPT
+                            !.status = "active", !.controller_epoch = 1,
+                            !.live_brokers = {2, 3}]]
+    /\ replicas = [b \in Brokers |-> InFlightReplica(b)]
+    /\ messages = {InFlightCommand(b) : b \in {1, 3}}
+    /\ breaches = {}
+    /\ logs = [b \in Brokers |->
+                IF b = 1 THEN SecondLog(<<OldRecord>>, [NoEndOffsets EXCEPT ![3] = 0])
+                ELSE SecondLog(<<>>, NoEndOffsets)]
+    /\ fetches = {[from |-> 1, to |-> 3, leader_epoch |-> 0, offset |-> 0,
+                   records |-> <<OldRecord>>, high_watermark |-> 0, copy |-> 1]}
+    /\ committed = {}
+    /\ acknowledged = {}
+
+InitInFlight == IsInFlight /\ budget = Limits
+
+(* Does not hold, and shows that the real start gets there.                  *)
+NeverInFlight == ~IsInFlight
+-----------------------------------------------------------------------------
 (* Two brokers with diverged logs, which the real start of elections outside *)
 (* the ISR reaches:                                                          *)
 (*   1  Broker 1 leads epoch 0 alone and has a record; its session ends.     *)

@@ -113,9 +113,9 @@ class Fetcher:
 
     def _expected(self, request_id: int, key: TopicPartition) -> Replica | None:
         fetcher = self._fetches.get(key)
-        if fetcher is None or fetcher.request_id != request_id:
-            return None
-        return self._replicas[key]
+        if fetcher and self._config.rules.is_awaited(fetcher.request_id, request_id):
+            return self._replicas[key]
+        return None
 
     def _is_current(self, replica: Replica, response: FetchResponse) -> bool:
         is_asked = response.fetch_offset == replica.log_end_offset

@@ -56,6 +56,7 @@ RULES = Rules(
     # Followers
     truncate_follower=fetches.truncate_to_committed,
     fetch_epoch=fetches.no_fetch_epoch,
+    is_awaited=fetches.is_awaited,
     is_current_fetch=fetches.is_from_leader,
     asks_again=fetches.asks_again,
     obey_shorter_leader=fetches.cut_to_leader,

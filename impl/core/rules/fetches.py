@@ -79,6 +79,11 @@ def fetch_epoch(replica: Replica) -> LeaderEpoch:
     return replica.leader_epoch
 
 
+def is_awaited(asked: int | None, answered: int) -> bool:
+    """True of the answer to the request that is out: a stopped fetcher awaits none (CMD-004)."""
+    return asked == answered
+
+
 def is_from_leader(replica: Replica, response: FetchResponse) -> bool:
     """True when the answer is the followed broker's, in whatever epoch it leads."""
     return response.broker_id == replica.leader

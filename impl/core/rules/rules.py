@@ -115,6 +115,8 @@ class Rules:
     truncate_follower: Callable[[Offset], Offset | None]
     """Of what a new follower knows to be committed: where it truncates at once."""
     fetch_epoch: Callable[[Replica], LeaderEpoch]
+    is_awaited: Callable[[int | None, int], bool]
+    """Of the request that is out, if any, and of the one that is answered."""
     is_current_fetch: Callable[[Replica, FetchResponse], bool]
     asks_again: Callable[[ErrorCode], bool]
     obey_shorter_leader: Callable[[Replica, FetchResponse], Replica]

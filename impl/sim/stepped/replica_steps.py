@@ -16,6 +16,9 @@ from fencepost.impl.sim.stepped.step_context import (
 from fencepost.spec.vocabulary import BrokerId
 from fencepost.spec.znodes import broker_path
 
+_FETCHER_GOES_ON = "append_from_old_leader"
+"""With this mutant the answers to a follower outlive its change of role."""
+
 
 class ReplicaSteps(StepContext):
     """Commands, the ISR and records."""
@@ -50,7 +53,8 @@ class ReplicaSteps(StepContext):
             raise ImpossibleStepError(f"broker {step.actor} refuses {message(command)}")
         broker.is_reply_lost = False
         self._forget_writes(broker)
-        self.cluster.drop_answers(step.actor)
+        if _FETCHER_GOES_ON not in self.cluster.setting.mutants:
+            self.cluster.drop_answers(step.actor)
         if command.request.controller_epoch < known:
             self.cluster.ledger.breach("StaleControllerHarmless", step.actor)
 

@@ -44,6 +44,7 @@ class ScheduleSource:
 
 
 _HALFWAY = "halfway_is_reached"
+_IN_FLIGHT = "in_flight_is_reached"
 _LARGE: Mapping[str, ConstantValue] = {"MaxCrashes": 0, "InitialIsr": (1, 2, 3)}
 
 _OWN_ROWS = (
@@ -99,6 +100,7 @@ SOURCES: Mapping[str, ScheduleSource] = MappingProxyType(
         "truncate_on_new_leader_only": ScheduleSource(
             row="truncate_on_new_leader_only", prefix=_HALFWAY, is_slow=True
         ),
+        "append_from_old_leader": ScheduleSource(row="append_from_old_leader", prefix=_IN_FLIGHT),
         "init_is_unconditional": ScheduleSource(row="init_replaces_state"),
         "truncate_once": ScheduleSource(
             row="parted_truncate_once", prefix="parted_is_reached", is_slow=True

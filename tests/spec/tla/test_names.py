@@ -37,6 +37,7 @@ FACTS = {
     "VersionsNeverRepeat",
     "NoCommitAfterElection",
     "NeverHalfway",
+    "NeverInFlight",
     "NeverParted",
     "ReadsAreFresh",
     "EveryChangeIsNotified",
