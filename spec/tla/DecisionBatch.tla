@@ -47,6 +47,15 @@ Init ==
     /\ told = {}
     /\ budget = Limits
 
+(* Every variable has the shape that its readers expect.                     *)
+TypeOK ==
+    /\ written \subseteq Partitions
+    /\ stale \subseteq Busy
+    /\ batches \in Seq(SUBSET Partitions \ {{}})
+    /\ to_send \subseteq Partitions
+    /\ told \subseteq Partitions
+    /\ \A what \in DOMAIN Limits : budget[what] \in 0 .. Limits[what]
+
 Waiting == UNION {batches[i] : i \in DOMAIN batches}
 
 (* How many partitions one multi is to hold at most.                         *)

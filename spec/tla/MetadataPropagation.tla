@@ -22,9 +22,9 @@ VARIABLES
     messages,       \* requests in flight: any may be late or overtaken
     client,         \* where the client believes the leader to be, and its write
     budget,         \* what is left of Limits
-    breaches        \* history: acts that no rule allows
+    told            \* history: per broker the newest command since it started
 
-vars == <<znodes, brokers, sent, messages, client, budget, breaches>>
+vars == <<znodes, brokers, sent, messages, client, budget, told>>
 
 NoBroker == -1
 Unknown == [leader |-> NoBroker, leader_epoch |-> -1]
@@ -52,7 +52,21 @@ Init ==
     /\ messages = {}
     /\ client = [view |-> FirstState, is_view_stale |-> FALSE, is_acknowledged |-> FALSE]
     /\ budget = Limits
-    /\ breaches = {}
+    /\ told = [b \in Brokers |-> FirstState]
+
+States == {Unknown} \cup [leader : Brokers, leader_epoch : 0 .. Limits["elections"]]
+
+(* Every variable has the shape that its readers expect.                     *)
+TypeOK ==
+    /\ State \in States \ {Unknown}
+    /\ brokers \in [Brokers -> [status : {"up", "down"}, obeyed : States, metadata : States]]
+    /\ \A m \in messages \cup sent :
+          /\ m.kind \in {"LeaderAndIsr", "UpdateMetadata"}
+          /\ m.to \in Brokers
+          /\ m.state \in States \ {Unknown}
+    /\ client \in [view : States, is_view_stale : BOOLEAN, is_acknowledged : BOOLEAN]
+    /\ \A what \in DOMAIN Limits : budget[what] \in 0 .. Limits[what]
+    /\ told \in [Brokers -> States]
 
 -----------------------------------------------------------------------------
 (* Another broker leads: published first, sent afterwards (FAIL-006). Why is *)
@@ -62,14 +76,14 @@ ElectLeader ==
     /\ \E b \in Brokers \ {State.leader} :
           LET state == [leader |-> b, leader_epoch |-> State.leader_epoch + 1]
           IN znodes' = Multi(znodes, <<SetDataOp(StatePath, state, AnyVersion)>>, 0).tree
-    /\ UNCHANGED <<brokers, sent, messages, client, breaches>>
+    /\ UNCHANGED <<brokers, sent, messages, client, told>>
 
 Send(kind, b) ==
     LET request == Request(kind, b)
     IN /\ request \notin sent
        /\ sent' = sent \cup {request}
        /\ messages' = messages \cup {request}
-       /\ UNCHANGED <<znodes, brokers, client, budget, breaches>>
+       /\ UNCHANGED <<znodes, brokers, client, budget, told>>
 
 (* The command, to every broker of the partition, until it is answered.      *)
 SendLeaderAndIsr(b) == IsUp(b) /\ Send("LeaderAndIsr", b)
@@ -90,7 +104,8 @@ Obey(b, is_leader) ==
           /\ is_leader = (m.state.leader = b)
           /\ m.state.leader_epoch > brokers[b].obeyed.leader_epoch
           /\ brokers' = [brokers EXCEPT ![b].obeyed = m.state]
-    /\ UNCHANGED <<znodes, sent, client, budget, breaches>>
+          /\ told' = [told EXCEPT ![b] = m.state]
+    /\ UNCHANGED <<znodes, sent, client, budget>>
 
 (* The broker is leader from now on, and not before: ZooKeeper and others    *)
 (* may have said so earlier (V3 discussion 6).                               *)
@@ -110,7 +125,7 @@ UpdateMetadata(b) ==
           /\ Receive(b, m)
           /\ brokers' = [brokers EXCEPT
                             ![b].metadata = IF IsNewMetadata(b, m.state) THEN m.state ELSE @]
-    /\ UNCHANGED <<znodes, sent, client, budget, breaches>>
+    /\ UNCHANGED <<znodes, sent, client, budget, told>>
 
 (* What was not answered is due again.                                       *)
 SentOnceLost(m) == sent \ {m}
@@ -119,7 +134,7 @@ SentOnceLost(m) == sent \ {m}
 LoseMessage ==
     /\ Spend("losses")
     /\ \E m \in messages : messages' = messages \ {m} /\ sent' = SentOnceLost(m)
-    /\ UNCHANGED <<znodes, brokers, client, breaches>>
+    /\ UNCHANGED <<znodes, brokers, client, told>>
 
 (* A broker stops, and forgets everything but its log. Requests to it that   *)
 (* are in flight are for another incarnation then (`Fencing`) and count as   *)
@@ -129,7 +144,8 @@ CrashBroker(b) ==
     /\ IsUp(b)
     /\ brokers' = [brokers EXCEPT ![b] = Stopped("down")]
     /\ messages' = {m \in messages : m.to # b}
-    /\ UNCHANGED <<znodes, sent, client, breaches>>
+    /\ told' = [told EXCEPT ![b] = Unknown]
+    /\ UNCHANGED <<znodes, sent, client>>
 
 (* To an arrival the controller sends everything, as if nothing had been sent*)
 (* before.                                                                   *)
@@ -140,7 +156,7 @@ RestartBroker(b) ==
     /\ brokers[b].status = "down"
     /\ brokers' = [brokers EXCEPT ![b] = Stopped("up")]
     /\ sent' = SentOnceArrived(b)
-    /\ UNCHANGED <<znodes, messages, client, budget, breaches>>
+    /\ UNCHANGED <<znodes, messages, client, budget, told>>
 
 -----------------------------------------------------------------------------
 IsNewToClient(metadata) == metadata.leader_epoch >= client.view.leader_epoch
@@ -157,7 +173,7 @@ FetchMetadata ==
                             !.is_view_stale = FALSE,
                             !.view = IF IsNewToClient(brokers[b].metadata)
                                      THEN brokers[b].metadata ELSE @]
-    /\ UNCHANGED <<znodes, brokers, sent, messages, budget, breaches>>
+    /\ UNCHANGED <<znodes, brokers, sent, messages, budget, told>>
 
 (* Every member of the ISR obeys this leader: it gets its acknowledgement. A *)
 (* leader that was replaced waits in vain, and its client gives up.          *)
@@ -175,9 +191,7 @@ RouteProduce ==
        /\ ~client.is_acknowledged
        /\ client' = [client EXCEPT !.is_acknowledged = is_acknowledged,
                                    !.is_view_stale = ~is_acknowledged]
-       /\ breaches' = breaches \cup
-            (IF is_acknowledged /\ ~IsLeading(b) THEN {"OnlyLeadersAcknowledge"} ELSE {})
-       /\ UNCHANGED <<znodes, brokers, sent, messages, budget>>
+       /\ UNCHANGED <<znodes, brokers, sent, messages, budget, told>>
 
 -----------------------------------------------------------------------------
 Next ==
@@ -203,10 +217,15 @@ Heal ==
 Spec == Init /\ [][Next]_vars /\ WF_vars(Heal) /\ WF_vars(FetchMetadata \/ RouteProduce)
 
 -----------------------------------------------------------------------------
-(* No broker acknowledges a write because a client took it for the leader.   *)
+(* No broker acknowledges a write because a client took it for the leader:   *)
+(* it was told to lead, and all were told to follow.                         *)
 \* @req CLI-003
 \* @req REPL-007
-OnlyLeadersAcknowledge == "OnlyLeadersAcknowledge" \notin breaches
+OnlyLeadersAcknowledge ==
+    [][client'.is_acknowledged /\ ~client.is_acknowledged
+        => \A b \in Brokers :
+              /\ told[b].leader = client.view.leader
+              /\ told[b] = told[client.view.leader]]_vars
 
 (* The metadata of a broker never goes back while it is up.                  *)
 \* @req UMD-002

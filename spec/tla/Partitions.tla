@@ -24,10 +24,9 @@ VARIABLES
     messages,       \* commands in flight, as late as they like
     committed,      \* incarnations with a committed record
     is_wanted,      \* history: what the administrator asked for last
-    budget,         \* what is left of Limits
-    breaches        \* history: acts that no rule allows
+    budget          \* what is left of Limits
 
-vars == <<znodes, controllers, replicas, messages, committed, is_wanted, budget, breaches>>
+vars == <<znodes, controllers, replicas, messages, committed, is_wanted, budget>>
 
 NoBroker == -1
 NoVersion == -1
@@ -55,10 +54,6 @@ IsFree(c) == IsActive(c) /\ ~IsDeposed(c) /\ controllers[c].decision = <<>>
 IsLeading(b) == replicas[b].is_up /\ replicas[b].leader = b
 
 Spend(what) == budget[what] > 0 /\ budget' = [budget EXCEPT ![what] = @ - 1]
-
-Breach(invariant, actor, is_breached) ==
-    breaches' = breaches
-        \cup (IF is_breached THEN {[invariant |-> invariant, actor |-> actor]} ELSE {})
 
 (* `is_stop_sent`: done by this controller for the present request. The      *)
 (* other two are what a controller has to remember as soon as ZooKeeper does *)
@@ -93,7 +88,31 @@ Init ==
     /\ committed = {}
     /\ is_wanted = FALSE
     /\ budget = Limits
-    /\ breaches = {}
+
+Incarnations == Nat
+Versions == {NoVersion} \cup Nat
+
+(* Every variable has the shape that its readers expect.                     *)
+TypeOK ==
+    /\ \A path \in Paths : znodes[path].version \in Versions /\ znodes[path].czxid \in Incarnations
+    /\ Topic \in [is_assigned : BOOLEAN, removing : Incarnations]
+    /\ HasState => State \in [leader : Brokers, isr : SUBSET Brokers \ {{}}]
+    /\ \A c \in Controllers :
+          /\ controllers[c].controller_epoch \in 0 .. CurrentControllerEpoch
+          /\ controllers[c].is_initialised \in BOOLEAN
+          /\ controllers[c].is_stop_sent \in BOOLEAN
+          /\ controllers[c].is_unwritten \in BOOLEAN
+          /\ \A i \in DOMAIN controllers[c].decision : controllers[c].decision[i].path \in Paths
+    /\ replicas \in [Brokers -> [is_up : BOOLEAN, leader : {NoBroker} \cup Brokers,
+                                incarnation : Incarnations, record : BOOLEAN, isr : SUBSET Brokers,
+                                znode_version : Versions, oldest : Incarnations]]
+    /\ \A m \in messages :
+          /\ m.type \in {"leader_and_isr", "stop_replica"}
+          /\ m.to \in Brokers
+          /\ m.incarnation \in Incarnations \ {NoIncarnation}
+    /\ committed \subseteq Incarnations \ {NoIncarnation}
+    /\ is_wanted \in BOOLEAN
+    /\ \A what \in DOMAIN Limits : budget[what] \in 0 .. Limits[what]
 
 -----------------------------------------------------------------------------
 (* Administrators *)
@@ -106,7 +125,7 @@ RequestPartitions ==
     /\ LET path == IF is_wanted THEN RemovePath ELSE AddPath
        IN znodes' = Apply(<<CreateOp(path, <<>>, NoSession)>>).tree
     /\ is_wanted' = ~is_wanted
-    /\ UNCHANGED <<controllers, replicas, messages, committed, breaches>>
+    /\ UNCHANGED <<controllers, replicas, messages, committed>>
 
 -----------------------------------------------------------------------------
 (* Controllers *)
@@ -120,25 +139,25 @@ ElectController(c) ==
        THEN Spend("controller_expiries") ELSE UNCHANGED budget
     /\ znodes' = [znodes EXCEPT ![ControllerEpochPath].version = @ + 1]
     /\ controllers' = [controllers EXCEPT ![c].controller_epoch = CurrentControllerEpoch + 1]
-    /\ UNCHANGED <<replicas, messages, committed, is_wanted, breaches>>
+    /\ UNCHANGED <<replicas, messages, committed, is_wanted>>
 
 (* The process dies with all it remembers, between any two of its steps.     *)
 CrashController(c) ==
     /\ IsActive(c)
     /\ Spend("controller_crashes")
     /\ controllers' = [controllers EXCEPT ![c] = StandingController]
-    /\ UNCHANGED <<znodes, replicas, messages, committed, is_wanted, breaches>>
+    /\ UNCHANGED <<znodes, replicas, messages, committed, is_wanted>>
 
 (* A deposed controller notices at last and forgets everything (CTL-008).    *)
 ResignController(c) ==
     /\ IsActive(c)
     /\ IsDeposed(c)
     /\ controllers' = [controllers EXCEPT ![c] = StandingController]
-    /\ UNCHANGED <<znodes, replicas, messages, committed, is_wanted, budget, breaches>>
+    /\ UNCHANGED <<znodes, replicas, messages, committed, is_wanted, budget>>
 
 Decide(c, controller, ops) ==
     /\ controllers' = [controllers EXCEPT ![c] = [controller EXCEPT !.decision = ops]]
-    /\ UNCHANGED <<znodes, replicas, messages, committed, is_wanted, budget, breaches>>
+    /\ UNCHANGED <<znodes, replicas, messages, committed, is_wanted, budget>>
 
 WithTopic(is_assigned, removing) ==
     SetDataOp(TopicPath, [is_assigned |-> is_assigned, removing |-> removing], TopicVersion)
@@ -196,7 +215,7 @@ PublishDecision(c) ==
     /\ znodes' = Apply(<<CheckOp(ControllerEpochPath, controllers[c].controller_epoch)>>
                             \o controllers[c].decision).tree
     /\ controllers' = [controllers EXCEPT ![c].decision = <<>>]
-    /\ UNCHANGED <<replicas, messages, committed, is_wanted, budget, breaches>>
+    /\ UNCHANGED <<replicas, messages, committed, is_wanted, budget>>
 
 (* The present state to all brokers that do not have it yet, for as long as  *)
 (* it takes.                                                                 *)
@@ -212,7 +231,7 @@ SendLeaderAndIsr(c) ==
        /\ HasState
        /\ ~(news \subseteq messages)
        /\ messages' = messages \cup news
-       /\ UNCHANGED <<znodes, controllers, replicas, committed, is_wanted, budget, breaches>>
+       /\ UNCHANGED <<znodes, controllers, replicas, committed, is_wanted, budget>>
 
 Stopped == Topic.removing
 
@@ -225,7 +244,7 @@ SendStopReplica(c) ==
     /\ messages' = messages \cup
             {[type |-> "stop_replica", to |-> b, incarnation |-> Stopped] : b \in Brokers}
     /\ controllers' = [controllers EXCEPT ![c].is_stop_sent = TRUE]
-    /\ UNCHANGED <<znodes, replicas, committed, is_wanted, budget, breaches>>
+    /\ UNCHANGED <<znodes, replicas, committed, is_wanted, budget>>
 
 -----------------------------------------------------------------------------
 (* Brokers *)
@@ -245,7 +264,7 @@ Obey(b, m, isr) ==
                         ![b] = [is_up |-> TRUE, leader |-> m.leader, incarnation |-> m.incarnation,
                                 record |-> has_record, isr |-> isr,
                                 znode_version |-> m.znode_version, oldest |-> m.incarnation]]
-       /\ UNCHANGED <<znodes, controllers, committed, is_wanted, budget, breaches>>
+       /\ UNCHANGED <<znodes, controllers, committed, is_wanted, budget>>
 
 (* The replica leads this incarnation, with ISR and version of the command.  *)
 BecomeLeader(b) == \E m \in messages : IsObeyed(b, m) /\ m.leader = b /\ Obey(b, m, m.isr)
@@ -255,19 +274,20 @@ BecomeFollower(b) == \E m \in messages : IsObeyed(b, m) /\ m.leader # b /\ Obey(
 
 IsPresent(incarnation) == incarnation # NoIncarnation /\ HasState /\ incarnation = Incarnation
 
+IsStopped(b, incarnation) == replicas[b].incarnation <= incarnation
+
 (* The broker deletes the directory of that incarnation and of older ones.   *)
 StopReplica(b) ==
     \E m \in messages :
         LET oldest == IF m.incarnation >= replicas[b].oldest THEN m.incarnation + 1
                       ELSE replicas[b].oldest
-            is_gone == replicas[b].incarnation <= m.incarnation
         IN /\ m.to = b
            /\ m.type = "stop_replica"
            /\ replicas[b].is_up
            /\ messages' = messages \ {m}
            /\ replicas' = [replicas EXCEPT
-                            ![b] = [(IF is_gone THEN NoReplica ELSE @) EXCEPT !.oldest = oldest]]
-           /\ Breach("DeleteOnlyIfUnassigned", b, is_gone /\ IsPresent(replicas[b].incarnation))
+                            ![b] = [(IF IsStopped(b, m.incarnation) THEN NoReplica ELSE @)
+                                        EXCEPT !.oldest = oldest]]
            /\ UNCHANGED <<znodes, controllers, committed, is_wanted, budget>>
 
 (* The leader drops a member from the ISR; a refused write changes nothing.  *)
@@ -282,7 +302,7 @@ ShrinkIsr(b, f) ==
        /\ Spend("isr_changes")
        /\ znodes' = written.tree
        /\ replicas' = [replicas EXCEPT ![b].isr = isr, ![b].znode_version = @ + 1]
-       /\ UNCHANGED <<controllers, messages, committed, is_wanted, breaches>>
+       /\ UNCHANGED <<controllers, messages, committed, is_wanted>>
 
 (* A client's record, the only one of this incarnation.                      *)
 LeaderAppend(b) ==
@@ -290,7 +310,7 @@ LeaderAppend(b) ==
     /\ ~replicas[b].record
     /\ Spend("records")
     /\ replicas' = [replicas EXCEPT ![b].record = TRUE]
-    /\ UNCHANGED <<znodes, controllers, messages, committed, is_wanted, breaches>>
+    /\ UNCHANGED <<znodes, controllers, messages, committed, is_wanted>>
 
 HasRecord(b, incarnation) == replicas[b].incarnation = incarnation /\ replicas[b].record
 
@@ -303,7 +323,7 @@ FollowerAppend(b) ==
        /\ HasRecord(leader, replicas[b].incarnation)
        /\ ~replicas[b].record
        /\ replicas' = [replicas EXCEPT ![b].record = TRUE]
-       /\ UNCHANGED <<znodes, controllers, messages, committed, is_wanted, budget, breaches>>
+       /\ UNCHANGED <<znodes, controllers, messages, committed, is_wanted, budget>>
 
 (* All of the ISR that the leader knows have it: the record is committed.    *)
 AdvanceHighWatermark(b) ==
@@ -311,7 +331,7 @@ AdvanceHighWatermark(b) ==
     /\ replicas[b].incarnation \notin committed
     /\ \A f \in replicas[b].isr \cup {b} : HasRecord(f, replicas[b].incarnation)
     /\ committed' = committed \cup {replicas[b].incarnation}
-    /\ UNCHANGED <<znodes, controllers, replicas, messages, is_wanted, budget, breaches>>
+    /\ UNCHANGED <<znodes, controllers, replicas, messages, is_wanted, budget>>
 
 (* The process stops. Its directory stays.                                   *)
 CrashBroker(b) ==
@@ -319,18 +339,18 @@ CrashBroker(b) ==
     /\ Spend("crashes")
     /\ replicas' = [replicas EXCEPT ![b].is_up = FALSE, ![b].leader = NoBroker, ![b].isr = {},
                                     ![b].znode_version = NoVersion, ![b].oldest = 1]
-    /\ UNCHANGED <<znodes, controllers, messages, committed, is_wanted, breaches>>
+    /\ UNCHANGED <<znodes, controllers, messages, committed, is_wanted>>
+
+IsLeftOver(b) == ~Topic.is_assigned \/ ~IsPresent(replicas[b].incarnation)
 
 (* The broker deletes what the topic does not name any more (V3 E.4), and    *)
 (* waits for a command that is not older than what it read.                  *)
 RestartBroker(b) ==
-    LET is_gone == ~Topic.is_assigned \/ ~IsPresent(replicas[b].incarnation)
-        oldest == IF HasState THEN Incarnation ELSE TopicVersion + 1
+    LET oldest == IF HasState THEN Incarnation ELSE TopicVersion + 1
     IN /\ ~replicas[b].is_up
        /\ replicas' = [replicas EXCEPT
-                        ![b] = [(IF is_gone THEN NoReplica ELSE @) EXCEPT
+                        ![b] = [(IF IsLeftOver(b) THEN NoReplica ELSE @) EXCEPT
                                     !.is_up = TRUE, !.oldest = oldest]]
-       /\ Breach("DeleteOnlyIfUnassigned", b, is_gone /\ IsPresent(replicas[b].incarnation))
        /\ UNCHANGED <<znodes, controllers, messages, committed, is_wanted, budget>>
 
 -----------------------------------------------------------------------------
@@ -376,12 +396,15 @@ Heal ==
 Spec == Init /\ [][Next]_vars /\ WF_vars(Heal)
 
 -----------------------------------------------------------------------------
-IsCleanOf(invariant) == \A breach \in breaches : breach.invariant # invariant
-
-(* No broker deletes the directory of an incarnation that exists.            *)
+(* No broker loses the directory of an incarnation that exists, nor what is  *)
+(* in it.                                                                    *)
 \* @req CMD-008
 \* @req PART-002
-DeleteOnlyIfUnassigned == IsCleanOf("DeleteOnlyIfUnassigned")
+DeleteOnlyIfUnassigned ==
+    [][\A b \in Brokers :
+        Exists(znodes, StatePath) /\ replicas[b].incarnation = znodes[StatePath].czxid
+            => /\ replicas'[b].incarnation = replicas[b].incarnation
+               /\ replicas[b].record => replicas'[b].record]_vars
 
 (* A partition that the topic does not name has no state: the next           *)
 (* controller would bring it back, the next broker would delete it.          *)

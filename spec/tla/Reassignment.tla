@@ -27,7 +27,7 @@ StartReassignment ==
            /\ Spend("requests")
            /\ znodes' = Apply(<<write>>).tree
            /\ requested' = target
-           /\ UNCHANGED <<controllers, replicas, messages, breaches>>
+           /\ UNCHANGED <<controllers, replicas, messages>>
 
 (* With its request the topic znode is written, as it is: the next request   *)
 (* will have the version of this one again, and a step that was decided on   *)
@@ -41,7 +41,7 @@ CancelReassignment ==
     /\ Spend("cancellations")
     /\ znodes' = Apply(<<DeleteOp(ReassignmentPath, AnyVersion)>> \o TouchTopic).tree
     /\ requested' = Topic.assigned \ Topic.adding
-    /\ UNCHANGED <<controllers, replicas, messages, breaches>>
+    /\ UNCHANGED <<controllers, replicas, messages>>
 
 -----------------------------------------------------------------------------
 (* Controllers *)
@@ -56,21 +56,21 @@ ElectController(c) ==
     /\ znodes' = [znodes EXCEPT ![ControllerEpochPath].version = @ + 1]
     /\ controllers' = [controllers EXCEPT
                         ![c].controller_epoch = CurrentControllerEpoch + 1]
-    /\ UNCHANGED <<replicas, messages, requested, breaches>>
+    /\ UNCHANGED <<replicas, messages, requested>>
 
 (* The process dies with all it remembers, between any two of its steps.     *)
 CrashController(c) ==
     /\ IsActive(c)
     /\ Spend("controller_crashes")
     /\ controllers' = [controllers EXCEPT ![c] = StandingController]
-    /\ UNCHANGED <<znodes, replicas, messages, requested, breaches>>
+    /\ UNCHANGED <<znodes, replicas, messages, requested>>
 
 (* A deposed controller notices at last and forgets everything (CTL-008).    *)
 ResignController(c) ==
     /\ IsActive(c)
     /\ IsDeposed(c)
     /\ controllers' = [controllers EXCEPT ![c] = StandingController]
-    /\ UNCHANGED <<znodes, replicas, messages, requested, budget, breaches>>
+    /\ UNCHANGED <<znodes, replicas, messages, requested, budget>>
 
 Settled == Topic.assigned \ Topic.adding
 
@@ -133,7 +133,7 @@ AdvanceReassignment(c) ==
        /\ controllers' = [controllers EXCEPT
                 ![c].decision = IF can_switch THEN SwitchOps(target) ELSE BootstrapOps(target),
                 ![c].remembered = Remembered(c, target)]
-       /\ UNCHANGED <<znodes, replicas, messages, requested, budget, breaches>>
+       /\ UNCHANGED <<znodes, replicas, messages, requested, budget>>
 
 (* A live member of the ISR leads when the leader is down (V3 A.3.2); the    *)
 (* ISR stays, it shrinks when the leader says so.                            *)
@@ -147,7 +147,7 @@ ElectLeader(c) ==
                                 [leader |-> CHOOSE b \in live : \A other \in live : b <= other,
                                  leader_epoch |-> State.leader_epoch + 1, isr |-> State.isr],
                                 StateVersion)>>]
-       /\ UNCHANGED <<znodes, replicas, messages, requested, budget, breaches>>
+       /\ UNCHANGED <<znodes, replicas, messages, requested, budget>>
 
 (* Another task of the same controller changes the same znode: it has read   *)
 (* it and is about to write it with one partition more (V3 H.4). V3 locks    *)
@@ -160,7 +160,7 @@ AddPartitions(c) ==
     /\ controllers' = [controllers EXCEPT
                         ![c].addition = <<SetDataOp(TopicPath, [Topic EXCEPT !.partitions = @ + 1],
                             AssignmentVersion)>>]
-    /\ UNCHANGED <<znodes, replicas, messages, requested, breaches>>
+    /\ UNCHANGED <<znodes, replicas, messages, requested>>
 
 Written(c, ops) ==
     znodes' = Apply(<<CheckOp(ControllerEpochPath, controllers[c].controller_epoch)>> \o ops).tree
@@ -174,7 +174,7 @@ PublishDecision(c) ==
        \/ /\ controllers[c].addition # <<>>
           /\ Written(c, controllers[c].addition)
           /\ controllers' = [controllers EXCEPT ![c].addition = <<>>]
-    /\ UNCHANGED <<replicas, messages, requested, budget, breaches>>
+    /\ UNCHANGED <<replicas, messages, requested, budget>>
 
 (* The brokers that commands about the partition go to.                      *)
 Addressed == Topic.assigned
@@ -192,7 +192,7 @@ SendLeaderAndIsr(c) ==
        /\ ~IsDeposed(c)
        /\ ~(news \subseteq messages)
        /\ messages' = messages \cup news
-       /\ UNCHANGED <<znodes, controllers, replicas, requested, budget, breaches>>
+       /\ UNCHANGED <<znodes, controllers, replicas, requested, budget>>
 
 ToStop(c) == Topic.removing
 
@@ -205,7 +205,7 @@ SendStopReplica(c) ==
             {[type |-> "stop_replica", to |-> b, leader_epoch |-> State.leader_epoch] :
                 b \in ToStop(c)}
     /\ controllers' = [controllers EXCEPT ![c].is_stop_sent = TRUE]
-    /\ UNCHANGED <<znodes, replicas, requested, budget, breaches>>
+    /\ UNCHANGED <<znodes, replicas, requested, budget>>
 
 (* The request goes when all is done and the stops are sent. A broker that   *)
 (* is down deletes when it comes back. Only the request that was fulfilled   *)
@@ -221,7 +221,7 @@ CompleteReassignment(c) ==
        /\ IsRequested \/ Topic.removing # {}
        /\ controllers' = [controllers EXCEPT ![c].decision = cleared \o done,
                                              ![c].remembered = <<>>]
-       /\ UNCHANGED <<znodes, replicas, messages, requested, budget, breaches>>
+       /\ UNCHANGED <<znodes, replicas, messages, requested, budget>>
 
 -----------------------------------------------------------------------------
 (* Brokers *)
@@ -239,7 +239,7 @@ Obey(b, m, isr) ==
                     ![b] = [is_up |-> TRUE, log |-> IF @.log = "absent" THEN "behind" ELSE @.log,
                             leader |-> m.leader, leader_epoch |-> m.leader_epoch, isr |-> isr,
                             znode_version |-> m.znode_version]]
-    /\ UNCHANGED <<znodes, controllers, requested, budget, breaches>>
+    /\ UNCHANGED <<znodes, controllers, requested, budget>>
 
 (* The replica leads, with ISR and version of the command.                   *)
 BecomeLeader(b) == \E m \in messages : IsObeyed(b, m) /\ m.leader = b /\ Obey(b, m, m.isr)
@@ -257,7 +257,7 @@ FollowerAppend(b) ==
        /\ replicas[leader].leader_epoch = replicas[b].leader_epoch
        /\ replicas[leader].log = "complete"
        /\ replicas' = [replicas EXCEPT ![b].log = "complete"]
-       /\ UNCHANGED <<znodes, controllers, messages, requested, budget, breaches>>
+       /\ UNCHANGED <<znodes, controllers, messages, requested, budget>>
 
 (* The replicas that a leader may admit. It has the assignment from the      *)
 (* command that gave it the version: a write with the present version knows  *)
@@ -281,7 +281,7 @@ ExpandIsr(b, f) ==
     /\ replicas[f].leader_epoch = replicas[b].leader_epoch
     /\ replicas[f].log = "complete"
     /\ ChangeIsr(b, replicas[b].isr \cup {f})
-    /\ UNCHANGED <<controllers, messages, requested, budget, breaches>>
+    /\ UNCHANGED <<controllers, messages, requested, budget>>
 
 (* A member that is down leaves the ISR.                                     *)
 ShrinkIsr(b, f) ==
@@ -289,14 +289,11 @@ ShrinkIsr(b, f) ==
     /\ f \in replicas[b].isr \ {b}
     /\ ~replicas[f].is_up
     /\ ChangeIsr(b, replicas[b].isr \ {f})
-    /\ UNCHANGED <<controllers, messages, requested, budget, breaches>>
+    /\ UNCHANGED <<controllers, messages, requested, budget>>
 
 (* A broker that belongs to the partition in any way keeps its directory at  *)
-(* a restart. A new replica that has not joined the ISR may still lose it to *)
-(* a late command from before it was asked for: it starts again from         *)
-(* nothing.                                                                  *)
+(* a restart.                                                                *)
 Members == Topic.assigned \cup State.isr \cup {State.leader}
-MustKeep == Settled \cup State.isr \cup {State.leader}
 
 (* A broker that has obeyed a later decision than the one that removed it    *)
 (* has come back meanwhile (CMD-008).                                        *)
@@ -312,7 +309,6 @@ StopReplica(b) ==
         /\ messages' = messages \ {m}
         /\ replicas' = [replicas EXCEPT
                         ![b] = [NoReplica EXCEPT !.leader_epoch = m.leader_epoch]]
-        /\ Breach("DeleteOnlyIfUnassigned", b, b \in MustKeep)
         /\ UNCHANGED <<znodes, controllers, requested, budget>>
 
 (* The process stops, its directory stays, and its role is forgotten.        *)
@@ -321,7 +317,7 @@ CrashBroker(b) ==
     /\ Spend("crashes")
     /\ replicas' = [replicas EXCEPT
                     ![b] = [NoReplica EXCEPT !.is_up = FALSE, !.log = replicas[b].log]]
-    /\ UNCHANGED <<znodes, controllers, messages, requested, breaches>>
+    /\ UNCHANGED <<znodes, controllers, messages, requested>>
 
 (* Belonging is more than the old assignment: the new replicas, the ISR and  *)
 (* the leader.                                                               *)
@@ -337,7 +333,6 @@ RestartBroker(b) ==
                         ![b] = [NoReplica EXCEPT !.log = IF gone THEN "absent" ELSE replicas[b].log,
                                                  !.leader_epoch = State.leader_epoch,
                                                  !.znode_version = StateVersion - 1]]
-       /\ Breach("DeleteOnlyIfUnassigned", b, gone /\ b \in MustKeep)
        /\ UNCHANGED <<znodes, controllers, messages, requested, budget>>
 
 -----------------------------------------------------------------------------
@@ -386,8 +381,6 @@ Heal ==
 Spec == Init /\ [][Next]_vars /\ WF_vars(Heal)
 
 -----------------------------------------------------------------------------
-IsCleanOf(invariant) == \A breach \in breaches : breach.invariant # invariant
-
 (* The leader is a member of the ISR all the way.                            *)
 \* @req ISR-006
 \* @req REAS-002
@@ -412,10 +405,18 @@ NotGloballyLost == \E b \in Brokers : replicas[b].log = "complete"
 NoFewerCopies ==
     Cardinality({b \in Brokers : replicas[b].log = "complete"}) >= Cardinality(FirstIsr)
 
-(* No replica that belongs to the partition deletes its directory.           *)
+(* No replica that belongs to the partition loses its directory, nor what is *)
+(* in it. A new one that has not joined the ISR may still lose it to a late  *)
+(* command from before it was asked for: it starts again from nothing.       *)
 \* @req CMD-008
 \* @req REAS-005
-DeleteOnlyIfUnassigned == IsCleanOf("DeleteOnlyIfUnassigned")
+DeleteOnlyIfUnassigned ==
+    [][\A b \in Brokers :
+        (\/ b \in znodes[TopicPath].data.assigned \ znodes[TopicPath].data.adding
+         \/ b \in znodes[StatePath].data.isr
+         \/ b = znodes[StatePath].data.leader)
+            => /\ replicas[b].log = "complete" => replicas'[b].log = "complete"
+               /\ replicas[b].log # "absent" => replicas'[b].log # "absent"]_vars
 
 (* In the end what was asked for last is assigned, the request is gone and so*)
 (* are the directories of others; unless a target can never catch up, which  *)

@@ -16,10 +16,9 @@ VARIABLES
     replicas,       \* per broker its directory and what it believes
     messages,       \* commands in flight, as late as they like
     requested,      \* history: the assignment that the administrator wants
-    budget,         \* what is left of Limits
-    breaches        \* history: acts that no rule allows
+    budget          \* what is left of Limits
 
-vars == <<znodes, controllers, replicas, messages, requested, budget, breaches>>
+vars == <<znodes, controllers, replicas, messages, requested, budget>>
 
 NoBroker == -1
 NoEpoch == -1
@@ -47,10 +46,6 @@ IsFree(c) == IsActive(c) /\ ~IsDeposed(c) /\ controllers[c].decision = <<>>
 IsLeading(b) == replicas[b].is_up /\ replicas[b].leader = b
 
 Spend(what) == budget[what] > 0 /\ budget' = [budget EXCEPT ![what] = @ - 1]
-
-Breach(invariant, actor, is_breached) ==
-    breaches' = breaches
-        \cup (IF is_breached THEN {[invariant |-> invariant, actor |-> actor]} ELSE {})
 
 -----------------------------------------------------------------------------
 (* Initial states: the old replicas serve. *)
@@ -95,5 +90,31 @@ Init ==
     /\ messages = {}
     /\ requested = FirstAssigned
     /\ budget = Limits
-    /\ breaches = {}
+
+Epochs == {NoEpoch} \cup Nat
+Versions == {NoVersion} \cup Nat
+
+(* Every variable has the shape that its readers expect.                     *)
+TypeOK ==
+    /\ Topic \in [assigned : SUBSET Brokers \ {{}}, adding : SUBSET Brokers,
+                 removing : SUBSET Brokers, partitions : Nat]
+    /\ Topic.adding \subseteq Topic.assigned
+    /\ Topic.removing \cap Topic.assigned = {}
+    /\ State \in [leader : Brokers, leader_epoch : Nat, isr : SUBSET Brokers \ {{}}]
+    /\ IsRequested => znodes[ReassignmentPath].data.replicas \in Targets
+    /\ \A c \in Controllers :
+          /\ controllers[c].controller_epoch \in 0 .. CurrentControllerEpoch
+          /\ controllers[c].is_stop_sent \in BOOLEAN
+          /\ \A i \in DOMAIN controllers[c].decision : controllers[c].decision[i].path \in Paths
+          /\ Len(controllers[c].addition) <= 1
+          /\ Len(controllers[c].remembered) <= 1
+    /\ replicas \in [Brokers -> [is_up : BOOLEAN, log : {"absent", "behind", "complete"},
+                                leader : {NoBroker} \cup Brokers, leader_epoch : Epochs,
+                                isr : SUBSET Brokers, znode_version : Versions]]
+    /\ \A m \in messages :
+          /\ m.type \in {"leader_and_isr", "stop_replica"}
+          /\ m.to \in Brokers
+          /\ m.leader_epoch \in Nat
+    /\ requested \in SUBSET Brokers \ {{}}
+    /\ \A what \in DOMAIN Limits : budget[what] \in 0 .. Limits[what]
 =============================================================================

@@ -22,9 +22,9 @@ VARIABLES
     controllers,    \* per controller what it knows of the broker, and its INIT
     messages,       \* commands in flight: any may be late or overtaken
     budget,         \* what is left of Limits
-    breaches        \* history: acts that no rule allows
+    requested       \* history: per partition the incarnation that administrators want here, or 0
 
-vars == <<trees, broker, controllers, messages, budget, breaches>>
+vars == <<trees, broker, controllers, messages, budget, requested>>
 
 ASSUME Start \in {"topic", "adding", "none"}
 
@@ -84,7 +84,40 @@ Init ==
                                              init |-> <<>>]]
     /\ messages = {}
     /\ budget = Limits
-    /\ breaches = {}
+    /\ requested = [p \in Partitions |-> FirstState.incarnation]
+
+Incarnations == 0 .. 1 + Limits["changes"]
+States == [incarnation : Incarnations, leader_epoch : -1 .. Limits["changes"]]
+
+IsTree(tree) ==
+    /\ DOMAIN tree = Paths
+    /\ tree[BrokerPath].version \in {-1, 0}
+    /\ tree[BrokerPath].czxid \in 0 .. Len(trees)
+    /\ tree[TopicsPath].data \in [Partitions -> [state : States, is_assigned : BOOLEAN]]
+    /\ tree[AddingPath].data \subseteq Partitions
+
+(* Every variable has the shape that its readers expect.                     *)
+TypeOK ==
+    /\ trees # <<>> /\ \A i \in DOMAIN trees : IsTree(trees[i])
+    /\ broker.phase \in {"down", "read", "registered", "read_and_registered", "running"}
+    /\ Len(broker.read) <= 1 /\ \A i \in DOMAIN broker.read : IsTree(broker.read[i])
+    /\ broker.floor \in DOMAIN trees
+    /\ broker.controller_epoch \in {0} \cup Controllers
+    /\ broker.known \in [Partitions -> States]
+    /\ broker.told \in [Partitions -> States]
+    /\ broker.logs \in [Partitions -> Incarnations]
+    /\ \A c \in Controllers :
+          /\ controllers[c].is_elected \in BOOLEAN
+          /\ controllers[c].seen_epoch \in 0 .. Len(trees)
+          /\ Len(controllers[c].init) <= 1
+    /\ \A m \in messages :
+          /\ m.controller_epoch \in Controllers
+          /\ m.broker_epoch \in 1 .. Len(trees)
+          /\ m.is_init \in BOOLEAN
+          /\ DOMAIN m.states \subseteq Partitions
+          /\ \A p \in DOMAIN m.states : m.states[p] \in States
+    /\ \A what \in DOMAIN Limits : budget[what] \in 0 .. Limits[what]
+    /\ requested \in [Partitions -> Incarnations]
 
 -----------------------------------------------------------------------------
 (* The broker starts *)
@@ -99,7 +132,7 @@ CrashBroker ==
                     !.phase = "down", !.read = <<>>, !.floor = 1, !.controller_epoch = 0,
                     !.known = [p \in Partitions |-> Nothing],
                     !.told = [p \in Partitions |-> Nothing]]
-    /\ UNCHANGED <<controllers, messages, breaches>>
+    /\ UNCHANGED <<controllers, messages, requested>>
 
 (* The broker registers before it reads, so that the controller speaks to it *)
 (* about everything that comes after the read.                               *)
@@ -114,7 +147,7 @@ RegisterBroker ==
     /\ IsToRegister
     /\ Write(CreateOp(BrokerPath, <<>>, 1))
     /\ broker' = [broker EXCEPT !.phase = PhaseOnceRegistered, !.floor = Len(trees) + 1]
-    /\ UNCHANGED <<controllers, messages, budget, breaches>>
+    /\ UNCHANGED <<controllers, messages, budget, requested>>
 
 (* Which tree, of those that ZooKeeper held, a server may answer with.       *)
 IsRecent(i) == i >= broker.floor
@@ -126,22 +159,13 @@ ReadAssignment ==
     /\ \E i \in DOMAIN trees :
           /\ IsRecent(i)
           /\ broker' = [broker EXCEPT !.phase = PhaseOnceRead, !.read = <<trees[i]>>]
-    /\ UNCHANGED <<trees, controllers, messages, budget, breaches>>
+    /\ UNCHANGED <<trees, controllers, messages, budget, requested>>
 
 (* A log is its own while the broker is in the topic znode or in a pending   *)
 (* reassignment, of the incarnation that the log belongs to.                 *)
 IsOwn(tree, p) ==
     /\ IsAssigned(tree, p)
     /\ StateIn(tree, p).incarnation = broker.logs[p]
-
-IsDestroyed(p) == broker.logs[p] # 0 /\ broker.logs'[p] # broker.logs[p]
-
-(* A log that is still counted on: assigned now, and of this incarnation.    *)
-IsNeeded(p) == IsAssigned(znodes, p) /\ StateIn(znodes, p).incarnation = broker.logs[p]
-
-NoteDestruction ==
-    breaches' = breaches \cup
-        (IF \E p \in Partitions : IsDestroyed(p) /\ IsNeeded(p) THEN {"DeleteOnlyIfUnassigned"} ELSE {})
 
 (* A broker remembers what it read, unless it was told something newer. It   *)
 (* takes no role from the read (START-002): commands bring that.             *)
@@ -160,8 +184,7 @@ RecoverReplicas ==
                         IF TakesRoleFrom(tree, p) THEN StateIn(tree, p) ELSE broker.told[p]],
             !.logs = [p \in Partitions |->
                         IF broker.told[p] = Nothing /\ ~IsOwn(tree, p) THEN 0 ELSE broker.logs[p]]]
-       /\ NoteDestruction
-       /\ UNCHANGED <<trees, controllers, messages, budget>>
+       /\ UNCHANGED <<trees, controllers, messages, budget, requested>>
 
 -----------------------------------------------------------------------------
 (* Administrators and the controller in office *)
@@ -181,7 +204,7 @@ SendIfSeen(c, tree, named) ==
 ChangeTopic(p, topic) ==
     /\ Spend("changes")
     /\ Write(SetDataOp(TopicsPath, [znodes[TopicsPath].data EXCEPT ![p] = topic], AnyVersion))
-    /\ UNCHANGED <<broker, controllers, breaches>>
+    /\ UNCHANGED <<broker, controllers>>
 
 (* A topic comes, or comes again, with a replica on this broker; its         *)
 (* controller initialises and announces it in the same step.                 *)
@@ -189,18 +212,21 @@ CreateTopic(p) ==
     LET state == [incarnation |-> StateIn(znodes, p).incarnation + 1, leader_epoch |-> 0]
     IN /\ ~IsAssigned(znodes, p)
        /\ ChangeTopic(p, [state |-> state, is_assigned |-> TRUE])
+       /\ requested' = [requested EXCEPT ![p] = state.incarnation]
        /\ SendIfSeen(InOffice, trees'[Len(trees')], {p})
 
 (* A topic goes. StopReplica to those that are there is `TopicLifecycle`'s.  *)
 DeleteTopic(p) ==
     /\ IsNamedByTopic(znodes, p)
     /\ ChangeTopic(p, [state |-> StateIn(znodes, p), is_assigned |-> FALSE])
+    /\ requested' = [requested EXCEPT ![p] = 0]
     /\ UNCHANGED messages
 
 (* Another leader epoch for a partition of this broker.                      *)
 ElectLeader(p) ==
     /\ IsAssigned(znodes, p)
     /\ ChangeTopic(p, [znodes[TopicsPath].data[p] EXCEPT !.state.leader_epoch = @ + 1])
+    /\ UNCHANGED requested
     /\ SendIfSeen(InOffice, trees'[Len(trees')], {p})
 
 (* A broker that is back is sent all its partitions at once (BEP-007).       *)
@@ -213,7 +239,7 @@ DetectBrokerChange(c) ==
     /\ controllers[c].seen_epoch # BrokerEpoch
     /\ controllers' = [controllers EXCEPT ![c].seen_epoch = BrokerEpoch]
     /\ messages' = messages \cup (IF IsRegistered THEN SentAtArrival(c) ELSE {})
-    /\ UNCHANGED <<trees, broker, budget, breaches>>
+    /\ UNCHANGED <<trees, broker, budget, requested>>
 
 (* A successor reads everything (V3 D.3). Its predecessor does not know, and *)
 (* sends what it has.                                                        *)
@@ -223,7 +249,7 @@ ElectController(c) ==
     /\ controllers' = [controllers EXCEPT
                         ![c] = [is_elected |-> TRUE, seen_epoch |-> BrokerEpoch,
                                 init |-> <<znodes>>]]
-    /\ UNCHANGED <<trees, broker, messages, breaches>>
+    /\ UNCHANGED <<trees, broker, messages, requested>>
 
 (* The INIT of a controller, in office or not: of what it read when it was   *)
 (* elected, broker epoch included, while its other handlers went on; in one  *)
@@ -235,9 +261,11 @@ SendLeaderAndIsr(c) ==
        IN \E parts \in {whole, IF "whole" \in InitRules THEN whole
                                ELSE {{p} : p \in Assigned(tree)}} :
             messages' = messages \cup
-                {Command(c, tree[BrokerPath].czxid, tree, part, TRUE) : part \in parts}
+                IF Exists(tree, BrokerPath)
+                THEN {Command(c, tree[BrokerPath].czxid, tree, part, TRUE) : part \in parts}
+                ELSE {}
     /\ controllers' = [controllers EXCEPT ![c].init = <<>>]
-    /\ UNCHANGED <<trees, broker, budget, breaches>>
+    /\ UNCHANGED <<trees, broker, budget, requested>>
 
 -----------------------------------------------------------------------------
 (* The broker obeys *)
@@ -282,8 +310,7 @@ BecomeFollower ==
                             CASE p \in followed -> LogAfter(p, m.states[p])
                               [] p \in omitted -> 0
                               [] OTHER -> broker.logs[p]]]
-           /\ NoteDestruction
-           /\ UNCHANGED <<trees, controllers, budget>>
+           /\ UNCHANGED <<trees, controllers, budget, requested>>
 
 -----------------------------------------------------------------------------
 Next ==
@@ -308,11 +335,14 @@ Heal ==
 Spec == Init /\ [][Next]_vars /\ WF_vars(Heal)
 
 -----------------------------------------------------------------------------
-(* No log is destroyed while this broker is assigned the incarnation that    *)
-(* it belongs to: it may be the last copy.                                   *)
+(* No log is destroyed while administrators want the incarnation that it     *)
+(* belongs to on this broker: it may be the last copy.                       *)
 \* @req START-001
 \* @req CMD-007
-DeleteOnlyIfUnassigned == "DeleteOnlyIfUnassigned" \notin breaches
+DeleteOnlyIfUnassigned ==
+    [][\A p \in Partitions :
+        broker.logs[p] # 0 /\ broker'.logs[p] # broker.logs[p]
+            => requested[p] # broker.logs[p]]_vars
 
 (* What a broker was told to serve is served from a log of that incarnation. *)
 \* @req START-004

@@ -25,19 +25,21 @@ CreateTopic ==
     IN /\ Spend("topics")
        /\ written.ok
        /\ znodes' = written.tree
-       /\ UNCHANGED <<controllers, replicas, messages, committed, breaches>>
+       /\ UNCHANGED <<controllers, replicas, messages, committed, obeyed>>
+
+DeletionOfState ==
+    IF Exists(znodes, StatePath) THEN <<DeleteOp(StatePath, AnyVersion)>> ELSE <<>>
 
 (* The topic with all that is under it, in one multi: where a controller     *)
 (* adds a child at the same time, one of the two is refused and looks again. *)
 DeleteTopic ==
     LET ops == <<DeleteOp(TopicPath, AnyVersion),
                  DeleteOp(TopicIdPaths[CurrentIncarnation], AnyVersion)>>
-        state == IF Exists(znodes, StatePath) THEN <<DeleteOp(StatePath, AnyVersion)>> ELSE <<>>
-        written == Apply(ops \o state, 0)
+        written == Apply(ops \o DeletionOfState, 0)
     IN /\ Exists(znodes, TopicPath)
        /\ written.ok
        /\ znodes' = written.tree
-       /\ UNCHANGED <<controllers, replicas, messages, committed, budget, breaches>>
+       /\ UNCHANGED <<controllers, replicas, messages, committed, budget, obeyed>>
 
 -----------------------------------------------------------------------------
 (* Controllers *)
@@ -57,21 +59,21 @@ ElectController(c) ==
                                     !.known = CurrentIncarnation,
                                     !.is_initialising = Exists(znodes, TopicPath),
                                     !.is_init_due = TRUE]]
-    /\ UNCHANGED <<replicas, messages, committed, breaches>>
+    /\ UNCHANGED <<replicas, messages, committed, obeyed>>
 
 (* The process dies with all it remembers, between any two of its steps.     *)
 CrashController(c) ==
     /\ IsActive(c)
     /\ Spend("controller_crashes")
     /\ controllers' = [controllers EXCEPT ![c] = StandingController]
-    /\ UNCHANGED <<znodes, replicas, messages, committed, breaches>>
+    /\ UNCHANGED <<znodes, replicas, messages, committed, obeyed>>
 
 (* A deposed controller notices at last and forgets everything (CTL-008).    *)
 ResignController(c) ==
     /\ IsActive(c)
     /\ IsDeposed(c)
     /\ controllers' = [controllers EXCEPT ![c] = StandingController]
-    /\ UNCHANGED <<znodes, replicas, messages, committed, budget, breaches>>
+    /\ UNCHANGED <<znodes, replicas, messages, committed, budget, obeyed>>
 
 (* Whether a topic is another one than the controller remembers.             *)
 IsAnother(current, known) == current # known
@@ -89,7 +91,7 @@ DetectTopicChange(c) ==
                             ![c].known = current,
                             ![c].is_initialising = current # NoIncarnation,
                             ![c].to_stop = @ \cup ({known} \ {NoIncarnation})]
-       /\ UNCHANGED <<znodes, replicas, messages, committed, budget, breaches>>
+       /\ UNCHANGED <<znodes, replicas, messages, committed, budget, obeyed>>
 
 Decided(c, decision) == [controllers EXCEPT ![c].decision = <<decision>>]
 
@@ -113,7 +115,7 @@ InitLeader(c) ==
                             ![c].is_initialising = FALSE,
                             ![c].decision = <<[write |-> "state", leader |-> leader,
                                                incarnation |-> CurrentIncarnation]>>]
-    /\ UNCHANGED <<znodes, replicas, messages, committed, budget, breaches>>
+    /\ UNCHANGED <<znodes, replicas, messages, committed, budget, obeyed>>
 
 (* The controller is about to write the topic's assignment, as at the end of *)
 (* a reassignment (V3 F.3.2.5). What it writes does not matter here, only    *)
@@ -125,7 +127,7 @@ AdvanceReassignment(c) ==
     /\ Spend("reassignments")
     /\ controllers' = Decided(c, [write |-> "assignment", incarnation |-> CurrentIncarnation,
                                   leader |-> NoBroker])
-    /\ UNCHANGED <<znodes, replicas, messages, committed, breaches>>
+    /\ UNCHANGED <<znodes, replicas, messages, committed, obeyed>>
 
 (* A first state is created, an assignment is changed: neither is written    *)
 (* where the other is due.                                                   *)
@@ -148,11 +150,9 @@ PublishDecision(c) ==
            write == DecisionWrite(decision)
            fence == <<CheckOp(ControllerEpochPath, controllers[c].controller_epoch)>>
            written == Apply(fence \o DecisionCheck(decision) \o <<write>>, Limits["topics"] + 1)
-       IN /\ znodes' = written.tree
-          /\ Breach("NoResurrection", c,
-                    written.ok /\ write.path = TopicPath /\ write.op = "create")
+       IN znodes' = written.tree
     /\ controllers' = [controllers EXCEPT ![c].decision = <<>>]
-    /\ UNCHANGED <<replicas, messages, committed, budget>>
+    /\ UNCHANGED <<replicas, messages, committed, budget, obeyed>>
 
 (* The controller sends the present state until every broker has it. What it *)
 (* read earlier is never sent: that is a command which is late.              *)
@@ -168,7 +168,7 @@ SendLeaderAndIsr(c) ==
        /\ Exists(znodes, StatePath)
        /\ ~(news \subseteq messages)
        /\ messages' = messages \cup news
-       /\ UNCHANGED <<znodes, controllers, replicas, committed, budget, breaches>>
+       /\ UNCHANGED <<znodes, controllers, replicas, committed, budget, obeyed>>
 
 (* To every broker, for each incarnation that is gone (TOP-002).             *)
 SendStopReplica(c) ==
@@ -177,7 +177,7 @@ SendStopReplica(c) ==
             {[type |-> "stop_replica", to |-> b, incarnation |-> incarnation] :
                 b \in Brokers, incarnation \in controllers[c].to_stop}
     /\ controllers' = [controllers EXCEPT ![c].to_stop = {}]
-    /\ UNCHANGED <<znodes, replicas, committed, budget, breaches>>
+    /\ UNCHANGED <<znodes, replicas, committed, budget, obeyed>>
 
 (* A new controller does not know which deletions its predecessor saw and    *)
 (* did not send. It sends the complete list of what exists (INIT, CMD-007),  *)
@@ -189,7 +189,7 @@ SendInit(c) ==
             {[type |-> "init", to |-> b, incarnation |-> CurrentIncarnation, zxid |-> Created] :
                 b \in Brokers}
     /\ controllers' = [controllers EXCEPT ![c].is_init_due = FALSE]
-    /\ UNCHANGED <<znodes, replicas, committed, budget, breaches>>
+    /\ UNCHANGED <<znodes, replicas, committed, budget, obeyed>>
 
 -----------------------------------------------------------------------------
 (* Brokers *)
@@ -209,16 +209,17 @@ IsObeyed(b, m) ==
 (* A directory of an older incarnation is dropped and started anew.          *)
 KeepsDirectory(b, incarnation) == replicas[b].incarnation = incarnation
 
+OnceObeyed(b, m, isr) ==
+    [is_up |-> TRUE, leader |-> m.leader, incarnation |-> m.incarnation,
+     record |-> IF KeepsDirectory(b, m.incarnation) THEN replicas[b].record ELSE NoIncarnation,
+     isr |-> isr, znode_version |-> m.znode_version,
+     oldest |-> IF m.incarnation > replicas[b].oldest THEN m.incarnation ELSE replicas[b].oldest]
+
 Obey(b, m, isr) ==
     /\ messages' = messages \ {m}
-    /\ replicas' = [replicas EXCEPT
-                    ![b] = [is_up |-> TRUE, leader |-> m.leader, incarnation |-> m.incarnation,
-                            record |-> IF KeepsDirectory(b, m.incarnation) THEN @.record
-                                       ELSE NoIncarnation,
-                            isr |-> isr, znode_version |-> m.znode_version,
-                            oldest |-> IF m.incarnation > @.oldest THEN m.incarnation
-                                       ELSE @.oldest]]
-    /\ UNCHANGED <<znodes, controllers, committed, budget, breaches>>
+    /\ replicas' = [replicas EXCEPT ![b] = OnceObeyed(b, m, isr)]
+    /\ obeyed' = [obeyed EXCEPT ![b] = m.incarnation]
+    /\ UNCHANGED <<znodes, controllers, committed, budget>>
 
 (* The replica leads this incarnation, with ISR and version of the command.  *)
 BecomeLeader(b) == \E m \in messages : IsObeyed(b, m) /\ m.leader = b /\ Obey(b, m, m.isr)
@@ -226,14 +227,13 @@ BecomeLeader(b) == \E m \in messages : IsObeyed(b, m) /\ m.leader = b /\ Obey(b,
 (* The replica follows, and starts with an empty directory if it has none.   *)
 BecomeFollower(b) == \E m \in messages : IsObeyed(b, m) /\ m.leader # b /\ Obey(b, m, {})
 
-IsAssigned(incarnation) == incarnation # NoIncarnation /\ incarnation = CurrentIncarnation
+IsGone(b, gone) == replicas[b].incarnation \in gone
 
 (* What is left on `b` when its directory goes, if it is one of those that   *)
 (* are `gone`, and it has learnt which incarnation is the oldest possible.   *)
 Without(b, gone, oldest) ==
     LET kept == [replicas[b] EXCEPT !.oldest = IF oldest > @ THEN oldest ELSE @]
-    IN IF replicas[b].incarnation \in gone
-       THEN [NoReplica EXCEPT !.oldest = kept.oldest] ELSE kept
+    IN IF IsGone(b, gone) THEN [NoReplica EXCEPT !.oldest = kept.oldest] ELSE kept
 
 (* The incarnations that a stop is about, and the oldest that may be there   *)
 (* after it.                                                                 *)
@@ -251,8 +251,7 @@ StopReplica(b) ==
            /\ replicas[b].is_up
            /\ messages' = messages \ {m}
            /\ replicas' = [replicas EXCEPT ![b] = Without(b, gone, oldest)]
-           /\ Breach("DeleteOnlyIfUnassigned", b,
-                     replicas[b].incarnation \in gone /\ IsAssigned(replicas[b].incarnation))
+           /\ obeyed' = [obeyed EXCEPT ![b] = IF @ \in gone THEN NoIncarnation ELSE @]
            /\ UNCHANGED <<znodes, controllers, committed, budget>>
 
 (* What a list that was read at `zxid` can speak of.                         *)
@@ -268,8 +267,7 @@ ObeyInit(b) ==
            /\ replicas[b].is_up
            /\ messages' = messages \ {m}
            /\ replicas' = [replicas EXCEPT ![b] = Without(b, gone, oldest)]
-           /\ Breach("DeleteOnlyIfUnassigned", b,
-                     replicas[b].incarnation \in gone /\ IsAssigned(replicas[b].incarnation))
+           /\ obeyed' = [obeyed EXCEPT ![b] = IF @ \in gone THEN NoIncarnation ELSE @]
            /\ UNCHANGED <<znodes, controllers, committed, budget>>
 
 (* The leader drops a member from the ISR by a conditional write, behind a   *)
@@ -286,9 +284,7 @@ ShrinkIsr(b, f) ==
        /\ Spend("isr_changes")
        /\ znodes' = written.tree
        /\ replicas' = [replicas EXCEPT ![b].isr = isr, ![b].znode_version = @ + 1]
-       /\ Breach("OnlyAuthorisedWrites", b,
-                 State.leader # b \/ replicas[b].incarnation # CurrentIncarnation)
-       /\ UNCHANGED <<controllers, messages, committed>>
+       /\ UNCHANGED <<controllers, messages, committed, obeyed>>
 
 (* A client's record, the only one of this incarnation.                      *)
 LeaderAppend(b) ==
@@ -296,7 +292,7 @@ LeaderAppend(b) ==
     /\ replicas[b].record = NoIncarnation
     /\ Spend("records")
     /\ replicas' = [replicas EXCEPT ![b].record = replicas[b].incarnation]
-    /\ UNCHANGED <<znodes, controllers, messages, committed, breaches>>
+    /\ UNCHANGED <<znodes, controllers, messages, committed, obeyed>>
 
 (* A fetch and its answer in one step; both name the incarnation.            *)
 FollowerAppend(b) ==
@@ -307,7 +303,7 @@ FollowerAppend(b) ==
        /\ replicas[leader].incarnation = replicas[b].incarnation
        /\ replicas[leader].record # replicas[b].record
        /\ replicas' = [replicas EXCEPT ![b].record = replicas[leader].record]
-       /\ UNCHANGED <<znodes, controllers, messages, committed, budget, breaches>>
+       /\ UNCHANGED <<znodes, controllers, messages, committed, budget, obeyed>>
 
 HasRecord(b, incarnation) ==
     replicas[b].incarnation = incarnation /\ replicas[b].record = incarnation
@@ -318,7 +314,7 @@ AdvanceHighWatermark(b) ==
     /\ replicas[b].incarnation \notin committed
     /\ \A f \in replicas[b].isr \cup {b} : HasRecord(f, replicas[b].incarnation)
     /\ committed' = committed \cup {replicas[b].incarnation}
-    /\ UNCHANGED <<znodes, controllers, replicas, messages, budget, breaches>>
+    /\ UNCHANGED <<znodes, controllers, replicas, messages, budget, obeyed>>
 
 -----------------------------------------------------------------------------
 (* What the world does *)
@@ -329,7 +325,8 @@ CrashBroker(b) ==
     /\ Spend("crashes")
     /\ replicas' = [replicas EXCEPT ![b].is_up = FALSE, ![b].leader = NoBroker, ![b].isr = {},
                                     ![b].znode_version = NoVersion, ![b].oldest = 1]
-    /\ UNCHANGED <<znodes, controllers, messages, committed, breaches>>
+    /\ obeyed' = [obeyed EXCEPT ![b] = NoIncarnation]
+    /\ UNCHANGED <<znodes, controllers, messages, committed>>
 
 (* A broker recognises a directory by its incarnation.                       *)
 IsLeftOver(b) == replicas[b].incarnation # CurrentIncarnation
@@ -342,12 +339,12 @@ RestartBroker(b) ==
        /\ replicas' = [replicas EXCEPT
                         ![b] = IF IsLeftOver(b) THEN [NoReplica EXCEPT !.oldest = oldest]
                                ELSE [@ EXCEPT !.is_up = TRUE, !.oldest = oldest]]
-       /\ UNCHANGED <<znodes, controllers, messages, committed, budget, breaches>>
+       /\ UNCHANGED <<znodes, controllers, messages, committed, budget, obeyed>>
 
 (* A command to a process that does not run is lost.                         *)
 LoseMessage ==
     /\ \E m \in messages : ~replicas[m.to].is_up /\ messages' = messages \ {m}
-    /\ UNCHANGED <<znodes, controllers, replicas, committed, budget, breaches>>
+    /\ UNCHANGED <<znodes, controllers, replicas, committed, budget, obeyed>>
 
 -----------------------------------------------------------------------------
 Next ==
@@ -398,27 +395,42 @@ Heal ==
 Spec == Init /\ [][Next]_vars /\ WF_vars(Heal) /\ WF_vars(\E b \in Brokers : RestartBroker(b))
 
 -----------------------------------------------------------------------------
-IsCleanOf(invariant) == \A breach \in breaches : breach.invariant # invariant
-
-(* No broker deletes the directory of an incarnation that exists.            *)
+(* No broker loses the directory of an incarnation that exists, nor what is  *)
+(* in it.                                                                    *)
 \* @req CMD-008
 \* @req TOP-003
-DeleteOnlyIfUnassigned == IsCleanOf("DeleteOnlyIfUnassigned")
+DeleteOnlyIfUnassigned ==
+    [][\A b \in Brokers :
+        Exists(znodes, TopicPath) /\ replicas[b].incarnation = znodes[TopicPath].czxid
+            => /\ replicas'[b].incarnation = replicas[b].incarnation
+               /\ replicas[b].record # NoIncarnation => replicas'[b].record = replicas[b].record
+      ]_vars
 
-(* Only an administrator creates a topic, and there is no state without one. *)
+(* A topic comes to be when an administrator creates it.                     *)
 \* @req TOP-003
 NoResurrection ==
-    /\ IsCleanOf("NoResurrection")
-    /\ Exists(znodes, StatePath) => Exists(znodes, TopicPath)
+    [][~Exists(znodes, TopicPath) /\ Exists(znodes', TopicPath)
+        => budget'["topics"] = budget["topics"] - 1]_vars
 
-(* No directory holds a record of another incarnation than its own.          *)
+(* There is no state without a topic.                                        *)
+\* @req TOP-003
+NoStateWithoutTopic == Exists(znodes, StatePath) => Exists(znodes, TopicPath)
+
+(* No directory holds a record of another incarnation than its own, and none *)
+(* is of another than the broker was told.                                   *)
 \* @req START-004
 NoStaleIncarnationServed ==
-    \A b \in Brokers : replicas[b].record \in {NoIncarnation, replicas[b].incarnation}
+    \A b \in Brokers :
+        /\ replicas[b].record \in {NoIncarnation, replicas[b].incarnation}
+        /\ obeyed[b] \in {NoIncarnation, replicas[b].incarnation}
 
-(* A leader changes the state only of its own incarnation, while named there.*)
+(* A leader changes the state only of the incarnation that it was told, and  *)
+(* while it is named there.                                                  *)
 \* @req ZK-003
-OnlyAuthorisedWrites == IsCleanOf("OnlyAuthorisedWrites")
+OnlyAuthorisedWrites ==
+    [][\A b \in Brokers :
+        znodes'[StatePath] # znodes[StatePath] /\ replicas'[b] # replicas[b]
+            => State.leader = b /\ obeyed[b] = CurrentIncarnation]_vars
 
 (* All of the ISR hold what is committed in this incarnation.                *)
 \* @req REPL-002

@@ -14,9 +14,9 @@ VARIABLES
     messages,       \* commands in flight, as late as they like
     committed,      \* incarnations with a committed record
     budget,         \* what is left of Limits
-    breaches        \* history: acts that no rule allows
+    obeyed          \* history: per broker the incarnation that it was told since it started, or 0
 
-vars == <<znodes, controllers, replicas, messages, committed, budget, breaches>>
+vars == <<znodes, controllers, replicas, messages, committed, budget, obeyed>>
 
 NoBroker == -1
 NoVersion == -1
@@ -46,10 +46,6 @@ IsLeading(b) == replicas[b].is_up /\ replicas[b].leader = b
 
 Spend(what) == budget[what] > 0 /\ budget' = [budget EXCEPT ![what] = @ - 1]
 
-Breach(invariant, actor, is_breached) ==
-    breaches' = breaches
-        \cup (IF is_breached THEN {[invariant |-> invariant, actor |-> actor]} ELSE {})
-
 StandingController ==
     [controller_epoch |-> Standing, known |-> NoIncarnation, is_initialising |-> FALSE,
      is_init_due |-> FALSE, to_stop |-> {}, decision |-> <<>>]
@@ -74,5 +70,33 @@ Init ==
     /\ messages = {}
     /\ committed = {}
     /\ budget = Limits
-    /\ breaches = {}
+    /\ obeyed = [b \in Brokers |-> NoIncarnation]
+
+Known == {NoIncarnation} \cup Incarnations
+Versions == {NoVersion} \cup Nat
+
+(* Every variable has the shape that its readers expect.                     *)
+TypeOK ==
+    /\ \A path \in Paths : znodes[path].version \in Versions /\ znodes[path].czxid \in Known
+    /\ Exists(znodes, StatePath) => State \in [leader : Brokers, isr : SUBSET Brokers \ {{}}]
+    /\ \A c \in Controllers :
+          /\ controllers[c].controller_epoch \in 0 .. CurrentControllerEpoch
+          /\ controllers[c].known \in Known
+          /\ controllers[c].is_initialising \in BOOLEAN
+          /\ controllers[c].is_init_due \in BOOLEAN
+          /\ controllers[c].to_stop \subseteq Incarnations
+          /\ controllers[c].decision \in
+                {<<>>} \cup {<<[write |-> write, leader |-> leader, incarnation |-> incarnation]>> :
+                                write \in {"state", "assignment"},
+                                leader \in {NoBroker} \cup Brokers, incarnation \in Incarnations}
+    /\ replicas \in [Brokers -> [is_up : BOOLEAN, leader : {NoBroker} \cup Brokers,
+                                incarnation : Known, record : Known, isr : SUBSET Brokers,
+                                znode_version : Versions, oldest : 1 .. Limits["topics"] + 2]]
+    /\ \A m \in messages :
+          /\ m.type \in {"leader_and_isr", "stop_replica", "init"}
+          /\ m.to \in Brokers
+          /\ m.incarnation \in Known
+    /\ committed \subseteq Incarnations
+    /\ \A what \in DOMAIN Limits : budget[what] \in 0 .. Limits[what]
+    /\ obeyed \in [Brokers -> Known]
 =============================================================================

@@ -1,0 +1,6 @@
+-------------------- MODULE delete_directory_at_restart ---------------------
+(* A broker that starts takes no directory over.                             *)
+EXTENDS Partitions
+
+WrongIsLeftOver(b) == TRUE
+=============================================================================
