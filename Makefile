@@ -8,6 +8,8 @@ PYTHON ?= $(or $(shell for python in python3 python3.14 python3.13 python3.12 py
 ARGS ?=
 # Test files are spread over that many processes, at most; each stays whole.
 WORKERS ?= 4
+# Which edits the night draws: others after each commit, the same for the same one.
+DRAW ?= $(shell git rev-list --count HEAD 2>/dev/null || echo 0)
 BIN := .venv/bin
 RUN := $(BIN)/python -m
 
@@ -20,7 +22,7 @@ help:
 	@echo 'make chaos   the chaos scenarios on real processes and a real ZooKeeper'
 	@echo 'make kafka   releases of Apache Kafka, and their bugs; fetches their jars once, with Maven'
 	@echo 'make models  all models of tier pull_request, and the committed counterexamples again: some minutes'
-	@echo 'make nightly all models, which actions they take, every repair undone, counterexamples on processes, the suite on its mutants and behind an adapter: about an hour and a half'
+	@echo 'make nightly all models, which actions they take, every repair undone, counterexamples on processes, the suite on its mutants and behind an adapter, edits of specs, core and checks: some three hours'
 	@echo 'make bench   control plane, producing, faults, simulator and specs, with targets: some ten minutes'
 	@echo 'make setup   only .venv'
 	@echo 'make lock    renew requirements.lock (needs uv)'
@@ -63,6 +65,9 @@ nightly: setup
 	@$(RUN) fencepost.ci check --without-repairs
 	@$(RUN) fencepost.ci chaos --from-counterexample all
 	@$(RUN) fencepost.ci conform selftest
+	@$(RUN) fencepost.ci.bench.mutation.specs --nightly --count 50 --seed $(DRAW)
+	@$(RUN) fencepost.ci.bench.mutation.core --count 50 --seed $(DRAW)
+	@$(RUN) fencepost.ci.bench.mutation.checks --count 50 --seed $(DRAW)
 	@$(RUN) fencepost.ci conform run --profile core -t 'cmd:$(BIN)/python tests/conformance/adapters/remote/broker_adapter.py'
 
 bench: setup

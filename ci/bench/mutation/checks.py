@@ -1,0 +1,69 @@
+"""Whether a change of the checks that was not foreseen is noticed by their own tests.
+
+Run `python -m fencepost.ci.bench.mutation.checks`.
+
+One guard, comparison, operand, number or keyword is changed at a time, in a copy of
+`conformance/checks`, and the tests of the checks are run on it. The exit code is 1 when fewer edits
+than the goal are killed; `checks.toml` lists those that change nothing, with reasons.
+"""
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from fencepost.ci.bench.mutation.edit import sample
+from fencepost.ci.bench.mutation.python.core_scores import failing_test, judge_all, judged
+from fencepost.ci.bench.mutation.python.python_edits import PythonEdit, python_edits
+from fencepost.ci.bench.mutation.python.scratch_tree import modules_of
+from fencepost.ci.bench.mutation.reasons import FOLDER, NO_REASONS, Reasons, read_reasons
+from fencepost.ci.bench.mutation.score import Goal, Scale, Scored, finish, list_edits, parser_of
+
+REASONS = FOLDER / "checks.toml"
+PACKAGE = "conformance/checks"
+TESTS = ("tests/conformance/checks",)
+KILLED = "killed by a test"
+SURVIVED = "nothing notices"
+SCALE = Scale(
+    outcomes=(KILLED, SURVIVED),
+    without_count=frozenset(),
+    goals=(Goal(outcomes=(KILLED,), share=0.9, name="killed by the tests of the checks"),),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckJudge:
+    """Judges edits of the checks, each in a tree of its own."""
+
+    reasons: Reasons = NO_REASONS
+
+    def one(self, edit: PythonEdit) -> Scored:
+        """What becomes of an edit."""
+        return judged(edit, PACKAGE, self.reasons, self.played)
+
+    def played(self, _edit: PythonEdit, tree: Path) -> tuple[str, str]:
+        """Outcome, and the test that fails."""
+        test = failing_test(TESTS, tree)
+        return (KILLED, test) if test else (SURVIVED, "")
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Draw edits, judge them, tell the score; 0 when the goal is reached, else 1."""
+    parser = parser_of("fencepost.ci.bench.mutation.checks", __doc__)
+    given = parser.parse_args(arguments)
+    edits = [
+        edit
+        for name, text in modules_of(PACKAGE, given.module)
+        for edit in python_edits(name, text)
+    ]
+    if not edits:
+        parser.error(f"no edit is in {', '.join(given.module)}")
+    drawn = sample(edits, given.count, given.seed)
+    if given.list:
+        return list_edits(drawn)
+    judge = CheckJudge(reasons=read_reasons(REASONS))
+    return finish("edits of the checks", SCALE, judge_all(drawn, judge.one, given.jobs), given)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,1 @@
+"""Edits of Python, and the processes in which they are judged."""

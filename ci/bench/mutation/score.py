@@ -1,0 +1,155 @@
+"""What became of edits: outcomes, the score, and the survivors as people read them."""
+
+import argparse
+import json
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from fencepost.ci.bench.mutation.edit import Edit
+from fencepost.ci.screens.console import note, say, show_json, show_table
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scored:
+    """An edit and what became of it."""
+
+    edit: Edit
+    outcome: str
+    by: str = ""
+    """The property, check, story or test, and where it said so."""
+    diff: str = ""
+    equivalent: str = ""
+    """Why it is; empty when it is not known to be."""
+    excuse: str = ""
+    """Why it may survive; empty when that is not known."""
+    seconds: float = 0.0
+
+    def as_data(self) -> dict[str, Any]:
+        """JSON-able."""
+        edit = self.edit
+        return {
+            "key": edit.key,
+            "module": edit.module,
+            "operator": edit.operator,
+            "kind": edit.kind,
+            "line": edit.line,
+            "before": edit.before,
+            "after": edit.after,
+            "outcome": self.outcome,
+            "by": self.by,
+            "equivalent": self.equivalent,
+            "excuse": self.excuse,
+            "diff": self.diff,
+            "seconds": round(self.seconds, 1),
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Goal:
+    """What share of the edits that count is to end so."""
+
+    outcomes: tuple[str, ...]
+    share: float
+    name: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scale:
+    """The outcomes of one mutator, the best first, and what is wanted of them."""
+
+    outcomes: tuple[str, ...]
+    without_count: frozenset[str]
+    """Outcomes of edits that are no test of anything, such as one that does not parse."""
+    goals: tuple[Goal, ...]
+
+    def counted(self, scored: Iterable[Scored]) -> tuple[Scored, ...]:
+        """The edits that count: neither equivalent nor stillborn."""
+        return tuple(
+            one for one in scored if not one.equivalent and one.outcome not in self.without_count
+        )
+
+    def share(self, scored: Iterable[Scored], outcomes: Sequence[str]) -> float:
+        """Of the edits that count, the part with these outcomes; 1 where none counts."""
+        counted = self.counted(scored)
+        return sum(one.outcome in outcomes for one in counted) / len(counted) if counted else 1.0
+
+    def survivors(self, scored: Iterable[Scored]) -> tuple[Scored, ...]:
+        """The edits that count and met no goal at all."""
+        wanted = {outcome for goal in self.goals for outcome in goal.outcomes}
+        return tuple(one for one in self.counted(scored) if one.outcome not in wanted)
+
+    def missed(self, scored: Sequence[Scored]) -> tuple[Goal, ...]:
+        """The goals that are not reached by the edits that have no excuse."""
+        judged = [one for one in scored if not one.excuse]
+        return tuple(goal for goal in self.goals if self.share(judged, goal.outcomes) < goal.share)
+
+
+def show_score(title: str, scale: Scale, scored: Sequence[Scored]) -> None:
+    """Survivors as diffs, how many ended how, and the goals."""
+    for one in scale.survivors(scored):
+        say(f"\n{one.edit.module}, line {one.edit.line}, {one.edit.operator}: {one.outcome}")
+        say("\n".join(filter(None, (one.by, one.excuse, one.diff))))
+    ended = Counter(one.outcome for one in scored if not one.equivalent)
+    rows = [(outcome, str(ended[outcome])) for outcome in scale.outcomes if ended[outcome]]
+    equivalent = sum(bool(one.equivalent) for one in scored)
+    show_table(title, ("outcome", "edits"), [*rows, ("equivalent", str(equivalent))])
+    excused = sum(bool(one.excuse) for one in scale.survivors(scored))
+    for goal in scale.goals:
+        share = scale.share(scored, goal.outcomes)
+        count = len(scale.counted(scored))
+        say(f"{goal.name}: {share:.1%} of {count} edits that count; wanted {goal.share:.0%}")
+    say(f"{excused} of {len(scale.survivors(scored))} survivors have a known reason")
+
+
+def document(scale: Scale, scored: Sequence[Scored], seed: int) -> dict[str, Any]:
+    """The same as JSON."""
+    return {
+        "seed": seed,
+        "scores": {goal.name: scale.share(scored, goal.outcomes) for goal in scale.goals},
+        "goals": {goal.name: goal.share for goal in scale.goals},
+        "counted": len(scale.counted(scored)),
+        "equivalent": sum(bool(one.equivalent) for one in scored),
+        "ended": dict(Counter(one.outcome for one in scored if not one.equivalent)),
+        "edits": [one.as_data() for one in scored],
+    }
+
+
+def parser_of(prog: str, description: str | None) -> argparse.ArgumentParser:
+    """The options that all mutators have."""
+    parser = argparse.ArgumentParser(prog=f"python -m {prog}", description=description)
+    parser.add_argument("--module", action="append", default=[], help="only edits of these")
+    parser.add_argument("--count", type=int, default=50, help="so many edits, at random")
+    parser.add_argument("--seed", type=int, default=0, help="which are drawn")
+    parser.add_argument("--jobs", type=int, default=2, help="so many at a time")
+    parser.add_argument("--json", action="store_true", help="print the result as JSON")
+    parser.add_argument("--list", action="store_true", help="name the edits, judge none")
+    parser.add_argument("--results", type=Path, metavar="FILE", help="write the result there, too")
+    return parser
+
+
+def tell(one: Scored) -> None:
+    """A line of progress."""
+    by = f" by {one.by}" if one.by else ""
+    note(f"{one.outcome}{by} ({one.seconds:.0f} s): {one.edit.key}")
+
+
+def finish(title: str, scale: Scale, scored: Sequence[Scored], given: argparse.Namespace) -> int:
+    """Show and write the result; 0 when what has no excuse reaches the goals."""
+    told = document(scale, scored, given.seed)
+    if given.results is not None:
+        given.results.write_text(json.dumps(told, indent=1) + "\n")
+    if given.json:
+        show_json(told)
+    else:
+        show_score(title, scale, scored)
+    return 1 if scale.missed(scored) else 0
+
+
+def list_edits(edits: Iterable[Edit]) -> int:
+    """Name them, with their places."""
+    for edit in edits:
+        say(f"{edit.module}:{edit.line} {edit.operator} {edit.kind}: {edit.told}")
+    return 0

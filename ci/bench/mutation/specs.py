@@ -1,0 +1,57 @@
+"""Whether a change of the specs that was not foreseen violates a property.
+
+Run `python -m fencepost.ci.bench.mutation.specs`.
+
+One conjunct, update, comparison, condition or set operation of what `Next` reaches is changed at a
+time, in a copy of the modules, and the rows that hold are run on it until one violates a property.
+A state count that moves is no property. The exit code is 1 when fewer edits than the goal are
+killed; `specs.toml` lists those that change nothing, with reasons.
+"""
+
+import sys
+from collections.abc import Sequence
+
+from fencepost.ci.bench.mutation.edit import sample
+from fencepost.ci.bench.mutation.reasons import FOLDER, read_reasons
+from fencepost.ci.bench.mutation.score import finish, list_edits, parser_of
+from fencepost.ci.bench.mutation.spec_scores import EDIT_BUDGET_S, SCALE, SpecJudge, rows_of
+from fencepost.ci.bench.mutation.tla.modules import read_folder
+from fencepost.ci.bench.mutation.tla.tla_edits import edits_of
+from fencepost.spec.tlc.models import MODULES, Tier, load_models, select
+
+REASONS = FOLDER / "specs.toml"
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Draw edits, judge them, tell the score; 0 when the goal is reached, else 1."""
+    parser = parser_of("fencepost.ci.bench.mutation.specs", __doc__)
+    parser.add_argument("--operator", action="append", default=[], help="only edits of these")
+    parser.add_argument("--nightly", action="store_true", help="also the rows of the night")
+    parser.add_argument("--budget", type=float, default=EDIT_BUDGET_S, help="seconds per edit")
+    given = parser.parse_args(arguments)
+    modules = read_folder(MODULES)
+    tier = Tier.NIGHTLY if given.nightly else Tier.PULL_REQUEST
+    rows = rows_of(modules, select(load_models(), tier=tier))
+    roots = frozenset().union(*(row.reached for row in rows))
+    edits = [
+        edit
+        for edit in edits_of(modules, roots)
+        if (not given.module or edit.module in given.module)
+        and (not given.operator or edit.operator in given.operator)
+    ]
+    if not edits:
+        parser.error(f"no edit is in {', '.join([*given.module, *given.operator])}")
+    drawn = sample(edits, given.count, given.seed)
+    if given.list:
+        return list_edits(drawn)
+    judge = SpecJudge(
+        modules=modules,
+        rows=rows,
+        reasons=read_reasons(REASONS),
+        budget_s=given.budget,
+    )
+    return finish("edits of the specs", SCALE, judge.all(drawn, given.jobs), given)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

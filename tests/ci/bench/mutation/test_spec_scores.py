@@ -1,0 +1,163 @@
+"""What TLC says of small modules that are wrong, and of the sample that every change is held to."""
+
+from pathlib import Path
+from types import MappingProxyType
+
+import pytest
+
+from fencepost.ci.bench.mutation import specs
+from fencepost.ci.bench.mutation.edit import Edit
+from fencepost.ci.bench.mutation.reasons import ListedEdit, Reasons
+from fencepost.ci.bench.mutation.score import Scored
+from fencepost.ci.bench.mutation.spec_scores import (
+    ERROR,
+    FEWER,
+    MORE,
+    PROPERTY,
+    SCALE,
+    UNCHANGED,
+    SpecJudge,
+    rows_of,
+)
+from fencepost.ci.bench.mutation.tla.modules import read_folder
+from fencepost.ci.bench.mutation.tla.tla_edits import edits_of
+from fencepost.spec.tlc.models import Model, ModelVerdict, Tier
+
+COUNTER = """---- MODULE Counter ----
+EXTENDS Integers
+VARIABLES n, waits
+Init == n = 0 /\\ waits = 0
+Count == /\\ n < 3
+         /\\ n # 9
+         /\\ n' = n + 1
+         /\\ UNCHANGED waits
+Wait == /\\ waits < 2
+        /\\ waits' = waits + 1
+        /\\ UNCHANGED n
+Sharp == /\\ n = 3
+         /\\ [is_on |-> TRUE].is_on
+         /\\ UNCHANGED <<n, waits>>
+Next == Count \\/ Wait \\/ Sharp
+Bounded == n <= 3
+Few == waits <= 9
+====
+"""
+STATES = 12
+
+
+@pytest.fixture
+def judge(tmp_path: Path) -> SpecJudge:
+    (tmp_path / "Counter.tla").write_text(COUNTER)
+    (tmp_path / "Counter.cfg").write_text("INIT Init\nNEXT Next\nINVARIANTS Bounded Few\n")
+    model = Model(
+        name="counter",
+        module="Counter",
+        config="Counter.cfg",
+        constants=MappingProxyType({}),
+        tier=Tier.QUICK,
+        expected=ModelVerdict.HOLDS,
+        invariant=None,
+        counterexample_states=None,
+        distinct_states=STATES,
+        budget_s=60,
+        hazard="H0",
+        shows="A counter stays within its bound.",
+        directory=tmp_path,
+    )
+    modules = read_folder(tmp_path)
+    return SpecJudge(modules=modules, rows=rows_of(modules, [model]), folder=tmp_path)
+
+
+def edit_of(judge: SpecJudge, told: str, operator: str) -> Edit:
+    edits = edits_of(judge.modules, judge.rows[0].reached)
+    (found,) = (edit for edit in edits if edit.told == told and edit.operator == operator)
+    return found
+
+
+@pytest.mark.tlc
+@pytest.mark.parametrize(
+    ("told", "operator", "outcome"),
+    [
+        ("n < 3  ->  TRUE", "Count", PROPERTY),
+        ("n < 3  ->  n <= 3", "Count", PROPERTY),
+        ("waits < 2  ->  waits <= 2", "Wait", MORE),
+        ("waits' = waits + 1  ->  UNCHANGED waits", "Wait", FEWER),
+        ("n # 9  ->  TRUE", "Count", UNCHANGED),
+    ],
+)
+def test_an_edit_is_judged(judge: SpecJudge, told: str, operator: str, outcome: str) -> None:
+    scored = judge.one(edit_of(judge, told, operator))
+
+    assert scored.outcome == outcome, scored.by
+    assert scored.by
+    assert scored.diff.startswith("--- spec/tla/Counter.tla")
+
+
+@pytest.mark.tlc
+def test_an_edit_without_meaning_does_not_count(judge: SpecJudge) -> None:
+    edit = edit_of(judge, "n = 3  ->  TRUE", "Sharp")
+    broken = Edit(
+        module="Counter",
+        operator="Sharp",
+        kind="comparison",
+        start=edit.start,
+        before=edit.before,
+        after="n = nothing",
+        line=edit.line,
+    )
+
+    assert judge.one(broken).outcome == ERROR
+
+
+def test_what_is_equivalent_is_not_run(judge: SpecJudge) -> None:
+    edit = edit_of(judge, "n # 9  ->  TRUE", "Count")
+    listed = ListedEdit(
+        module="Counter", operator="Count", kind="drop_conjunct", before="n # 9", reason="never 9"
+    )
+    known = SpecJudge(
+        modules=judge.modules, rows=judge.rows, reasons=Reasons(equivalents=(listed,))
+    )
+
+    scored = known.one(edit)
+
+    assert (scored.outcome, scored.equivalent) == ("", "never 9")
+
+
+def scored(outcome: str, *, equivalent: str = "", excuse: str = "") -> Scored:
+    edit = Edit(module="M", operator="A", kind="k", start=0, before="a", after="b", line=1)
+    return Scored(edit=edit, outcome=outcome, equivalent=equivalent, excuse=excuse)
+
+
+def test_the_score_counts_what_can_be_killed() -> None:
+    found = [
+        *[scored(PROPERTY)] * 3,
+        scored(UNCHANGED),
+        scored(ERROR),
+        scored("", equivalent="why"),
+    ]
+
+    assert SCALE.share(found, (PROPERTY,)) == 0.75
+    assert [one.outcome for one in SCALE.survivors(found)] == [UNCHANGED]
+    assert SCALE.missed(found) == SCALE.goals
+
+
+def test_a_survivor_with_an_excuse_counts_but_does_not_fail() -> None:
+    found = [scored(PROPERTY), scored(UNCHANGED, excuse="no clock is modelled")]
+
+    assert SCALE.share(found, (PROPERTY,)) == 0.5
+    assert SCALE.missed(found) == ()
+
+
+def test_edits_of_the_specs_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    code = specs.main(["--list", "--module", "Fencing", "--count", "3", "--seed", "1"])
+
+    lines = capsys.readouterr().out.splitlines()
+    assert code == 0
+    assert len(lines) == 3
+    assert all(line.startswith("Fencing:") for line in lines)
+
+
+@pytest.mark.models
+@pytest.mark.tlc
+def test_the_sample_of_every_change_is_killed() -> None:
+    assert specs.main(["--count", "10", "--seed", "14", "--budget", "60"]) == 0
