@@ -10,21 +10,17 @@ from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass, field
 
 from fencepost.spec.replay.committed_log import CommittedLog, Disks, is_of_disk
+from fencepost.spec.replay.fields import MISSING, Fields, Value, number, state_fields
 from fencepost.spec.replay.incarnations import first_incarnation
 from fencepost.spec.replay.limits import forgetful_faults
 from fencepost.spec.replay.projection import (
     ACKS_ALL,
-    MISSING,
     NO_BROKER,
     Event,
-    Fields,
     Numbers,
-    Value,
     broker_sessions,
     is_about,
-    number,
     partitions_of_run,
-    state_fields,
 )
 from fencepost.spec.replay.recorded_run import EXACT, RecordedRun, ReplayError, TraceFileLine
 from fencepost.spec.trace import FINAL_READER, Kind, Phase, TraceEvent

@@ -116,6 +116,7 @@ def _stamp(event: TraceEvent, offset: int) -> int:
 
 
 def _facts_before_uses(lines: tuple[TraceFileLine, ...]) -> Iterator[tuple[int, int]]:
+    yield from _asked_before_written(lines)
     established: dict[Fact, int] = {}
     for index, line in enumerate(lines):
         for fact in _establishes(line.event):
@@ -126,6 +127,25 @@ def _facts_before_uses(lines: tuple[TraceFileLine, ...]) -> Iterator[tuple[int, 
         for fact in _needs(line.event):
             if fact in established and established[fact] != index:
                 yield established[fact], index
+
+
+def _asked_before_written(lines: tuple[TraceFileLine, ...]) -> Iterator[tuple[int, int]]:
+    """The invocation of which the answer names the zxid: the same may have been asked before."""
+    asked: dict[Fact, int] = {}
+    answered: dict[Fact, Fact] = {}
+    for index, line in enumerate(lines):
+        event = line.event
+        operation: Fact = (event.node, event.incarnation, event.op_id)
+        if event.action == "WriteLeaderAndIsr" and event.kind is Kind.INVOKE:
+            asked[operation] = index
+        elif event.action == "WriteLeaderAndIsr" and event.zxid is not None:
+            answered[event.path, event.zxid] = operation
+    for index, line in enumerate(lines):
+        event = line.event
+        if event.kind is Kind.ZOOKEEPER:
+            known = asked.get(answered.get((event.path, event.zxid), ()))
+            if known is not None:
+                yield known, index
 
 
 def _establishes(event: TraceEvent) -> Iterable[Fact]:

@@ -5,10 +5,19 @@ ZooKeeper become what the transaction did; reads and writes of the state count w
 Payload ids, session ids and zxids become small numbers, since TLC counts up to 2^31.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import partial
 
+from fencepost.spec.replay.fields import (
+    FIELDS,
+    MISSING,
+    READERS,
+    Fields,
+    actor,
+    number,
+    numbers,
+    state_fields,
+)
 from fencepost.spec.replay.incarnations import first_incarnation
 from fencepost.spec.replay.limits import LIFECYCLE, up_to_the_limits
 from fencepost.spec.replay.recorded_run import ReplayError, TraceFileLine
@@ -22,15 +31,12 @@ from fencepost.spec.znodes import (
     TopicPartition,
     leader_and_isr_path,
     parse_controller_epoch,
-    parse_leader_and_isr,
     parse_topic,
     topic_path,
 )
 
-Value = (
-    int | str | bool | frozenset[int] | frozenset[str] | tuple["Value", ...] | dict[str, "Value"]
-)
-Fields = dict[str, Value]
+Process = tuple[str, int]
+"""Node and incarnation."""
 
 UNKNOWN = "Unknown"
 """The action of an event that no step of the spec is."""
@@ -85,8 +91,8 @@ def partitions_of_run(lines: list[TraceFileLine]) -> dict[TopicPartition, tuple[
             assignment = parse_topic(event.path, (event.data or "").encode())
         except MalformedZnodeError as error:
             raise ReplayError(f"{line.file}, line {line.number}: {error}") from error
-        for number, replicas in assignment.items():
-            found.setdefault(TopicPartition(topic, number), replicas)
+        for partition, replicas in assignment.items():
+            found.setdefault(TopicPartition(topic, partition), replicas)
     return dict(sorted(found.items()))
 
 
@@ -140,10 +146,10 @@ def broker_sessions(lines: list[TraceFileLine]) -> dict[int, int]:
     }
 
 
-def _recovered(lines: list[TraceFileLine], key: TopicPartition) -> set[tuple[str, int]]:
+def _recovered(lines: list[TraceFileLine], key: TopicPartition) -> set[Process]:
     """The starts, as (node, incarnation), that found a log of the partition."""
     return {
-        (line.event.node, line.event.incarnation)
+        process_of(line.event)
         for line in lines
         if line.event.action == "LogRecovered" and is_about(line.event, key)
     }
@@ -177,6 +183,11 @@ def is_about(event: TraceEvent, key: TopicPartition) -> bool:
     return event.topic == key.topic and event.partition == key.partition
 
 
+def process_of(event: TraceEvent) -> Process:
+    """Which process wrote the line."""
+    return event.node, event.incarnation
+
+
 @dataclass(slots=True)
 class Numbers:
     """Small numbers for large or textual ids, from 1 in the order in which they first occur."""
@@ -196,7 +207,7 @@ class _Projector:
     level: int
     brokers: frozenset[int]
     sessions: dict[int, int]
-    started: set[tuple[str, int]]
+    started: set[Process]
     controller_epochs: dict[int, int]
     """zxid -> the controller epoch that it wrote; none at level 0."""
     seen: dict[tuple[int, int], str]
@@ -206,8 +217,12 @@ class _Projector:
     session_numbers: Numbers = field(default_factory=Numbers)
     ends: dict[int, tuple[int, int]] = field(default_factory=dict)
     """Broker -> leader epoch and log end of its last line that tells them."""
-    ready: set[tuple[str, int]] = field(default_factory=set)
-    """Starts of brokers that know the controller: what they read now is no floor."""
+    begun: set[Process] = field(default_factory=set)
+    """The processes that told of their start."""
+    recovering: set[Process] = field(default_factory=set)
+    """Those that told last that they read their assignment, or ask for the states because of it."""
+    floors: set[tuple[Process, int | None]] = field(default_factory=set)
+    """Readings by a starting process, as (process, operation): its floor, and no reading else."""
 
     def events(self, line: TraceFileLine) -> Iterator[Fields]:
         """The events of one line, in order: none, one, or two of an election.
@@ -223,19 +238,35 @@ class _Projector:
                 yield {"action": UNKNOWN}
 
     def _events(self, event: TraceEvent) -> Iterator[Fields]:
+        self._note_recovery(event)
         match event.kind:
             case Kind.ZOOKEEPER:
                 yield from self._zookeeper(event)
+            case Kind.ACTION if process_of(event) not in self.begun:
+                yield {"action": UNKNOWN}
             case Kind.ACTION:
                 yield from self._action(event)
             case Kind.RUN if event.action in ("NodeStarted", "LogRecovered"):
                 yield from self._start(event)
             case Kind.RUN if event.action == "LogFailed" and is_about(event, self.key):
-                yield {"action": event.action, **_numbers(event, "broker_id")}
+                yield {"action": event.action, **numbers(event, "broker_id")}
+            case Kind.INVOKE if event.action == "WriteLeaderAndIsr":
+                yield from self._asked(event)
             case Kind.COMPLETE:
                 yield from self._complete(event)
             case _:
                 return
+
+    def _note_recovery(self, event: TraceEvent) -> None:
+        """A starting broker reads the states in the step in which it knows its assignment."""
+        process = process_of(event)
+        if event.action == Action.READ_ASSIGNMENT:
+            self.recovering.add(process)
+        elif process in self.recovering:
+            if event.kind is Kind.INVOKE and event.action == "ReadLeaderAndIsr":
+                self.floors.add((process, event.op_id))
+            else:
+                self.recovering.discard(process)
 
     # ZooKeeper
 
@@ -290,7 +321,11 @@ class _Projector:
     def _start(self, event: TraceEvent) -> Iterator[Fields]:
         """What the disk holds was there when the last process died: that comes first."""
         broker_id = number(event.broker_id)
-        is_recovered = (event.node, event.incarnation) in self.started
+        is_recovered = process_of(event) in self.started
+        if event.action == "NodeStarted":
+            self.begun.add(process_of(event))
+        elif process_of(event) not in self.begun:
+            yield {"action": UNKNOWN}
         begun: Fields = {
             "action": "NodeStarted",
             "broker_id": broker_id,
@@ -301,7 +336,7 @@ class _Projector:
         elif event.action == "LogRecovered" and is_about(event, self.key):
             yield {
                 "action": event.action,
-                **_numbers(event, "broker_id", "log_end_offset", "high_watermark"),
+                **numbers(event, "broker_id", "log_end_offset", "high_watermark"),
                 "values": self._unlogged(broker_id, number(event.log_end_offset)),
             }
             yield begun
@@ -319,6 +354,14 @@ class _Projector:
 
     # Operations
 
+    def _asked(self, event: TraceEvent) -> Iterator[Fields]:
+        if is_about(event, self.key) and event.data is not None:
+            yield {
+                "action": "WriteAsked",
+                **numbers(event, "broker_id", "expected_version"),
+                **state_fields(event.data),
+            }
+
     def _complete(self, event: TraceEvent) -> Iterator[Fields]:
         if not is_about(event, self.key) or event.outcome is not Outcome.OK:
             return
@@ -329,11 +372,12 @@ class _Projector:
                     "broker_id": number(event.broker_id),
                     **state_fields(event.data),
                     "znode_version": number(event.znode_version),
-                    "is_start": (event.node, event.incarnation) not in self.ready,
+                    "is_start": (process_of(event), event.op_id) in self.floors,
                 }
             case "WriteLeaderAndIsr" if event.data is not None:
                 yield {
                     "action": "WriteHeard",
+                    **numbers(event, "broker_id", "expected_version"),
                     **state_fields(event.data),
                     "znode_version": number(event.znode_version),
                     "zxid": self.zxids.of(event.zxid),
@@ -341,7 +385,7 @@ class _Projector:
             case "Produce" if event.acks == ACKS_ALL and self.level >= ProtocolLevel.LEADER_EPOCH:
                 yield {
                     "action": "Acknowledge",
-                    **_numbers(event, "offset", "leader_epoch"),
+                    **numbers(event, "offset", "leader_epoch"),
                     "values": tuple(self.values.of(value) for value in event.values or ()),
                 }
 
@@ -350,140 +394,12 @@ class _Projector:
     def _action(self, event: TraceEvent) -> Iterator[Fields]:
         if event.action in LIFECYCLE:
             return
-        if event.action in (Action.LEARN_CONTROLLER, Action.ELECT_CONTROLLER):
-            self.ready.add((event.node, event.incarnation))
         is_elsewhere = event.partition is not None and not is_about(event, self.key)
         if is_elsewhere or (event.topic is not None and event.topic != self.key.topic):
             return
         if event.log_end_offset is not None and event.leader_epoch is not None:
             self.ends[number(event.broker_id)] = (event.leader_epoch, event.log_end_offset)
-        fields: Fields = {"action": event.action, "broker_id": _actor(event)}
+        fields: Fields = {"action": event.action, "broker_id": actor(event)}
         for name in FIELDS.get(event.action, ()):
-            fields[name] = _READERS[name](self, event)
+            fields[name] = READERS[name](self, event)
         yield fields
-
-
-def state_fields(data: str) -> Fields:
-    """The fields of a LeaderAndISR document; one that is none is no state that the spec has."""
-    try:
-        state = parse_leader_and_isr("", data.encode())
-    except MalformedZnodeError:
-        nothing: Fields = {"isr": frozenset({MISSING})}
-        return nothing | dict.fromkeys(("leader", "leader_epoch", "controller_epoch"), MISSING)
-    return {
-        "leader": state.leader,
-        "leader_epoch": state.leader_epoch,
-        "isr": frozenset(state.isr),
-        "controller_epoch": state.controller_epoch,
-    }
-
-
-def number(value: int | None) -> int:
-    """What is missing is no value that any step has."""
-    return value if value is not None else MISSING
-
-
-MISSING = -9
-
-
-def _numbers(event: TraceEvent, *names: str) -> Fields:
-    return {name: number(getattr(event, name)) for name in names}
-
-
-def _actor(event: TraceEvent) -> int:
-    """The broker that acted; None for a line of another node."""
-    is_own = event.broker_id == _broker_number(event.node)
-    return number(event.broker_id) if is_own else MISSING
-
-
-def _plain(name: str, _: _Projector, event: TraceEvent) -> Value:
-    return number(getattr(event, name))
-
-
-def _set(name: str, _: _Projector, event: TraceEvent) -> Value:
-    members = getattr(event, name)
-    return frozenset(members) if members is not None else frozenset({MISSING})
-
-
-_Reader = Callable[[_Projector, TraceEvent], Value]
-
-_READERS: dict[str, _Reader] = {
-    **{
-        name: partial(_plain, name)
-        for name in (
-            "leader",
-            "leader_epoch",
-            "controller_id",
-            "controller_epoch",
-            "znode_version",
-            "expected_version",
-            "high_watermark",
-            "log_end_offset",
-            "offset",
-        )
-    },
-    **{name: partial(_set, name) for name in ("isr", "maximal_isr", "live_brokers")},
-    "assigned_replicas": lambda _, event: tuple(event.assigned_replicas or ()),
-    "peer": lambda _, event: _broker_number(event.peer),
-    "values": lambda self, event: tuple(self.values.of(value) for value in event.values or ()),
-    "record_epochs": lambda _, event: tuple(event.record_epochs or ()),
-    "session_id": lambda self, event: self.session_numbers.of(event.session_id),
-    "zxid": lambda self, event: self.zxids.of(event.zxid),
-}
-
-
-def _broker_number(peer: str | None) -> int:
-    number = (peer or "").removeprefix("broker-")
-    return int(number) if number.isdecimal() else MISSING
-
-
-_DECISION = (
-    "leader",
-    "leader_epoch",
-    "isr",
-    "controller_epoch",
-    "assigned_replicas",
-    "expected_version",
-)
-_COMMAND = ("leader", "leader_epoch", "isr", "znode_version", "controller_epoch")
-_ROLE = (*_COMMAND, "controller_id", "high_watermark", "log_end_offset")
-_RECORDS = (
-    "leader_epoch",
-    "offset",
-    "values",
-    "record_epochs",
-    "high_watermark",
-    "log_end_offset",
-)
-_WISH = ("leader_epoch", "isr", "maximal_isr", "expected_version")
-_SETTLED = ("leader_epoch", "isr", "maximal_isr", "znode_version")
-
-FIELDS: dict[str, tuple[str, ...]] = {
-    Action.REGISTER_BROKER: ("session_id", "zxid"),
-    Action.ELECT_CONTROLLER: ("controller_id", "controller_epoch", "session_id"),
-    Action.RESIGN_CONTROLLER: ("controller_id", "controller_epoch"),
-    Action.LEARN_CONTROLLER: ("controller_id", "controller_epoch"),
-    Action.DETECT_BROKER_CHANGE: ("controller_epoch", "live_brokers"),
-    Action.INIT_LEADER: _DECISION,
-    Action.ELECT_LEADER: _DECISION,
-    Action.PUBLISH_DECISION: (*_COMMAND, "zxid"),
-    Action.SEND_LEADER_AND_ISR: (*_COMMAND, "peer"),
-    Action.BECOME_LEADER: _ROLE,
-    Action.BECOME_FOLLOWER: _ROLE,
-    Action.TRUNCATE_LOG: ("leader_epoch", "offset", "high_watermark", "log_end_offset"),
-    Action.LEADER_APPEND: _RECORDS,
-    Action.SERVE_FETCH: ("leader_epoch", "peer", "offset"),
-    Action.FOLLOWER_APPEND: _RECORDS,
-    Action.ADVANCE_HIGH_WATERMARK: (
-        "leader_epoch",
-        "isr",
-        "maximal_isr",
-        "high_watermark",
-        "log_end_offset",
-    ),
-    Action.SHRINK_ISR: _WISH,
-    Action.EXPAND_ISR: _WISH,
-    Action.ADOPT_ISR: _SETTLED,
-    Action.FENCE_LEADER: _SETTLED,
-}
-"""The fields of each action that the spec knows; all of them are compared."""

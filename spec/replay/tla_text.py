@@ -3,7 +3,8 @@
 from collections.abc import Iterable, Sequence
 from typing import Protocol
 
-from fencepost.spec.replay.projection import Event, Fields, Value
+from fencepost.spec.replay.fields import Fields, Value
+from fencepost.spec.replay.projection import Event
 from fencepost.spec.vocabulary import ProtocolLevel
 
 MODULE = "TraceData"

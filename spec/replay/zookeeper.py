@@ -10,7 +10,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import groupby
 
-from fencepost.spec.replay.projection import MISSING, UNKNOWN, Event, Fields, number
+from fencepost.spec.replay.fields import MISSING, Fields, number
+from fencepost.spec.replay.projection import UNKNOWN, Event
 from fencepost.spec.replay.recorded_run import TraceFileLine
 from fencepost.spec.tlc import values as tlc
 from fencepost.spec.trace import Kind, TraceEvent

@@ -72,7 +72,7 @@ Stuck ==
     /\ TLCGet(HadStep) # at
     /\ PrintT(<<"stuck", at, Shown, EnabledActions>>)
     /\ FALSE
-    /\ UNCHANGED <<network_vars, history_vars, record_vars, belief_vars, run, at>>
+    /\ UNCHANGED <<network_vars, history_vars, heard_vars, record_vars, belief_vars, run, at>>
 
 ExplainNext == (TraceNext /\ TLCSet(HadStep, at)) \/ Stuck
 

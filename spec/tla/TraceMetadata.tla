@@ -2,7 +2,7 @@
 (* What each line about ZooKeeper, controllers and commands says, as a step  *)
 (* of the spec with the line's fields. A write takes effect at its zxid; the *)
 (* line of its author is when that author heard of it.                       *)
-EXTENDS TraceState
+EXTENDS TraceHeard
 
 -----------------------------------------------------------------------------
 (* ZooKeeper's own lines *)
@@ -72,12 +72,9 @@ ZkCreateTopic ==
     /\ UNCHANGED history_vars
     /\ UNCHANGED record_vars
 
-(* As LoseLeaderReply, with the controller epoch that the core writes: that  *)
-(* of the command that the leader obeyed, which is larger than the present   *)
-(* one when a new controller has sent an old state again.                    *)
+(* As LoseLeaderReply, with the state that the core writes.                  *)
 LeaderWrite(b) ==
-    LET wanted == [Metadata!WantedState(b) EXCEPT !.controller_epoch = obeyed[b]]
-        written == Metadata!Apply(<<Metadata!SetDataOp(Metadata!StatePath, wanted,
+    LET written == Metadata!Apply(<<Metadata!SetDataOp(Metadata!StatePath, WishedState(b),
                                                        replicas[b].znode_version)>>)
     IN /\ IsLeading(b)
        /\ replicas[b].pending_isr # <<>>
@@ -138,6 +135,14 @@ ReadState ==
        /\ UNCHANGED <<past, offices, registrations, departures, failures, views>>
        /\ UNCHANGED record_vars
 
+(* A controller asks for what it decided, a leader for the ISR that it wants. *)
+WriteAsked ==
+    /\ Is("WriteAsked")
+    /\ Holding(IsDecision(Event.broker_id) \/ IsWish(Event.broker_id))
+    /\ UNCHANGED belief_vars
+    /\ UNCHANGED history_vars
+    /\ UNCHANGED record_vars
+
 WriteHeard ==
     /\ Is("WriteHeard")
     /\ HasVersion(Event.znode_version)
@@ -169,12 +174,17 @@ LearnControllerHeard ==
 -----------------------------------------------------------------------------
 (* Controllers *)
 
-IsActive(c) == controllers[c].status = "active" /\ controllers[c].controller_epoch = Event.controller_epoch
+IsElected(c) ==
+    /\ controllers[c].status = "active"
+    /\ controllers[c].controller_epoch = Event.controller_epoch
+
+(* It has heard that it was elected. *)
+IsActive(c) == IsElected(c) /\ acting[c] = Event.controller_epoch
 
 ElectControllerHeard ==
     /\ Is("ElectController")
     /\ Event.controller_id = Event.broker_id
-    /\ IsActive(Event.broker_id)
+    /\ IsElected(Event.broker_id)
     /\ [controller_id |-> Event.controller_id, controller_epoch |-> Event.controller_epoch,
         session_id |-> Event.session_id] \in offices
     /\ UNCHANGED belief_vars
@@ -285,12 +295,12 @@ Command(from, to) ==
      znode_version |-> Event.znode_version, controller_epoch |-> Event.controller_epoch]
 
 (* To one broker, and again until it is answered. What is sent is what       *)
-(* ZooKeeper held at that version.                                           *)
+(* ZooKeeper held at that version, which the controller has read or written. *)
 SendLeaderAndIsrSeen ==
     /\ Is("SendLeaderAndIsr")
     /\ IsActive(Event.broker_id)
     /\ Event.peer \in Brokers
-    /\ HasVersion(Event.znode_version)
+    /\ Event.znode_version \in versions_heard[Event.broker_id]
     /\ LET state == PastState(Event.znode_version)
        IN /\ Event.leader = state.leader
           /\ Event.leader_epoch = state.leader_epoch
@@ -311,6 +321,7 @@ MetadataStep ==
     \/ RegisterBrokerHeard
     \/ CreateTopicHeard
     \/ ReadState
+    \/ WriteAsked
     \/ WriteHeard
     \/ LearnControllerHeard
     \/ ElectControllerHeard

@@ -352,6 +352,7 @@ TraceStep ==
 
 TraceNext ==
     /\ TraceStep
+    /\ Hear
     /\ at' = at + 1
     /\ UNCHANGED run
     /\ UNCHANGED network_vars

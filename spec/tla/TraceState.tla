@@ -40,7 +40,7 @@ Holding(guard) == IF guard THEN TRUE ELSE FALSE
 
 NeverLeft == -2
 
-TraceInit ==
+PastInit ==
     /\ Init
     /\ run \in DOMAIN Recorded
     /\ at = 1

@@ -7,9 +7,10 @@ from functools import cache
 import msgspec
 
 from fencepost.impl.sim.adapter import simulate
+from fencepost.spec.replay.fields import FIELDS
 from fencepost.spec.replay.limits import LIFECYCLE
 from fencepost.spec.replay.ordering import total_order
-from fencepost.spec.replay.projection import FIELDS, Projection, partitions_of_run, project
+from fencepost.spec.replay.projection import Projection, partitions_of_run, project
 from fencepost.spec.replay.recorded_run import ReplayError, TraceFileLine, as_lines, recorded_run
 from fencepost.spec.replay.tlc_run import run_tlc
 from fencepost.spec.tlc.java.process import StopSignal

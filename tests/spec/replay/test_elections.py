@@ -4,8 +4,9 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from fencepost.impl.sim.adapter import simulate
+from fencepost.spec.replay.fields import Fields
 from fencepost.spec.replay.ordering import total_order
-from fencepost.spec.replay.projection import Event, Fields, Projection, partitions_of_run, project
+from fencepost.spec.replay.projection import Event, Projection, partitions_of_run, project
 from fencepost.spec.replay.recorded_run import as_lines, recorded_run
 from fencepost.spec.replay.tlc_run import run_tlc
 from fencepost.spec.tlc.java.process import StopSignal

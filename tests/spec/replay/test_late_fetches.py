@@ -7,8 +7,9 @@ from pathlib import Path
 import msgspec
 
 from fencepost.impl.sim.stories.play import play
+from fencepost.spec.replay.fields import Fields
 from fencepost.spec.replay.ordering import total_order
-from fencepost.spec.replay.projection import Fields, Projection, partitions_of_run, project
+from fencepost.spec.replay.projection import Projection, partitions_of_run, project
 from fencepost.spec.replay.recorded_run import (
     RecordedRun,
     ReplayedRunDetail,

@@ -177,6 +177,49 @@ def test_the_same_isr_written_again_follows_its_own_request(events: list[TraceEv
         assert ordered.index(before) < ordered.index(after)
 
 
+def test_a_write_asked_for_twice_follows_the_request_that_was_answered(
+    events: list[TraceEvent],
+) -> None:
+    """The first one was refused, and ZooKeeper's clock is coarse."""
+    start = TraceEvent(run_id="r", node="broker-1", seq=1, mono_ns=1, kind=Kind.RUN, action="s")
+    first = msgspec.structs.replace(
+        start,
+        kind=Kind.INVOKE,
+        action="WriteLeaderAndIsr",
+        seq=2,
+        mono_ns=100,
+        op_id=1,
+        path="/brokers/topics/t/0/leaderAndISR",
+        data="a",
+        session_id=1,
+        expected_version=0,
+    )
+    again = msgspec.structs.replace(first, seq=3, mono_ns=500, op_id=2)
+    answer = msgspec.structs.replace(
+        again, seq=4, mono_ns=900, kind=Kind.COMPLETE, zxid=9, znode_version=1
+    )
+    written = msgspec.structs.replace(
+        first,
+        node="zookeeper",
+        kind=Kind.ZOOKEEPER,
+        action="SetData",
+        seq=1,
+        mono_ns=400,
+        znode_version=1,
+        zxid=9,
+        op_id=None,
+        expected_version=None,
+    )
+
+    run, lines = (
+        recorded_run("r", as_lines(events)),
+        as_lines([written, start, first, again, answer]),
+    )
+    ordered = [line.event for line in total_order(replace(run, lines=tuple(lines)))]
+
+    assert ordered == [start, first, again, written, answer]
+
+
 def test_orders_that_contradict_each_other_are_refused(events: list[TraceEvent]) -> None:
     """A broker that hears of a transaction which ZooKeeper made after a later one."""
     zookeeper = [event for event in events if event.kind is Kind.ZOOKEEPER and event.path]

@@ -7,7 +7,9 @@ from functools import cache
 import msgspec
 
 from fencepost.impl.sim.adapter import simulate
+from fencepost.spec.replay.fields import Fields
 from fencepost.spec.replay.ordering import total_order
+from fencepost.spec.replay.projection import Event
 from fencepost.spec.replay.recorded_run import TraceFileLine, as_lines, recorded_run
 from fencepost.spec.replay.replay import ZOOKEEPER, Replayed, replay
 from fencepost.spec.replay.tlc_run import run_zookeeper_tlc
@@ -170,3 +172,24 @@ def test_a_write_that_never_happened_is_told_with_the_tree() -> None:
 
 def first_zxid(lines: list[TraceFileLine], path: str) -> int | None:
     return next(line.event.zxid for line in lines if line.event.path == path)
+
+
+def test_a_multi_of_hundreds_of_writes_is_replayed() -> None:
+    """TLC evaluates it by recursion, and a thread's stack has an end."""
+    paths = tuple(f"/znode-{number}" for number in range(300))
+    line = ordered()[0]
+    begun: Fields = {"action": "CreateSession", "session_id": 1, "zxid": 1}
+    create: Fields = {"action": "Create", "data": "", "znode_version": 0, "ephemeral_owner": 0}
+    changes = tuple(create | {"path": path} for path in paths)
+    written: Fields = {"action": "Transaction", "session_id": 1, "zxid": 2, "changes": changes}
+    projection = ZooKeeperProjection(
+        run="large",
+        events=(Event(begun, line), Event(written, line)),
+        zxids=(1, 2),
+        sessions=(1,),
+        paths=frozenset(paths),
+    )
+
+    (marker,) = run_zookeeper_tlc([projection], StopSignal())
+
+    assert marker.name == "accepted"

@@ -1,0 +1,88 @@
+----------------------------- MODULE TraceHeard -----------------------------
+(* What each process has heard so far, and what it does next because of it.  *)
+(* A process reacts in one step, so that the line of what it heard is        *)
+(* followed by the line of its reaction: a trace in which that is missing is *)
+(* not the trace of these processes. Only a process that ends owes nothing.  *)
+EXTENDS TraceState
+
+VARIABLES
+    acting,         \* per controller the epoch under which it acts, as far as it told
+    versions_heard, \* per broker the versions of the state that it read or published
+    owed            \* per broker the actions of which one must be its next; {} for any
+
+heard_vars == <<acting, versions_heard, owed>>
+
+TraceInit ==
+    /\ PastInit
+    /\ acting = [c \in Controllers |-> Metadata!NoEpoch]
+    /\ versions_heard = [b \in Brokers |-> {}]
+    /\ owed = [b \in Brokers |-> {}]
+
+(* Lines of ZooKeeper and of clients; all others are of a broker's process.  *)
+OfTheWorld ==
+    {"ZkRegister", "ZkUnregister", "ForgetOffice", "ZkElect", "ZkDismiss", "ZkCreateTopic",
+     "ZkWriteState", "Acknowledge"}
+
+Starts == {"LogRecovered", "NodeStarted"}
+
+-----------------------------------------------------------------------------
+(* Writes that a process asked for *)
+
+(* The decision of a controller that has not given up its office. *)
+IsDecision(c) ==
+    /\ acting[c] # Metadata!NoEpoch
+    /\ controllers[c].status = "active"
+    /\ controllers[c].decision # <<>>
+    /\ controllers[c].decision[1].state = StateOf(Event)
+    /\ controllers[c].decision[1].expected_version = Event.expected_version
+
+(* The core writes the controller epoch of the command that the leader obeyed *)
+(* last, which is larger than the present one when a new controller has sent  *)
+(* an old state again.                                                        *)
+WishedState(b) == [Metadata!WantedState(b) EXCEPT !.controller_epoch = obeyed[b]]
+
+IsWish(b) ==
+    /\ IsLeading(b)
+    /\ replicas[b].pending_isr # <<>>
+    /\ WishedState(b) = StateOf(Event)
+    /\ replicas[b].znode_version = Event.expected_version
+
+-----------------------------------------------------------------------------
+(* After a line *)
+
+(* A write that took effect is published by its controller, or adopted by    *)
+(* its leader, unless the one is not in office any more, or the other not    *)
+(* the leader of that epoch.                                                 *)
+DueOnWrite(b) ==
+    IF IsDecision(b) THEN {"PublishDecision"} ELSE IF IsWish(b) THEN {"AdoptIsr"} ELSE {}
+
+Due == IF Is("WriteHeard") THEN DueOnWrite(Event.broker_id) ELSE {}
+
+IsPaid ==
+    IF Event.action \in OfTheWorld \cup Starts THEN TRUE
+    ELSE IF owed[Event.broker_id] = {} THEN TRUE
+    ELSE Event.action \in owed[Event.broker_id]
+
+OwedNext ==
+    IF Event.action \in OfTheWorld THEN owed
+    ELSE IF owed[Event.broker_id] = Due THEN owed
+    ELSE [owed EXCEPT ![Event.broker_id] = Due]
+
+ActingNext ==
+    CASE Is("ElectController") -> [acting EXCEPT ![Event.broker_id] = Event.controller_epoch]
+      [] Event.action \in {"ResignController", "ForgetOffice", "NodeStarted"} ->
+            [acting EXCEPT ![Event.broker_id] = Metadata!NoEpoch]
+      [] OTHER -> acting
+
+VersionsHeardNext ==
+    CASE Event.action \in {"ReadState", "PublishDecision"} ->
+            [versions_heard EXCEPT ![Event.broker_id] = @ \cup {Event.znode_version}]
+      [] Is("NodeStarted") -> [versions_heard EXCEPT ![Event.broker_id] = {}]
+      [] OTHER -> versions_heard
+
+Hear ==
+    /\ IsPaid
+    /\ owed' = OwedNext
+    /\ acting' = ActingNext
+    /\ versions_heard' = VersionsHeardNext
+=============================================================================

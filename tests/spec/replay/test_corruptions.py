@@ -1,0 +1,150 @@
+"""Each kind of corruption of a run is rejected: by the replay, and some by the checks as well.
+
+`corruptions.md` is what the replay and the checks say of each; a kind that neither rejects at one
+of its places has its reason here.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from itertools import groupby, islice
+from pathlib import Path
+
+import pytest
+
+from fencepost.conformance.checks.registry import run_checks
+from fencepost.impl.sim.adapter import simulate
+from fencepost.spec.replay.ordering import total_order
+from fencepost.spec.replay.projection import Projection, is_about, partitions_of_run, project
+from fencepost.spec.replay.recorded_run import ReplayError, as_lines, recorded_run
+from fencepost.spec.replay.tlc_run import run_tlc, run_zookeeper_tlc
+from fencepost.spec.replay.zookeeper import ZooKeeperProjection, project_zookeeper
+from fencepost.spec.tlc.java.process import StopSignal
+from fencepost.spec.znodes import TopicPartition, partition_of
+from tests.spec.replay.corruption_kinds import KINDS
+from tests.spec.replay.corruptions import Corrupted, Events
+
+TABLE = Path(__file__).parent / "corruptions.md"
+LEVEL = 2
+SEEDS = (49, 46, 25, 23, 43, 40, 50)
+"""Short runs in which every kind has a place; the shortest comes first."""
+MORE_SEEDS = (*SEEDS, 18, 3, 19, 37, 44, 57)
+PLACES = 4
+"""Of a kind in one run, where many are tried."""
+
+UNTOLD = "nothing else in the trace tells of it yet"
+PASSED: Mapping[str, str] = {
+    "drop ResignController": UNTOLD,
+    "drop LearnController": UNTOLD,
+    "drop FenceLeader": UNTOLD,
+    "drop DetectBrokerChange": "a broker that left may be treated as gone by any controller",
+    "departure denied": "a broker that left may be treated as gone by any controller",
+}
+"""Kinds that may pass -> why no reader of the trace can know better."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """One corruption of one run, and what there is to replay of it."""
+
+    kind: str
+    is_checked: bool
+    """A check finds a violation in it."""
+    partition: Projection | None
+    """None where no order of its lines is left."""
+    zookeeper: ZooKeeperProjection | None
+
+
+@cache
+def run_of(seed: int) -> Events:
+    lines = as_lines(simulate(seed, level=LEVEL, mutant=None))
+    return [line.event for line in total_order(recorded_run("run", lines))]
+
+
+def tried(kind: str, corrupted: Corrupted) -> Tried:
+    """The partition of the line, or the first one where it is about none."""
+    is_checked = any(result.violations for result in run_checks(corrupted.events))
+    try:
+        lines = total_order(recorded_run("run", as_lines(corrupted.events)))
+        partitions = partitions_of_run(lines)
+    except ReplayError:
+        return Tried(kind, is_checked, None, None)
+    key = next((one for one in partitions if is_of(corrupted, one)), min(partitions))
+    projection = project("run", LEVEL, lines, key, partitions[key])
+    return Tried(kind, is_checked, projection, project_zookeeper("run", lines))
+
+
+def is_of(corrupted: Corrupted, key: TopicPartition) -> bool:
+    line = corrupted.line
+    return is_about(line, key) or (line.path is not None and partition_of(line.path) == key)
+
+
+def rejected(cases: list[Tried]) -> list[bool]:
+    """Whether the replay rejects each, of its partition or of its ZooKeeper."""
+    accepted = set(_accepted_partitions(cases)) & set(_accepted_zookeepers(cases))
+    return [place not in accepted for place in range(len(cases))]
+
+
+def _accepted_partitions(cases: list[Tried]) -> Iterator[int]:
+    found = [(place, one.partition) for place, one in enumerate(cases) if one.partition]
+    found.sort(key=lambda one: sorted(one[1].brokers))
+    for _, group in groupby(found, key=lambda one: sorted(one[1].brokers)):
+        pack = list(group)
+        for marker in run_tlc([one for _, one in pack], StopSignal()):
+            if marker.name == "accepted":
+                yield pack[int(str(marker.values[0])) - 1][0]
+
+
+def _accepted_zookeepers(cases: list[Tried]) -> Iterator[int]:
+    found = [(place, one.zookeeper) for place, one in enumerate(cases) if one.zookeeper]
+    for marker in run_zookeeper_tlc([one for _, one in found], StopSignal()):
+        if marker.name == "accepted":
+            yield found[int(str(marker.values[0])) - 1][0]
+
+
+def first_of_each() -> Iterator[Tried]:
+    """Each kind at its first place in the shortest run that has one."""
+    for kind, corruption in KINDS.items():
+        found = (one for seed in SEEDS for one in corruption(run_of(seed)))
+        yield tried(kind, next(found))
+
+
+def many_of_each() -> Iterator[Tried]:
+    """Each kind at some places of each run."""
+    for kind, corruption in KINDS.items():
+        for seed in MORE_SEEDS:
+            places = list(islice(corruption(run_of(seed)), 50))
+            for one in places[:: max(1, len(places) // PLACES)][:PLACES]:
+                yield tried(kind, one)
+
+
+def told(cases: list[Tried], is_rejected: list[bool]) -> str:
+    """The table of what is rejected by what."""
+    words = {True: "rejected", False: ""}
+    rows = [
+        f"| {case.kind} | {words[by_replay]} | {words[case.is_checked]} |"
+        for case, by_replay in zip(cases, is_rejected, strict=True)
+    ]
+    head = ["| corruption | replay | checks |", "|---|---|---|"]
+    return "\n".join([*head, *rows, ""])
+
+
+@pytest.mark.tlc
+def test_each_kind_is_rejected_as_the_table_says() -> None:
+    cases = list(first_of_each())
+    is_rejected = rejected(cases)
+
+    assert told(cases, is_rejected) == TABLE.read_text(encoding="utf-8")
+    passed = {case.kind for case, is_it in zip(cases, is_rejected, strict=True) if not is_it}
+    assert passed <= PASSED.keys()
+
+
+@pytest.mark.tlc
+@pytest.mark.models
+def test_each_kind_is_rejected_wherever_it_is() -> None:
+    cases = list(many_of_each())
+    is_rejected = rejected(cases)
+
+    passed = {case.kind for case, is_it in zip(cases, is_rejected, strict=True) if not is_it}
+    assert passed <= PASSED.keys()
+    assert {case.kind for case in cases} == KINDS.keys()
