@@ -121,6 +121,9 @@ class ModelledAction(StrEnum):
     REFUSE_MUTATION = "RefuseMutation"
     VALIDATE_MUTATION = "ValidateMutation"
 
+    # QuotaPrecedence
+    ALTER_QUOTA = "AlterQuota"
+
     # ZkWatches
     LIST_CHILDREN = "ListChildren"
     SYNC_SERVER = "SyncServer"

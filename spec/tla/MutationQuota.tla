@@ -5,14 +5,18 @@
 (* rate below one partition per tick is a number too.                        *)
 (*                                                                           *)
 (* A client stands for one (user, client-id) with a quota of its own; names  *)
-(* and precedence of quotas are left out, and so is the request quota. An    *)
-(* old client is never refused but muted, per connection.                    *)
+(* and precedence are `QuotaPrecedence`'s, how a client tries again is       *)
+(* `QuotaRetry`'s, what the quota is for is `ControllerQueue`'s. The request *)
+(* quota is a number that comes with each request. An old client is never    *)
+(* refused; the connection of either is muted for as long as its answer says.*)
+(* Left out: the time that an answer has waited for its topics.              *)
 EXTENDS Integers
 
 CONSTANTS
     Clients,
     OldClients,     \* a subset, which cannot be told of a refusal
     Connections,    \* 1 .. n per client; a mute holds one of them
+    RequestThrottles,  \* ticks that the request quota may ask for
     Cost,           \* tokens per partition
     Rate,           \* tokens per tick
     Samples,        \* how many windows of unused rate a bucket keeps
@@ -27,6 +31,7 @@ VARIABLES
     clock_offset,   \* of the wall clock; a monotonic clock has none
     buckets,        \* at the controller: tokens, and when they were counted
     muted_until,    \* per client and connection
+    silent_until,   \* history: the time before which nothing may be taken from it
     promises,       \* per client the time from which it must be admitted
     admitted,       \* history: partitions per client and tick
     charged,        \* history: tokens taken per client
@@ -34,8 +39,8 @@ VARIABLES
     budget,         \* what is left of Limits
     breaches        \* history: acts that no rule allows
 
-vars == <<now, clock_offset, buckets, muted_until, promises, admitted, charged, failovers,
-          budget, breaches>>
+vars == <<now, clock_offset, buckets, muted_until, silent_until, promises, admitted, charged,
+          failovers, budget, breaches>>
 
 ASSUME OldClients \subseteq Clients
 ASSUME admission \in {"at_zero", "above_zero"}
@@ -54,9 +59,8 @@ Sum(per_tick, from, to) ==
 
 Spend(what) == budget[what] > 0 /\ budget' = [budget EXCEPT ![what] = @ - 1]
 
-Breach(invariant, actor, is_breached) ==
-    breaches' = breaches
-        \cup (IF is_breached THEN {[invariant |-> invariant, actor |-> actor]} ELSE {})
+Breached(invariant, actor, is_breached) ==
+    IF is_breached THEN {[invariant |-> invariant, actor |-> actor]} ELSE {}
 
 FullBucket == [tokens |-> Burst, counted_at |-> now]
 
@@ -65,12 +69,26 @@ Init ==
     /\ clock_offset = 0
     /\ buckets = [c \in Clients |-> FullBucket]
     /\ muted_until = [c \in Clients |-> [n \in Connections |-> 0]]
+    /\ silent_until = muted_until
     /\ promises = [c \in Clients |-> Never]
     /\ admitted = [c \in Clients |-> [tick \in Ticks |-> 0]]
     /\ charged = [c \in Clients |-> 0]
     /\ failovers = [tick \in Ticks |-> 0]
     /\ budget = Limits
     /\ breaches = {}
+
+(* Every variable has the shape that its readers expect.                     *)
+TypeOK ==
+    /\ now \in Ticks
+    /\ clock_offset \in -Limits.clock_steps .. Limits.clock_steps
+    /\ buckets \in [Clients -> [tokens : Int, counted_at : Int]]
+    /\ muted_until \in [Clients -> [Connections -> Nat]]
+    /\ silent_until \in [Clients -> [Connections -> Nat]]
+    /\ promises \in [Clients -> {Never} \cup Nat]
+    /\ admitted \in [Clients -> [Ticks -> Nat]]
+    /\ charged \in [Clients -> Int]
+    /\ failovers \in [Ticks -> 0 .. Limits.failovers]
+    /\ \A what \in DOMAIN Limits : budget[what] \in 0 .. Limits[what]
 
 -----------------------------------------------------------------------------
 (* Time *)
@@ -79,14 +97,15 @@ Init ==
 PassTime ==
     /\ Spend("ticks")
     /\ now' = now + 1
-    /\ UNCHANGED <<clock_offset, buckets, muted_until, promises, admitted, charged, failovers,
-                   breaches>>
+    /\ UNCHANGED <<clock_offset, buckets, muted_until, silent_until, promises, admitted, charged,
+                   failovers, breaches>>
 
 (* An operator sets the wall clock a tick back or forward.                   *)
 StepClock ==
     /\ Spend("clock_steps")
     /\ \E step \in {-1, 1} : clock_offset' = clock_offset + step
-    /\ UNCHANGED <<now, buckets, muted_until, promises, admitted, charged, failovers, breaches>>
+    /\ UNCHANGED <<now, buckets, muted_until, silent_until, promises, admitted, charged, failovers,
+                   breaches>>
 
 -----------------------------------------------------------------------------
 (* The bucket *)
@@ -117,13 +136,30 @@ Counted(c, tokens) ==
 
 Promised(c, tokens) == [promises EXCEPT ![c] = IF tokens < 0 THEN now + Throttle(tokens) ELSE Never]
 
-Muted(c, n, tokens) ==
-    [muted_until EXCEPT ![c][n] = Max(@, now + Throttle(tokens))]
-
+(* The client is told the larger of both throttles, and its connection is    *)
+(* muted for that time, since it may not honour what it is told (QUOTA-010). *)
+Larger(request_throttle, controller_throttle) == Max(request_throttle, controller_throttle)
+IsMutedWhenTold(c) == TRUE
 IsMuted(c, n) == muted_until[c][n] > now
+
+(* An answer to a request that came over connection `n`: the request quota   *)
+(* asks for some ticks, this one for as many as `tokens` lack. The history   *)
+(* counts these one by one.                                                  *)
+Answer(c, n, request_throttle, tokens) ==
+    LET throttle == Larger(request_throttle, Throttle(tokens))
+        needed == CHOOSE ticks \in 0 .. request_throttle + Max(0, -tokens) :
+                    /\ ticks >= request_throttle /\ tokens + ticks * Rate >= 0
+                    /\ \A fewer \in 0 .. ticks - 1 :
+                            fewer < request_throttle \/ tokens + fewer * Rate < 0
+    IN /\ muted_until' = [muted_until EXCEPT
+                            ![c][n] = IF IsMutedWhenTold(c) THEN Max(@, now + throttle) ELSE @]
+       /\ silent_until' = [silent_until EXCEPT ![c][n] = Max(@, now + needed)]
 
 -----------------------------------------------------------------------------
 (* Requests *)
+
+(* The versions of requests that have a word for a refusal (QUOTA-003).      *)
+IsRefusable(c) == c \notin OldClients
 
 (* What is admitted as one: a topic.                                         *)
 Units == Sizes
@@ -135,34 +171,43 @@ ValidationCharge == 0
 
 (* A topic of a request is admitted, and all its partitions are charged: the *)
 (* bucket may go into debt once. An old client is admitted in any case, and  *)
-(* its connection is muted until the debt is paid (QUOTA-003).               *)
+(* has to be silent until the debt is paid (QUOTA-003); a new one learns of  *)
+(* the debt when it is refused.                                              *)
 AdmitMutation(c) ==
-    \E connection \in Connections, partitions \in Units :
+    \E n \in Connections, partitions \in Units, request_throttle \in RequestThrottles :
         LET tokens == Tokens(c)
             left == tokens - Charge(c, partitions)
         IN /\ Spend("mutations")
-           /\ ~IsMuted(c, connection) \/ c \notin OldClients
-           /\ IsAdmitting(tokens) \/ c \in OldClients
+           /\ ~IsMuted(c, n)
+           /\ IsAdmitting(tokens) \/ ~IsRefusable(c)
            /\ buckets' = Counted(c, left)
-           /\ muted_until' = IF c \in OldClients THEN Muted(c, connection, left) ELSE muted_until
+           /\ Answer(c, n, request_throttle, IF IsRefusable(c) THEN 0 ELSE left)
            /\ promises' = Promised(c, left)
            /\ admitted' = [admitted EXCEPT ![c][now] = @ + partitions]
            /\ charged' = [charged EXCEPT ![c] = @ + tokens - left]
-           /\ UNCHANGED <<now, clock_offset, failovers, breaches>>
+           /\ breaches' = breaches
+                \cup Breached("SilentWhileThrottled", c, silent_until[c][n] > now)
+           /\ UNCHANGED <<now, clock_offset, failovers>>
 
 (* A topic is refused, and its client is told how long to wait. Nothing is   *)
 (* charged for it. A client that was told before and waited must not be.     *)
 RefuseMutation(c) ==
-    LET tokens == Tokens(c)
-        left == tokens - RefusalCharge
-    IN /\ c \notin OldClients
-       /\ ~IsAdmitting(tokens)
-       /\ Spend("refusals")
-       /\ buckets' = Counted(c, left)
-       /\ promises' = Promised(c, left)
-       /\ charged' = [charged EXCEPT ![c] = @ + tokens - left]
-       /\ Breach("ThrottleSuffices", c, promises[c] # Never /\ promises[c] <= now)
-       /\ UNCHANGED <<now, clock_offset, muted_until, admitted, failovers>>
+    \E n \in Connections, request_throttle \in RequestThrottles :
+        LET tokens == Tokens(c)
+            left == tokens - RefusalCharge
+        IN /\ Spend("refusals")
+           /\ ~IsMuted(c, n)
+           /\ IsRefusable(c)
+           /\ ~IsAdmitting(tokens)
+           /\ buckets' = Counted(c, left)
+           /\ Answer(c, n, request_throttle, left)
+           /\ promises' = Promised(c, left)
+           /\ charged' = [charged EXCEPT ![c] = @ + tokens - left]
+           /\ breaches' = breaches
+                \cup Breached("ThrottleSuffices", c, promises[c] # Never /\ promises[c] <= now)
+                \cup Breached("SilentWhileThrottled", c, silent_until[c][n] > now)
+                \cup Breached("OldClientsAccepted", c, c \in OldClients)
+           /\ UNCHANGED <<now, clock_offset, admitted, failovers>>
 
 (* A request that asks for validation only is answered at any time and costs *)
 (* nothing (QUOTA-004).                                                      *)
@@ -172,7 +217,8 @@ ValidateMutation(c) ==
     IN /\ Spend("validations")
        /\ buckets' = Counted(c, left)
        /\ charged' = [charged EXCEPT ![c] = @ + tokens - left]
-       /\ UNCHANGED <<now, clock_offset, muted_until, promises, admitted, failovers, breaches>>
+       /\ UNCHANGED <<now, clock_offset, muted_until, silent_until, promises, admitted, failovers,
+                      breaches>>
 
 (* Another broker becomes controller. Buckets are in memory, so it begins    *)
 (* with full ones, and no client is muted there.                             *)
@@ -180,6 +226,7 @@ ElectController ==
     /\ Spend("failovers")
     /\ buckets' = [c \in Clients |-> [tokens |-> Burst, counted_at |-> Clock]]
     /\ muted_until' = [c \in Clients |-> [n \in Connections |-> 0]]
+    /\ silent_until' = muted_until'
     /\ promises' = [c \in Clients |-> Never]
     /\ failovers' = [failovers EXCEPT ![now] = @ + 1]
     /\ UNCHANGED <<now, clock_offset, admitted, charged, breaches>>
@@ -228,6 +275,20 @@ ThrottleSuffices == IsCleanOf("ThrottleSuffices")
 ThrottleIsShortest ==
     \A c \in Clients :
         Throttle(Tokens(c)) > 0 => ~IsAdmitting(Tokens(c) + (Throttle(Tokens(c)) - 1) * Rate)
+
+(* Nothing is taken from a connection before the time that both quotas ask   *)
+(* for is over.                                                              *)
+\* @req QUOTA-010
+SilentWhileThrottled == IsCleanOf("SilentWhileThrottled")
+
+(* And no connection is muted for longer.                                    *)
+\* @req QUOTA-010
+MutedNoLonger ==
+    \A c \in Clients : \A n \in Connections : muted_until[c][n] <= silent_until[c][n]
+
+(* A request of a version that has no word for it is never refused.          *)
+\* @req QUOTA-003
+OldClientsAccepted == IsCleanOf("OldClientsAccepted")
 
 (* What was refused, or only validated, takes no token, and everything that  *)
 (* was admitted takes its own.                                               *)

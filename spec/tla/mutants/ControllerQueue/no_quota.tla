@@ -1,0 +1,6 @@
+------------------------------ MODULE no_quota ------------------------------
+(* Whatever is asked for is admitted.                                        *)
+EXTENDS ControllerQueue
+
+WrongIsAdmitting == TRUE
+=============================================================================
