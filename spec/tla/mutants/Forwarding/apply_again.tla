@@ -1,5 +1,5 @@
 ---------------------------- MODULE apply_again -----------------------------
-(* A controller applies what the znode has already.                          *)
+(* What is there already is created again.                                   *)
 EXTENDS Forwarding
 
 WrongIsPresent(write) == FALSE

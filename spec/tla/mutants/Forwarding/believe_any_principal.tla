@@ -2,5 +2,6 @@
 (* A name in a request counts on every connection.                           *)
 EXTENDS Forwarding
 
-WrongPrincipal(m) == m.principal
+WrongPrincipal(m) ==
+    IF m.request \in Finders /\ ~m.from_broker THEN Broker ELSE m.principal
 =============================================================================

@@ -2,5 +2,5 @@
 (* A client takes a missing answer for a refusal.                            *)
 EXTENDS Forwarding
 
-WrongOnceReplyLost(r) == [answers EXCEPT ![r] = "refused"]
+WrongAnswerOnceLost == "refused"
 =============================================================================
