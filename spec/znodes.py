@@ -155,6 +155,11 @@ def document_bytes(document: msgspec.Struct) -> bytes:
     return _encoder.encode(document)
 
 
+def controller_term_path(controller_epoch: ControllerEpoch) -> str:
+    """Ephemeral: it is there as long as the session that was elected under that epoch (H8d)."""
+    return f"{CONTROLLER_EPOCH}/{controller_epoch}"
+
+
 def broker_path(broker_id: int) -> str:
     """`/brokers/ids/<id>`."""
     return f"{BROKER_IDS}/{broker_id}"

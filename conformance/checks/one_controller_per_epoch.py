@@ -2,7 +2,7 @@
 
 - No two `ElectController` name different brokers under one controller epoch.
 - In ZooKeeper, `/controller_epoch` rises by exactly 1 with each election, in the same transaction
-  that creates `/controller`.
+  that creates `/controller`. What people create by hand, in a session of no broker, elects none.
   Kafka up to 2.0 raises it in a transaction of its own, and a quorum that elects its leaders may
   skip epochs, for an election may fail (`TraceDialect`).
 - At level 0 there is no epoch; then every `ElectController` rests on a creation of `/controller`
@@ -16,7 +16,7 @@ from itertools import pairwise
 from fencepost.conformance.checks.evidence import Evidence
 from fencepost.conformance.checks.ordering import actions, by_zxid
 from fencepost.conformance.checks.trace_dialect import SPEC, TraceDialect
-from fencepost.conformance.checks.znode_history import epoch_of
+from fencepost.conformance.checks.znode_history import brokers_by_session, epoch_of
 from fencepost.conformance.verdict import CheckResult
 from fencepost.spec.trace import TraceEvent
 from fencepost.spec.vocabulary import NO_CONTROLLER_EPOCH, Action, Invariant
@@ -33,7 +33,8 @@ def check(events: Sequence[TraceEvent], dialect: TraceDialect = SPEC) -> CheckRe
     _check_elections(elections, evidence)
     _check_epochs(epochs, evidence, may_skip=dialect.epochs_may_skip)
     if epochs and dialect.raises_epoch_at_election:
-        _check_creations(creations, epochs, evidence)
+        own = brokers_by_session(events)
+        _check_creations([e for e in creations if e.session_id in own], epochs, evidence)
     elif creations and not epochs:
         _check_without_epoch(elections, creations, evidence)
     return evidence.result()

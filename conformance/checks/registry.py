@@ -31,6 +31,10 @@ from fencepost.conformance.checks.log_history import CLIENT_READS
 from fencepost.conformance.checks.ordering import split_by_partition
 from fencepost.conformance.checks.replica_log import APPENDS, REPLICA_ACTIONS
 from fencepost.conformance.checks.trace_dialect import SPEC, TraceDialect
+from fencepost.conformance.checks.unclean_elections import (
+    UNCLEAN_ONLY_IF_ISR_DEAD,
+    judge_elections,
+)
 from fencepost.conformance.verdict import CheckResult, merge
 from fencepost.spec.trace import TraceEvent
 from fencepost.spec.vocabulary import Action, Invariant
@@ -178,6 +182,8 @@ def judge(events: Sequence[TraceEvent]) -> list[str]:
     """What the step `check` of a story prints: what the trace violates; nothing if all is well."""
     results = run_checks(events)
     violated = sorted(result.invariant.value for result in results if result.violations)
+    if judge_elections(events)[1]:
+        violated.append(UNCLEAN_ONLY_IF_ISR_DEAD)
     if violated or any(result.premise_count for result in results):
         return [f"violated: {name}" for name in violated]
     return [VACUOUS]

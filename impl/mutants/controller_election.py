@@ -16,7 +16,9 @@ from fencepost.impl.core.rules.controller.controller_election import (
     Result,
     WatchedReading,
     elected_under_next_epoch,
-    raise_epoch,
+    never,
+    raised_epoch,
+    taken_office,
 )
 from fencepost.impl.core.rules.rules import Rules
 from fencepost.impl.core.rules.tables import Permissions, WriteKind, Writer, ZnodeKind
@@ -24,8 +26,10 @@ from fencepost.impl.core.rules.znode_writes import write
 from fencepost.impl.core.types.scripts import read
 from fencepost.impl.core.types.zookeeper import (
     Check,
+    Create,
     Rejected,
     SetData,
+    WriteOp,
     WriteResult,
     Written,
     Znode,
@@ -48,12 +52,17 @@ from fencepost.spec.znodes import (
     parse_controller_epoch,
 )
 
+Fence = Callable[[ControllerEpoch, ZnodeVersion], tuple[Check, ...]]
 
-def _without(rules: Rules, path: str) -> Callable[[ZnodeVersion], tuple[Check, ...]]:
-    """The controller's fence without the check of one znode."""
 
-    def controller_fence(epoch_version: ZnodeVersion) -> tuple[Check, ...]:
-        return tuple(one for one in rules.controller_fence(epoch_version) if one.path != path)
+def _without(rules: Rules, is_left_out: Callable[[str], bool]) -> Fence:
+    """The controller's fence without the checks of some znodes."""
+
+    def controller_fence(
+        controller_epoch: ControllerEpoch, epoch_version: ZnodeVersion
+    ) -> tuple[Check, ...]:
+        fence = rules.controller_fence(controller_epoch, epoch_version)
+        return tuple(one for one in fence if not is_left_out(one.path))
 
     return controller_fence
 
@@ -70,7 +79,7 @@ def _epoch_in(epoch: Znode, otherwise: ControllerEpoch) -> ControllerEpoch:
 @mutant(7, "ZK-005", {Invariant.STALE_CONTROLLER_HARMLESS}, shows="StaleControllerHarmless")
 def no_controller_epoch_check(rules: Rules) -> Rules:
     """A controller's writes are not fenced by the controller epoch."""
-    return replace(rules, controller_fence=_without(rules, CONTROLLER_EPOCH))
+    return replace(rules, controller_fence=_without(rules, lambda path: path == CONTROLLER_EPOCH))
 
 
 @mutant(8, "CTL-005", {Invariant.ONE_CONTROLLER_PER_EPOCH, Invariant.STALE_CONTROLLER_HARMLESS})
@@ -80,16 +89,16 @@ def two_step_controller_election(rules: Rules) -> Rules:
     def win_controller(
         candidacy: Candidacy, _operations: Operations, _elected_of: Result, may_write: Permissions
     ) -> Election:
-        created = yield from write(may_write, candidacy.holder)
+        created = yield from write(may_write, *taken_office(candidacy))
         znodes = (yield from read(CONTROLLER_EPOCH)) if isinstance(created, Written) else None
         if znodes is None:
             return None, True
         controller_epoch = _epoch_in(znodes[0], candidacy.controller_epoch)
         later = structs.replace(candidacy, epoch=znodes[0], controller_epoch=controller_epoch)
-        raised = raise_epoch(later.epoch, later.next_epoch)
+        raised, term = raised_epoch(later)
         if isinstance(raised, SetData):
             raised = structs.replace(raised, expected_version=ANY_VERSION)
-        return elected_under_next_epoch(later, (yield from write(may_write, raised))), False
+        return elected_under_next_epoch(later, (yield from write(may_write, raised, term))), False
 
     raising = allowing(rules, Writer.CANDIDATE, ZnodeKind.CONTROLLER_EPOCH, WriteKind.SET)
     return replace(raising, win_controller=win_controller, accepts_election=lambda _node: True)
@@ -103,9 +112,18 @@ def controller_epoch_not_raised(rules: Rules) -> Rules:
         before = ControllerEpoch(candidacy.controller_epoch - 1)
         return structs.replace(candidacy, controller_epoch=before)
 
+    def not_raised(candidacy: Candidacy) -> tuple[WriteOp, ...]:
+        data = str(candidacy.controller_epoch).encode()
+        return tuple(
+            structs.replace(one, data=data)
+            if isinstance(one, Create | SetData) and one.path == CONTROLLER_EPOCH
+            else one
+            for one in rules.election_operations(candidacy)
+        )
+
     return replace(
         rules,
-        election_operations=lambda one: rules.election_operations(same_epoch(one)),
+        election_operations=not_raised,
         elected_of=lambda one, result: rules.elected_of(same_epoch(one), result),
     )
 
@@ -124,7 +142,7 @@ def forget_own_controller_znode(rules: Rules) -> Rules:
 @mutant(30, "ZK-005", shows="UncleanOnlyIfIsrDead")
 def no_controller_znode_check(rules: Rules) -> Rules:
     """A deposed controller writes until its successor has raised the epoch."""
-    return replace(rules, controller_fence=_without(rules, CONTROLLER))
+    return replace(rules, controller_fence=_without(rules, lambda path: path != CONTROLLER_EPOCH))
 
 
 @mutant(43, "CTL-008", {Liveness.CONTROLLER_EVENTUALLY_EXISTS}, shows="ControllerEventuallyExists")
@@ -147,6 +165,7 @@ def persistent_controller_znode(rules: Rules) -> Rules:
         candidate_znode=lambda broker_id, now_ms: structs.replace(
             rules.candidate_znode(broker_id, now_ms), ephemeral=False
         ),
+        belongs_to_no_session=never,  # or the brokers would depose one another for ever
     )
 
 
@@ -188,6 +207,44 @@ def controller_not_watched(rules: Rules) -> Rules:
 def registration_not_watched(rules: Rules) -> Rules:
     """A broker that finds the registration of its former process gives up."""
     return replace(rules, watched=rules.watched - {WatchedReading.OWN_REGISTRATION})
+
+
+@mutant(89, "ZK-005", shows="UncleanOnlyIfIsrDead")
+def fence_by_first_version(rules: Rules) -> Rules:
+    """`/controller` is not written again by its election: one made by hand has its version."""
+
+    def controller_fence(
+        controller_epoch: ControllerEpoch, epoch_version: ZnodeVersion
+    ) -> tuple[Check, ...]:
+        fence = rules.controller_fence(controller_epoch, epoch_version)
+        first = Check(path=CONTROLLER, expected_version=FIRST_VERSION)
+        return tuple(first if one.path == CONTROLLER else one for one in fence)
+
+    def only_created(candidacy: Candidacy) -> tuple[WriteOp, ...]:
+        operations = rules.election_operations(candidacy)
+        return tuple(
+            one for one in operations if not isinstance(one, SetData) or one.path != CONTROLLER
+        )
+
+    return replace(
+        rules,
+        controller_fence=controller_fence,
+        election_operations=only_created,
+        is_overwritten=lambda holder: (
+            holder.stat is not None and holder.stat.version != FIRST_VERSION
+        ),
+    )
+
+
+@mutant(90, "CTL-009", shows="ControllerEventuallyExists")
+def create_over_foreign_znode(rules: Rules) -> Rules:
+    """A broker that finds a persistent `/controller` only tries to create its own."""
+    return replace(
+        rules,
+        election_operations=lambda one: rules.election_operations(
+            structs.replace(one, replaced=None)
+        ),
+    )
 
 
 @suite_mutant("CTL-003")

@@ -16,9 +16,11 @@ from fencepost.spec.replay.recorded_run import TraceFileLine
 from fencepost.spec.tlc import values as tlc
 from fencepost.spec.trace import Kind, TraceEvent
 from fencepost.spec.vocabulary import Outcome
-from fencepost.spec.znodes import BROKER_IDS, CONTROLLER
+from fencepost.spec.znodes import BROKER_IDS, CONTROLLER, CONTROLLER_EPOCH
 
-EPHEMERAL = re.compile(rf"{re.escape(CONTROLLER)}|{re.escape(BROKER_IDS)}/\d+")
+EPHEMERAL = re.compile(
+    rf"{re.escape(CONTROLLER)}|{re.escape(CONTROLLER_EPOCH)}/\d+|{re.escape(BROKER_IDS)}/\d+"
+)
 """The paths of znodes that belong to the session that creates them."""
 
 NO_SESSION = 0

@@ -9,37 +9,57 @@
 (* A pause is a broker that takes no step. Sessions are worst case: a client *)
 (* library replaces an expired one and the broker acts on, so that its       *)
 (* writes arrive under a live session although it lost the office.           *)
-EXTENDS Znodes, FiniteSets
+(*                                                                           *)
+(* What ties a write to the election that its author won? A check in a multi *)
+(* sees versions, not owners, and people delete and write /controller by     *)
+(* hand as often as they like. So there are three checks:                    *)
+(*   /controller_epoch by its version: no other has been elected since (H24).*)
+(*   /controller by its version, which is 1 after the multi that elects,     *)
+(*   since that writes it twice: what people make begins at 0 (H24c). It     *)
+(*   stops a controller as soon as its znode is deleted or overwritten, not  *)
+(*   only at the next election (H8).                                         *)
+(*   The term, a third znode of that multi, ephemeral, with the epoch in its *)
+(*   path. People never make that path, so that it is there exactly as long  *)
+(*   as the session that was elected (H8d).                                  *)
+(* The first and the third hold whatever people do: OnlyControllerWrites.    *)
+(* The second can be fooled by a person that deletes /controller, makes it   *)
+(* and writes it once more, for no version is out of reach of writes by      *)
+(* hand: OnlyOwnerWrites. What passes then is still the controller that was  *)
+(* elected last, and its session lives.                                      *)
+EXTENDS Znodes, FiniteSets, TLC
 
 CONSTANTS
     Brokers,        \* 1 .. n; every broker is a candidate and obeys commands
-    Limits,         \* how often each bounded thing may happen
-    mutants         \* rules that are broken on purpose; {} is the protocol
+    Limits          \* how often each bounded thing may happen
 
 VARIABLES
     znodes,         \* the tree
     live_sessions,  \* those that ZooKeeper has not ended
     last_session,   \* the latest session id
     candidates,     \* per broker its session, its office, and the epoch it knows
-    terms,          \* history: all controllers; commands arrive at any time
-    decided_epoch,  \* the epoch of the controller that wrote last
+    requests,       \* multis of which the author lost sight; they arrive late or never
+    terms,          \* of all that took office: their commands arrive at any time
     budget,         \* what is left of Limits
+    decided_epoch,  \* history: the epoch of the controller that wrote last
+    elected,        \* history: the session that was elected last, and by which broker
+    heard,          \* history: the largest epoch that a broker was elected with, read or obeyed
     breaches        \* history: acts that no rule allows
 
-vars == <<znodes, live_sessions, last_session, candidates, terms, decided_epoch, budget, breaches>>
-
-ControllerElectionMutants ==
-    {"two_step_controller_election", "accept_older_controller_epoch",
-     "forget_own_controller_znode", "own_name_is_own_session", "no_controller_epoch_check",
-     "no_controller_znode_check", "resign_on_expiry_only", "controller_epoch_not_raised",
-     "absent_epoch_is_one", "ignore_newer_controller_epoch", "create_over_foreign_znode",
-     "keep_overwritten_znode"}
-
-Has(mutant) == mutant \in mutants
+beliefs == <<candidates, terms>>
+history == <<decided_epoch, elected, heard, breaches>>
+vars == <<znodes, live_sessions, last_session, requests, budget, beliefs, history>>
 
 NoBroker == -1
 ControllerPath == "/controller"
 ControllerEpochPath == "/controller_epoch"
+
+(* No more elections than one, one for each fault, and one for each multi    *)
+(* that comes late; a mutant begins one higher.                              *)
+Epochs ==
+    0 .. 3 + Limits["crashes"] + Limits["expiries"] + 2 * Limits["lost_replies"]
+           + Limits["deletions"] + Limits["overwrites"]
+TermPaths == [e \in Epochs |-> ControllerEpochPath \o "/" \o ToString(e)]
+Paths == {ControllerPath, ControllerEpochPath} \cup {TermPaths[e] : e \in Epochs}
 
 Apply(ops) == Multi(znodes, ops, 0)
 
@@ -52,9 +72,11 @@ Controller == znodes[ControllerPath]
 
 (* The text calls 1 the initial value of the epoch, and the epoch of the     *)
 (* first controller. It is the latter: before it there is no epoch (CTL-005).*)
+EpochBeforeTheFirst == 0
+
 CurrentEpoch ==
     IF Exists(znodes, ControllerEpochPath) THEN znodes[ControllerEpochPath].data[1]
-    ELSE IF Has("absent_epoch_is_one") THEN 1 ELSE 0
+    ELSE EpochBeforeTheFirst
 
 IsRunning(b) == candidates[b].status # "down"
 IsConnected(b) == candidates[b].session_id \in live_sessions
@@ -62,9 +84,12 @@ IsActive(b) == candidates[b].status = "active"
 IsOwner(b) ==
     Exists(znodes, ControllerPath) /\ Controller.ephemeral_owner = candidates[b].session_id
 
+(* Of /controller once the multi that elects has created and written it.     *)
+OfficeVersion == 1
+
 (* It was overwritten: the broker with the session that owns it is not the   *)
 (* one that it names, or it names none.                                      *)
-IsOverwritten == Controller.version > 0
+IsOverwritten == Controller.version > OfficeVersion
 
 (* The end of no session will ever remove it.                                *)
 IsForeign == Exists(znodes, ControllerPath) /\ Controller.ephemeral_owner = NoSession
@@ -74,13 +99,16 @@ Candidate(session_id, known_epoch) ==
      epoch_version |-> -1, known_epoch |-> known_epoch]
 
 Init ==
-    /\ znodes = [path \in {ControllerPath, ControllerEpochPath} |-> Absent]
+    /\ znodes = [path \in Paths |-> Absent]
     /\ live_sessions = Brokers
     /\ last_session = Cardinality(Brokers)
     /\ candidates = [b \in Brokers |-> Candidate(b, 0)]
+    /\ requests = {}
     /\ terms = {}
-    /\ decided_epoch = 0
     /\ budget = Limits
+    /\ decided_epoch = 0
+    /\ elected = [controller_id |-> NoBroker, session_id |-> NoSession]
+    /\ heard = [b \in Brokers |-> 0]
     /\ breaches = {}
 
 -----------------------------------------------------------------------------
@@ -92,17 +120,18 @@ CrashBroker(b) ==
     /\ Spend("crashes")
     /\ IsRunning(b)
     /\ candidates' = [candidates EXCEPT ![b].status = "down"]
-    /\ UNCHANGED <<znodes, live_sessions, last_session, terms, decided_epoch, breaches>>
+    /\ UNCHANGED <<znodes, live_sessions, last_session, requests, terms, history>>
 
 (* A new process of the same broker, with a new session, perhaps before the  *)
-(* old one has ended. It reads the controller epoch before it obeys any      *)
-(* command.                                                                  *)
+(* old one has ended, or never. It reads the controller epoch before it      *)
+(* obeys any command.                                                        *)
 RestartBroker(b) ==
     /\ ~IsRunning(b)
     /\ last_session' = last_session + 1
     /\ live_sessions' = live_sessions \cup {last_session + 1}
     /\ candidates' = [candidates EXCEPT ![b] = Candidate(last_session + 1, CurrentEpoch)]
-    /\ UNCHANGED <<znodes, terms, decided_epoch, budget, breaches>>
+    /\ heard' = [heard EXCEPT ![b] = CurrentEpoch]
+    /\ UNCHANGED <<znodes, requests, terms, budget, decided_epoch, elected, breaches>>
 
 (* The client library replaces a session that has ended. The broker is not   *)
 (* told, and whatever it believed it believes still.                         *)
@@ -112,11 +141,13 @@ CreateSession(b) ==
     /\ last_session' = last_session + 1
     /\ live_sessions' = live_sessions \cup {last_session + 1}
     /\ candidates' = [candidates EXCEPT ![b].session_id = last_session + 1]
-    /\ UNCHANGED <<znodes, terms, decided_epoch, budget, breaches>>
+    /\ UNCHANGED <<znodes, requests, terms, budget, history>>
 
+(* With the session goes what was asked under it and has not been done.      *)
 End(session_id) ==
     /\ live_sessions' = live_sessions \ {session_id}
     /\ znodes' = WithoutSession(znodes, session_id)
+    /\ requests' = {request \in requests : request.session_id # session_id}
 
 Held == {candidates[b].session_id : b \in {b \in Brokers : IsRunning(b)}}
 
@@ -127,28 +158,33 @@ ExpireOrphan == \E s \in live_sessions \ Held : End(s) /\ UNCHANGED budget
 ExpireSession ==
     /\ \/ ExpireOrphan
        \/ Spend("expiries") /\ \E s \in live_sessions \cap Held : End(s)
-    /\ UNCHANGED <<last_session, candidates, terms, decided_epoch, breaches>>
+    /\ UNCHANGED <<last_session, beliefs, history>>
 
 -----------------------------------------------------------------------------
 (* The election *)
 
-RaisedEpoch == CurrentEpoch + (IF Has("controller_epoch_not_raised") THEN 0 ELSE 1)
+RaisedEpoch == CurrentEpoch + 1
+
+(* The version of the epoch that was read before.                            *)
+EpochVersion == znodes[ControllerEpochPath].version
 
 RaiseEpoch ==
     IF Exists(znodes, ControllerEpochPath)
-    THEN SetDataOp(ControllerEpochPath, <<RaisedEpoch>>, znodes[ControllerEpochPath].version)
+    THEN SetDataOp(ControllerEpochPath, <<RaisedEpoch>>, EpochVersion)
     ELSE CreateOp(ControllerEpochPath, <<RaisedEpoch>>, NoSession)
 
-TakeOffice(b) == CreateOp(ControllerPath, <<b>>, candidates[b].session_id)
+TakeOffice(b) ==
+    <<CreateOp(ControllerPath, <<b>>, candidates[b].session_id),
+      SetDataOp(ControllerPath, <<b>>, 0)>>
+BeginTerm(b) == CreateOp(TermPaths[RaisedEpoch], <<>>, candidates[b].session_id)
 
-(* Create /controller and raise the epoch, both or neither. A persistent     *)
-(* znode in its place is deleted in the same multi: a create alone would     *)
-(* fail for ever. That the multi raises the epoch that was read before also  *)
-(* tells that the znode is the one that was read.                            *)
-Election(b) ==
-    LET remove == IF IsForeign /\ ~Has("create_over_foreign_znode")
-                  THEN <<DeleteOp(ControllerPath, Controller.version)>> ELSE <<>>
-    IN Apply(remove \o <<TakeOffice(b), RaiseEpoch>>)
+(* Create /controller, raise the epoch and create the term, all or nothing.  *)
+(* A persistent znode in the place of /controller is deleted in the same     *)
+(* multi: a create alone would fail for ever. That the multi raises the      *)
+(* epoch that was read before also tells that the znode is the one that was  *)
+(* read, and that the multi is not one that comes late.                      *)
+Removal == IF IsForeign THEN <<DeleteOp(ControllerPath, Controller.version)>> ELSE <<>>
+Election(b) == Removal \o TakeOffice(b) \o <<RaiseEpoch, BeginTerm(b)>>
 
 InOffice(b, controller_epoch, epoch_version) ==
     /\ candidates' = [candidates EXCEPT
@@ -156,94 +192,79 @@ InOffice(b, controller_epoch, epoch_version) ==
                         ![b].epoch_version = epoch_version, ![b].known_epoch = controller_epoch]
     /\ terms' = terms \cup {[controller_id |-> b, session_id |-> candidates[b].session_id,
                              controller_epoch |-> controller_epoch]}
+    /\ heard' = [heard EXCEPT ![b] = controller_epoch]
+
+IsElected(b) == elected' = [controller_id |-> b, session_id |-> candidates[b].session_id]
 
 WinElection(b) ==
-    LET written == Election(b)
+    LET written == Apply(Election(b))
     IN /\ candidates[b].status = "standing"
        /\ written.ok
        /\ znodes' = written.tree
        /\ InOffice(b, RaisedEpoch, written.tree[ControllerEpochPath].version)
+       /\ IsElected(b)
 
 (* /controller is this broker's already: the reply to its multi was lost.    *)
 (* Its own is what its own session owns, not what carries its name. The      *)
 (* epoch is from the same multi, or /controller would be another's by now.   *)
+IsOwnOffice(b) == IsOwner(b)
+
 FindOwnOffice(b) ==
     /\ candidates[b].status = "standing"
-    /\ ~Has("forget_own_controller_znode")
     /\ Exists(znodes, ControllerPath)
     /\ ~IsOverwritten
-    /\ IF Has("own_name_is_own_session") THEN Controller.data = <<b>> ELSE IsOwner(b)
+    /\ IsOwnOffice(b)
     /\ InOffice(b, CurrentEpoch, znodes[ControllerEpochPath].version)
-    /\ UNCHANGED znodes
-
-(* The wrong way, for comparison: create first, raise the epoch later.       *)
-CreateFirst(b) ==
-    LET written == Apply(<<TakeOffice(b)>>)
-    IN /\ candidates[b].status = "standing"
-       /\ written.ok
-       /\ znodes' = written.tree
-       /\ candidates' = [candidates EXCEPT ![b].status = "created"]
-       /\ UNCHANGED terms
-
-RaiseLater(b) ==
-    LET written == Apply(<<RaiseEpoch>>)
-    IN /\ candidates[b].status = "created"
-       /\ znodes' = written.tree
-       /\ InOffice(b, RaisedEpoch, written.tree[ControllerEpochPath].version)
+    /\ UNCHANGED <<znodes, elected>>
 
 (* A broker that finds no /controller stands, and the one with the multi     *)
 (* that succeeds is controller (CTL-002, CTL-003). Whoever finds another's   *)
 (* waits for its watch, which here is the guard.                             *)
+Elects(b) == WinElection(b) \/ FindOwnOffice(b)
+
 ElectController(b) ==
     /\ IsConnected(b)
-    /\ IF Has("two_step_controller_election")
-       THEN CreateFirst(b) \/ RaiseLater(b)
-       ELSE WinElection(b) \/ FindOwnOffice(b)
-    /\ UNCHANGED <<live_sessions, last_session, decided_epoch, budget, breaches>>
-
-(* The multi took effect, and its author does not hear of it.                *)
-LoseReply ==
-    /\ Spend("lost_replies")
-    /\ \E b \in Brokers :
-          /\ candidates[b].status = "standing"
-          /\ IsConnected(b)
-          /\ Election(b).ok
-          /\ znodes' = Election(b).tree
-    /\ UNCHANGED <<live_sessions, last_session, candidates, terms, decided_epoch, breaches>>
+    /\ Elects(b)
+    /\ UNCHANGED <<live_sessions, last_session, requests, budget, decided_epoch, breaches>>
 
 Resigned(b) == [candidates EXCEPT ![b].status = "standing"]
 
 (* A controller that sees /controller gone, another's, or of a session that  *)
 (* it no longer has, forgets everything (CTL-008). One that finds its own    *)
 (* overwritten deletes it before it stands again: no other broker would.     *)
+IsLost(b) == IsActive(b) /\ ~IsOwner(b)
+IsSpoilt(b) == IsRunning(b) /\ IsOwner(b) /\ IsConnected(b) /\ IsOverwritten
+MustResign(b) == IsLost(b) \/ IsSpoilt(b)
+WithoutSpoilt(b) ==
+    IF IsSpoilt(b) THEN Apply(<<DeleteOp(ControllerPath, Controller.version)>>).tree ELSE znodes
+
 ResignController(b) ==
-    LET is_lost == IsActive(b) /\ ~IsOwner(b)
-        is_spoilt == /\ IsRunning(b)
-                     /\ IsOwner(b)
-                     /\ IsConnected(b)
-                     /\ IsOverwritten
-        removed == Apply(<<DeleteOp(ControllerPath, Controller.version)>>)
-    IN /\ IF Has("resign_on_expiry_only") THEN IsActive(b) /\ ~IsConnected(b)
-          ELSE is_lost \/ is_spoilt
-       /\ candidates' = Resigned(b)
-       /\ znodes' = IF is_spoilt /\ ~Has("keep_overwritten_znode") THEN removed.tree ELSE znodes
-       /\ UNCHANGED <<live_sessions, last_session, terms, decided_epoch, budget, breaches>>
+    /\ MustResign(b)
+    /\ candidates' = Resigned(b)
+    /\ znodes' = WithoutSpoilt(b)
+    /\ UNCHANGED <<live_sessions, last_session, requests, terms, budget, history>>
 
 -----------------------------------------------------------------------------
 (* What a controller does, and what brokers take from it *)
 
-(* Both znodes are checked: the epoch stops a predecessor once a successor   *)
-(* has raised it, /controller stops it before (H8).                          *)
-Fence(b) ==
-    (IF Has("no_controller_epoch_check") THEN <<>>
-     ELSE <<CheckOp(ControllerEpochPath, candidates[b].epoch_version)>>)
-    \o (IF Has("no_controller_znode_check") THEN <<>> ELSE <<CheckOp(ControllerPath, 0)>>)
+(* What every write of a controller checks in its own multi (ZK-005, H8):    *)
+(* see above. The decision itself is left out.                               *)
+EpochCheck(b) == <<CheckOp(ControllerEpochPath, candidates[b].epoch_version)>>
+OfficeCheck == <<CheckOp(ControllerPath, OfficeVersion)>>
+TermCheck(b) == <<CheckOp(TermPaths[candidates[b].controller_epoch], AnyVersion)>>
+Fence(b) == EpochCheck(b) \o OfficeCheck \o TermCheck(b)
 
-(* Another broker was elected since.                                         *)
-IsDeposed(b) ==
-    /\ Exists(znodes, ControllerPath)
-    /\ ~IsForeign
-    /\ ~IsOwner(b)
+(* History: /controller is what the last election made of it, as far as a    *)
+(* person has not made it anew.                                              *)
+IsUnderLastSession == elected.session_id \in live_sessions
+IsOfLastElection ==
+    Controller.ephemeral_owner = elected.session_id /\ Controller.data = <<elected.controller_id>>
+
+WriteBreaches(b) ==
+    LET is_deposed == elected.controller_id # b \/ ~IsUnderLastSession
+    IN Breach("StaleControllerHarmless", b, elected.controller_id # b)
+        \cup Breach("OnlyControllerWrites", b, is_deposed \/ ~(IsOfLastElection \/ IsForeign))
+        \cup Breach("OnlyOwnerWrites", b, is_deposed \/ ~IsOfLastElection)
 
 (* One fenced write of any kind. A controller resigns when its write is      *)
 (* refused (ZK-005).                                                         *)
@@ -252,19 +273,21 @@ PublishDecision(b) ==
     IN /\ IsActive(b)
        /\ decided_epoch' = IF is_done THEN candidates[b].controller_epoch ELSE decided_epoch
        /\ candidates' = IF is_done THEN candidates ELSE Resigned(b)
-       /\ breaches' = breaches
-            \cup Breach("OnlyControllerWrites", b, is_done /\ ~IsOwner(b))
-            \cup Breach("StaleControllerHarmless", b, is_done /\ IsDeposed(b))
-       /\ UNCHANGED <<znodes, live_sessions, last_session, terms, budget>>
+       /\ breaches' = breaches \cup (IF is_done THEN WriteBreaches(b) ELSE {})
+       /\ UNCHANGED <<znodes, live_sessions, last_session, requests, terms, budget, elected, heard>>
 
 (* A newer epoch means another controller: the broker adopts it, and gives   *)
 (* up the office that it believed to have (CTL-007).                         *)
+IsReplaced(b, controller_epoch) ==
+    IsActive(b) /\ candidates[b].controller_epoch < controller_epoch
+
 Knowing(b, controller_epoch) ==
-    LET is_replaced == /\ IsActive(b)
-                       /\ candidates[b].controller_epoch < controller_epoch
-                       /\ ~Has("ignore_newer_controller_epoch")
-    IN [candidates EXCEPT ![b].known_epoch = controller_epoch,
-                          ![b].status = IF is_replaced THEN "standing" ELSE @]
+    [candidates EXCEPT
+        ![b].known_epoch = controller_epoch,
+        ![b].status = IF IsReplaced(b, controller_epoch) THEN "standing" ELSE @]
+
+Hears(b, controller_epoch) ==
+    heard' = [heard EXCEPT ![b] = IF controller_epoch > @ THEN controller_epoch ELSE @]
 
 (* A broker reads in ZooKeeper which broker is controller (CTL-004), as late *)
 (* as it likes. Only the epoch is kept: the id serves clients.               *)
@@ -273,19 +296,63 @@ LearnController(b) ==
     /\ IsConnected(b)
     /\ candidates[b].known_epoch < CurrentEpoch
     /\ candidates' = Knowing(b, CurrentEpoch)
-    /\ UNCHANGED <<znodes, live_sessions, last_session, terms, decided_epoch, budget, breaches>>
+    /\ Hears(b, CurrentEpoch)
+    /\ UNCHANGED <<znodes, live_sessions, last_session, requests, terms, budget, decided_epoch,
+                   elected, breaches>>
 
 (* A command of any controller, past or present, arrives, and is obeyed      *)
 (* unless its epoch is smaller than the one known (CTL-006). What it says is *)
 (* left out: here it stands for every kind of command.                       *)
+IsOlder(b, controller_epoch) == controller_epoch < candidates[b].known_epoch
+AfterObeying(b, controller_epoch) == Knowing(b, controller_epoch)
+
 BecomeFollower(b) ==
     /\ IsRunning(b)
     /\ \E term \in terms :
-          LET is_older == term.controller_epoch < candidates[b].known_epoch
-          IN /\ ~is_older \/ Has("accept_older_controller_epoch")
-             /\ candidates' = Knowing(b, term.controller_epoch)
-             /\ breaches' = breaches \cup Breach("StaleControllerHarmless", b, is_older)
-    /\ UNCHANGED <<znodes, live_sessions, last_session, terms, decided_epoch, budget>>
+          /\ ~IsOlder(b, term.controller_epoch)
+          /\ candidates' = AfterObeying(b, term.controller_epoch)
+          /\ Hears(b, term.controller_epoch)
+          /\ breaches' = breaches \cup
+                Breach("StaleControllerHarmless", b, term.controller_epoch < heard[b])
+    /\ UNCHANGED <<znodes, live_sessions, last_session, requests, terms, budget, decided_epoch,
+                   elected>>
+
+-----------------------------------------------------------------------------
+(* What the network loses *)
+
+Request(b, kind, ops) ==
+    [kind |-> kind, from |-> b, session_id |-> candidates[b].session_id, ops |-> ops,
+     controller_epoch |-> candidates[b].controller_epoch]
+
+(* A broker loses its connection, and does not hear what became of a multi:  *)
+(* of its election, or of a write in office. The session lives on.           *)
+LoseReply ==
+    /\ Spend("lost_replies")
+    /\ \E b \in Brokers :
+          /\ IsConnected(b)
+          /\ \/ /\ candidates[b].status = "standing"
+                /\ requests' = requests \cup {Request(b, "election", Election(b))}
+             \/ /\ IsActive(b)
+                /\ requests' = requests \cup {Request(b, "write", Fence(b))}
+    /\ UNCHANGED <<znodes, live_sessions, last_session, beliefs, history>>
+
+(* ZooKeeper comes to it, at once or later, as long as the session lives:    *)
+(* its author may have read and written since, and may even be another       *)
+(* process. (ZooKeeper refuses it once the session has moved to another      *)
+(* server. Here nothing rests on that.) If it does not, the request is lost. *)
+ApplyRequest ==
+    /\ \E request \in requests :
+          LET written == Apply(request.ops)
+          IN /\ requests' = requests \ {request}
+             /\ znodes' = written.tree
+             /\ IF written.ok /\ request.kind = "election"
+                THEN elected' = [controller_id |-> request.from, session_id |-> request.session_id]
+                ELSE UNCHANGED elected
+             /\ IF written.ok /\ request.kind = "write"
+                THEN /\ decided_epoch' = request.controller_epoch
+                     /\ breaches' = breaches \cup WriteBreaches(request.from)
+                ELSE UNCHANGED <<decided_epoch, breaches>>
+    /\ UNCHANGED <<live_sessions, last_session, beliefs, budget, heard>>
 
 -----------------------------------------------------------------------------
 (* People *)
@@ -296,7 +363,7 @@ DeleteController ==
     /\ Spend("deletions")
     /\ Exists(znodes, ControllerPath)
     /\ znodes' = [znodes EXCEPT ![ControllerPath] = Absent]
-    /\ UNCHANGED <<live_sessions, last_session, candidates, terms, decided_epoch, breaches>>
+    /\ UNCHANGED <<live_sessions, last_session, requests, beliefs, history>>
 
 (* The text recommends this too: an operator writes a brokerid by hand, over *)
 (* what is there, or as a persistent znode where nothing is. Content that    *)
@@ -308,7 +375,7 @@ OverwriteController ==
                        THEN SetDataOp(ControllerPath, <<brokerid>>, AnyVersion)
                        ELSE CreateOp(ControllerPath, <<brokerid>>, NoSession)
           IN znodes' = Apply(<<write>>).tree
-    /\ UNCHANGED <<live_sessions, last_session, candidates, terms, decided_epoch, breaches>>
+    /\ UNCHANGED <<live_sessions, last_session, requests, beliefs, history>>
 
 -----------------------------------------------------------------------------
 Next ==
@@ -322,19 +389,18 @@ Next ==
     \/ \E b \in Brokers : BecomeFollower(b)
     \/ ExpireSession
     \/ LoseReply
+    \/ ApplyRequest
     \/ DeleteController
     \/ OverwriteController
 
-(* Faults are bounded; processes return, sessions are replaced and end, and  *)
-(* brokers do not pause for ever.                                            *)
-ExpireAbandoned ==
-    /\ ExpireOrphan
-    /\ UNCHANGED <<last_session, candidates, terms, decided_epoch, breaches>>
+(* Faults are bounded; sessions are replaced, those of the dead end, and     *)
+(* brokers do not pause for ever. That a dead one returns is not asked for,  *)
+(* nor that a lost request is ever done.                                     *)
+ExpireAbandoned == ExpireOrphan /\ UNCHANGED <<last_session, beliefs, history>>
 
 Fairness ==
     /\ WF_vars(ExpireAbandoned)
     /\ \A b \in Brokers :
-          /\ WF_vars(RestartBroker(b))
           /\ WF_vars(CreateSession(b))
           /\ WF_vars(ElectController(b))
           /\ WF_vars(ResignController(b))
@@ -342,6 +408,23 @@ Fairness ==
 Spec == Init /\ [][Next]_vars /\ Fairness
 
 -----------------------------------------------------------------------------
+Sessions == 0 .. last_session
+
+TypeOK ==
+    /\ \A path \in Paths :
+          /\ znodes[path].version >= -1
+          /\ znodes[path].ephemeral_owner \in {NoSession} \cup live_sessions
+    /\ live_sessions \subseteq Sessions
+    /\ candidates \in [Brokers -> [status : {"down", "standing", "active"},
+                                  session_id : Sessions, controller_epoch : Epochs,
+                                  epoch_version : -1 .. Cardinality(Epochs), known_epoch : Epochs]]
+    /\ \A request \in requests :
+          request.kind \in {"election", "write"} /\ request.session_id \in live_sessions
+    /\ terms \subseteq [controller_id : Brokers, session_id : Sessions, controller_epoch : Epochs]
+    /\ \A what \in DOMAIN Limits : budget[what] \in 0 .. Limits[what]
+    /\ elected.controller_id \in Brokers \cup {NoBroker}
+    /\ heard \in [Brokers -> Epochs]
+
 IsCleanOf(invariant) == \A breach \in breaches : breach.invariant # invariant
 
 (* No two terms have one epoch; a broker with two sessions has two terms,    *)
@@ -360,17 +443,27 @@ ZombieEpochLower ==
         (b # zombie /\ IsActive(b) /\ IsActive(zombie) /\ IsOwner(b)) =>
             candidates[zombie].controller_epoch < candidates[b].controller_epoch
 
-(* A deposed controller's writes fail, and a broker that knows its successor *)
-(* does not obey it.                                                         *)
+(* A deposed controller's writes fail, and a broker that has heard of its    *)
+(* successor does not obey it.                                               *)
 \* @req ZK-005
 \* @req CTL-006
 \* @req CTL-013
 StaleControllerHarmless == IsCleanOf("StaleControllerHarmless")
 
-(* A controller's write takes effect only while its session owns             *)
-(* /controller, also when no other has been elected after it.                *)
+(* Whatever people and the network do, a controller's write takes effect     *)
+(* only if it was elected last and its session of then lives, and never      *)
+(* while /controller is gone or has another name written over its own.       *)
 \* @req ZK-005
 OnlyControllerWrites == IsCleanOf("OnlyControllerWrites")
+
+(* As long as people write by hand once at most, /controller is its own as   *)
+(* well. More often they can give theirs any version (see above).            *)
+\* @req ZK-005
+OnlyOwnerWrites == IsCleanOf("OnlyOwnerWrites")
+
+(* What takes effect is of ever later controllers.                           *)
+\* @req CTL-013
+DecidedEpochMonotonic == [][decided_epoch' >= decided_epoch]_vars
 
 (* 1 for the first controller and one more for each election: every write of *)
 (* the epoch is one election.                                                *)
@@ -379,14 +472,17 @@ EpochCountsElections ==
     Exists(znodes, ControllerEpochPath) =>
         znodes[ControllerEpochPath].data[1] = znodes[ControllerEpochPath].version + 1
 
-(* No broker acts as controller under an epoch that it knows to be over.     *)
+(* No broker acts as controller after it has heard of a later one.           *)
 \* @req CTL-007
 ResignsOnNewerEpoch ==
-    \A b \in Brokers : IsActive(b) => candidates[b].known_epoch <= candidates[b].controller_epoch
+    \A b \in Brokers : IsActive(b) =>
+        \E term \in terms : term.controller_id = b /\ term.controller_epoch = heard[b]
 
 IsInOffice(b) == IsActive(b) /\ IsConnected(b) /\ IsOwner(b) /\ Apply(Fence(b)).ok
 
-(* Again and again there is a controller with writes that succeed.           *)
+(* As long as any broker runs there is again and again a controller with     *)
+(* writes that succeed, also after its predecessor has died for good.        *)
 \* @req CTL-009
-ControllerEventuallyExists == []<>(\E b \in Brokers : IsInOffice(b))
+ControllerEventuallyExists ==
+    <>[](\E b \in Brokers : IsRunning(b)) => []<>(\E b \in Brokers : IsInOffice(b))
 =============================================================================

@@ -4,8 +4,6 @@ EXTENDS ControllerElection
 
 CONSTANTS MaxCrashes, MaxExpiries, MaxLostReplies, MaxDeletions, MaxOverwrites
 
-ASSUME mutants \subseteq ControllerElectionMutants
-
 Bounds ==
     [crashes |-> MaxCrashes, expiries |-> MaxExpiries, lost_replies |-> MaxLostReplies,
      deletions |-> MaxDeletions, overwrites |-> MaxOverwrites]

@@ -9,7 +9,7 @@ from fencepost.impl.core.broker.broker import Broker
 from fencepost.impl.core.config import Config
 from fencepost.impl.core.controller.controller import Controller
 from fencepost.impl.core.rules.controller.controller_election import (
-    FIRST_VERSION,
+    OFFICE_VERSION,
     Candidacy,
     Elected,
     ElectionStep,
@@ -17,11 +17,12 @@ from fencepost.impl.core.rules.controller.controller_election import (
     WatchedReading,
 )
 from fencepost.impl.core.rules.tables import Writer
+from fencepost.impl.core.rules.znode_writes import write
 from fencepost.impl.core.types.actions import action, taken
 from fencepost.impl.core.types.node_session import NodeSession
 from fencepost.impl.core.types.scripts import Outbox, Script, read
 from fencepost.impl.core.types.znode_reading import parsed
-from fencepost.impl.core.types.zookeeper import Check, Znode
+from fencepost.impl.core.types.zookeeper import Check, Delete, Znode
 from fencepost.spec.vocabulary import NO_BROKER, NO_CONTROLLER_EPOCH, BrokerId, ControllerEpoch
 from fencepost.spec.znodes import (
     CONTROLLER,
@@ -98,8 +99,12 @@ class ControllerElection:
         self.learn_controller(brokerid, controller_epoch)
         if step is ElectionStep.STAND:
             znode = self._config.rules.candidate_znode(self._config.broker_id, self._outbox.now_ms)
+            is_foreign = self._config.rules.belongs_to_no_session(holder)
+            replaced = _deletion(holder) if is_foreign else None
             yield from self._win(
-                Candidacy(holder=znode, epoch=epoch, controller_epoch=controller_epoch)
+                Candidacy(
+                    holder=znode, replaced=replaced, epoch=epoch, controller_epoch=controller_epoch
+                )
             )
 
     def _node(self) -> NodeView:
@@ -110,7 +115,15 @@ class ControllerElection:
         )
 
     def _hold(self, holder: Znode, epoch: Znode) -> Script:
-        """`/controller` is ours: since long, or by an election with a lost reply (H23)."""
+        """`/controller` is ours: since long, or by an election with a lost reply (H23).
+
+        One that was overwritten by hand goes, for nothing else takes it away (KIP-CTL.4).
+        """
+        if self._config.rules.is_overwritten(holder):
+            self.resign()
+            yield from write(self._config.rules.may_write[Writer.CANDIDATE], _deletion(holder))
+            self._retry()
+            return
         if self._controller.is_active:
             if self._config.rules.epoch_stands(self._controller.generation.epoch_version, epoch):
                 return
@@ -120,7 +133,7 @@ class ControllerElection:
         if elected is not None:
             self.elect_controller(elected)
             return
-        held = Check(path=CONTROLLER, expected_version=FIRST_VERSION)
+        held = Check(path=CONTROLLER, expected_version=OFFICE_VERSION)
         yield from self._win(Candidacy(holder=held, epoch=epoch, controller_epoch=controller_epoch))
 
     def _win(self, candidacy: Candidacy) -> Script:
@@ -167,9 +180,11 @@ class ControllerElection:
             self._outbox.took(line)
 
     def _parse_holder(self, holder: Znode) -> BrokerId:
-        """-1 when there is no controller, or its znode is unreadable (CTL-003)."""
+        """-1 when there is no controller, or its znode is unreadable or no session's (CTL-003)."""
         document = parsed(parse_controller, holder, self._outbox.report)
-        return BrokerId(document.brokerid) if document is not None else NO_BROKER
+        if document is None or self._config.rules.belongs_to_no_session(holder):
+            return NO_BROKER
+        return BrokerId(document.brokerid)
 
     def _parse_epoch(self, epoch: Znode) -> ControllerEpoch:
         if epoch.stat is None:
@@ -179,3 +194,9 @@ class ControllerElection:
         except MalformedZnodeError as error:
             self._outbox.report(error)
             return self._broker.controller_epoch
+
+
+def _deletion(holder: Znode) -> Delete:
+    """Of `/controller` as it was read."""
+    assert holder.stat is not None
+    return Delete(path=CONTROLLER, expected_version=holder.stat.version)

@@ -65,7 +65,7 @@ class ControllerGeneration:
 
     def fence(self) -> tuple[Check, ...]:
         """What makes a deposed controller's write fail."""
-        return self._config.rules.controller_fence(self.epoch_version)
+        return self._config.rules.controller_fence(self.controller_epoch, self.epoch_version)
 
 
 @dataclass(frozen=True, slots=True)

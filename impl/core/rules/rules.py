@@ -154,6 +154,9 @@ class Rules:
     watched: AbstractSet[WatchedReading]
     holds_controller: Callable[[NodeView, Znode], bool]
     election_step: Callable[[NodeView, BrokerId], ElectionStep]
+    belongs_to_no_session: Callable[[Znode], bool]
+    """Of `/controller`; so is the next."""
+    is_overwritten: Callable[[Znode], bool]
     registration_znode: Callable[[str, bytes], Create]
     """Of its path and its document."""
     candidate_znode: Callable[[BrokerId, int], Create]
@@ -165,7 +168,8 @@ class Rules:
     """Of `/controller` that this node holds, `/controller_epoch`, and what that says."""
     epoch_stands: Callable[[ZnodeVersion, Znode], bool]
     learn_epoch: Callable[[ControllerEpoch], ControllerEpoch]
-    controller_fence: Callable[[ZnodeVersion], tuple[Check, ...]]
+    controller_fence: Callable[[ControllerEpoch, ZnodeVersion], tuple[Check, ...]]
+    """Of the epoch of the controller, and of the version of `/controller_epoch`."""
 
     # Brokers and topics that come and go (V3 A, B, D): `controller/discovery.py`
     reads_broker_change: Callable[[Mapping[TopicPartition, LeaderAndIsr]], bool]

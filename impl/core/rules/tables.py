@@ -236,6 +236,7 @@ class ZnodeKind(IntEnum):
 
     CONTROLLER = auto()
     CONTROLLER_EPOCH = auto()
+    CONTROLLER_TERM = auto()
     REGISTRATION = auto()
     PRODUCER_IDS = auto()
     TOPIC = auto()
@@ -268,8 +269,13 @@ MAY_WRITE: Mapping[Writer, Permissions] = {
         ZnodeKind.PRODUCER_IDS: {WriteKind.CREATE, WriteKind.SET_AS_READ},  # CLI-005
     },
     Writer.CANDIDATE: {
-        ZnodeKind.CONTROLLER: {WriteKind.CREATE_EPHEMERAL},  # CTL-001, CTL-002
+        ZnodeKind.CONTROLLER: {
+            WriteKind.CREATE_EPHEMERAL,  # CTL-001, CTL-002
+            WriteKind.SET_AS_READ,  # ZK-005: in the multi that creates it
+            WriteKind.DELETE_AS_READ,  # CTL-009: what people left there
+        },
         ZnodeKind.CONTROLLER_EPOCH: {WriteKind.CREATE, WriteKind.SET_AS_READ},  # CTL-005
+        ZnodeKind.CONTROLLER_TERM: {WriteKind.CREATE_EPHEMERAL},  # ZK-005
     },
     Writer.CONTROLLER: {
         ZnodeKind.LEADER_AND_ISR: {

@@ -8,12 +8,16 @@ from fencepost.impl.core.types.events import ZnodesWritten
 from fencepost.impl.core.types.scripts import UNASSIGNED, Answer, Ask
 from fencepost.impl.core.types.zookeeper import Check, Create, SetData, WriteOp, WriteResult
 from fencepost.spec.vocabulary import ANY_VERSION
-from fencepost.spec.znodes import CONTROLLER, CONTROLLER_EPOCH, PRODUCER_IDS
+from fencepost.spec.znodes import BROKER_IDS, CONTROLLER, CONTROLLER_EPOCH, PRODUCER_IDS
 
 _ALONE = {
     CONTROLLER: ZnodeKind.CONTROLLER,
     CONTROLLER_EPOCH: ZnodeKind.CONTROLLER_EPOCH,
     PRODUCER_IDS: ZnodeKind.PRODUCER_IDS,
+}
+_BELOW = {
+    CONTROLLER_EPOCH: ZnodeKind.CONTROLLER_TERM,
+    BROKER_IDS: ZnodeKind.REGISTRATION,
 }
 
 
@@ -40,8 +44,9 @@ def write_kind(op: WriteOp) -> WriteKind:
 
 def znode_kind(path: str) -> ZnodeKind:
     """What is at the path (ZK-001)."""
-    if path in _ALONE:
-        return _ALONE[path]
+    folder = path.rpartition("/")[0]
+    if path in _ALONE or folder in _BELOW:
+        return _ALONE.get(path) or _BELOW[folder]
     match path.split("/")[1:]:
         case ["brokers", "topics", _, _, "leaderAndISR"]:
             return ZnodeKind.LEADER_AND_ISR
@@ -53,8 +58,6 @@ def znode_kind(path: str) -> ZnodeKind:
             return ZnodeKind.TOPIC_ID
         case ["brokers", "topics", _, _]:
             return ZnodeKind.PARTITION
-        case ["brokers", "ids", _]:
-            return ZnodeKind.REGISTRATION
         case ["admin", _, _]:
             return ZnodeKind.REQUEST_FOLDER
         case ["admin", _, _, _]:

@@ -7,10 +7,12 @@ from msgspec import Struct
 
 from fencepost.impl.core.rules.tables import Permissions
 from fencepost.impl.core.rules.znode_writes import write
+from fencepost.impl.core.types.node_session import NO_SESSION
 from fencepost.impl.core.types.scripts import Answer, Ask
 from fencepost.impl.core.types.zookeeper import (
     Check,
     Create,
+    Delete,
     SetData,
     WriteOp,
     WriteResult,
@@ -18,6 +20,7 @@ from fencepost.impl.core.types.zookeeper import (
     Znode,
 )
 from fencepost.spec.vocabulary import (
+    ANY_VERSION,
     NO_BROKER,
     NO_CONTROLLER_EPOCH,
     BrokerId,
@@ -29,11 +32,14 @@ from fencepost.spec.znodes import (
     CONTROLLER,
     CONTROLLER_EPOCH,
     ControllerDocument,
+    controller_term_path,
     document_bytes,
 )
 
 FIRST_VERSION = ZnodeVersion(0)
-"""Of `/controller`, which is never rewritten; of any znode at its creation."""
+"""Of any znode at its creation, whoever made it."""
+OFFICE_VERSION = ZnodeVersion(1)
+"""Of `/controller`, which its election writes twice, and nothing after it (H24c)."""
 
 
 class WatchedReading(Enum):
@@ -71,6 +77,8 @@ class Candidacy(Struct, frozen=True, kw_only=True):
 
     holder: Create | Check
     """Of `/controller`."""
+    replaced: Delete | None = None
+    """Of a `/controller` that belongs to no session (KIP-CTL.3)."""
     epoch: Znode
     """`/controller_epoch` as it was read."""
     controller_epoch: ControllerEpoch
@@ -113,6 +121,16 @@ def election_step(_node: NodeView, holder: BrokerId) -> ElectionStep:
     return ElectionStep.STAND if holder == NO_BROKER else ElectionStep.FOLLOW
 
 
+def belongs_to_no_session(holder: Znode) -> bool:
+    """A persistent `/controller` was written by hand: no session will ever take it away."""
+    return holder.stat is not None and holder.stat.ephemeral_owner == NO_SESSION
+
+
+def is_overwritten(holder: Znode) -> bool:
+    """`/controller` was written by hand since its creation: the fence refuses its owner."""
+    return holder.stat is not None and holder.stat.version != OFFICE_VERSION
+
+
 def registration_znode(path: str, data: bytes) -> Create:
     """The registration of a broker goes with its session (BEP-001)."""
     return Create(path=path, data=data, ephemeral=True)
@@ -138,6 +156,11 @@ def win_controller(
 
 
 # Level 0: `/controller` alone
+
+
+def never(_holder: Znode) -> bool:
+    """What people write into `/controller` is taken as it stands."""
+    return False
 
 
 def take_znode(candidacy: Candidacy) -> tuple[WriteOp, ...]:
@@ -173,7 +196,7 @@ def learn_no_epoch(_controller_epoch: ControllerEpoch) -> ControllerEpoch:
     return NO_CONTROLLER_EPOCH
 
 
-def no_fence(_epoch_version: ZnodeVersion) -> tuple[Check, ...]:
+def no_fence(_controller_epoch: ControllerEpoch, _epoch_version: ZnodeVersion) -> tuple[Check, ...]:
     """Writes of a deposed controller take effect if the versions stand."""
     return ()
 
@@ -182,8 +205,29 @@ def no_fence(_epoch_version: ZnodeVersion) -> tuple[Check, ...]:
 
 
 def take_znode_and_raise_epoch(candidacy: Candidacy) -> tuple[WriteOp, ...]:
-    """Create `/controller` and raise the epoch in one multi (CTL-005, H21)."""
-    return candidacy.holder, raise_epoch(candidacy.epoch, candidacy.next_epoch)
+    """Create `/controller`, raise the epoch and begin the term in one multi (CTL-005, H21).
+
+    A `/controller` of no session is deleted first, by its version: a create alone would fail. The
+    new one is written once more, so that its version is none that a creation by hand has (H24c).
+    """
+    return *taken_office(candidacy), *raised_epoch(candidacy)
+
+
+def taken_office(candidacy: Candidacy) -> tuple[WriteOp, ...]:
+    """What the election does to `/controller`."""
+    holder = candidacy.holder
+    if isinstance(holder, Check):
+        return (holder,)
+    removal = () if candidacy.replaced is None else (candidacy.replaced,)
+    again = SetData(path=holder.path, data=holder.data, expected_version=FIRST_VERSION)
+    return *removal, holder, again
+
+
+def raised_epoch(candidacy: Candidacy) -> tuple[WriteOp, WriteOp]:
+    """The next epoch, and the znode of the term, which only its election ever makes (H8d)."""
+    path = controller_term_path(candidacy.next_epoch)
+    term = Create(path=path, data=b"", ephemeral=True)
+    return raise_epoch(candidacy.epoch, candidacy.next_epoch), term
 
 
 def raise_epoch(epoch: Znode, controller_epoch: ControllerEpoch) -> WriteOp:
@@ -199,7 +243,7 @@ def elected_under_next_epoch(candidacy: Candidacy, result: WriteResult) -> Elect
     if not isinstance(result, Written):
         return None
     return Elected(
-        controller_epoch=candidacy.next_epoch, epoch_version=result.versions[-1], zxid=result.zxid
+        controller_epoch=candidacy.next_epoch, epoch_version=result.versions[-2], zxid=result.zxid
     )
 
 
@@ -230,9 +274,16 @@ def learn_epoch(controller_epoch: ControllerEpoch) -> ControllerEpoch:
     return controller_epoch
 
 
-def controller_fence(epoch_version: ZnodeVersion) -> tuple[Check, ...]:
-    """What makes a deposed controller's write fail (ZK-005); the second check is H8."""
+def controller_fence(
+    controller_epoch: ControllerEpoch, epoch_version: ZnodeVersion
+) -> tuple[Check, ...]:
+    """What makes a deposed controller's write fail (ZK-005): of a successor, a person, its session.
+
+    The second is H8. People can give `/controller` any version; the znode of the term is there as
+    long as the session of its election lives, and no longer (H8d).
+    """
     return (
         Check(path=CONTROLLER_EPOCH, expected_version=epoch_version),
-        Check(path=CONTROLLER, expected_version=FIRST_VERSION),
+        Check(path=CONTROLLER, expected_version=OFFICE_VERSION),
+        Check(path=controller_term_path(controller_epoch), expected_version=ANY_VERSION),
     )

@@ -78,7 +78,7 @@ def test_a_new_topic_gets_its_first_leaders_by_creation_only(driver: Driver) -> 
     managing(driver)
 
     (ops,) = state_writes(driver)
-    assert [type(op) for op in ops] == [Check, Check, Create, Create]
+    assert [type(op) for op in ops] == [Check, Check, Check, Create, Create]
     assert {told(driver, broker_id)[0] for broker_id in (1, 2, 3)} == {(2, 0)}
     (decided,) = driver.took(Action.INIT_LEADER)
     assert decided.expected_version == -1
@@ -259,7 +259,8 @@ def test_writes_are_fenced_from_level_1_on(drive: Drive, level: ProtocolLevel) -
     assert len(fences) == 2
     expected = [
         Check(path=CONTROLLER_EPOCH, expected_version=ZnodeVersion(0)),
-        Check(path=CONTROLLER, expected_version=ZnodeVersion(0)),
+        Check(path=CONTROLLER, expected_version=ZnodeVersion(1)),
+        Check(path=f"{CONTROLLER_EPOCH}/1", expected_version=ANY_VERSION),
     ]
     assert fences == ([[], []] if level is ProtocolLevel.DRAFT_V3 else [expected, expected])
 

@@ -34,7 +34,7 @@ from fencepost.spec.znodes import (
 )
 from tests.impl.core.build import ME
 
-FENCE = 2
+FENCE = 3
 
 
 class Bench:
@@ -105,14 +105,14 @@ def test_many_writes_are_one_multi_behind_one_fence(bench: Bench) -> None:
     bench.submit(one, two)
     (ask,) = bench.asked()
     assert [short(op.path) for op in ask.ops] == [
-        "/controller_epoch", "/controller", "/1", "/1/state", "/2/state",
+        "/controller_epoch", "/controller", "/controller_epoch/1", "/1", "/1/state", "/2/state",
     ]  # fmt: skip
 
     bench.accept(ask, zxid=9)
 
     versions = [result.versions for _, result in bench.ended if isinstance(result, Written)]
     assert [write for write, _ in bench.ended] == [one, two]
-    assert versions == [(2, 3), (4,)]
+    assert versions == [(3, 4), (5,)]
     assert all(isinstance(result, Written) and result.zxid == 9 for _, result in bench.ended)
     assert bench.batches == 1
 
@@ -220,4 +220,4 @@ def test_a_script_that_writes_alone_has_the_results_of_its_own_operations(bench:
     (ask,) = bench.asked()
     bench.accept(ask, zxid=3)
 
-    assert got == [Written(zxid=3, versions=(ZnodeVersion(2),))]
+    assert got == [Written(zxid=3, versions=(ZnodeVersion(3),))]

@@ -171,7 +171,7 @@ def test_each_step_is_one_multi_that_checks_the_request(driver: Driver) -> None:
 
     steps = [w.ops for w in driver.writes if any(op.path == topic_path("t") for op in w.ops)]
     for ops in steps:
-        paths = [op.path for op in ops[2:]]
+        paths = [op.path for op in ops[3:]]
         assert paths == [MOVE, topic_path("t"), leader_and_isr_path(T0)]
     assert len(steps) == 2
 
@@ -402,7 +402,7 @@ def test_a_partition_is_removed_from_topic_and_state_then_from_its_brokers(drive
     assert exists(driver, request_path(PARTITIONS_REMOVE, T1)), "its brokers are still told"
     (ops,) = [w.ops for w in driver.writes if any(isinstance(op, Delete) for op in w.ops)]
     state_path = leader_and_isr_path(T1)
-    assert [op.path for op in ops[3:]] == [topic_path("t"), state_path, partition_path(T1)]
+    assert [op.path for op in ops[4:]] == [topic_path("t"), state_path, partition_path(T1)]
     acknowledge(driver)
     assert len(stops(driver, 3)) == len(stops(driver, 4)) == 1
     assert not exists(driver, request_path(PARTITIONS_REMOVE, T1))

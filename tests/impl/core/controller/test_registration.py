@@ -9,7 +9,15 @@ from fencepost.impl.core.levels import LEVELS
 from fencepost.impl.core.rules.tables import Role
 from fencepost.impl.core.types.events import SessionReconnected, SessionSuspended
 from fencepost.impl.core.types.messages import LeaderAndIsrResponse
-from fencepost.impl.core.types.zookeeper import Create, Delete, SetData, WriteOp
+from fencepost.impl.core.types.zookeeper import (
+    Create,
+    Delete,
+    Rejected,
+    SetData,
+    WriteOp,
+    Written,
+    ZkError,
+)
 from fencepost.spec.vocabulary import (
     ANY_VERSION,
     NO_BROKER,
@@ -165,10 +173,15 @@ def test_the_first_controller_has_epoch_1_and_writes_it_in_one_multi(driver: Dri
     driver.start()
 
     (election,) = elections(driver)
-    assert [type(op) for op in election] == [Create, Create]
-    assert [op.path for op in election] == [CONTROLLER, CONTROLLER_EPOCH]
-    assert isinstance(election[0], Create)
-    assert election[0].ephemeral
+    holder, _, _, term = election
+    assert [type(op) for op in election] == [Create, SetData, Create, Create]
+    assert [op.path for op in election] == [
+        CONTROLLER, CONTROLLER, CONTROLLER_EPOCH, f"{CONTROLLER_EPOCH}/1",
+    ]  # fmt: skip
+    assert isinstance(holder, Create)
+    assert isinstance(term, Create)
+    assert holder.ephemeral
+    assert term.ephemeral
     assert epoch(driver) == b"1"
     (elected,) = driver.took(Action.ELECT_CONTROLLER)
     assert (elected.controller_id, elected.controller_epoch) == (1, 1)
@@ -183,7 +196,7 @@ def test_each_election_raises_the_epoch_under_its_version(driver: Driver) -> Non
 
     (election,) = elections(driver)
     first = ZnodeVersion(0)
-    assert election[1] == SetData(path=CONTROLLER_EPOCH, data=b"2", expected_version=first)
+    assert election[2] == SetData(path=CONTROLLER_EPOCH, data=b"2", expected_version=first)
     assert is_controller(driver)
     assert driver.node.controller.controller_epoch == 2
 
@@ -263,7 +276,7 @@ def test_an_election_that_never_arrived_is_held_again(driver: Driver) -> None:
 
 @pytest.mark.parametrize("data", [b"", b"{}", b'{"brokerid":"x","timestamp":"0"}'])
 def test_an_unreadable_holder_is_reported_and_stood_against(driver: Driver, data: bytes) -> None:
-    driver.write(Create(path=CONTROLLER, data=data))
+    driver.write(Create(path=CONTROLLER, data=data, ephemeral=True))
     driver.start()
     assert driver.malformed == [CONTROLLER]
     assert driver.node.controller_election.active_controller_id == NO_BROKER
@@ -272,6 +285,52 @@ def test_an_unreadable_holder_is_reported_and_stood_against(driver: Driver, data
     driver.write(Delete(path=CONTROLLER, expected_version=ANY_VERSION))
 
     assert is_controller(driver)
+
+
+OTHERS = b'{"version":1,"brokerid":7,"timestamp":"0"}'
+
+
+@pytest.mark.parametrize("data", [b"", OTHERS])
+def test_a_holder_of_no_session_is_replaced_by_the_election(driver: Driver, data: bytes) -> None:
+    driver.write(Create(path=CONTROLLER, data=data))
+
+    driver.start()
+
+    assert is_controller(driver)
+    (election,) = elections(driver)
+    assert election[0] == Delete(path=CONTROLLER, expected_version=ZnodeVersion(0))
+
+
+def test_a_holder_that_was_written_over_is_taken_away_and_won_again(driver: Driver) -> None:
+    driver.start()
+
+    driver.write(SetData(path=CONTROLLER, data=OTHERS, expected_version=ANY_VERSION))
+    driver.tick(100)
+
+    assert is_controller(driver)
+    assert len(driver.took(Action.RESIGN_CONTROLLER)) == 1
+    assert driver.node.controller.controller_epoch == 2
+
+
+def test_a_term_goes_with_its_session_and_a_holder_made_by_hand_does_not_stand_for_it(
+    driver: Driver,
+) -> None:
+    driver.start()
+    generation = driver.node.controller.generation
+    written_by_hand = (
+        Create(path=CONTROLLER, data=OTHERS),
+        SetData(path=CONTROLLER, data=OTHERS, expected_version=ANY_VERSION),
+    )
+    fence, zookeeper = generation.fence(), driver.zookeeper
+    assert isinstance(zookeeper.write(driver.outsider, fence), Written)
+
+    zookeeper.end_session(driver.session_id)
+    for op in written_by_hand:
+        driver.write(op)
+
+    refused = zookeeper.write(driver.outsider, fence)
+    assert isinstance(refused, Rejected)
+    assert refused.errors == (ZkError.ROLLED_BACK, ZkError.ROLLED_BACK, ZkError.NO_NODE)
 
 
 def test_an_unreadable_epoch_is_reported_and_replaced(driver: Driver) -> None:

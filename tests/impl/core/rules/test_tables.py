@@ -40,7 +40,7 @@ from fencepost.impl.core.types.topic_messages import (
     DeleteTopicRequest,
     DeleteTopicResponse,
 )
-from fencepost.impl.core.types.zookeeper import Create, Delete
+from fencepost.impl.core.types.zookeeper import Create, Delete, SetData
 from fencepost.spec.vocabulary import (
     ANY_VERSION,
     BrokerId,
@@ -51,6 +51,7 @@ from fencepost.spec.vocabulary import (
     PartitionIncarnation,
 )
 from fencepost.spec.znodes import (
+    CONTROLLER,
     LEADER_ELECTION,
     PARTITIONS_ADD,
     PARTITIONS_REASSIGNED,
@@ -278,12 +279,13 @@ def administer(driver: Driver) -> None:
 
 
 def live_twice(driver: Driver) -> None:
-    """A broker takes producer ids in two lives, and is controller in both."""
+    """A broker takes producer ids in two lives, and is controller in both, people or not."""
     driver.start()
     first = producer_id(driver)
     driver.lose_session()
     driver.start(recovered=True)
     assert producer_id(driver) > first
+    driver.write(SetData(path=CONTROLLER, data=b"", expected_version=ANY_VERSION))
 
 
 def lead(driver: Driver) -> None:
