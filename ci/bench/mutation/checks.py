@@ -25,6 +25,7 @@ TESTS = ("tests/conformance/checks",)
 KILLED = "killed by a test"
 SURVIVED = "nothing notices"
 SCALE = Scale(
+    title="edits of the checks",
     outcomes=(KILLED, SURVIVED),
     without_count=frozenset(),
     goals=(Goal(outcomes=(KILLED,), share=0.9, name="killed by the tests of the checks"),),
@@ -62,7 +63,7 @@ def main(arguments: Sequence[str]) -> int:
     if given.list:
         return list_edits(drawn)
     judge = CheckJudge(reasons=read_reasons(REASONS))
-    return finish("edits of the checks", SCALE, judge_all(drawn, judge.one, given.jobs), given)
+    return finish(SCALE, judge_all(drawn, judge.one, given.jobs), given)
 
 
 if __name__ == "__main__":

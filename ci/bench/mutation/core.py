@@ -42,7 +42,7 @@ def main(arguments: Sequence[str]) -> int:
         reasons=read_reasons(REASONS),
         has_tests=not given.no_tests,
     )
-    return finish("edits of the core", SCALE, judge_all(drawn, judge.one, given.jobs), given)
+    return finish(SCALE, judge_all(drawn, judge.one, given.jobs), given)
 
 
 if __name__ == "__main__":

@@ -56,6 +56,10 @@ class Reasons:
         """Why the edit may survive; empty when that is not known."""
         return _reason(edit, self.survivors)
 
+    def of_any(self, edit: Edit) -> str:
+        """Why the edit need not be killed; empty when it has to be."""
+        return self.of_equivalent(edit) or self.of_survivor(edit)
+
     def stale(self, edits: Iterable[Edit]) -> tuple[ListedEdit, ...]:
         """Those that speak of none of all edits any more."""
         known = tuple(edits)

@@ -60,10 +60,16 @@ class Goal:
 class Scale:
     """The outcomes of one mutator, the best first, and what is wanted of them."""
 
+    title: str
     outcomes: tuple[str, ...]
     without_count: frozenset[str]
     """Outcomes of edits that are no test of anything, such as one that does not parse."""
     goals: tuple[Goal, ...]
+
+    @property
+    def wanted(self) -> frozenset[str]:
+        """The outcomes of edits that were noticed by what they should be."""
+        return frozenset(outcome for goal in self.goals for outcome in goal.outcomes)
 
     def counted(self, scored: Iterable[Scored]) -> tuple[Scored, ...]:
         """The edits that count: neither equivalent nor stillborn."""
@@ -78,8 +84,7 @@ class Scale:
 
     def survivors(self, scored: Iterable[Scored]) -> tuple[Scored, ...]:
         """The edits that count and met no goal at all."""
-        wanted = {outcome for goal in self.goals for outcome in goal.outcomes}
-        return tuple(one for one in self.counted(scored) if one.outcome not in wanted)
+        return tuple(one for one in self.counted(scored) if one.outcome not in self.wanted)
 
     def missed(self, scored: Sequence[Scored]) -> tuple[Goal, ...]:
         """The goals that are not reached by the edits that have no excuse."""
@@ -87,7 +92,7 @@ class Scale:
         return tuple(goal for goal in self.goals if self.share(judged, goal.outcomes) < goal.share)
 
 
-def show_score(title: str, scale: Scale, scored: Sequence[Scored]) -> None:
+def show_score(scale: Scale, scored: Sequence[Scored]) -> None:
     """Survivors as diffs, how many ended how, and the goals."""
     for one in scale.survivors(scored):
         say(f"\n{one.edit.module}, line {one.edit.line}, {one.edit.operator}: {one.outcome}")
@@ -95,7 +100,7 @@ def show_score(title: str, scale: Scale, scored: Sequence[Scored]) -> None:
     ended = Counter(one.outcome for one in scored if not one.equivalent)
     rows = [(outcome, str(ended[outcome])) for outcome in scale.outcomes if ended[outcome]]
     equivalent = sum(bool(one.equivalent) for one in scored)
-    show_table(title, ("outcome", "edits"), [*rows, ("equivalent", str(equivalent))])
+    show_table(scale.title, ("outcome", "edits"), [*rows, ("equivalent", str(equivalent))])
     excused = sum(bool(one.excuse) for one in scale.survivors(scored))
     for goal in scale.goals:
         share = scale.share(scored, goal.outcomes)
@@ -107,6 +112,7 @@ def show_score(title: str, scale: Scale, scored: Sequence[Scored]) -> None:
 def document(scale: Scale, scored: Sequence[Scored], seed: int) -> dict[str, Any]:
     """The same as JSON."""
     return {
+        "title": scale.title,
         "seed": seed,
         "scores": {goal.name: scale.share(scored, goal.outcomes) for goal in scale.goals},
         "goals": {goal.name: goal.share for goal in scale.goals},
@@ -136,7 +142,7 @@ def tell(one: Scored) -> None:
     note(f"{one.outcome}{by} ({one.seconds:.0f} s): {one.edit.key}")
 
 
-def finish(title: str, scale: Scale, scored: Sequence[Scored], given: argparse.Namespace) -> int:
+def finish(scale: Scale, scored: Sequence[Scored], given: argparse.Namespace) -> int:
     """Show and write the result; 0 when what has no excuse reaches the goals."""
     told = document(scale, scored, given.seed)
     if given.results is not None:
@@ -144,7 +150,7 @@ def finish(title: str, scale: Scale, scored: Sequence[Scored], given: argparse.N
     if given.json:
         show_json(told)
     else:
-        show_score(title, scale, scored)
+        show_score(scale, scored)
     return 1 if scale.missed(scored) else 0
 
 

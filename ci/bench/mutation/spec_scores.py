@@ -29,6 +29,7 @@ UNCHANGED = "unchanged"
 UNDECIDED = "time is up"
 ERROR = "no module: does not parse, or evaluates to an error"
 SCALE = Scale(
+    title="edits of the specs",
     outcomes=(PROPERTY, NIGHTLY, MORE, FEWER, UNCHANGED, UNDECIDED, ERROR),
     without_count=frozenset({ERROR}),
     goals=(Goal(outcomes=(PROPERTY, NIGHTLY), share=0.95, name="killed by a property"),),
@@ -53,11 +54,11 @@ class Row:
 
 
 def rows_of(modules: TlaModules, models: Iterable[Model]) -> tuple[Row, ...]:
-    """The rows that hold, the cheap ones first."""
+    """The rows of the protocol that hold, the cheap ones first; none that has a mutant."""
     rows = [
         Row(model=model, reached=reached(modules, roots_of(modules, model)))
         for model in models
-        if model.expected is ModelVerdict.HOLDS
+        if model.expected is ModelVerdict.HOLDS and not model.mutants
     ]
     return tuple(sorted(rows, key=lambda row: (*row.effort, row.model.name)))
 

@@ -27,6 +27,7 @@ def main(arguments: Sequence[str]) -> int:
     parser = parser_of("fencepost.ci.bench.mutation.specs", __doc__)
     parser.add_argument("--operator", action="append", default=[], help="only edits of these")
     parser.add_argument("--nightly", action="store_true", help="also the rows of the night")
+    parser.add_argument("--unlisted", action="store_true", help="leave out those with a reason")
     parser.add_argument("--budget", type=float, default=EDIT_BUDGET_S, help="seconds per edit")
     given = parser.parse_args(arguments)
     modules = read_folder(MODULES)
@@ -41,16 +42,19 @@ def main(arguments: Sequence[str]) -> int:
     ]
     if not edits:
         parser.error(f"no edit is in {', '.join([*given.module, *given.operator])}")
+    reasons = read_reasons(REASONS)
     drawn = sample(edits, given.count, given.seed)
+    if given.unlisted:
+        drawn = tuple(edit for edit in drawn if not reasons.of_any(edit))
     if given.list:
         return list_edits(drawn)
     judge = SpecJudge(
         modules=modules,
         rows=rows,
-        reasons=read_reasons(REASONS),
+        reasons=reasons,
         budget_s=given.budget,
     )
-    return finish("edits of the specs", SCALE, judge.all(drawn, given.jobs), given)
+    return finish(SCALE, judge.all(drawn, given.jobs), given)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Which lines of the core each seed of the gate and each story runs, measured once and kept."""
+"""Which functions of the core each seed of the gate and each story calls, measured and kept."""
 
 import hashlib
 import json
@@ -25,25 +25,24 @@ CPU_S = 1200
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reach:
-    """Of each seed and story its lines: file -> numbers."""
+    """Of each seed and story what it calls: file -> classes and functions."""
 
     digests: dict[str, str]
-    seeds: dict[str, dict[str, frozenset[int]]]
-    stories: dict[str, dict[str, frozenset[int]]]
+    seeds: dict[str, dict[str, frozenset[str]]]
+    stories: dict[str, dict[str, frozenset[str]]]
 
     def usual(self, edit: PythonEdit) -> dict[str, str]:
-        """Seed -> digest of its trace, of those that run the edited code."""
+        """Seed -> digest of its trace, of those that call the edited function."""
         return {seed: self.digests[seed] for seed in _reaching(self.seeds, edit)}
 
     def stories_of(self, edit: PythonEdit) -> list[str]:
-        """The stories that run the edited code."""
+        """The stories that call the edited function."""
         return list(_reaching(self.stories, edit))
 
 
-def _reaching(runs: dict[str, dict[str, frozenset[int]]], edit: PythonEdit) -> Iterator[str]:
-    wanted = frozenset(range(edit.first_line, edit.last_line + 1))
-    for name, lines in runs.items():
-        if edit.is_at_import or wanted & lines.get(edit.module, frozenset()):
+def _reaching(runs: dict[str, dict[str, frozenset[str]]], edit: PythonEdit) -> Iterator[str]:
+    for name, called in runs.items():
+        if edit.is_at_import or edit.operator in called.get(edit.module, ()):
             yield name
 
 
@@ -72,14 +71,14 @@ def measured_reach() -> Reach:
 def _reach(found: dict[str, Any]) -> Reach:
     return Reach(
         digests=found["digests"],
-        seeds=_lines(found["seeds"]),
-        stories=_lines(found["stories"]),
+        seeds=_names(found["seeds"]),
+        stories=_names(found["stories"]),
     )
 
 
-def _lines(runs: dict[str, dict[str, list[int]]]) -> dict[str, dict[str, frozenset[int]]]:
+def _names(runs: dict[str, dict[str, list[str]]]) -> dict[str, dict[str, frozenset[str]]]:
     return {
-        run: {file: frozenset(lines) for file, lines in files.items()}
+        run: {file: frozenset(names) for file, names in files.items()}
         for run, files in runs.items()
     }
 

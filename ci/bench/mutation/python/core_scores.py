@@ -23,9 +23,10 @@ STORY = "killed by a story"
 TEST = "killed by a unit test"
 CHANGES = "seeds run otherwise, nothing notices"
 NOTHING = "no seed runs otherwise, nothing notices"
-UNREACHED = "no seed and no story runs it"
+UNREACHED = "no seed and no story calls its function"
 BY_SEEDS = (SEEDS, FAILS, ENDLESS)
 SCALE = Scale(
+    title="edits of the core",
     outcomes=(*BY_SEEDS, STORY, TEST, CHANGES, NOTHING, UNREACHED),
     without_count=frozenset({UNREACHED}),
     goals=(
@@ -65,7 +66,7 @@ class CoreJudge:
             return STORY, noticed
         if self.has_tests and (test := failing_test(UNIT_TESTS, tree)):
             return TEST, test
-        return outcome, f"{by} of {len(usual)} seeds that run it, {len(stories)} stories"
+        return outcome, f"{by} of {len(usual)} seeds that call it, {len(stories)} stories"
 
 
 def judge_all(

@@ -1,30 +1,27 @@
 """Plays seeds and stories with whatever core stands in the working directory.
 
 `python -m fencepost.ci.bench.mutation.python.play REQUEST`, where REQUEST is JSON: the `seeds`,
-with the digest of the usual trace of each, or the `stories`; `reach` asks for the lines of the core
-that each of them runs. The answer is a line of JSON. A mutator starts it in a copy of the checkout
-in which one rule is wrong, so that a rule without end takes no more than this process.
+with the digest of the usual trace of each, or the `stories`; `reach` asks for the functions of the
+core that each of them calls. The answer is a line of JSON. A mutator starts it in a copy of the
+checkout in which one rule is wrong, so that a rule without end takes no more than this process.
 """
 
 import json
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from cProfile import Profile
 from dataclasses import dataclass, field
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
-from types import CodeType, FrameType
-from typing import TYPE_CHECKING, Any
+from types import CodeType
+from typing import Any
 
 from fencepost.conformance.verdict import Verdict
 from fencepost.conformance.whitebox.simulate import SeedResult, Subject, judge_seed
 from fencepost.conformance.whitebox.story_play import play_file
 from fencepost.spec.trace import TraceEvent, encode_all
 from fencepost.spec.vocabulary import ProtocolLevel
-
-if TYPE_CHECKING:
-    from _typeshed import TraceFunction
 
 CORE = "fencepost/impl/core/"
 NOTICED = frozenset({Verdict.FAIL, Verdict.ERROR})
@@ -97,66 +94,34 @@ def noticed_by_stories(paths: list[str]) -> Iterator[str]:
 
 
 def reach_of_seeds(seeds: list[int]) -> dict[str, Any]:
-    """Of each seed its digest, and the lines that it runs."""
+    """Of each seed its digest, and the functions that it calls."""
     subject = Watched(level=max(ProtocolLevel))
     digests: dict[str, str] = {}
-    lines = {}
+    called = {}
     for seed in seeds:
-        lines[str(seed)] = reached(partial(subject.simulate, seed))
+        called[str(seed)] = reached(partial(subject.simulate, seed))
         digests[str(seed)] = digest_of(subject.simulate(seed))
-    return {"digests": digests, "seeds": lines}
+    return {"digests": digests, "seeds": called}
 
 
 def reach_of_stories(paths: list[str]) -> dict[str, Any]:
-    """Of each story the lines that it runs."""
+    """Of each story the functions that it calls."""
     return {"stories": {path: reached(partial(play_file, Path(path))) for path in paths}}
 
 
-def reached(work: Callable[[], object]) -> dict[str, list[int]]:
-    """File of the core -> the lines of it that `work` runs."""
-    seen: dict[CodeType, set[int]] = {}
-    with _traced(seen):
+def reached(work: Callable[[], object]) -> dict[str, list[str]]:
+    """File of the core -> the functions of it that `work` calls, as classes and functions."""
+    profile = Profile(builtins=False)
+    with profile:
         work()
-    lines: dict[str, set[int]] = {}
-    for code, found in seen.items():
-        name = code.co_filename[code.co_filename.index(CORE) + len("fencepost/") :]
-        lines.setdefault(name, set()).update(found)
-    return {name: sorted(found) for name, found in sorted(lines.items())}
-
-
-@contextmanager
-def _traced(seen: dict[CodeType, set[int]]) -> Iterator[None]:
-    """Within, each line of the core that runs is put into `seen`."""
-
-    def on_line(frame: FrameType, _event: str, _argument: object) -> "TraceFunction":
-        seen[frame.f_code].add(frame.f_lineno)
-        return on_line
-
-    def on_call(frame: FrameType, _event: str, _argument: object) -> "TraceFunction | None":
-        code = frame.f_code
-        if code not in seen:
-            if CORE not in code.co_filename:
-                return None
-            seen[code] = set()
-        seen[code].add(frame.f_lineno)
-        all_lines = _lines_of(code)
-        return None if seen[code] >= all_lines else on_line
-
-    sys.settrace(on_call)
-    try:
-        yield
-    finally:
-        sys.settrace(None)
-
-
-_KNOWN: dict[CodeType, frozenset[int]] = {}
-
-
-def _lines_of(code: CodeType) -> frozenset[int]:
-    if code not in _KNOWN:
-        lines = (line for _, _, line in code.co_lines())
-        _KNOWN[code] = frozenset(line for line in lines if line is not None)
-    return _KNOWN[code]
+    functions: dict[str, set[str]] = {}
+    for entry in profile.getstats():
+        assert isinstance(entry.code, CodeType)
+        _, core, file = entry.code.co_filename.partition(CORE)
+        if core:
+            name = entry.code.co_qualname.replace(".<locals>", "")
+            functions.setdefault(f"impl/core/{file}", set()).add(name)
+    return {file: sorted(names) for file, names in sorted(functions.items())}
 
 
 if __name__ == "__main__":

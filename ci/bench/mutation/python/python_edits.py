@@ -26,29 +26,23 @@ EXITS = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PythonEdit(Edit):
-    """An edit of Python, and the lines of which one runs whenever the edited code does."""
+    """An edit of Python."""
 
-    first_line: int
-    last_line: int
-
-    @property
-    def is_at_import(self) -> bool:
-        """Whether it is in no function, so that no line tells when it is used."""
-        return self.operator == ""
+    is_at_import: bool
+    """Whether it is in no function, so that no call tells when it is used."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where the walk is: the function, and the statement with its first and last own line."""
+    """Where the walk is."""
 
-    operator: str
-    first_line: int
-    last_line: int
+    operator: str = ""
+    is_in_function: bool = False
 
 
 def python_edits(module: str, text: str) -> tuple[PythonEdit, ...]:
     """All changes of a module, in the order of its text; raises `SyntaxError`."""
-    found = list(_Finder(module, text).visit(ast.parse(text), _Place("", 1, 1)))
+    found = list(_Finder(module, text).visit(ast.parse(text), _Place()))
     found.sort(key=lambda edit: (edit.start, edit.kind, edit.after))
     return numbered(found)
 
@@ -89,14 +83,10 @@ class _Finder:
                     yield from self.visit(child, place)
 
     def placed(self, node: ast.AST, place: _Place) -> _Place:
-        if isinstance(node, ast.FunctionDef | ast.ClassDef):
-            operator = f"{place.operator}.{node.name}".lstrip(".")
-            return _Place(operator, node.lineno, node.lineno)
-        if isinstance(node, ast.stmt):
-            body = getattr(node, "body", None)
-            last = body[0].lineno - 1 if body else node.end_lineno or node.lineno
-            return _Place(place.operator, node.lineno, max(node.lineno, last))
-        return place
+        if not isinstance(node, ast.FunctionDef | ast.ClassDef):
+            return place
+        operator = f"{place.operator}.{node.name}".lstrip(".")
+        return _Place(operator, place.is_in_function or isinstance(node, ast.FunctionDef))
 
     def source(self, node: ast.AST) -> str:
         return self.bytes[slice(*self.extent(node))].decode()
@@ -121,8 +111,7 @@ class _Finder:
             before=self.bytes[start:end].decode(),
             after=after,
             line=self.bytes.count(b"\n", 0, start) + 1,
-            first_line=place.first_line,
-            last_line=place.last_line,
+            is_at_import=not place.is_in_function,
         )
 
     def condition(self, node: ast.If | ast.IfExp) -> Iterator[tuple[str, ast.AST, str]]:

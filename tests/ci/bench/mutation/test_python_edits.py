@@ -58,19 +58,19 @@ def test_asserts_and_annotations_are_left_alone() -> None:
     assert edits("def f(a: int | None = None) -> int:\n    assert a is not None and a > 1\n") == ()
 
 
-def test_an_edit_knows_the_lines_that_lead_to_it() -> None:
+def test_an_edit_knows_its_function() -> None:
     text = """\
-        def f(a):
-            if (
-                a > 1
-                and a < 4
-            ):
-                return 0
-    """
-    lines = {(edit.first_line, edit.last_line) for edit in edits(text)}
+        LIMIT = 1 if DEBUG else 2
 
-    assert lines == {(2, 5)}
-    assert {edit.operator for edit in edits(text)} == {"f"}
+        class A:
+            def f(self, a):
+                def g(b):
+                    return b < 1
+                return g
+    """
+    places = {(edit.operator, edit.is_at_import) for edit in edits(text)}
+
+    assert places == {("", True), ("A.f.g", False)}
 
 
 def test_edits_of_core_and_checks_are_python() -> None:
@@ -82,13 +82,12 @@ def test_edits_of_core_and_checks_are_python() -> None:
             ast.parse(edit.applied_to(texts[edit.module]))
 
 
-def test_lines_that_run_are_seen() -> None:
+def test_functions_that_are_called_are_seen() -> None:
     found = reached(lambda: Subject(level=2).simulate(0))
 
-    ran = found["impl/core/node.py"]
-    text = (ROOT / "impl/core/node.py").read_text().splitlines()
     assert len(found) > 20
-    assert any("def step(" in text[line - 1] for line in ran)
+    assert "Node.step" in found["impl/core/node.py"]
+    assert all((ROOT / file).is_file() for file in found)
 
 
 @pytest.fixture

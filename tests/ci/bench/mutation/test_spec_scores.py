@@ -159,5 +159,5 @@ def test_edits_of_the_specs_are_listed(capsys: pytest.CaptureFixture[str]) -> No
 
 @pytest.mark.models
 @pytest.mark.tlc
-def test_the_sample_of_every_change_is_killed() -> None:
-    assert specs.main(["--count", "10", "--seed", "14", "--budget", "60"]) == 0
+def test_of_the_sample_of_every_change_what_has_no_reason_is_killed() -> None:
+    assert specs.main(["--unlisted", "--count", "10", "--seed", "14", "--budget", "900"]) == 0
