@@ -124,13 +124,15 @@ def _tiers(models: Sequence[Model]) -> Iterator[str]:
 
 def tiers_table(models: Sequence[Model]) -> Iterator[str]:
     """One line per tier, each with the rows of those before it."""
-    yield "| tier | models | hold | violate | distinct states |"
-    yield "|---|---|---|---|---|"
+    yield "| tier | models | hold | simulated, not violated | violate | distinct states |"
+    yield "|---|---|---|---|---|---|"
     for tier in Tier:
         rows = select(models, tier=tier)
         holding = sum(1 for row in rows if row.expected is ModelVerdict.HOLDS)
+        simulated = sum(1 for row in rows if row.expected is ModelVerdict.NOT_VIOLATED)
+        violating = len(rows) - holding - simulated
         states = sum(row.distinct_states for row in rows)
-        yield f"| `{tier}` | {len(rows)} | {holding} | {len(rows) - holding} | {states:,} |"
+        yield (f"| `{tier}` | {len(rows)} | {holding} | {simulated} | {violating} | {states:,} |")
 
 
 def modules_table(modules: Sequence[Module], models: Sequence[Model]) -> Iterator[str]:

@@ -54,11 +54,13 @@ def of_models(models: Sequence["Model"], results: Sequence["ModelResult"]) -> St
     agreeing = sum(1 for row in rows if row["agrees"])
     cached = sum(1 for row in rows if row["cached"])
     distinct = sum(row["distinct"] or 0 for row in rows)
+    simulated = sum(row["generated"] for row in rows if "simulation" in row)
     return StageOutcome(
         verdict=worst(_model_verdict(result) for result in results),
         summary=(
             f"{agreeing} of {count(len(rows), 'model')} as expected, "
             f"{count(distinct, 'distinct state')}"
+            + (f", {count(simulated, 'state')} simulated" if simulated else "")
             + (f", {cached} from the cache" if cached else "")
         ),
         figures={
@@ -66,6 +68,7 @@ def of_models(models: Sequence["Model"], results: Sequence["ModelResult"]) -> St
             "models_as_expected": agreeing,
             "models_cached": cached,
             "distinct_states": distinct,
+            "states_simulated": simulated,
         },
         detail={"models": rows},
     )
@@ -89,7 +92,16 @@ REPLAY = ("run", "partition", "verdict", "events", "violated", "why")
 
 def _model_row(model: "Model", result: "ModelResult") -> dict[str, Any]:
     told = _told(model, *MODEL) | _told(result, *MODEL_FOUND)
-    return told | {"expected": _expectation(model), "seconds": round(result.seconds, 1)}
+    taken = [
+        {"module": module, "action": action, "behaviours": number}
+        for (module, action), number in sorted(result.taken.items())
+    ]
+    simulation = {} if model.simulation is None else {"simulation": str(model.simulation)}
+    return (
+        told
+        | {"expected": _expectation(model), "seconds": round(result.seconds, 1)}
+        | ({**simulation, "taken": taken} if simulation else {})
+    )
 
 
 def _expectation(model: "Model") -> str:

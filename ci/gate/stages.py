@@ -53,10 +53,10 @@ def prove_specs(_run: GateRun) -> StageOutcome:
 def cover_actions(workers: int) -> StageOutcome:
     """TLC again on the models that hold: no action is modelled in vain."""
     from fencepost.spec.tlc.coverage import measure
-    from fencepost.spec.tlc.models import ModelVerdict as Expected, load_models
+    from fencepost.spec.tlc.models import load_models
     from fencepost.spec.tlc.runner import TlcOptions
 
-    models = [model for model in load_models() if model.expected is Expected.HOLDS]
+    models = [model for model in load_models() if model.is_clean]
     with model_progress(models) as advance:
         return of_coverage(
             measure(models, options=TlcOptions(), workers=workers, on_progress=advance)

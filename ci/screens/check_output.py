@@ -53,14 +53,24 @@ def _findings(results: Iterable[ModelResult], *, tell: bool) -> Iterator[str]:
     for result in results:
         if tell and result.counterexample is not None:
             yield f"\nhow {result.violated} is violated:\n{result.counterexample.as_table()}"
+        if result.taken:
+            yield _coverage(result)
         if not result.agrees:
             yield _complaint(result)
+
+
+def _coverage(result: ModelResult) -> str:
+    """In how many behaviours of a simulation each action was taken, the rarest first."""
+    rarest = sorted(result.taken.items(), key=lambda item: (item[1], item[0]))
+    told = ", ".join(f"{action} {number:,}" for (_, action), number in rarest)
+    return f"\n{result.model} simulates; behaviours that take each action: {told}"
 
 
 def _cells(row: dict[str, Any]) -> list[object]:
     verdict = f"{row['verdict']} {row['violated'] or ''}".rstrip()
     seconds = "cached" if row["cached"] else row["seconds"]
-    return [row["name"], verdict, f"{row['distinct']:,}", seconds, "yes" if row["agrees"] else "NO"]
+    states = f"{row['distinct'] or row['generated']:,}"
+    return [row["name"], verdict, states, seconds, "yes" if row["agrees"] else "NO"]
 
 
 def _complaint(result: ModelResult) -> str:
@@ -72,7 +82,7 @@ def check_coverage(
     models: Sequence[Model], options: TlcOptions, *, workers: int, as_json: bool
 ) -> int:
     """Every action of a module must be taken in some row that holds."""
-    with model_progress([m for m in models if m.expected == "holds"]) as advance:
+    with model_progress([m for m in models if m.is_clean]) as advance:
         coverage = measure(models, options=options, workers=workers, on_progress=advance)
     outcome = of_coverage(coverage)
     cells = [[one["module"], one["action"], len(one["rows"])] for one in outcome.detail["actions"]]

@@ -15,6 +15,15 @@ ANALYSE = "analyse"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SimulatedAction:
+    """An action of a model that TLC simulates, and in how many behaviours it was taken."""
+
+    module: str
+    action: str
+    behaviours: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ModelRow:
     """One model that TLC checked: what was expected of it and what it found."""
 
@@ -31,6 +40,9 @@ class ModelRow:
     shows: str | None = None
     cached: bool = False
     """Found by an earlier run for the same modules, configuration and TLC."""
+    simulation: str = ""
+    """How many random behaviours, in place of all states."""
+    taken: tuple[SimulatedAction, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,10 +1,12 @@
 """What TLC found against what a row of `models.toml` says it must."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from fencepost.spec.tlc.counterexample import Counterexample
 from fencepost.spec.tlc.java.output import TlcFinding
 from fencepost.spec.tlc.models import Model, ModelVerdict
+from fencepost.spec.tlc.simulation import Simulation, untaken
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,6 +24,8 @@ class ModelResult:
     why: str
     """One sentence: what was found, and how it differs from what was expected."""
     counterexample: Counterexample | None = None
+    taken: Mapping[tuple[str, str], int] = field(default_factory=dict)
+    """Module and action -> behaviours of a simulation that take it."""
     cached: bool = False
     """Found before, for the same modules, configuration and TLC."""
 
@@ -43,6 +47,7 @@ def compare(
         agrees=not difference,
         why=difference or _as_expected(model),
         counterexample=finding.counterexample,
+        taken=finding.taken,
         cached=cached,
     )
 
@@ -50,6 +55,8 @@ def compare(
 def _as_expected(model: Model) -> str:
     if model.expected is ModelVerdict.HOLDS:
         return f"holds in all {model.distinct_states:,} states, as expected"
+    if model.expected is ModelVerdict.NOT_VIOLATED:
+        return f"not violated in {model.simulation}, as expected"
     return f"violates {model.invariant} in {model.counterexample_states} states, as expected"
 
 
@@ -69,6 +76,8 @@ def _difference(model: Model, finding: TlcFinding, length: int | None) -> str:
             f"violates {model.invariant} in {length} states, "
             f"but the shortest way took {model.counterexample_states}"
         )
+    if model.simulation is not None:
+        return _difference_of_simulation(model.simulation, finding)
     if finding.counts.distinct != model.distinct_states:
         return (
             f"has {finding.counts.distinct:,} distinct states, "
@@ -77,9 +86,27 @@ def _difference(model: Model, finding: TlcFinding, length: int | None) -> str:
     return ""
 
 
+def _difference_of_simulation(simulation: Simulation, finding: TlcFinding) -> str:
+    if finding.counterexample is not None:
+        return ""
+    if finding.counts.generated != simulation.states:
+        return (
+            f"visits {finding.counts.generated:,} states, "
+            f"but models.toml says {simulation.states:,}"
+        )
+    if untaken(finding.taken) != simulation.never_taken:
+        named = ", ".join(sorted(untaken(finding.taken))) or "none"
+        return f"never takes {named}, but never_taken in models.toml says otherwise"
+    return ""
+
+
 def _found(finding: TlcFinding) -> str:
-    return f"violates {finding.violated}" if finding.violated else "held"
+    if finding.violated:
+        return f"violates {finding.violated}"
+    return "held" if finding.verdict is ModelVerdict.HOLDS else "violated nothing"
 
 
 def _wanted(model: Model) -> str:
-    return f"violated {model.invariant}" if model.invariant else "held"
+    if model.invariant:
+        return f"violated {model.invariant}"
+    return "held" if model.expected is ModelVerdict.HOLDS else "violated nothing"

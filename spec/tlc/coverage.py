@@ -34,8 +34,8 @@ def measure(
     workers: int = 2,
     on_progress: OnProgress | None = None,
 ) -> ModelCoverage:
-    """The coverage of those of `models` that hold."""
-    holding = [model for model in models if model.expected is ModelVerdict.HOLDS]
+    """The coverage of those of `models` that violate nothing."""
+    holding = [model for model in models if model.is_clean]
     asked = replace(options, tlc_options=COVERAGE)
     found = findings(holding, workers=workers, on_progress=on_progress, options=asked)
     return joined(holding, found)
@@ -46,7 +46,7 @@ def joined(models: Sequence[Model], found: Sequence[TlcFinding]) -> ModelCoverag
     rows: dict[Action, frozenset[str]] = {}
     undecided: dict[str, str] = {}
     for model, finding in zip(models, found, strict=True):
-        if finding.verdict is not ModelVerdict.HOLDS:
+        if finding.verdict not in {ModelVerdict.HOLDS, ModelVerdict.NOT_VIOLATED}:
             undecided[model.name] = finding.error or f"ended as {finding.verdict}"
         for action, steps in finding.taken.items():
             names = {model.name} if steps else set()

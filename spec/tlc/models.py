@@ -20,6 +20,7 @@ from fencepost.spec.tlc.config import (
     tla_value,
 )
 from fencepost.spec.tlc.mutants import MUTANTS, Mutated, SpecMutantError, mutants_of, mutated
+from fencepost.spec.tlc.simulation import Simulation, on_top_of, simulated
 
 SPEC = Path(__file__).resolve().parents[1]
 MODELS = SPEC / "models.toml"
@@ -47,6 +48,8 @@ class ModelVerdict(StrEnum):
 
     HOLDS = "holds"
     """Every reachable state was visited and everything held."""
+    NOT_VIOLATED = "not_violated"
+    """Everything held in the random behaviours of a simulation: says nothing of the others."""
     VIOLATES = "violates"
     NOT_EXHAUSTED = "not_exhausted"
     """The time was up: says nothing, and is never a pass."""
@@ -70,6 +73,9 @@ class Model:
     counterexample_states: int | None
     """Length of the shortest counterexample, breadth first with one worker."""
     distinct_states: int
+    """0 of a simulation, which does not know."""
+    simulation: Simulation | None = None
+    """Random behaviours in place of all states."""
     budget_s: float
     heap_mb: int = HEAP_MB
     hazard: str
@@ -81,6 +87,11 @@ class Model:
     def module_path(self) -> Path:
         """The file of the root module."""
         return self.directory / f"{self.module}.tla"
+
+    @property
+    def is_clean(self) -> bool:
+        """Whether nothing may be violated, in all states or in those that a simulation visits."""
+        return self.expected in {ModelVerdict.HOLDS, ModelVerdict.NOT_VIOLATED}
 
     @property
     def mutants(self) -> tuple[str, ...]:
@@ -98,8 +109,9 @@ class Model:
         """The root module with those of its mutants that are modules; raises `ModelError`."""
         known = mutants_of(self.module_path)
         try:
-            return mutated(self.module_path, [name for name in self.mutants if name in known])
-        except SpecMutantError as error:
+            over = mutated(self.module_path, [name for name in self.mutants if name in known])
+            return over if self.simulation is None else on_top_of(over, self.module_path)
+        except (ConfigError, SpecMutantError) as error:
             raise ModelError(f"model {self.name}: {error}") from error
 
     @property
@@ -121,6 +133,7 @@ class Model:
         try:
             config = self._with_mutants(read_config(path))
             check_constants(config, self.module_path)
+            config = config if self.simulation is None else simulated(config)
             return config.checking_only(self.invariant) if self.invariant else config
         except ConfigError as error:
             raise ModelError(f"model {self.name}: {error}") from error
@@ -148,7 +161,8 @@ class _Row(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     expected: ModelVerdict
     invariant: str | None = None
     counterexample_states: int | None = None
-    distinct_states: int
+    distinct_states: int = 0
+    simulation: Simulation | None = None
     budget_s: float
     heap_mb: Annotated[int, msgspec.Meta(ge=16)] = HEAP_MB
     hazard: str
@@ -172,8 +186,13 @@ def load_models(path: Path = MODELS, *, directory: Path = MODULES) -> tuple[Mode
 
 
 def _model(row: _Row, directory: Path) -> Model:
-    if row.expected not in {ModelVerdict.HOLDS, ModelVerdict.VIOLATES}:
-        raise ModelError(f"model {row.name}: expected is {row.expected}, not holds or violates")
+    at_best = ModelVerdict.HOLDS if row.simulation is None else ModelVerdict.NOT_VIOLATED
+    if row.expected not in {at_best, ModelVerdict.VIOLATES}:
+        raise ModelError(f"model {row.name}: expected is {row.expected}, not {at_best} or violates")
+    if (row.distinct_states > 0) == (row.simulation is not None):
+        raise ModelError(
+            f"model {row.name}: a search has distinct_states, a simulation has states of its own"
+        )
     told = row.invariant is not None, row.counterexample_states is not None
     if told != (row.expected is ModelVerdict.VIOLATES,) * 2:
         raise ModelError(

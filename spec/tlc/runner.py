@@ -35,6 +35,7 @@ from fencepost.spec.tlc.java.process import StopSignal, side_by_side, timed
 from fencepost.spec.tlc.java.startup import MODELS_THAT_PAY, make_class_archive
 from fencepost.spec.tlc.models import Model, ModelVerdict
 from fencepost.spec.tlc.modules import modules_read
+from fencepost.spec.tlc.simulation import taken_in, with_own_names
 
 LONG_RUN_STATES = 12_000
 """From here on an optimising compiler pays."""
@@ -228,22 +229,36 @@ class _Run:
         (self.directory / f"{self.model.mutated.root}.cfg").write_text(config)
 
     def perform(self, tlc: Tlc, options: tuple[str, ...]) -> TlcFinding:
+        simulation = self.model.simulation
+        states = self.model.distinct_states if simulation is None else simulation.states
         command = tlc.command(
             self.model.mutated.root,
             self.directory,
             heap_mb=self.model.heap_mb,
-            is_short=self.model.distinct_states < LONG_RUN_STATES,
-            options=options,
+            is_short=states < LONG_RUN_STATES,
+            options=(*(simulation.options if simulation else ()), *options),
         )
         with timed(command, self.directory, self.model.budget_s, self.check.stop) as child:
             messages = list(self.listen(child.process))
             child.process.wait()
         ended_by_us = child.time_is_up.is_set() or self.check.stop.requested.is_set()
-        finding = conclude(messages, timed_out=ended_by_us)
+        finding = self.as_modelled(conclude(messages, timed_out=ended_by_us), messages)
         was_killed = child.process.returncode == -SIGKILL and not ended_by_us
         if finding.is_out_of_memory or (was_killed and finding.verdict is ModelVerdict.ERROR):
             return replace(finding, error=self.memory_sentence(finding, was_killed=was_killed))
         return finding
+
+    def as_modelled(self, finding: TlcFinding, messages: list[TlcMessage]) -> TlcFinding:
+        """Without the module on top that counts the actions of a simulation."""
+        if (simulation := self.model.simulation) is None:
+            return finding
+        module, behaviour = self.model.module_path, finding.counterexample
+        printed = (message.text for message in messages if message.code == 0)
+        return replace(
+            finding,
+            counterexample=behaviour and with_own_names(behaviour, module),
+            taken=taken_in(printed, simulation, module),
+        )
 
     def memory_sentence(self, finding: TlcFinding, *, was_killed: bool) -> str:
         found = f"after {finding.counts.distinct:,} distinct states"
@@ -279,7 +294,8 @@ class _Run:
 
 
 def _key(model: Model, config: str, jar: Path) -> str:
-    return cache.key_of(model.module_path, config, jar, model.mutated.paths)
+    asked = "" if model.simulation is None else " ".join(model.simulation.options)
+    return cache.key_of(model.module_path, config + asked, jar, model.mutated.paths)
 
 
 def _placed(model: Model, config: ModelConfig, finding: TlcFinding) -> TlcFinding:

@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from fencepost.spec.tlc import counterexample, values
+from fencepost.spec.tlc import counterexample, simulation, values
 from fencepost.spec.tlc.cache.cache_folder import cache_folder, write_whole
 from fencepost.spec.tlc.counterexample import Counterexample, CounterexampleState
 from fencepost.spec.tlc.java import dialect, output
@@ -22,7 +22,8 @@ from fencepost.spec.tlc.models import ModelVerdict
 from fencepost.spec.tlc.modules import modules_read
 
 FOLDER = "models"
-_READERS = (counterexample, dialect, output, values)
+_READERS = (counterexample, dialect, output, simulation, values)
+_FINAL = frozenset({ModelVerdict.HOLDS, ModelVerdict.NOT_VIOLATED, ModelVerdict.VIOLATES})
 
 
 class _Entry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -33,6 +34,7 @@ class _Entry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     queued: int
     states: list[dict[str, Any]] | None
     back_to: int | None
+    taken: list[tuple[str, str, int]] = []
 
 
 def key_of(root: Path, config: str, jar: Path, mutants: Iterable[Path] = ()) -> str:
@@ -78,7 +80,7 @@ def find(key: str) -> TlcFinding | None:
 def keep(key: str, finding: TlcFinding) -> None:
     """Keep a finding that is final; where nothing can be kept, that is no error."""
     folder = cache_folder()
-    if folder is None or finding.verdict not in {ModelVerdict.HOLDS, ModelVerdict.VIOLATES}:
+    if folder is None or finding.verdict not in _FINAL:
         return
     content = msgspec.json.encode(_entry(finding))
     hash_ = hashlib.sha256(content).hexdigest().encode()
@@ -99,6 +101,7 @@ def _entry(finding: TlcFinding) -> _Entry:
         queued=finding.counts.queued,
         states=behaviour.as_data() if behaviour else None,
         back_to=behaviour.back_to if behaviour else None,
+        taken=[(module, action, number) for (module, action), number in finding.taken.items()],
     )
 
 
@@ -112,4 +115,5 @@ def _finding(entry: _Entry) -> TlcFinding:
         violated=entry.violated,
         counts=Counts(generated=entry.generated, distinct=entry.distinct, queued=entry.queued),
         counterexample=behaviour,
+        taken={(module, action): number for module, action, number in entry.taken},
     )

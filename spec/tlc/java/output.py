@@ -14,6 +14,9 @@ from fencepost.spec.tlc.values import Value, parse_value
 SUCCESS = 2193
 PROGRESS = 2200
 STATISTICS = 2199
+SIMULATED = 2209
+"""Progress of a simulation, printed at its end too."""
+FINISHED = 2186
 STATE = 2217
 STUTTERING = 2218
 BACK_TO_STATE = 2122
@@ -53,6 +56,7 @@ _VIOLATED = re.compile(
 _STATISTICS = re.compile(
     r"([\d,]+) states generated.*?, ([\d,]+) distinct states found.*?, ([\d,]+) states left"
 )
+_STATES_OF_SIMULATION = re.compile(r"([\d,]+) states (?:generated|checked)")
 _STATE_HEAD = re.compile(r"(\d+): <(\w+)(.*?)(?:of module (\w+))?>\s*\n", re.DOTALL)
 _VARIABLE = re.compile(r"^(?:/\\ )?(\w+) = ", re.MULTILINE)
 _LOOP = re.compile(r"(\d+): ")
@@ -93,7 +97,8 @@ class TlcFinding:
     """One sentence with module and line, when the verdict is `error`."""
     is_out_of_memory: bool = False
     taken: Mapping[tuple[str, str], int] = field(default_factory=dict)
-    """Module and action -> steps; empty unless coverage was asked for."""
+    """Module and action -> steps, empty unless coverage was asked for; of a simulation, the
+    behaviours in which it is taken, always."""
 
 
 @dataclass(slots=True)
@@ -134,7 +139,8 @@ def read_counts(text: str) -> Counts | None:
     """The counts in a progress or statistics message, if they are there."""
     found = _STATISTICS.search(text)
     if found is None:
-        return None
+        states = _STATES_OF_SIMULATION.search(text)
+        return Counts(generated=int(states[1].replace(",", ""))) if states else None
     generated, distinct, queued = (int(number.replace(",", "")) for number in found.groups())
     return Counts(generated=generated, distinct=distinct, queued=queued)
 
@@ -161,6 +167,8 @@ def conclude(messages: Iterable[TlcMessage], *, timed_out: bool) -> TlcFinding:
         return TlcFinding(verdict=ModelVerdict.NOT_EXHAUSTED, counts=counts)
     if any(m.code == SUCCESS for m in heard):
         return TlcFinding(verdict=ModelVerdict.HOLDS, counts=counts, taken=_taken(heard))
+    if {SIMULATED, FINISHED} <= {m.code for m in heard}:
+        return TlcFinding(verdict=ModelVerdict.NOT_VIOLATED, counts=counts)
     return TlcFinding(
         verdict=ModelVerdict.ERROR, counts=counts, error=f"TLC gave no verdict{_last_words(heard)}"
     )
@@ -183,7 +191,8 @@ def _taken(heard: list[TlcMessage]) -> dict[tuple[str, str], int]:
 
 
 def _last_counts(heard: list[TlcMessage]) -> Counts:
-    found = [read_counts(m.text) for m in heard if m.code in {PROGRESS, STATISTICS}]
+    told = {PROGRESS, STATISTICS, SIMULATED}
+    found = [read_counts(m.text) for m in heard if m.code in told]
     return next((counts for counts in reversed(found) if counts), Counts())
 
 

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from fencepost.impl.mutants.mutants import MUTANTS
-from fencepost.spec.tlc.models import MODULES, load_models
+from fencepost.spec.hazards import HazardFinding, load_hazards
+from fencepost.spec.tlc.models import MODULES, load_models, select
 from fencepost.spec.vocabulary import Action, EnvironmentAction, ModelledAction
 
 ZOOKEEPER_TRANSACTIONS = {"CreateSession", "CloseSession", "Create", "SetData", "Delete"}
@@ -43,6 +44,12 @@ FACTS = {
     "EveryChangeIsNotified",
 }
 """They do not hold and are not meant to: not to be relied on."""
+
+
+DRAFTED = ("Decisions", "LeaderAndIsr", "Replication")
+"""What the draft says of one partition and its records."""
+OTHER_READINGS = {"inclusive_high_watermark"}
+"""The draft has both readings; this one excludes how it computes the high watermark."""
 
 
 def source(module: str) -> str:
@@ -140,3 +147,18 @@ def test_every_mutant_of_the_core_is_a_mutant_of_the_specs() -> None:
     }
 
     assert {*MUTANTS} - broken == NOT_MODELLED
+
+
+def test_the_draft_as_a_whole_has_every_rule_of_the_draft() -> None:
+    (whole,) = select(load_models(), ["draft_as_a_whole"])
+    switches = {
+        str(hazard.switch["mutants"])
+        for hazard in load_hazards()
+        if hazard.source.startswith("V3")
+        and hazard.finding is HazardFinding.SHOWN
+        and hazard.module in DRAFTED
+        and "mutants" in hazard.switch
+    }
+
+    assert set(whole.mutants) == switches - OTHER_READINGS
+    assert whole.effective_constants["truncation"] == '= "high_watermark"'

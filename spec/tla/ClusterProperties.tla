@@ -1,0 +1,185 @@
+------------------------- MODULE ClusterProperties --------------------------
+(* What `Cluster` keeps, whatever its features do to each other. The         *)
+(* properties of records are about the topic that exists: what was committed *)
+(* in one that was deleted is gone with it.                                  *)
+EXTENDS Cluster
+
+Offsets == 0 .. Limits["records"]
+LeaderEpochs == Nat \cup {NoEpoch}
+MembersOfIsr == [broker : Brokers, broker_epoch : 0 .. zxid]
+
+(* Every variable has the shape that its readers expect.                     *)
+TypeOK ==
+    /\ DOMAIN znodes = Paths
+    /\ \A path \in Paths : Exists(znodes, path) \/ znodes[path] = Absent
+    /\ \A p \in Partitions : HasState(p) =>
+        /\ State(p).leader \in Brokers \cup {NoBroker}
+        /\ State(p).leader_epoch \in LeaderEpochs
+        /\ State(p).isr \subseteq MembersOfIsr
+    /\ HasTopic =>
+        /\ Topic.id \in TopicIds
+        /\ Topic.assigned \in [Partitions -> SUBSET Brokers]
+        /\ Topic.adding \in [Partitions -> SUBSET Brokers]
+        /\ Topic.removing \in [Partitions -> SUBSET Brokers]
+    /\ brokers \in [Brokers -> [is_up : BOOLEAN, broker_epoch : 0 .. zxid,
+                                controller_epoch : 0 .. znodes[ControllerEpochPath].data]]
+    /\ \A c \in Controllers :
+        /\ controllers[c].status \in {"standing", "active"}
+        /\ controllers[c].view \in [Brokers -> 0 .. zxid]
+        /\ Len(controllers[c].decision) <= 1
+    /\ \A b \in Brokers, p \in Partitions :
+        /\ replicas[b][p].role \in {"none", "idle", "follower", "leader", "fenced"}
+        /\ replicas[b][p].isr \subseteq MembersOfIsr
+        /\ replicas[b][p].leader_epoch \in LeaderEpochs
+        /\ Len(replicas[b][p].pending_isr) <= 1
+        /\ logs[b][p].incarnation \in TopicIds \cup {NoTopic}
+        /\ logs[b][p].high_watermark \in Offsets
+        /\ Len(logs[b][p].records) \in Offsets
+    /\ \A m \in messages : m.to \in Brokers /\ m.partition \in Partitions
+    /\ \A answer \in fetches : answer.to \in Brokers /\ Len(answer.records) <= 1
+    /\ \A what \in DOMAIN budget : budget[what] \in 0 .. Limits[what]
+
+-----------------------------------------------------------------------------
+(* Records *)
+
+Holds(b, entry) ==
+    /\ logs[b][entry.partition].incarnation = entry.record.incarnation
+    /\ HasRecord(Records(b, entry.partition), entry.offset, entry.record)
+
+IsOfPresentTopic(entry) == entry.record.incarnation = CurrentTopic /\ HasState(entry.partition)
+
+(* The members that run as the incarnation which joined: any of them may be  *)
+(* elected.                                                                  *)
+Electable(p) ==
+    {member.broker : member \in {member \in State(p).isr :
+        brokers[member.broker].broker_epoch = member.broker_epoch}}
+
+(* A broker that may be elected has every committed record.                  *)
+\* @req REPL-004
+\* @req BEP-006
+CommittedDurable ==
+    \A entry \in committed : IsOfPresentTopic(entry) =>
+        \A b \in Electable(entry.partition) : Holds(b, entry)
+
+(* What a producer was told is safe is safe.                                 *)
+\* @req REPL-008
+AcknowledgedDurable ==
+    \A entry \in acknowledged : IsOfPresentTopic(entry) =>
+        \A b \in Electable(entry.partition) : Holds(b, entry)
+
+(* The acting leader has every committed record.                             *)
+\* @req REPL-004
+LeaderComplete ==
+    \A b \in Brokers, p \in Partitions : IsActingLeader(b, p) =>
+        \A entry \in committed :
+            entry.partition = p /\ IsOfPresentTopic(entry) => Holds(b, entry)
+
+(* No two records were committed at one offset of a partition.               *)
+\* @req REPL-004
+CommitUnique ==
+    \A entry, other \in committed :
+        (/\ entry.partition = other.partition
+         /\ entry.offset = other.offset
+         /\ entry.record.incarnation = other.record.incarnation) => entry = other
+
+(* Two logs of one topic agree below the smaller high watermark.             *)
+\* @req REPL-005
+LogMatching ==
+    \A b, other \in Brokers, p \in Partitions :
+        logs[b][p].incarnation = logs[other][p].incarnation =>
+            CommonPrefix(Records(b, p), Records(other, p)) >=
+                Min({logs[b][p].high_watermark, logs[other][p].high_watermark,
+                     EndOffset(b, p), EndOffset(other, p)})
+
+(* No replica claims to have committed more than it has.                     *)
+\* @req REPL-003
+HighWatermarkInLog ==
+    \A b \in Brokers, p \in Partitions : logs[b][p].high_watermark <= EndOffset(b, p)
+
+(* No directory holds a record of another topic than its own.                *)
+\* @req START-004
+NoStaleIncarnationServed ==
+    \A b \in Brokers, p \in Partitions : \A i \in DOMAIN Records(b, p) :
+        Records(b, p)[i].incarnation = logs[b][p].incarnation
+
+(* Each acknowledged record was in as many logs as the topic asks for. A     *)
+(* crash may have taken it from some since, or a deletion.                   *)
+\* @req REPL-008
+MinInsyncReplicasHonoured ==
+    \A entry \in acknowledged :
+        Cardinality({copy.broker : copy \in {copy \in held : copy.record = entry.record}})
+            >= MinInsyncReplicas
+
+-----------------------------------------------------------------------------
+(* Metadata *)
+
+(* The leader is a member of the ISR; a partition without leader keeps one.  *)
+\* @req ISR-006
+LeaderInIsr ==
+    \A p \in Partitions : HasState(p) =>
+        /\ State(p).isr # {}
+        /\ State(p).leader # NoBroker => State(p).leader \in MemberIds(State(p).isr)
+
+(* No broker is in the ISR that is not assigned, and none in it twice.       *)
+\* @req REAS-002
+IsrSubsetAssigned ==
+    \A p \in Partitions : HasState(p) /\ HasTopic =>
+        /\ MemberIds(State(p).isr) \subseteq Topic.assigned[p]
+        /\ Cardinality(MemberIds(State(p).isr)) = Cardinality(State(p).isr)
+
+(* No two brokers lead a partition of one topic under one leader epoch.      *)
+\* @req FAIL-004
+OneLeaderPerEpoch ==
+    \A b, other \in Brokers, p \in Partitions :
+        (/\ b # other
+         /\ IsLeading(b, p)
+         /\ IsLeading(other, p)
+         /\ replicas[b][p].incarnation = replicas[other][p].incarnation) =>
+            replicas[b][p].leader_epoch # replicas[other][p].leader_epoch
+
+(* No two controllers act under one controller epoch.                        *)
+\* @req CTL-005
+OneControllerPerEpoch ==
+    \A c, other \in Controllers :
+        (c # other /\ IsActive(c) /\ IsActive(other)) =>
+            controllers[c].controller_epoch # controllers[other].controller_epoch
+
+(* The acting leader waits for every broker that could be elected.           *)
+\* @req ISR-003
+QuorumSuperset ==
+    \A b \in Brokers, p \in Partitions : IsActingLeader(b, p) =>
+        \A member \in State(p).isr :
+            member \in MaximalIsr(b, p) \/ member.broker \notin Electable(p)
+
+(* No command about the present topic says what ZooKeeper never held.        *)
+\* @req FAIL-006
+CommandReflectsZk ==
+    \A m \in messages :
+        (/\ m.type = "leader_and_isr"
+         /\ m.incarnation = CurrentTopic) =>
+            /\ HasState(m.partition)
+            /\ m.version <= StateVersion(m.partition)
+            /\ m.version = StateVersion(m.partition) =>
+                /\ m.leader = State(m.partition).leader
+                /\ m.leader_epoch = State(m.partition).leader_epoch
+                /\ m.isr = State(m.partition).isr
+
+(* There is no state without a topic.                                        *)
+\* @req TOP-003
+NoResurrection == \A p \in Partitions : HasState(p) => HasTopic
+
+IsCleanOf(invariant) == \A breach \in breaches : breach.invariant # invariant
+
+(* A deposed controller's writes fail.                                       *)
+\* @req ZK-005
+StaleControllerHarmless == IsCleanOf("StaleControllerHarmless")
+
+(* A leader changes the state only while that names it, its epoch and its    *)
+(* topic.                                                                    *)
+\* @req ZK-003
+OnlyAuthorisedWrites == IsCleanOf("OnlyAuthorisedWrites")
+
+(* No broker deletes a directory that it is to keep.                         *)
+\* @req CMD-008
+DeleteOnlyIfUnassigned == IsCleanOf("DeleteOnlyIfUnassigned")
+=============================================================================
