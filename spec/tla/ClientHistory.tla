@@ -18,6 +18,14 @@ ClientInit == Init /\ history = <<>>
 
 NoValue == 0
 
+AnswersOfBrokers == {"begun", "acknowledged", "refused", "fetched", "nothing", "out_of_range"}
+
+(* Every variable has the shape that its readers expect.                     *)
+TypeOK ==
+    /\ LogsTypeOK
+    /\ history \in Seq([answer : AnswersOfBrokers, broker : Brokers, leader_epoch : Nat,
+                        offset : Nat \cup {Unknown}, value : Nat])
+
 Told(answer, b, leader_epoch, offset, value) ==
     history' = Append(history, [answer |-> answer, broker |-> b, leader_epoch |-> leader_epoch,
                                 offset |-> offset, value |-> value])

@@ -43,6 +43,20 @@ Init ==
     /\ acknowledged = {}
     /\ budget = Limits
 
+Sent == [producer_epoch : Nat, sequence : Nat, value : Nat]
+
+(* Every variable has the shape that its readers expect.                     *)
+TypeOK ==
+    /\ log \in Seq(Sent)
+    /\ committed \in 0 .. Len(log)
+    /\ leader_start \in 0 .. Len(log)
+    /\ \A m \in requests : m \in Sent
+    /\ producer.epoch \in Nat
+    /\ producer.sequence \in Nat
+    /\ producer.in_flight \subseteq requests
+    /\ \A told \in acknowledged : told \in [offset : Nat, value : Nat]
+    /\ \A what \in DOMAIN Limits : budget[what] \in 0 .. Limits[what]
+
 -----------------------------------------------------------------------------
 (* What a leader knows of the producer: a function of its log, so that every *)
 (* replica that has the records can lead. The mutant has kept only what it   *)

@@ -1,7 +1,7 @@
 ------------------------ MODULE MCReplicationUnclean ------------------------
 (* A root of its own: an election outside the ISR loses records, so that     *)
 (* most properties of `Replication` are not checked here.                    *)
-EXTENDS ReplicationProperties
+EXTENDS ReplicationLiveness
 
 CONSTANTS MaxRecords, MaxElections, MaxExpiries, MaxIsrChanges
 

@@ -54,6 +54,20 @@ Init ==
     /\ committed = {}
     /\ acknowledged = {}
 
+LogRecord == [leader_epoch : Nat, value : Nat]
+
+(* What this module adds to the variables of `LeaderAndIsr`, each in the     *)
+(* shape that its readers expect.                                            *)
+LogsTypeOK ==
+    /\ logs \in [Brokers -> [records : Seq(LogRecord), high_watermark : Nat,
+                            is_truncated : BOOLEAN, epoch_start : Nat,
+                            end_offsets : [Brokers -> Nat \cup {Unknown}]]]
+    /\ \A answer \in fetches :
+        answer \in [from : Brokers, to : Brokers, leader_epoch : Nat, offset : Nat,
+                   records : Seq(LogRecord), high_watermark : Nat, copy : {1, 2}]
+    /\ \A entry \in committed \cup acknowledged : entry \in [offset : Nat, record : LogRecord]
+    /\ \A what \in DOMAIN Limits : budget[what] \in 0 .. Limits[what]
+
 AnswersNotTo(b) == {answer \in fetches : answer.to # b}
 
 -----------------------------------------------------------------------------

@@ -4,6 +4,9 @@
 (* may stay dead, so each promise names the brokers on which it rests.       *)
 EXTENDS ReplicationProperties
 
+(* Every variable has the shape that its readers expect.                     *)
+TypeOK == LogsTypeOK
+
 (* None of this can go on for ever, so that one condition for all is enough. *)
 Healing ==
     \/ \E b \in Brokers :

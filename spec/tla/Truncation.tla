@@ -48,6 +48,11 @@ Init ==
     /\ original = follower
     /\ is_truncated = FALSE
 
+(* Every variable has the shape that its readers expect.                     *)
+TypeOK ==
+    /\ {original, follower, leader} \subseteq Logs
+    /\ is_truncated \in BOOLEAN
+
 -----------------------------------------------------------------------------
 (* One question and one answer. The mutant cuts where the leader's records   *)
 (* end and does not look where its own records of the answered epoch end.    *)
