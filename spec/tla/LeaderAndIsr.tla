@@ -286,6 +286,33 @@ Healing ==
 Spec == Init /\ [][Next]_metadata_vars /\ WF_metadata_vars(Healing)
 
 -----------------------------------------------------------------------------
+Epochs == Nat \cup {NoEpoch}
+Versions == Nat \cup {NoVersion}
+LeaderOrNone == Brokers \cup {NoBroker}
+States == [leader : LeaderOrNone, leader_epoch : Nat, isr : SUBSET Brokers, controller_epoch : Nat]
+
+TypeOK ==
+    /\ \A path \in Paths : znodes[path].version \in Versions
+    /\ Exists(znodes, StatePath) => State \in States
+    /\ \A c \in Controllers :
+          /\ controllers[c].status \in {"standing", "created", "active", "retired"}
+          /\ controllers[c].controller_epoch \in Nat
+          /\ controllers[c].live_brokers \subseteq Brokers
+          /\ \A i \in DOMAIN controllers[c].decision :
+                /\ controllers[c].decision[i].state \in States
+                /\ controllers[c].decision[i].expected_version \in Versions
+          /\ \A i \in DOMAIN controllers[c].to_send : controllers[c].to_send[i].state \in States
+    /\ \A b \in Brokers :
+          /\ replicas[b].role \in {"down", "starting", "idle", "leader", "follower", "fenced"}
+          /\ replicas[b].leader \in LeaderOrNone
+          /\ replicas[b].leader_epoch \in Epochs
+          /\ replicas[b].isr \subseteq Brokers
+          /\ \A i \in DOMAIN replicas[b].pending_isr : replicas[b].pending_isr[i] \subseteq Brokers
+          /\ replicas[b].znode_version \in Versions
+          /\ replicas[b].controller_epoch \in Nat
+    /\ \A m \in messages : m.from \in Controllers /\ m.to \in Brokers /\ m.leader \in LeaderOrNone
+    /\ \A what \in DOMAIN Limits : budget[what] \in 0 .. Limits[what]
+
 IsCleanOf(invariant) == \A breach \in breaches : breach.invariant # invariant
 
 (* The leader is a member of the ISR; a partition without leader keeps one.  *)

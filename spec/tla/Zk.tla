@@ -158,6 +158,16 @@ Next ==
     \/ LoseReply
 
 -----------------------------------------------------------------------------
+TypeOK ==
+    /\ \A path \in Paths :
+          /\ znodes[path].version >= -1
+          /\ znodes[path].ephemeral_owner \in 0 .. zxid
+          /\ znodes[path].czxid \in 0 .. zxid
+    /\ sessions \in [Clients -> [session_id : 0 .. zxid, is_live : BOOLEAN]]
+    /\ results \in [Clients -> [outcome : {"none", "ok", "refused", "unknown"}, effect : 0 .. zxid]]
+    /\ \A entry \in history : entry.zxid \in 1 .. zxid /\ entry.path \in Paths
+    /\ \A what \in DOMAIN Limits : budget[what] \in 0 .. Limits[what]
+
 (* Within one life of a znode each version is replaced at most once: the     *)
 (* znode is a compare-and-set register. That a write found the version that  *)
 (* it expected is `SetDataOp` in `Znodes`.                                   *)

@@ -153,6 +153,16 @@ Next ==
     \/ ResumeSession
 
 -----------------------------------------------------------------------------
+Children == [Names -> 0 .. CurrentVersion]
+
+TypeOK ==
+    /\ \A i \in DOMAIN children : children[i] \in Children
+    /\ server_version \in 0 .. CurrentVersion
+    /\ client \in [is_connected : BOOLEAN, is_watching : BOOLEAN, must_read : BOOLEAN,
+                   seen_version : 0 .. CurrentVersion, acted_on : Children]
+    /\ \A i \in DOMAIN events : events[i] \in 1 .. CurrentVersion
+    /\ \A what \in DOMAIN Limits : budget[what] \in 0 .. Limits[what]
+
 (* What a client has read once it reads ever after, or what came later; so a *)
 (* write that succeeded is seen by its author, and what was there at a       *)
 (* `sync` is seen after it.                                                  *)
