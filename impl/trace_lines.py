@@ -4,6 +4,7 @@ No I/O and no clock here: the writer of a line adds run, node, incarnation, sequ
 `spec/docs/trace.md` tells which fields belong to which action.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 from fencepost.impl.core.rules.replica import RecoveredLog
@@ -21,11 +22,21 @@ from fencepost.impl.core.types.zookeeper import (
     Znode,
 )
 from fencepost.spec.trace import Kind
-from fencepost.spec.vocabulary import BrokerId, Outcome, SessionId
-from fencepost.spec.znodes import TopicPartition, partition_of
+from fencepost.spec.vocabulary import NO_BROKER, BrokerId, LeaderEpoch, Outcome, SessionId
+from fencepost.spec.znodes import (
+    CONTROLLER,
+    MalformedZnodeError,
+    TopicPartition,
+    parse_controller,
+    parse_controller_epoch,
+    partition_of,
+)
 
 Line = dict[str, Any]
 """Fields of `fencepost.spec.trace.TraceEvent` by name."""
+
+READ_CONTROLLER = "ReadController"
+"""The reading of `/controller` and `/controller_epoch` together."""
 
 CONNECTION_LOST = "CONNECTION_LOST"
 """The `error_code` of an operation without an answer."""
@@ -164,8 +175,10 @@ class ZnodeTrace:
         match effect:
             case WriteZnodes(op_id=op_id, ops=ops):
                 lines = [self._write(op) for op in ops]
-            case ReadZnodes(op_id=op_id, paths=paths):
-                lines = [self._read(path) for path in paths]
+            case ReadZnodes(op_id=op_id, paths=(path, _)) if path == CONTROLLER:
+                lines = [self._read_controller()]
+            case ReadZnodes(op_id=op_id, paths=paths, leader_epoch=leader_epoch):
+                lines = [self._read(path, leader_epoch) for path in paths]
             case _:
                 return []
         begun = [(index, line) for index, line in enumerate(lines) if line is not None]
@@ -187,9 +200,7 @@ class ZnodeTrace:
                 endings = [_write_ending(written, index) for index, _ in begun]
             case ZnodesRead(op_id=op_id, znodes=znodes):
                 begun_ns, begun = self._in_flight.pop(op_id, _NOTHING)
-                endings = [
-                    _read_ending(znodes[i] if znodes is not None else None) for i, _ in begun
-                ]
+                endings = [_ending(line, znodes, index) for index, line in begun]
             case _:
                 return []
         return [
@@ -207,11 +218,11 @@ class ZnodeTrace:
             line["expected_version"] = op.expected_version if isinstance(op, SetData) else -1
         return line
 
-    def _read(self, path: str) -> Line | None:
+    def _read(self, path: str, leader_epoch: LeaderEpoch | None = None) -> Line | None:
         partition = partition_of(path)
         if partition is None:
             return None
-        return {
+        line: Line = {
             "kind": Kind.INVOKE,
             "action": "ReadLeaderAndIsr",
             "topic": partition.topic,
@@ -219,6 +230,13 @@ class ZnodeTrace:
             "broker_id": self._broker_id,
             "path": path,
         }
+        if leader_epoch is not None:
+            line["leader_epoch"] = leader_epoch
+        return line
+
+    def _read_controller(self) -> Line:
+        broker_id = self._broker_id
+        return {"kind": Kind.INVOKE, "action": READ_CONTROLLER, "broker_id": broker_id}
 
 
 def _write_ending(result: WriteResult, index: int) -> Line:
@@ -230,6 +248,25 @@ def _write_ending(result: WriteResult, index: int) -> Line:
             return {"outcome": Outcome.DEFINITE_ERROR, "error_code": error.value}
         case Unknown():
             return {"outcome": Outcome.INDEFINITE, "error_code": CONNECTION_LOST}
+
+
+def _ending(line: Line, znodes: Sequence[Znode] | None, index: int) -> Line:
+    if line["action"] == READ_CONTROLLER and znodes is not None:
+        return _controller_ending(*znodes)
+    return _read_ending(znodes[index] if znodes is not None else None)
+
+
+def _controller_ending(holder: Znode, epoch: Znode) -> Line:
+    """What the two znodes say; what is unreadable is left out."""
+    ending: Line = {"outcome": Outcome.OK}
+    try:
+        named = parse_controller(CONTROLLER, holder.data).brokerid if holder.stat else NO_BROKER
+        ending["controller_id"] = named
+        if epoch.stat is not None:
+            ending["controller_epoch"] = parse_controller_epoch(epoch.data)
+    except MalformedZnodeError:
+        return ending
+    return ending
 
 
 def _read_ending(znode: Znode | None) -> Line:

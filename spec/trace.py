@@ -34,6 +34,7 @@ NODE_LINES = (
     "ListOffsets",
     "WriteLeaderAndIsr",
     "ReadLeaderAndIsr",
+    "ReadController",
 )
 """Actions of the lines that brokers and clients write beside those of `spec.vocabulary.Action`."""
 

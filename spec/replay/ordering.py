@@ -184,6 +184,8 @@ def _needs(event: TraceEvent) -> Iterable[Fact]:
             return [("written", event.path, event.zxid)]
         case Kind.COMPLETE, "ReadLeaderAndIsr" if event.data is not None:
             return [("version", event.path, event.znode_version, event.data)]
+        case Kind.COMPLETE, "ReadController" if event.controller_epoch is not None:
+            return [("epoch", str(event.controller_epoch))]
         case Kind.ACTION, Action.REGISTER_BROKER if event.broker_id is not None:
             return [("written", broker_path(event.broker_id), event.zxid)]
         case Kind.ACTION, Action.ELECT_CONTROLLER:

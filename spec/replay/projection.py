@@ -46,6 +46,9 @@ NO_BROKER = 0
 
 ACKS_ALL = -1
 
+NO_LEADER = -1
+"""The epoch of the leader that reads its write back, where another part of a broker reads."""
+
 
 @dataclass(frozen=True, slots=True)
 class Event:
@@ -252,6 +255,8 @@ class _Projector:
                 yield {"action": event.action, **numbers(event, "broker_id")}
             case Kind.INVOKE if event.action == "WriteLeaderAndIsr":
                 yield from self._asked(event)
+            case Kind.INVOKE | Kind.COMPLETE if event.action == "ReadController":
+                yield from self._controller_read(event)
             case Kind.COMPLETE:
                 yield from self._complete(event)
             case _:
@@ -362,6 +367,13 @@ class _Projector:
                 **state_fields(event.data),
             }
 
+    def _controller_read(self, event: TraceEvent) -> Iterator[Fields]:
+        """An answer without a name says nothing that a broker could act on."""
+        if event.kind is Kind.INVOKE:
+            yield {"action": "ControllerAsked", **numbers(event, "broker_id")}
+        elif event.controller_id is not None:
+            yield {"action": "ControllerRead", **numbers(event, "broker_id", "controller_id")}
+
     def _complete(self, event: TraceEvent) -> Iterator[Fields]:
         if not is_about(event, self.key) or event.outcome is not Outcome.OK:
             return
@@ -373,6 +385,7 @@ class _Projector:
                     **state_fields(event.data),
                     "znode_version": number(event.znode_version),
                     "is_start": (process_of(event), event.op_id) in self.floors,
+                    "asked_in": NO_LEADER if event.leader_epoch is None else event.leader_epoch,
                 }
             case "WriteLeaderAndIsr" if event.data is not None:
                 yield {

@@ -35,9 +35,10 @@ BUDGET_S = 300.0
 
 CHECK = ("TraceReplication", "TraceNext", "Watch")
 EXPLAIN = ("TraceExplain", "ExplainNext", "Explain")
+REAL = "TraceReal"
 ZOOKEEPER = "TraceZk"
 OBSERVED = "TraceObserved"
-_MARKERS = ("accepted", "violated", "stuck")
+_MARKERS = ("accepted", "violated", "stuck", "unreal")
 _BUDGET = re.compile(r'Spend\("(\w+)"\)')
 
 
@@ -61,6 +62,18 @@ def run_tlc(
     brokers = set[int]().union(*(run.brokers for run in runs))
     text = config(runs[0].level, brokers, next_state=next_state, constraint=constraint)
     return _run(root, text, runs, stop, budget_s)
+
+
+def run_real_tlc(runs: Sequence[Projection], stop: StopSignal) -> list[Marker]:
+    """Replay `runs` and ask of each step whether it is one of `Replication`.
+
+    A step that is none has the marker `unreal`, with its run, its event and its action. Raises
+    `ReplayError`.
+    """
+    _, next_state, constraint = CHECK
+    brokers = set[int]().union(*(run.brokers for run in runs))
+    text = config(runs[0].level, brokers, next_state=next_state, constraint=constraint)
+    return _run(REAL, f"{text}ACTION_CONSTRAINT Real\n", runs, stop, BUDGET_S)
 
 
 def run_zookeeper_tlc(runs: Sequence[ZooKeeperProjection], stop: StopSignal) -> list[Marker]:

@@ -8,14 +8,16 @@ EXTENDS TraceState
 VARIABLES
     acting,         \* per controller the epoch under which it acts, as far as it told
     versions_heard, \* per broker the versions of the state that it read or published
+    followed,       \* per broker the controller that it knows
     owed            \* per broker the actions of which one must be its next; {} for any
 
-heard_vars == <<acting, versions_heard, owed>>
+heard_vars == <<acting, versions_heard, followed, owed>>
 
 TraceInit ==
     /\ PastInit
     /\ acting = [c \in Controllers |-> Metadata!NoEpoch]
     /\ versions_heard = [b \in Brokers |-> {}]
+    /\ followed = [b \in Brokers |-> Metadata!NoBroker]
     /\ owed = [b \in Brokers |-> {}]
 
 (* Lines of ZooKeeper and of clients; all others are of a broker's process.  *)
@@ -56,7 +58,30 @@ IsWish(b) ==
 DueOnWrite(b) ==
     IF IsDecision(b) THEN {"PublishDecision"} ELSE IF IsWish(b) THEN {"AdoptIsr"} ELSE {}
 
-Due == IF Is("WriteHeard") THEN DueOnWrite(Event.broker_id) ELSE {}
+(* A leader that reads back what became of its write, and still waits for    *)
+(* that: another's state, its own with a newer version, or the old one.      *)
+DueOnReading(b) ==
+    IF Event.asked_in # replicas[b].leader_epoch \/ ~IsLeading(b) THEN {}
+    ELSE IF replicas[b].pending_isr = <<>> THEN {}
+    ELSE IF Event.leader # b \/ Event.leader_epoch # replicas[b].leader_epoch THEN {"FenceLeader"}
+    ELSE IF Event.znode_version = replicas[b].znode_version THEN {"WriteAsked"}
+    ELSE {"AdoptIsr"}
+
+(* A broker that reads of another controller gives up its own office, and    *)
+(* knows that one from then on; or it reads again, if that has changed.      *)
+IsNews(b) == Event.controller_id \notin {b, followed[b]}
+DueOnController(b) ==
+    IF ~IsNews(b) THEN {}
+    ELSE {"ControllerAsked", IF acting[b] = Metadata!NoEpoch THEN "LearnController"
+                             ELSE "ResignController"}
+
+Due ==
+    CASE Is("WriteHeard") -> DueOnWrite(Event.broker_id)
+      [] Is("ReadState") -> DueOnReading(Event.broker_id)
+      [] Is("ControllerRead") -> DueOnController(Event.broker_id)
+      [] Is("ElectController") /\ followed[Event.broker_id] # Event.broker_id -> {"LearnController"}
+      [] Is("ResignController") /\ owed[Event.broker_id] # {} -> {"LearnController"}
+      [] OTHER -> {}
 
 IsPaid ==
     IF Event.action \in OfTheWorld \cup Starts THEN TRUE
@@ -74,6 +99,11 @@ ActingNext ==
             [acting EXCEPT ![Event.broker_id] = Metadata!NoEpoch]
       [] OTHER -> acting
 
+FollowedNext ==
+    CASE Is("LearnController") -> [followed EXCEPT ![Event.broker_id] = Event.controller_id]
+      [] Is("NodeStarted") -> [followed EXCEPT ![Event.broker_id] = Metadata!NoBroker]
+      [] OTHER -> followed
+
 VersionsHeardNext ==
     CASE Event.action \in {"ReadState", "PublishDecision"} ->
             [versions_heard EXCEPT ![Event.broker_id] = @ \cup {Event.znode_version}]
@@ -85,4 +115,5 @@ Hear ==
     /\ owed' = OwedNext
     /\ acting' = ActingNext
     /\ versions_heard' = VersionsHeardNext
+    /\ followed' = FollowedNext
 =============================================================================

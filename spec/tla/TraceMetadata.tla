@@ -102,10 +102,12 @@ ZkWriteState ==
 -----------------------------------------------------------------------------
 (* What a broker read and wrote there *)
 
+(* With another session the office of the one before has been given up.      *)
 RegisterBrokerHeard ==
     LET b == Event.broker_id
     IN /\ Is("RegisterBroker")
        /\ [broker_id |-> b, session_id |-> Event.session_id, zxid |-> Event.zxid] \in registrations
+       /\ acting[b] = Metadata!NoEpoch
        /\ replicas' = IF replicas[b].role = "starting" THEN [replicas EXCEPT ![b].role = "idle"]
                       ELSE replicas
        /\ UNCHANGED <<znodes, controllers, messages, breaches>>
@@ -147,6 +149,22 @@ WriteHeard ==
     /\ Is("WriteHeard")
     /\ HasVersion(Event.znode_version)
     /\ past[Event.znode_version + 1] = [state |-> StateOf(Event), zxid |-> Event.zxid]
+    /\ UNCHANGED belief_vars
+    /\ UNCHANGED history_vars
+    /\ UNCHANGED record_vars
+
+(* That it reads which broker is controller, and what it finds: maybe out of *)
+(* date when it is heard.                                                    *)
+ControllerAsked ==
+    /\ Is("ControllerAsked")
+    /\ UNCHANGED belief_vars
+    /\ UNCHANGED history_vars
+    /\ UNCHANGED record_vars
+
+ControllerRead ==
+    /\ Is("ControllerRead")
+    /\ Holding(\/ Event.controller_id = Metadata!NoBroker
+               \/ \E office \in offices : office.controller_id = Event.controller_id)
     /\ UNCHANGED belief_vars
     /\ UNCHANGED history_vars
     /\ UNCHANGED record_vars
@@ -323,6 +341,8 @@ MetadataStep ==
     \/ ReadState
     \/ WriteAsked
     \/ WriteHeard
+    \/ ControllerAsked
+    \/ ControllerRead
     \/ LearnControllerHeard
     \/ ElectControllerHeard
     \/ ResignControllerSeen

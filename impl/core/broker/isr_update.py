@@ -104,7 +104,8 @@ class IsrUpdates:
         may still come. Only one of the two can succeed.
         """
         path = leader_and_isr_path(key)
-        znodes = yield from read(partition_path(key), path)  # the folder first: see below
+        paths = partition_path(key), path  # the folder first: see below
+        znodes = yield from read(*paths, leader_epoch=leader_epoch)
         if not self._is_waiting(key, leader_epoch):
             return False
         if znodes is None:

@@ -99,6 +99,8 @@ class ReadZnodes(Struct, frozen=True, kw_only=True):
     op_id: int
     paths: tuple[str, ...]
     watch: bool = False
+    leader_epoch: LeaderEpoch | None = None
+    """Of a leader that reads back what became of its write."""
 
 
 class ListChildren(Struct, frozen=True, kw_only=True):

@@ -23,7 +23,7 @@ from fencepost.impl.core.types.effects import (
 from fencepost.impl.core.types.events import ChildrenListed, ZnodesRead, ZnodesWritten
 from fencepost.impl.core.types.messages import PeerRequest, Response
 from fencepost.impl.core.types.zookeeper import Children, Unknown, Znode
-from fencepost.spec.vocabulary import BrokerId
+from fencepost.spec.vocabulary import BrokerId, LeaderEpoch
 from fencepost.spec.znodes import MalformedZnodeError
 
 Ask = ReadZnodes | ListChildren | WriteZnodes
@@ -110,11 +110,14 @@ def unknown(ask: Ask) -> Answer:
             return ZnodesWritten(op_id=op_id, result=Unknown())
 
 
-def read(*paths: str, watch: bool = False) -> Generator[Ask, Answer, tuple[Znode, ...] | None]:
+def read(
+    *paths: str, watch: bool = False, leader_epoch: LeaderEpoch | None = None
+) -> Generator[Ask, Answer, tuple[Znode, ...] | None]:
     """Ask for the data of znodes; None when the connection was lost."""
     if not paths:
         return ()
-    answer = yield ReadZnodes(op_id=UNASSIGNED, paths=paths, watch=watch)
+    asked = ReadZnodes(op_id=UNASSIGNED, paths=paths, watch=watch, leader_epoch=leader_epoch)
+    answer = yield asked
     assert isinstance(answer, ZnodesRead)
     return answer.znodes
 
