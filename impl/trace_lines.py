@@ -156,6 +156,7 @@ def _add_members(line: Line, effect: ActionTaken) -> None:
         line["maximal_isr"] = sorted(effect.maximal_isr)
     if effect.live_brokers is not None:
         line["live_brokers"] = sorted(effect.live_brokers)
+        line["broker_epochs"] = [effect.live_brokers[one] for one in line["live_brokers"]]
 
 
 class ZnodeTrace:

@@ -128,6 +128,8 @@ class TraceEvent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, 
     assigned_replicas: list[int] | None = None
     """In order of preference; the first is the preferred replica."""
     live_brokers: list[int] | None = None
+    broker_epochs: list[int] | None = None
+    """The czxid of the registration of each of `live_brokers`, in the same order."""
     is_unclean: bool = False
     """On an `ElectLeader`: no member of the last ISR is live: committed records may be lost.
 

@@ -9,7 +9,14 @@ from fencepost.spec.vocabulary import Action
 from fencepost.spec.znodes import MalformedZnodeError, parse_leader_and_isr
 
 Value = (
-    int | str | bool | frozenset[int] | frozenset[str] | tuple["Value", ...] | dict[str, "Value"]
+    int
+    | str
+    | bool
+    | frozenset[int]
+    | frozenset[str]
+    | frozenset[tuple[int, int]]
+    | tuple["Value", ...]
+    | dict[str, "Value"]
 )
 Fields = dict[str, Value]
 
@@ -99,6 +106,12 @@ READERS: dict[str, _Reader] = {
     },
     **{name: partial(_set, name) for name in ("isr", "maximal_isr", "live_brokers")},
     "assigned_replicas": lambda _, event: tuple(event.assigned_replicas or ()),
+    "broker_epochs": lambda self, event: frozenset(
+        (broker_id, self.zxids.of(zxid))
+        for broker_id, zxid in zip(
+            event.live_brokers or (), event.broker_epochs or (), strict=False
+        )
+    ),
     "peer": lambda _, event: broker_number(event.peer),
     "values": lambda self, event: tuple(self.values.of(value) for value in event.values or ()),
     "record_epochs": lambda _, event: tuple(event.record_epochs or ()),
@@ -139,7 +152,7 @@ FIELDS: dict[str, tuple[str, ...]] = {
     Action.ELECT_CONTROLLER: ("controller_id", "controller_epoch", "session_id"),
     Action.RESIGN_CONTROLLER: ("controller_id", "controller_epoch"),
     Action.LEARN_CONTROLLER: ("controller_id", "controller_epoch"),
-    Action.DETECT_BROKER_CHANGE: ("controller_epoch", "live_brokers"),
+    Action.DETECT_BROKER_CHANGE: ("controller_epoch", "live_brokers", "broker_epochs"),
     Action.INIT_LEADER: _DECISION,
     Action.ELECT_LEADER: _DECISION,
     Action.PUBLISH_DECISION: (*_COMMAND, "zxid"),

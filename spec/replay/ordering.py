@@ -14,7 +14,7 @@ from statistics import median_low
 
 from fencepost.spec.replay.recorded_run import RecordedRun, ReplayError, TraceFileLine
 from fencepost.spec.trace import Kind, TraceEvent
-from fencepost.spec.vocabulary import Action
+from fencepost.spec.vocabulary import Action, BrokerId
 from fencepost.spec.znodes import CONTROLLER, CONTROLLER_EPOCH, broker_path
 
 Fact = tuple[object, ...]
@@ -186,8 +186,8 @@ def _needs(event: TraceEvent) -> Iterable[Fact]:
             return [("version", event.path, event.znode_version, event.data)]
         case Kind.COMPLETE, "ReadController" if event.controller_epoch is not None:
             return [("epoch", str(event.controller_epoch))]
-        case Kind.ACTION, Action.REGISTER_BROKER if event.broker_id is not None:
-            return [("written", broker_path(event.broker_id), event.zxid)]
+        case Kind.ACTION, Action.REGISTER_BROKER | Action.DETECT_BROKER_CHANGE:
+            return [*_registrations(event)]
         case Kind.ACTION, Action.ELECT_CONTROLLER:
             return [("office", event.session_id), ("epoch", str(event.controller_epoch))]
         case Kind.ACTION, Action.LEARN_CONTROLLER:
@@ -198,6 +198,14 @@ def _needs(event: TraceEvent) -> Iterable[Fact]:
             return [("sent", event.node, *_command(event))]
         case _:
             return []
+
+
+def _registrations(event: TraceEvent) -> Iterable[Fact]:
+    """The broker's own, or those that a controller saw."""
+    if event.action == Action.REGISTER_BROKER and event.broker_id is not None:
+        yield "written", broker_path(event.broker_id), event.zxid
+    for one, zxid in zip(event.live_brokers or (), event.broker_epochs or (), strict=False):
+        yield "written", broker_path(BrokerId(one)), zxid
 
 
 def _command(event: TraceEvent) -> Fact:

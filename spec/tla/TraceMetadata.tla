@@ -9,7 +9,8 @@ EXTENDS TraceHeard
 
 Viewed ==
     [c \in Controllers |->
-        IF controllers[c].status = "active" THEN Append(views[c], Metadata!Registered') ELSE views[c]]
+        IF controllers[c].status = "active"
+        THEN Append(views[c], BrokerEpochs(registrations', Metadata!Registered')) ELSE views[c]]
 
 ZkRegister ==
     LET written == Metadata!Apply(<<Metadata!CreateOp(Metadata!BrokerPath(Event.broker_id), <<>>,
@@ -22,7 +23,8 @@ ZkRegister ==
        /\ views' = Viewed
        /\ failures' = IF failures[Event.broker_id] # "before" THEN failures
                       ELSE [failures EXCEPT ![Event.broker_id] = "none"]
-       /\ UNCHANGED <<controllers, replicas, messages, breaches, past, offices, departures, floors>>
+       /\ UNCHANGED <<controllers, replicas, messages, breaches>>
+       /\ UNCHANGED <<past, offices, live_epochs, departures, floors>>
        /\ UNCHANGED record_vars
 
 ZkUnregister ==
@@ -30,10 +32,9 @@ ZkUnregister ==
     IN /\ Is("ZkUnregister")
        /\ Metadata!Exists(znodes, Metadata!BrokerPath(b))
        /\ znodes' = [znodes EXCEPT ![Metadata!BrokerPath(b)] = Metadata!Absent]
-       /\ departures' = [departures EXCEPT ![b] = LatestLeaderEpoch]
+       /\ UNCHANGED <<past, offices, registrations, live_epochs, departures, floors, failures>>
        /\ views' = Viewed
        /\ UNCHANGED <<controllers, replicas, messages, breaches>>
-       /\ UNCHANGED <<past, offices, registrations, floors, failures>>
        /\ UNCHANGED record_vars
 
 (* Before a broker is elected again it has given up an office of which it    *)
@@ -54,8 +55,10 @@ ZkElect ==
        /\ offices' = offices \cup
             {[controller_id |-> c, controller_epoch |-> Event.controller_epoch,
               session_id |-> Event.session_id]}
-       /\ views' = [views EXCEPT ![c] = <<Metadata!Registered>>]
-       /\ UNCHANGED <<past, registrations, departures, floors, failures>>
+       /\ views' = [views EXCEPT ![c] = <<BrokerEpochs(registrations, Metadata!Registered)>>]
+       /\ live_epochs' = [live_epochs EXCEPT ![c] = NotSeen]
+       /\ departures' = [departures EXCEPT ![c] = NoneLeft]
+       /\ UNCHANGED <<past, registrations, floors, failures>>
        /\ UNCHANGED record_vars
 
 ZkDismiss ==
@@ -96,7 +99,7 @@ ZkWriteState ==
     /\ Metadata!State' = StateOf(Event)
     /\ Metadata!StateVersion' = Event.znode_version
     /\ past' = Append(past, [state |-> StateOf(Event), zxid |-> Event.zxid])
-    /\ UNCHANGED <<offices, registrations, departures, floors, failures, views>>
+    /\ UNCHANGED <<offices, registrations, live_epochs, departures, floors, failures, views>>
     /\ UNCHANGED record_vars
 
 -----------------------------------------------------------------------------
@@ -134,7 +137,7 @@ ReadState ==
                                             ![b].znode_version = Event.znode_version]
        /\ floors' = IF Event.is_start THEN [floors EXCEPT ![b] = Event.znode_version] ELSE floors
        /\ UNCHANGED <<znodes, controllers, messages, breaches>>
-       /\ UNCHANGED <<past, offices, registrations, departures, failures, views>>
+       /\ UNCHANGED <<past, offices, registrations, live_epochs, departures, failures, views>>
        /\ UNCHANGED record_vars
 
 (* A controller asks for what it decided, a leader for the ISR that it wants. *)
@@ -223,15 +226,21 @@ ResignControllerSeen ==
 
 DetectBrokerChangeSeen ==
     LET c == Event.broker_id
-        live == Event.live_brokers
+        live == Event.broker_epochs
         first == FirstView(c, live)
+        known == {entry[1] : entry \in live_epochs[c]}
+        back == {entry[1] : entry \in {e \in live \ live_epochs[c] : e[1] \in known}}
     IN /\ Is("DetectBrokerChange")
        /\ IsActive(c)
        /\ first \in DOMAIN views[c]
-       /\ controllers' = [controllers EXCEPT ![c].live_brokers = live]
+       /\ Event.live_brokers = {entry[1] : entry \in live}
+       /\ controllers' = [controllers EXCEPT ![c].live_brokers = Event.live_brokers]
        /\ views' = [views EXCEPT ![c] = SubSeq(@, first, Len(@))]
+       /\ live_epochs' = [live_epochs EXCEPT ![c] = live]
+       /\ departures' = [departures EXCEPT ![c] =
+                            [b \in Brokers |-> IF b \in back THEN LatestLeaderEpoch ELSE @[b]]]
        /\ UNCHANGED <<znodes, replicas, messages, breaches>>
-       /\ UNCHANGED <<past, offices, registrations, departures, floors, failures>>
+       /\ UNCHANGED <<past, offices, registrations, floors, failures>>
        /\ UNCHANGED record_vars
 
 (* A decision that was not published gives way to the next one when it can   *)
@@ -243,6 +252,7 @@ IsFreeFor(c, expected_version) ==
 
 Decide(c) ==
     /\ IsActive(c)
+    /\ live_epochs[c] # NotSeen
     /\ IsFreeFor(c, Event.expected_version)
     /\ Event.assigned_replicas = Recorded[run].assigned_replicas
     /\ controllers' = [Metadata!Decided(c, Event.leader, Event.leader_epoch, Event.isr,

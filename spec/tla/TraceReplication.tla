@@ -59,7 +59,7 @@ NodeStarted ==
                                ![b].end_offsets = NoEndOffsets]
        /\ failures' = IF failures[b] = "none" THEN failures ELSE [failures EXCEPT ![b] = "before"]
        /\ UNCHANGED <<znodes, messages, breaches, obeyed, requests, committed_log, agreed>>
-       /\ UNCHANGED <<past, offices, registrations, departures, floors, views>>
+       /\ UNCHANGED <<past, offices, registrations, live_epochs, departures, floors, views>>
 
 (* The replica serves no request until it starts again; as far as others can *)
 (* tell it is slow. What it did before may still be on its way.              *)
@@ -67,7 +67,7 @@ LogFailed ==
     /\ Is("LogFailed")
     /\ failures' = [failures EXCEPT ![Event.broker_id] = "now"]
     /\ UNCHANGED belief_vars
-    /\ UNCHANGED <<past, offices, registrations, departures, floors, views>>
+    /\ UNCHANGED <<past, offices, registrations, live_epochs, departures, floors, views>>
     /\ UNCHANGED record_vars
 
 -----------------------------------------------------------------------------

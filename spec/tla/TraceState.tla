@@ -13,10 +13,11 @@ VARIABLES
     past,           \* what the state znode held, by version: [state, zxid]
     offices,        \* elections that took effect: [controller_id, controller_epoch, session_id]
     registrations,  \* registrations that took effect: [broker_id, session_id, zxid]
-    departures,     \* per broker the leader epoch at which its registration last went away
+    live_epochs,    \* per controller the live brokers when it last looked, as <<broker, broker epoch>>
+    departures,     \* per controller and broker: at which leader epoch it saw that this had been away
     floors,         \* per broker the version of the state that it read at its last start
     failures,       \* per broker whether its log failed: "none", "now", "before" it started again
-    views,          \* per controller the registered brokers, at each change since it last looked
+    views,          \* per controller the registrations, as in live_epochs, at each change since then
     tenures,        \* per broker the leaderships that are over: [leader_epoch, records, high_watermark]
     obeyed,         \* per broker the controller epoch of the command that it obeyed last
     requests,       \* per broker its leader and what it may have asked for
@@ -26,7 +27,7 @@ VARIABLES
 Place == <<run, at>>
 
 network_vars == <<fetches, committed, acknowledged, budget>>
-history_vars == <<past, offices, registrations, departures, floors, failures, views>>
+history_vars == <<past, offices, registrations, live_epochs, departures, floors, failures, views>>
 record_vars == <<logs, tenures, obeyed, requests, committed_log, agreed>>
 belief_vars == <<znodes, controllers, replicas, messages, breaches>>
 
@@ -38,7 +39,11 @@ Is(action) == Event.action = action
 (* a value, and one way is enough.                                           *)
 Holding(guard) == IF guard THEN TRUE ELSE FALSE
 
+(* Of a controller that has not looked since its election. *)
+NotSeen == {<<0, 0>>}
+
 NeverLeft == -2
+NoneLeft == [b \in Brokers |-> NeverLeft]
 
 PastInit ==
     /\ Init
@@ -47,7 +52,8 @@ PastInit ==
     /\ past = <<>>
     /\ offices = {}
     /\ registrations = {}
-    /\ departures = [b \in Brokers |-> NeverLeft]
+    /\ live_epochs = [c \in Controllers |-> NotSeen]
+    /\ departures = [c \in Controllers |-> NoneLeft]
     /\ floors = [b \in Brokers |-> Metadata!NoVersion]
     /\ failures = [b \in Brokers |-> "none"]
     /\ views = [c \in Controllers |-> <<>>]
@@ -69,11 +75,11 @@ PastState(version) == past[version + 1].state
 
 LatestLeaderEpoch == IF past = <<>> THEN -1 ELSE past[Len(past)].state.leader_epoch
 
-(* The brokers that were away since the decision on which `state` rests: a   *)
-(* controller treats them as gone although they are back (H2). `Replication` *)
-(* has no broker epochs; there this is a controller that looked while they   *)
-(* were away.                                                                *)
-WereAway(state) == {b \in Brokers : departures[b] >= state.leader_epoch - 1}
+(* The brokers that were away since the decision on which `state` rests, as   *)
+(* the controller saw by their epochs: it treats them as gone although they   *)
+(* are back (H2). `Replication` has no broker epochs; there this is a         *)
+(* controller that looked while they were away.                               *)
+WereAway(c, state) == {b \in Brokers : departures[c][b] >= state.leader_epoch - 1}
 
 (* A replica that waits for its first command obeys nothing that is older    *)
 (* than the state that it read, and leads in no epoch up to that one's: it   *)
@@ -96,17 +102,23 @@ MayHaveRefused(c, state) ==
               /\ m.controller_epoch = controllers[c].controller_epoch
               /\ IsBelowFloor(b, m)}
 
-Bounced(c, state) == WereAway(state) \cup MayHaveRefused(c, state)
+Bounced(c, state) == WereAway(c, state) \cup MayHaveRefused(c, state)
 
 (* A controller that was told treats a broker with a failed log as dead,     *)
 (* until a new process of it registers (START-006).                          *)
 HaveFailed == {b \in Brokers : failures[b] # "none"}
 
+(* The registrations that there are, each with its transaction. *)
+BrokerEpochs(known, brokers) ==
+    {<<b, Max({r.zxid : r \in {r \in known : r.broker_id = b}})>> : b \in brokers}
+
 (* A controller lists the brokers and then reads each: what it finds were    *)
 (* the registered ones at the first of two moments and still, or again, at   *)
 (* the second.                                                               *)
 IsView(c, live, first) ==
-    \E second \in first .. Len(views[c]) : live = views[c][first] \cap views[c][second]
+    LET listed == {entry[1] : entry \in views[c][first]}
+    IN \E second \in first .. Len(views[c]) :
+          live = {entry \in views[c][second] : entry[1] \in listed}
 FirstView(c, live) == Min({i \in DOMAIN views[c] : IsView(c, live, i)} \cup {Len(views[c]) + 1})
 
 -----------------------------------------------------------------------------

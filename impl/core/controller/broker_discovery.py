@@ -47,5 +47,5 @@ def apply_broker_change(
 @action
 def detect_broker_change(resources: ControllerResources) -> None:
     """The live brokers stand in the trace as they were read (V3 A.1)."""
-    live, epoch = frozenset(resources.context.live), resources.generation.controller_epoch
+    live, epoch = dict(resources.context.live), resources.generation.controller_epoch
     resources.outbox.took(taken(detect_broker_change, live_brokers=live, controller_epoch=epoch))

@@ -4,12 +4,15 @@ A shell performs effects completely and in list order. A crash between two of th
 the simulator injects.
 """
 
+from collections.abc import Mapping
+
 from msgspec import Struct
 
 from fencepost.impl.core.types.messages import FetchResponse, PeerRequest, Record, Response
 from fencepost.impl.core.types.zookeeper import WriteOp
 from fencepost.spec.vocabulary import (
     Action,
+    BrokerEpoch,
     BrokerId,
     ControllerEpoch,
     LeaderEpoch,
@@ -149,7 +152,8 @@ class ActionTaken(Struct, frozen=True, kw_only=True):
     isr: frozenset[BrokerId] | None = None
     maximal_isr: frozenset[BrokerId] | None = None
     assigned_replicas: tuple[BrokerId, ...] | None = None
-    live_brokers: frozenset[BrokerId] | None = None
+    live_brokers: Mapping[BrokerId, BrokerEpoch] | None = None
+    """Each with the czxid of its registration."""
     is_unclean: bool | None = None
     znode_version: ZnodeVersion | None = None
     expected_version: ZnodeVersion | None = None

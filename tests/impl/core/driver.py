@@ -300,6 +300,10 @@ class Driver:
         """Every time that `action` was taken."""
         return [taken for taken in self.actions if taken.action is action]
 
+    def live_seen(self) -> frozenset[BrokerId]:
+        """The live brokers, as a controller told of them last."""
+        return frozenset(self.took(Action.DETECT_BROKER_CHANGE)[-1].live_brokers or ())
+
     @property
     def malformed(self) -> list[str]:
         """Paths that were reported."""

@@ -81,7 +81,7 @@ def test_an_append_of_nothing_has_no_values(records: tuple[Record, ...] | None) 
 
 
 def test_an_empty_set_is_something_to_tell() -> None:
-    effect = ActionTaken(action=Action.DETECT_BROKER_CHANGE, live_brokers=frozenset())
+    effect = ActionTaken(action=Action.DETECT_BROKER_CHANGE, live_brokers={})
 
     assert action_taken(effect, BROKER)["live_brokers"] == []
 
@@ -97,7 +97,7 @@ def test_every_field_of_an_action_is_a_field_of_the_line() -> None:
         isr=frozenset(),
         maximal_isr=frozenset(),
         assigned_replicas=(),
-        live_brokers=frozenset(),
+        live_brokers={},
         znode_version=ZnodeVersion(1),
         expected_version=ZnodeVersion(1),
         high_watermark=Offset(1),
@@ -116,7 +116,7 @@ def test_every_field_of_an_action_is_a_field_of_the_line() -> None:
     assert line.keys() <= set(TraceEvent.__struct_fields__)
     given = set(ActionTaken.__struct_fields__) - {"topic_partition", "records"}
     assert line.keys() == given | {
-        *("kind", "broker_id", "topic", "partition", "values", "record_epochs")
+        *("kind", "broker_id", "topic", "partition", "values", "record_epochs", "broker_epochs")
     }
 
 

@@ -4,7 +4,7 @@ A kind takes the lines of a run in order and gives the run with it, at each plac
 what the run says. A line that says again what others say is no place: leaving it out is no lie.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -215,26 +215,37 @@ def registered_at(events: Events, end: int) -> set[int]:
 
 def departure_denied(events: Events) -> Iterator[Corrupted]:
     """A controller that saw a broker leave, and decided on it, says that it is live."""
-    seen: dict[str, set[int]] = {}
+    seen: dict[str, dict[int, int]] = {}
     for at, event in enumerate(events):
         if event.action != Action.DETECT_BROKER_CHANGE:
             continue
-        live = set(event.live_brokers or ())
-        gone = seen.get(event.node, set()) - live
+        live, before = live_of(event), seen.get(event.node, {})
         seen[event.node] = live
-        if gone and decides_next(events, at):
-            told = msgspec.structs.replace(event, live_brokers=sorted(live | gone))
+        if before.keys() - live.keys() and decides_next(events, at):
+            told = with_live(event, before | live)
             yield Corrupted([*events[:at], told, *events[at + 1 :]], event)
 
 
 def arrival_denied(events: Events) -> Iterator[Corrupted]:
     """A broker that is registered and was so before is not in the list."""
     for at, event in enumerate(events):
-        if event.action == Action.DETECT_BROKER_CHANGE and len(event.live_brokers or ()) > 1:
-            live = list(event.live_brokers or ())
-            if live[-1] in registered_at(events, at) and decides_next(events, at):
-                told = msgspec.structs.replace(event, live_brokers=live[:-1])
-                yield Corrupted([*events[:at], told, *events[at + 1 :]], event)
+        if event.action == Action.DETECT_BROKER_CHANGE and len(live := live_of(event)) > 1:
+            last = max(live)
+            if last in registered_at(events, at) and decides_next(events, at):
+                del live[last]
+                yield Corrupted([*events[:at], with_live(event, live), *events[at + 1 :]], event)
+
+
+def live_of(event: TraceEvent) -> dict[int, int]:
+    """The live brokers that a controller tells of, and their epochs."""
+    return dict(zip(event.live_brokers or (), event.broker_epochs or (), strict=True))
+
+
+def with_live(event: TraceEvent, live: Mapping[int, int]) -> TraceEvent:
+    """The controller tells of these."""
+    brokers = sorted(live)
+    epochs = [live[one] for one in brokers]
+    return msgspec.structs.replace(event, live_brokers=brokers, broker_epochs=epochs)
 
 
 def log_forgotten(event: TraceEvent) -> TraceEvent | None:
