@@ -350,6 +350,10 @@ NoStaleIncarnationServed ==
     \A p \in Partitions :
         broker.told[p].incarnation # 0 => broker.logs[p] \in {0, broker.told[p].incarnation}
 
+(* In the end a broker that starts has read its assignment and runs.         *)
+\* @req START-001
+BrokerEventuallyRuns == <>[](broker.phase = "running")
+
 (* In the end the broker has the role that ZooKeeper holds for it, in each   *)
 (* of its partitions.                                                        *)
 \* @req FAIL-008
