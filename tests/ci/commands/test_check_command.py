@@ -41,7 +41,7 @@ def test_a_named_model_tells_its_counterexample_and_saves_it(
     assert "cached" not in first
     saved = json.loads((tmp_path / "out" / "counter.json").read_text())
     assert set(saved) == {"model", "module", "constants", "violated", "back_to", "states"}
-    assert saved["constants"] == {"N": 3}
+    assert saved["constants"] == {"N": 3, "mutants": []}
     assert [state["values"]["x"] for state in saved["states"]] == [0, 1, 2]
 
 
