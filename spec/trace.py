@@ -150,6 +150,9 @@ class TraceEvent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, 
     """-1 all, 1 leader only, 0 none."""
     producer_id: int | None = None
     """On a `Produce`: of an idempotent producer, which may send the request more than once."""
+    producer_epoch: int | None = None
+    base_sequence: int | None = None
+    """Of that producer: the number of the first of `values` in its partition and epoch."""
     offset: int | None = None
     """First offset of `values`; of a truncation, the new log end offset; of a fetch, its start."""
     values: list[str] | None = None

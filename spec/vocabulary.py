@@ -171,6 +171,7 @@ class Invariant(StrEnum):
     ISR_SUBSET_ASSIGNED = "IsrSubsetAssigned"
     DELETE_ONLY_IF_UNASSIGNED = "DeleteOnlyIfUnassigned"
     MIN_INSYNC_REPLICAS = "MinInsyncReplicas"
+    SEQUENCES_IN_ORDER = "SequencesInOrder"
 
 
 class Liveness(StrEnum):

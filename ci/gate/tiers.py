@@ -36,6 +36,7 @@ FIRST_SCENARIOS = (
     "truncation_loss",
     "version_race",
     "administration",
+    "producer_numbers",
     "random",
 )
 """What every gate plays: those that a change breaks first, as many as take about two minutes. The

@@ -17,13 +17,14 @@ from fencepost.fault_injection.stories.steps.story_step import (
     CreateTopicStep,
     DeleteTopicStep,
     FaultStep,
+    ProduceStep,
     WaitForStep,
     seen_by,
     verb_of,
 )
 from fencepost.fault_injection.stories.story import AfterEvent, Story, Trigger
 from fencepost.fault_injection.stories.story_file import awaited_by, fault_of
-from fencepost.spec.vocabulary import NO_EPOCH
+from fencepost.spec.vocabulary import NO_EPOCH, NO_PRODUCER
 
 _PROCESSES = frozenset({Capability.PROCESSES})
 _ZOOKEEPER = frozenset({Capability.ZOOKEEPER})
@@ -67,6 +68,7 @@ NEEDED: Mapping[str, frozenset[Capability]] = MappingProxyType(
         "setting.": frozenset(),
         "setting.unclean_leader_election": frozenset({Capability.UNCLEAN_ELECTIONS}),
         "setting.min_insync_replicas": frozenset({Capability.MIN_INSYNC_REPLICAS}),
+        "produce.producer_id": frozenset({Capability.PRODUCER_NUMBERS}),
         "fetch.leader_epoch": frozenset({Capability.FETCH_EPOCHS}),
         "await.line": frozenset({Capability.LIVE_TRACE}),
         "topic.again": frozenset({Capability.INCARNATIONS}),
@@ -112,6 +114,8 @@ def asked_by(story: Story) -> Iterator[str]:
                 yield f"command.{step.control}"
             case ConsumeStep() if step.leader_epoch != NO_EPOCH:
                 yield "fetch.leader_epoch"
+            case ProduceStep() if step.producer_id != NO_PRODUCER:
+                yield "produce.producer_id"
     created = [step.create_topic for step in story.steps if isinstance(step, CreateTopicStep)]
     deleted = {step.delete_topic for step in story.steps if isinstance(step, DeleteTopicStep)}
     if any(created.count(topic) > 1 for topic in deleted):

@@ -36,7 +36,7 @@ from fencepost.fault_injection.workload.operations import (
     answer_of,
     no_answer,
 )
-from fencepost.spec.vocabulary import ElectionKind, Outcome
+from fencepost.spec.vocabulary import NO_PRODUCER, ElectionKind, Outcome
 from fencepost.spec.wire import replication_pb2 as wire
 from fencepost.spec.wire.conventions import (
     CHANNEL_OPTIONS,
@@ -114,6 +114,10 @@ class GrpcConnection:
                     values=operation.values,
                     timeout_ms=timeout_ms,
                 )
+                if operation.producer_id != NO_PRODUCER:
+                    produce.producer_id = operation.producer_id
+                    produce.producer_epoch = operation.producer_epoch
+                    produce.base_sequence = operation.base_sequence
                 return self._operate(produce, timeout_ms / 1000 + 0.5)
             case Fetch(max_wait_ms=max_wait_ms):
                 fetch = wire.FetchRequest(

@@ -66,6 +66,8 @@ class Capability(StrEnum):
     """Brokers obey that setting of a cluster."""
     MIN_INSYNC_REPLICAS = "min_insync_replicas"
     """Brokers obey that setting of a cluster too."""
+    PRODUCER_NUMBERS = "producer numbers"
+    """A produce may carry the numbers of an idempotent producer (KIP-98)."""
     FETCH_EPOCHS = "fetch epochs"
     """A fetch may name a leader epoch, and is refused in another one (KIP-320)."""
     INCARNATIONS = "incarnations"

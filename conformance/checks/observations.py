@@ -88,6 +88,8 @@ NEEDS: Mapping[Invariant, Mapping[Observable, frozenset[Fidelity]]] = MappingPro
         Invariant.ONE_CONTROLLER_PER_EPOCH: {Observable.ELECTIONS: _AT_ANY_TIME},
         Invariant.ISR_SUBSET_ASSIGNED: {Observable.STATE_WRITES: _IN_ORDER},
         Invariant.DELETE_ONLY_IF_UNASSIGNED: {Observable.ROLES: _IN_ORDER},
+        # What clients are answered and what they read in the end show it without brokers' lines.
+        Invariant.SEQUENCES_IN_ORDER: {Observable.CLIENTS: _EXACT},
         # Which ISR a leader knew at an append is told by one broker's lines in their order.
         Invariant.MIN_INSYNC_REPLICAS: {
             Observable.APPENDS: _EXACT,

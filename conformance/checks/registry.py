@@ -25,6 +25,7 @@ from fencepost.conformance.checks import (
     one_controller_per_epoch,
     one_leader_per_epoch,
     only_authorised_writes,
+    sequences_in_order,
     stale_controller_harmless,
 )
 from fencepost.conformance.checks.log_history import CLIENT_READS
@@ -121,6 +122,10 @@ _OF_A_PARTITION: Mapping[Invariant, tuple[CheckFunction, frozenset[str]]] = {
     Invariant.MIN_INSYNC_REPLICAS: (
         min_insync_replicas.check,
         RUN_STARTED | {"Produce", Action.BECOME_LEADER, Action.ADOPT_ISR, Action.LEADER_APPEND},
+    ),
+    Invariant.SEQUENCES_IN_ORDER: (
+        sequences_in_order.check,
+        _CLIENT | REPLICA_ACTIONS | {"Create", "Delete"},
     ),
 }
 _OF_A_RUN: Mapping[Invariant, tuple[CheckFunction, frozenset[str]]] = {

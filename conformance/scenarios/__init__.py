@@ -34,6 +34,7 @@ FIRST = (
     "unreplicated_record",
     "administration",
     "version_race",
+    "producer_numbers",
     "random",
 )
 """These are run first, in this order; files that are not named here follow by name."""

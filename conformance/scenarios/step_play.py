@@ -48,7 +48,7 @@ from fencepost.fault_injection.stories.story import Story
 from fencepost.fault_injection.stories.story_refusal import StoryError
 from fencepost.fault_injection.workload.commands import ControlCommand
 from fencepost.fault_injection.workload.operations import Answer, Operation, Produce
-from fencepost.spec.vocabulary import NO_PRODUCER, BrokerId, ElectionKind, Outcome
+from fencepost.spec.vocabulary import BrokerId, ElectionKind, Outcome
 from fencepost.spec.znodes import TopicPartition
 
 MS = 1000
@@ -68,7 +68,6 @@ SETTINGS = frozenset(
 NOT_FOLLOWED = {
     "at": "",
     "election": ElectionKind.PREFERRED,
-    "producer_id": NO_PRODUCER,
 }
 """Fields of steps that no processes follow, and the value that each must have."""
 

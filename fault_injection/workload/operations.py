@@ -71,9 +71,10 @@ def asked_fields(operation: Operation) -> Fields:
     match operation:
         case Fetch(offset=offset):
             fields["offset"] = offset
-        case Produce(producer_id=producer_id, acks=acks, values=values):
-            if producer_id != NO_PRODUCER:
-                fields["producer_id"] = producer_id
+        case Produce(acks=acks, values=values):
+            if operation.producer_id != NO_PRODUCER:
+                names = ("producer_id", "producer_epoch", "base_sequence")
+                fields |= {name: getattr(operation, name) for name in names}
             fields |= {"acks": acks, "values": list(values)}
         case ListOffsets():
             pass

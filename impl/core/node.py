@@ -72,7 +72,8 @@ class Node:
     def __init__(self, config: Config, recovered: Mapping[TopicPartition, RecoveredLog]) -> None:
         self._config = config
         self._outbox = Outbox()
-        producers = {key: ProducerTable(log.producers) for key, log in recovered.items()}
+        of_log = config.rules.recovered_producers
+        producers = {key: ProducerTable(of_log(log)) for key, log in recovered.items()}
         replicas = Replicas(config, self._outbox, _restore(config, recovered), producers)
         self.broker = Broker(config, self._outbox, replicas)
         self.controller = Controller(config, self._outbox)

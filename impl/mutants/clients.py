@@ -85,6 +85,32 @@ def append_under_a_small_isr(rules: Rules) -> Rules:
     return replace(rules, has_too_few_in_sync=lambda _leader, _request, _least: False)
 
 
+@mutant(91, "CLI-005", {Invariant.SEQUENCES_IN_ORDER})
+def forget_producers_at_start(rules: Rules) -> Rules:
+    """A broker that starts knows nothing of the producers in its logs."""
+    return replace(rules, recovered_producers=lambda _log: {})
+
+
+@mutant(92, "CLI-005", {Invariant.SEQUENCES_IN_ORDER})
+def append_batch_in_part(rules: Rules) -> Rules:
+    """A follower appends a batch as far as one answer has it."""
+    return replace(rules, whole_batches=lambda records: records)
+
+
+@mutant(93, "CLI-005", {Invariant.SEQUENCES_IN_ORDER})
+def skip_sequences(rules: Rules) -> Rules:
+    """A leader appends a batch that overtook the one before it."""
+
+    def sequence_error(state: ProducerState, request: ProduceRequest) -> ErrorCode:
+        error = rules.sequence_error(state, request)
+        last = state.batches[-1] if state.batches else None
+        is_ahead = last is not None and request.base_sequence > last.end_sequence
+        is_of_epoch = last is not None and request.producer_epoch == last.producer_epoch
+        return ErrorCode.NONE if is_ahead and is_of_epoch else error
+
+    return replace(rules, sequence_error=sequence_error)
+
+
 @suite_mutant("REPL-008")
 def acknowledge_all_alike(rules: Rules) -> Rules:
     """A produce with acks=1 waits for the ISR, as one with acks=all."""

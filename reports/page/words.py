@@ -19,6 +19,7 @@ PROMISES: dict[Invariant, str] = {
     Invariant.ONE_CONTROLLER_PER_EPOCH: "A controller epoch has one controller.",
     Invariant.DELETE_ONLY_IF_UNASSIGNED: "No broker gives up a replica that it is to have.",
     Invariant.ISR_SUBSET_ASSIGNED: "Every member of the ISR is assigned.",
+    Invariant.SEQUENCES_IN_ORDER: "What a producer numbers is in the log once, in order and whole.",
     Invariant.MIN_INSYNC_REPLICAS: "A record for acks=all finds enough replicas in sync.",
 }
 """What each invariant promises, gravest loss first: that is the order of headlines."""

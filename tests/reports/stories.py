@@ -5,6 +5,7 @@ draft's truncation to the high watermark does.
 """
 
 import json
+from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -35,6 +36,8 @@ class Story:
     events: list[TraceEvent] = field(default_factory=list)
     next_seq: dict[tuple[str, int], int] = field(default_factory=dict)
     incarnations: dict[str, int] = field(default_factory=dict)
+    sent: Counter[int] = field(default_factory=Counter)
+    """Records of the producer, by its epoch: it takes the next one after each failover."""
 
     def emit(self, node: str, kind: Kind, action: str, **fields: object) -> TraceEvent:
         incarnation = self.incarnations.get(node, 1)
@@ -255,7 +258,10 @@ class Story:
         """A write with acks=all that leader (id, epoch) and ISR carry out and acknowledge."""
         offset, name = value
         broker_id, epoch = leader
-        operation = {"topic": self.topic, "partition": 0, "acks": -1, "values": [name]}
+        operation: dict[str, Any] = {"topic": self.topic, "partition": 0}
+        operation |= {"acks": -1, "values": [name]}
+        operation |= {"producer_id": 1, "producer_epoch": epoch, "base_sequence": self.sent[epoch]}
+        self.sent[epoch] += 1
         op_id = self.next_operation()
         asked = self.emit("client-1", Kind.INVOKE, "Produce", op_id=op_id, **operation)
         self.append(broker_id, "LeaderAppend", value, epoch, offset)

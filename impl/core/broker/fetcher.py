@@ -10,7 +10,6 @@ from msgspec.structs import replace
 
 from fencepost.impl.core.broker.replicas import Replicas
 from fencepost.impl.core.config import Config
-from fencepost.impl.core.rules.producers import whole_batches
 from fencepost.impl.core.rules.replica import Replica, truncate_log
 from fencepost.impl.core.rules.tables import Role
 from fencepost.impl.core.types.effects import AppendRecords, TruncateRecords
@@ -131,7 +130,7 @@ class Fetcher:
         self._ask(replica.topic_partition)
 
     def _append(self, replica: Replica, response: FetchResponse) -> None:
-        records = whole_batches(response.records)
+        records = self._config.rules.whole_batches(response.records)
         append = self._config.rules.follower_append
         after, taken = append(replica, records, response.high_watermark)
         if after == replica:

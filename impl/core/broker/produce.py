@@ -16,7 +16,13 @@ from fencepost.impl.core.rules.replication import leader_append
 from fencepost.impl.core.types.effects import AppendRecords
 from fencepost.impl.core.types.messages import ACKS_ALL, ProduceRequest, ProduceResponse
 from fencepost.impl.core.types.scripts import Outbox
-from fencepost.spec.vocabulary import NO_PRODUCER, ErrorCode, Offset
+from fencepost.spec.vocabulary import (
+    NO_EPOCH,
+    NO_PRODUCER,
+    ErrorCode,
+    LeaderEpoch,
+    Offset,
+)
 from fencepost.spec.znodes import TopicPartition
 
 PRODUCER_EPOCH_MAX = 2**15 - 1
@@ -46,7 +52,7 @@ class Produces:
             return False
         error = self._append_error(replica, request)
         if error is not ErrorCode.NONE:
-            self._refuse(token, error)
+            self._refuse(token, error, replica.leader_epoch)
             return False
         after = self._append(replica, request)
         self._promise(token, request, replica, replica.log_end_offset, after.log_end_offset)
@@ -85,8 +91,13 @@ class Produces:
         )
         self._outbox.reply(produce.token, response)
 
-    def _refuse(self, token: int, error_code: ErrorCode) -> None:
-        response = ProduceResponse(error_code=error_code, broker_id=self._config.broker_id)
+    def _refuse(
+        self, token: int, error_code: ErrorCode, leader_epoch: LeaderEpoch = NO_EPOCH
+    ) -> None:
+        """A leader that refuses says in which epoch: another one may take the same request."""
+        response = ProduceResponse(
+            error_code=error_code, broker_id=self._config.broker_id, leader_epoch=leader_epoch
+        )
         self._outbox.reply(token, response)
 
     def _request_error(self, replica: Replica | None, request: ProduceRequest) -> ErrorCode:

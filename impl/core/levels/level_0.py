@@ -48,6 +48,7 @@ RULES = Rules(
     is_newer_than_stop=commands.is_newer_than_stop,
     # Starts and failed logs
     recovered_high_watermark=startup.recovered_high_watermark,
+    recovered_producers=startup.recovered_producers,
     replicas_in=startup.replicas_in,
     is_kept=startup.is_kept,
     floor_of=startup.floor_of,
@@ -61,6 +62,7 @@ RULES = Rules(
     asks_again=fetches.asks_again,
     obey_shorter_leader=fetches.cut_to_leader,
     compare_logs=replica.compare_logs,
+    whole_batches=producers.whole_batches,
     follower_append=replication.follower_append,
     # Leaders
     fetch_error=fetches.fetch_error,

@@ -13,8 +13,9 @@ from msgspec.structs import replace
 from fencepost.impl.core.types.messages import ProduceRequest, Record
 from fencepost.spec.vocabulary import NO_PRODUCER, ErrorCode, LeaderEpoch, Offset, ProducerId
 
-BATCHES_KEPT = 5
-"""Per producer and partition, as in Kafka: a producer may have so many batches in flight."""
+BATCHES_KEPT = 6
+"""Per producer and partition: the five that it may have in flight, as in Kafka, and the one before
+them, by which what comes next is known when all five are cut off."""
 NO_PRODUCER_EPOCH = -1
 
 

@@ -105,6 +105,7 @@ class Rules:
 
     # Starts and failed logs (START): `startup.py`, `replica.py`
     recovered_high_watermark: Callable[[RecoveredLog], Offset]
+    recovered_producers: Callable[[RecoveredLog], Mapping[ProducerId, ProducerState]]
     replicas_in: Callable[[Znode], Mapping[int, Sequence[BrokerId]]]
     is_kept: Callable[[Replica, Znode, LeaderAndIsr | None, bool], bool]
     floor_of: Callable[[Znode, LeaderAndIsr | None], tuple[LeaderEpoch, ZnodeVersion] | None]
@@ -121,6 +122,7 @@ class Rules:
     asks_again: Callable[[ErrorCode], bool]
     obey_shorter_leader: Callable[[Replica, FetchResponse], Replica]
     compare_logs: Callable[[Replica, LeaderEpoch, Offset], tuple[Offset, bool]]
+    whole_batches: Callable[[tuple[Record, ...]], tuple[Record, ...]]
     follower_append: Callable[[Replica, tuple[Record, ...], Offset], Acted]
 
     # Leaders (REPL, CLI): `fetches.py`, `replication.py`, `produces.py`

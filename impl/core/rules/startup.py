@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from fencepost.impl.core.rules.commands import are_different
+from fencepost.impl.core.rules.producers import ProducerState
 from fencepost.impl.core.rules.replica import RecoveredLog, Replica
 from fencepost.impl.core.types.zookeeper import Znode
 from fencepost.spec.vocabulary import (
@@ -10,6 +11,7 @@ from fencepost.spec.vocabulary import (
     LeaderEpoch,
     Offset,
     PartitionIncarnation,
+    ProducerId,
     ZnodeVersion,
 )
 from fencepost.spec.znodes import LeaderAndIsr, parse_topic
@@ -18,6 +20,11 @@ from fencepost.spec.znodes import LeaderAndIsr, parse_topic
 def recovered_high_watermark(log: RecoveredLog) -> Offset:
     """What was checkpointed as committed, as far as the log still goes (START-003)."""
     return min(log.high_watermark, log.log_end_offset)
+
+
+def recovered_producers(log: RecoveredLog) -> Mapping[ProducerId, ProducerState]:
+    """A restart forgets nothing of the producers that the log tells of (CLI-005)."""
+    return log.producers
 
 
 def replicas_in(topic: Znode) -> Mapping[int, Sequence[BrokerId]]:

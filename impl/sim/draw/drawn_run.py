@@ -188,6 +188,7 @@ def _consistent(options: RunOptions) -> RunOptions:
         founds=options.founds and not has_many,
         duration_ms=min(options.duration_ms, 6_000) if has_many else options.duration_ms,
         settle_ms=healing_ms(options),
+        in_flight=options.in_flight if options.idempotent else 1,
         fetch_records_max=BATCH_RECORDS_MAX + 1 if options.idempotent else 200,
         unacknowledged=0.0 if options.idempotent else options.unacknowledged,
     )

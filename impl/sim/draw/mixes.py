@@ -25,6 +25,7 @@ from fencepost.fault_injection.stories.situations import (
     MOVES,
     Situation,
 )
+from fencepost.fault_injection.workload.producer_window import IN_FLIGHT_MAX
 
 Choices = Mapping[str, Sequence[Any]]
 """Field -> what it is chosen from."""
@@ -93,6 +94,7 @@ SWARM = RunMix(
         "checkpoint_ms": (100, 500, 5_000),
         "min_insync_replicas": (1, 1, 2),
         "idempotent": (False, False, False, True, True),
+        "in_flight": (1, 1, 2, 3, IN_FLIGHT_MAX),
         "late_topics": (0, 0, 0, 0, 1, 3),
         "moves": (*(False,) * 6, True),
         "founds": (*(False,) * 11, True),

@@ -41,6 +41,8 @@ class RunOptions:
     unclean_leader_election: bool = False
     idempotent: bool = False
     """Producers have ids and retry; else every attempt is an operation of its own."""
+    in_flight: int = 1
+    """So many batches of an idempotent producer may be unanswered at one time."""
     fetch_records_max: int = 200
     """Of followers."""
     think_ms: tuple[int, int] = (1, 60)

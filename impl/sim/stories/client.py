@@ -9,6 +9,7 @@ from fencepost.fault_injection.stories.steps.story_cluster import (
 from fencepost.fault_injection.stories.story_refusal import StoryError
 from fencepost.fault_injection.workload.commands import ControlAnswer, ControlCommand, error_of
 from fencepost.fault_injection.workload.operations import Operation, Produce
+from fencepost.fault_injection.workload.producer_window import UNJUSTIFIED
 from fencepost.impl.core.types.messages import (
     CommandResponse,
     RemovePartitionsRequest,
@@ -64,7 +65,7 @@ class StepClient(SimulatedClient):
         self.ask(to, command_request(command), lambda answer: ended(_answered(answer)))
 
     def operate(self, operation: Operation, to: BrokerId, ended: Ended) -> None:
-        """Send one request; a numbered produce that has no answer stays open."""
+        """Send one request; a numbered produce stays open until it is answered for good."""
         traced = self.begin(operation)
         if isinstance(operation, Produce) and operation.producer_id != NO_PRODUCER:
             self._tried[operation.partition] = operation, traced
@@ -86,7 +87,8 @@ class StepClient(SimulatedClient):
 
         def hear(response: Response | None) -> None:
             answer = traced.answer(response)
-            if answer.is_ok and self._tried.get(key) == (operation, traced):
+            is_over = answer.is_ok or answer.error_code in UNJUSTIFIED
+            if is_over and self._tried.get(key) == (operation, traced):
                 del self._tried[key]
                 traced.end(answer)
             ended(answer_line(operation, answer) if response else NO_ANSWER)

@@ -12,6 +12,7 @@ from random import Random
 from msgspec import structs
 
 from fencepost.fault_injection.workload.operations import Answer, Operation, Produce
+from fencepost.fault_injection.workload.producer_window import UNJUSTIFIED, ProducerWindow
 from fencepost.fault_injection.workload.scripts import (
     UNBOUNDED,
     ClientHabits,
@@ -175,11 +176,15 @@ class ScriptedClient(SimulatedClient, ABC):
         if not answer.is_ok:
             self.forget(self._traced.operation.partition)
         self._may_be_there |= answer.outcome is Outcome.INDEFINITE
-        if answer.is_ok or not self._retries_left or self.is_stopped:
+        if answer.is_ok or self.is_stopped or not self.may_try(answer):
             self.end(self._traced.operation, answer)
             return
-        self._retries_left -= 1
         self.cluster.scheduler.after_ms(self.random.randint(*RETRY_PAUSE_MS), self._send)
+
+    def may_try(self, _: Answer) -> bool:
+        """True for the number of retries of this client."""
+        self._retries_left -= 1
+        return self._retries_left >= 0
 
     def end(self, _: Operation, answer: Answer) -> None:
         """Record the answer to the last try, and go on with it."""
@@ -193,7 +198,8 @@ class SimulatedProducer(ScriptedClient):
     """Appends values to partitions in random order.
 
     An idempotent one tries again with the same values under the same sequence; when it gives up,
-    it goes on under the next producer epoch, so that nothing late is taken for something new.
+    it goes on under the next producer epoch, so that nothing late is taken for something new. One
+    that has several batches in flight is several senders with one window.
     """
 
     def __init__(
@@ -202,6 +208,7 @@ class SimulatedProducer(ScriptedClient):
         name: str,
         keys: Sequence[TopicPartition],
         think_ms: tuple[int, int] | None = None,
+        window: ProducerWindow | None = None,
     ) -> None:
         super().__init__(cluster, name, think_ms)
         self.keys = keys
@@ -209,45 +216,72 @@ class SimulatedProducer(ScriptedClient):
         """How many requests were acknowledged."""
         self.script = produce(name, keys, self.random, self.habits)
         self.retries = RETRIES if cluster.options.idempotent else 0
-        self._producer_id = NO_PRODUCER
-        self._producer_epoch = 0
-        self._sequences: dict[TopicPartition, int] = {}
+        self.window = window or ProducerWindow()
+        self._is_due = False
+        """Everything before the batch was acknowledged when it was last sent."""
 
     def go_on(self, answer: Answer | None = None) -> None:
         """As any client, once an idempotent producer has its id."""
-        if self.retries and self._producer_id == NO_PRODUCER:
+        if self.retries and self.window.producer_id == NO_PRODUCER:
             self.ask(self.any_broker(), InitProducerIdRequest(), self._note_id)
             return
         super().go_on(answer)
 
     def _note_id(self, response: Response | None) -> None:
-        if isinstance(response, InitProducerIdResponse):
-            self._producer_id = response.producer_id
+        if isinstance(response, InitProducerIdResponse) and self.window.producer_id == NO_PRODUCER:
+            self.window.producer_id = response.producer_id
         self.go_on_later()
 
     def perform(self, operation: Operation) -> None:
-        """Number the values, and send them."""
+        """Number the values, and send them; not too far ahead of what is unanswered."""
         assert isinstance(operation, Produce)
-        numbered = structs.replace(
-            operation,
-            producer_id=self._producer_id,
-            producer_epoch=self._producer_epoch,
-            base_sequence=self._sequences.get(operation.partition, 0),
-        )
-        super().perform(numbered)
+        if not self.retries:
+            super().perform(operation)
+        elif not self.window.is_full(operation.partition):
+            super().perform(self.window.number(operation))
+        elif not self.is_stopped:
+            again = partial(self.perform, operation)
+            self.cluster.scheduler.after_ms(self.random.randint(*RETRY_PAUSE_MS), again)
+
+    def _send(self) -> None:
+        self._is_due = self.window.is_first(self._sent)
+        super()._send()
+
+    @property
+    def _sent(self) -> Produce:
+        assert isinstance(self._traced.operation, Produce)
+        return self._traced.operation
+
+    def may_try(self, answer: Answer) -> bool:
+        """A batch that overtook another one is sent again, however often; others RETRIES times."""
+        if not self.window.is_current(self._sent):
+            return False
+        if answer.error_code in UNJUSTIFIED:
+            return not self._is_due
+        return super().may_try(answer)
 
     def end(self, done: Operation, answer: Answer) -> None:
         """Note what was appended; after a failure, begin a new producer epoch."""
         assert isinstance(done, Produce)
         if answer.is_ok:
             self.acknowledged += 1
-            self._sequences[done.partition] = done.base_sequence + len(done.values)
-        else:
-            self._producer_epoch += 1
-            self._sequences.clear()
+        if self.retries and answer.is_ok:
+            self.window.acknowledged(done)
+        elif not answer.is_ok:
+            self.window.give_up(done)
             # What the network has doubled may still come, though the first one was refused.
             self._may_be_there |= self.cluster.network.may_double(request_of(done))
         super().end(done, answer)
+
+
+def senders_of(
+    cluster: VirtualCluster, name: str, keys: Sequence[TopicPartition]
+) -> list[SimulatedProducer]:
+    """The senders of one producer, with one window; the first one has its name."""
+    in_flight = cluster.options.in_flight
+    window = ProducerWindow(in_flight)
+    names = [name, *(f"{name}-{number}" for number in range(2, in_flight + 1))]
+    return [SimulatedProducer(cluster, one, keys, window=window) for one in names]
 
 
 class SimulatedConsumer(ScriptedClient):

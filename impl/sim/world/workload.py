@@ -13,8 +13,8 @@ from fencepost.impl.sim.world.admin_workload import (
 from fencepost.impl.sim.world.clients import (
     SimulatedClient,
     SimulatedConsumer,
-    SimulatedProducer,
     TopicCreator,
+    senders_of,
 )
 from fencepost.impl.sim.world.cluster import VirtualCluster
 from fencepost.spec.znodes import TopicPartition
@@ -56,7 +56,7 @@ def start_workers(
     cluster: VirtualCluster, names: list[str], producers: int, keys: list[TopicPartition]
 ) -> list[SimulatedClient]:
     """Start a client of each name on the partitions: so many producers, the rest consumers."""
-    writing = [SimulatedProducer(cluster, name, keys) for name in names[:producers]]
+    writing = [one for name in names[:producers] for one in senders_of(cluster, name, keys)]
     reading = [SimulatedConsumer(cluster, name, keys) for name in names[producers:]]
     for client in (*writing, *reading):
         client.go_on_later()

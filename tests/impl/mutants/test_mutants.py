@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from fencepost.impl.__main__ import main
 from fencepost.impl.core.config import Config
 from fencepost.impl.core.levels import LEVELS
+from fencepost.impl.core.rules.producers import batch_records
 from fencepost.impl.core.types.events import LogFailed
 from fencepost.impl.core.types.messages import (
     FetchRequest,
@@ -27,12 +28,16 @@ from fencepost.spec.vocabulary import (
     BrokerId,
     ErrorCode,
     Invariant,
+    LeaderEpoch,
     Liveness,
     Offset,
 )
 from fencepost.spec.znodes import BROKER_IDS, CONTROLLER, leader_and_isr_path
 from tests.impl.core.broker.test_fetcher import epoch_ends
-from tests.impl.core.broker.test_produce import duplicates_after_a_leader_change
+from tests.impl.core.broker.test_produce import (
+    duplicates_after_a_leader_change,
+    produce as numbered,
+)
 from tests.impl.core.build import ME, T0, command, order, records, state
 from tests.impl.core.driver import Driver, Fate
 from tests.impl.core.moving import governed, join_isr, reassign, shrink, stops, topic
@@ -309,6 +314,30 @@ def appends_under_a_small_isr(mutant: str | None) -> bool:
     return driver.replica(T0).log_end_offset > 0
 
 
+def refused_after_a_restart(mutant: str | None) -> bool:
+    driver = led(mutant, isr=(1,))
+    driver.ask(numbered(0))
+    driver.lose_session()
+    driver.start(recovered=True)
+    driver.put_state(T0, state(1, 2, (1,)))
+    obey(driver, command(1, 2, isr=(1,), version=1))
+    refused = driver.deliver(numbered(1), ProduceResponse).error_code
+    return refused is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+
+
+def appended_of_half_a_batch(mutant: str | None) -> int:
+    driver = following(Driver(config(mutant)))
+    fetched(driver, batch_records(numbered(0, 2), LeaderEpoch(1))[:1])
+    return driver.replica(T0).log_end_offset
+
+
+def appended_with_a_gap(mutant: str | None) -> int:
+    driver = led(mutant, isr=(1,))
+    driver.ask(numbered(0))
+    driver.ask(numbered(2))
+    return driver.replica(T0).log_end_offset
+
+
 def leads_without_log(mutant: str | None) -> bool:
     driver = led(mutant)
     driver.step(LogFailed(topic_partition=T0))
@@ -340,6 +369,9 @@ def leads_without_log(mutant: str | None) -> bool:
         ("resign_on_expiry_only", epoch_after_a_deletion, 2, 1),
         ("refuse_above_high_watermark", serves_above_the_high_watermark, True, False),
         ("go_on_without_log", leads_without_log, False, True),
+        ("forget_producers_at_start", refused_after_a_restart, False, True),
+        ("append_batch_in_part", appended_of_half_a_batch, 0, 1),
+        ("skip_sequences", appended_with_a_gap, 1, 2),
         ("append_under_a_small_isr", appends_under_a_small_isr, False, True),
     ],
 )

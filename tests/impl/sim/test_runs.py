@@ -5,7 +5,9 @@ import json
 import os
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterable
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from random import Random
@@ -247,3 +249,16 @@ def test_unknown_levels_and_mutants_get_one_sentence(
 ) -> None:
     with pytest.raises(ValueError, match=reason):
         simulate(1, level=level, mutant=mutant)
+
+
+def test_a_producer_has_as_many_batches_in_flight_as_it_may() -> None:
+    options = replace(calm(), idempotent=True, in_flight=3, producers=1, think_ms=(1, 2))
+    events = run(described(options), "run")
+    open_now: Counter[tuple[int | None, int | None]] = Counter()
+    most = 0
+    for event in (e for e in events if e.action == "Produce"):
+        open_now[event.producer_id, event.partition] += 1 if event.kind is Kind.INVOKE else -1
+        most = max([most, *open_now.values()])
+
+    assert most == 3
+    assert violated(events) == set()

@@ -122,6 +122,7 @@ NOT_MODELLED = {
     "assign_to_any_broker",
     "followers_serve_consumers",
     "append_under_a_small_isr",
+    *("forget_producers_at_start", "append_batch_in_part", "skip_sequences"),
     "go_on_without_log",
     *("persistent_controller_znode", "loser_takes_office", "controller_not_watched"),
     *("stand_after_another_only", "adopt_epoch_from_zookeeper_only"),

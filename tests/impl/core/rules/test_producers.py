@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 import pytest
 from hypothesis import given, settings, strategies as st
 
+from fencepost.fault_injection.workload.producer_window import IN_FLIGHT_MAX
 from fencepost.impl.core.rules.producers import (
     BATCHES_KEPT,
     UNKNOWN_PRODUCER,
@@ -123,6 +124,17 @@ def test_what_was_forgotten_is_refused_until_the_next_producer_epoch() -> None:
     for sequence in range(4):
         assert log.offer(request(sequence)) is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
     assert log.offer(request(0, epoch=1)) is ErrorCode.NONE
+
+
+def test_all_that_a_producer_has_in_flight_may_be_cut_off() -> None:
+    """What comes next is known by the last batch that is left, which was acknowledged."""
+    log = Log()
+    for sequence in range(2 + IN_FLIGHT_MAX):
+        assert log.offer(request(sequence)) is ErrorCode.NONE
+
+    log.truncate(2)
+
+    assert log.offer(request(2)) is ErrorCode.NONE
 
 
 def test_a_begun_batch_is_left_out() -> None:
