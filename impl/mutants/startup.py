@@ -11,7 +11,7 @@ from fencepost.impl.core.rules.rules import Rules
 from fencepost.impl.core.rules.tables import WriteKind, Writer, ZnodeKind
 from fencepost.impl.core.types.zookeeper import Znode
 from fencepost.impl.mutants.mutant import allowing, mutant, suite_mutant
-from fencepost.spec.vocabulary import BrokerId, Invariant
+from fencepost.spec.vocabulary import BrokerId, Invariant, Liveness
 from fencepost.spec.znodes import LeaderAndIsr, assignment_of, parse_topic_document
 
 
@@ -35,6 +35,12 @@ def restart_ignores_znode(rules: Rules) -> Rules:
 def go_on_without_log(rules: Rules) -> Rules:
     """A replica goes on when its log fails, and claims what it could not write."""
     return replace(rules, go_offline=lambda replica: replica)
+
+
+@mutant(94, "START-006", {Liveness.EVENTUALLY_LEADER})
+def tell_no_failed_log(rules: Rules) -> Rules:
+    """A broker with a log that failed tells no controller, so that no other one leads."""
+    return replace(rules, tells_failure=lambda _replica: False)
 
 
 @mutant(

@@ -6,7 +6,6 @@ KIP-589 does it so for KIP-112's failed log directories.
 
 from fencepost.impl.core.broker.replicas import Replicas
 from fencepost.impl.core.config import Config
-from fencepost.impl.core.rules.tables import Role
 from fencepost.impl.core.types.failed_log_messages import (
     LogsFailedRequest,
     LogsFailedResponse,
@@ -37,7 +36,7 @@ class FailedLogs:
         is_waiting = self._request_id is not None or self._outbox.now_ms < self._next_ms
         if not self._untold or is_waiting or controller_id == NO_BROKER:
             return
-        self._untold = {key for key in self._untold if self._is_offline(key)}
+        self._untold = {key for key in self._untold if self._is_told(key)}
         if not self._untold:
             return
         request = LogsFailedRequest(
@@ -51,9 +50,9 @@ class FailedLogs:
         timeout_ms = self._config.request_timeout_ms
         self._request_id = self._outbox.send(controller_id, request, timeout_ms)
 
-    def _is_offline(self, key: TopicPartition) -> bool:
+    def _is_told(self, key: TopicPartition) -> bool:
         replica = self._replicas.get(key)
-        return replica is not None and replica.role is Role.OFFLINE
+        return replica is not None and self._config.rules.tells_failure(replica)
 
     def on_answer(
         self,

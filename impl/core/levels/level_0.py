@@ -54,6 +54,7 @@ RULES = Rules(
     floor_of=startup.floor_of,
     is_sound=replica.is_sound,
     go_offline=replica.go_offline,
+    tells_failure=replica.tells_failure,
     # Followers
     truncate_follower=fetches.truncate_to_committed,
     fetch_epoch=fetches.no_fetch_epoch,

@@ -185,6 +185,11 @@ def go_offline(replica: Replica) -> Replica:
     )
 
 
+def tells_failure(replica: Replica) -> bool:
+    """True of a log that failed: the controller must elect another leader (START-006)."""
+    return replica.role is Role.OFFLINE
+
+
 @action
 def truncate_log(replica: Replica, offset: Offset) -> Acted:
     """The log ends at `offset` at the latest; the high watermark never stays above it."""

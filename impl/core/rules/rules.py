@@ -111,6 +111,7 @@ class Rules:
     floor_of: Callable[[Znode, LeaderAndIsr | None], tuple[LeaderEpoch, ZnodeVersion] | None]
     is_sound: Callable[[Replica], bool]
     go_offline: Callable[[Replica], Replica]
+    tells_failure: Callable[[Replica], bool]
 
     # Followers (REPL, CMD-005): `fetches.py`, `replica.py`, `replication.py`
     truncate_follower: Callable[[Offset], Offset | None]

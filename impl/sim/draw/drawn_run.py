@@ -9,9 +9,10 @@ from random import Random
 from typing import Any
 
 from fencepost.fault_injection.faults.admin_faults import KickController, ReassignPartition
+from fencepost.fault_injection.faults.disk_faults import BreakDisk, FillDisk, SlowDisk
 from fencepost.fault_injection.faults.fault import Fault
 from fencepost.fault_injection.faults.process_faults import KillBroker
-from fencepost.fault_injection.faults.targets import Target, broker, follower
+from fencepost.fault_injection.faults.targets import Target, broker, follower, leader
 from fencepost.fault_injection.stories.drawn_story import (
     in_order_of_time,
     overlapping,
@@ -33,6 +34,8 @@ from fencepost.spec.vocabulary import ProtocolLevel
 
 SESSION_MAX_MS = 1_200
 """Times of faults go by a session of this length, where sessions outlast what happens."""
+LASTS_MS = 60_000
+"""Longer than a run and its healing."""
 SITUATIONS_MS = 12_000
 """A run of this length has so many situations as its mix says, a longer one more."""
 
@@ -67,7 +70,10 @@ class RunDraw:
         if is_lonely and mix.rounds == 1:
             options = _unmoved(options)
         options = replace(options, survivors_first=is_lonely)
-        found = self._faults(options, random, is_calm=is_calm)
+        found = [*self._faults(options, random, is_calm=is_calm)]
+        if not is_calm and not is_lonely:
+            lasting = [*self._lasting(options, self._source(f"lasting {number}"))]
+            options, found = replace(options, hurt_last=bool(lasting)), [*found, *lasting]
         story = Story(
             seed=options.seed,
             actions=in_order_of_time(
@@ -144,6 +150,21 @@ class RunDraw:
             yield from overlapping(draw, kinds, duration_ms)
         if random.random() < mix.disks:
             yield from overlapping(draw, DISK_KINDS, duration_ms)
+
+    def _lasting(self, options: RunOptions, random: Random) -> Iterator[StoryAction]:
+        """The disk of one broker is broken, full or slow from some time on, and stays so."""
+        if random.random() >= self._mix.lasting:
+            return
+        target = random.choice((leader(TOPIC), broker(random.randint(1, options.brokers))))
+        at_ms = random.randrange(options.duration_ms // 5, options.duration_ms)
+        fault: Fault = random.choice(
+            (
+                BreakDisk(target=target, for_ms=LASTS_MS),
+                FillDisk(target=target, for_ms=LASTS_MS),
+                SlowDisk(target=target, delay_ms=random.choice((50, 500)), for_ms=LASTS_MS),
+            )
+        )
+        yield _timed(at_ms, fault)
 
     def _deaths(self, options: RunOptions, draw: SituationDraw) -> Iterator[StoryAction]:
         """Brokers die for as long as the round lasts; of patient clusters only followers."""

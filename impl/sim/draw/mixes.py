@@ -64,6 +64,8 @@ class RunMix:
     """Share with single faults of other kinds that overlap."""
     disks: float = 0.0
     """Share in which disks refuse to work."""
+    lasting: float = 0.0
+    """Share in which the disk of one broker is broken, full or slow to the end."""
     left_out: frozenset[str] = frozenset()
     """Kinds of faults that never come."""
     calm: float = 0.0
@@ -119,6 +121,7 @@ SWARM = RunMix(
     singles=0.9,
     world=0.5,
     disks=0.08,
+    lasting=0.08,
     left_out=NOT_REPLAYED,
     calm=0.06,
     deaths=0.04,

@@ -55,6 +55,29 @@ def unhealed(cluster: VirtualCluster) -> Iterator[Liveness]:
     yield from _of_moves(cluster)
 
 
+def unserved(cluster: VirtualCluster) -> Iterator[Liveness]:
+    """What must come to hold though one broker stays hurt; none where the others do their work.
+
+    A partition of whose ISR no replica has a sound log has no leader that may serve it (FAIL-003).
+    """
+    if cluster.controller() is None:
+        yield Liveness.CONTROLLER_EVENTUALLY_EXISTS
+    for key in cluster.assignments():
+        known = cluster.state(key)
+        if known is None:
+            yield Liveness.EVENTUALLY_LEADER
+            continue
+        members = {b: _replica(cluster, b, key) for b in known[0].isr}
+        sound = {b: r for b, r in members.items() if r is not None and r.role is not Role.OFFLINE}
+        if not sound:
+            continue
+        leader = sound.get(known[0].leader)
+        if leader is None or not leader.is_leader or leader.leader_epoch != known[0].leader_epoch:
+            yield Liveness.EVENTUALLY_LEADER
+        elif leader.high_watermark != leader.log_end_offset:
+            yield Liveness.EVENTUALLY_ACKED_OR_FAILED
+
+
 def is_converged(cluster: VirtualCluster) -> bool:
     """True when every liveness property holds now."""
     return next(unhealed(cluster), None) is None

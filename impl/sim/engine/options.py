@@ -61,6 +61,8 @@ class RunOptions:
     """Per broker and second: how often its connection to ZooKeeper breaks."""
     weather: Weather = CALM
     story: Story
+    hurt_last: bool = False
+    """Partitions must be served before a broker is healed that alone is hurt until the end."""
     survivors_first: bool = False
     """The surviving brokers must heal before brokers return that were killed until the end."""
 

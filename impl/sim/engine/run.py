@@ -4,12 +4,11 @@ A description is drawn from a seed (`draw/`) or made of a story (`story_run.py`)
 the same `SimulatedRun` step by step (`stories/simulated_steps.py`).
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Generic, Protocol, TypeVar
 
-from fencepost.impl.sim.engine.liveness_state import is_converged, unhealed
+from fencepost.impl.sim.engine.liveness_state import unhealed, unserved
 from fencepost.impl.sim.engine.move_recorder import MoveRecorder
 from fencepost.impl.sim.engine.options import TOPIC, RunOptions
 from fencepost.impl.sim.injectors.driver import SimulatedFaultDriver
@@ -59,9 +58,14 @@ class SimulatedRun:
     def heal(self) -> set[Liveness]:
         """End all faults; returns what does not hold when the time for it is over.
 
-        Where the options say so, the surviving brokers must converge before the dead ones return.
+        Where the options say so, the surviving brokers must converge before the dead ones return,
+        and partitions must be served before a broker is healed that is hurt alone.
         """
         cluster = self.cluster
+        if cluster.options.hurt_last and (lasting := self.injector.lasting):
+            self.injector.heal_all(keep=lasting)
+            if owed := self._converge(unserved):
+                return owed
         if cluster.options.survivors_first:
             cluster.absent = frozenset(b for b, p in cluster.processes.items() if not p.is_alive)
             if owed := self._converge():
@@ -70,11 +74,15 @@ class SimulatedRun:
         self.injector.heal_all()
         return self._converge()
 
-    def _converge(self) -> set[Liveness]:
+    def _converge(
+        self, owed: Callable[[VirtualCluster], Iterator[Liveness]] = unhealed
+    ) -> set[Liveness]:
+        """Wait in calm until nothing is owed; returns what is when the time is over."""
         self.calm()
-        is_done = partial(is_converged, self.cluster)
-        converged = self.pass_time(self.cluster.options.settle_ms, is_done)
-        return set() if converged else {*unhealed(self.cluster)}
+        converged = self.pass_time(
+            self.cluster.options.settle_ms, lambda: next(owed(self.cluster), None) is None
+        )
+        return set() if converged else {*owed(self.cluster)}
 
     def end(self, owed: Iterable[Liveness]) -> list[TraceEvent]:
         """Read all partitions to their end, and close the trace; `owed` has not come to hold."""

@@ -7,6 +7,7 @@ from functools import partial
 
 from fencepost.fault_injection.engine.engine import FaultEngine
 from fencepost.fault_injection.engine.progress import EVIDENCE_MS, RunningFault
+from fencepost.fault_injection.faults.disk_faults import BreakDisk, FillDisk, SlowDisk
 from fencepost.fault_injection.faults.fault_json import as_json
 from fencepost.fault_injection.faults.fault_kind import Backend
 from fencepost.fault_injection.faults.targets import ANY_BROKER, ClusterView
@@ -100,6 +101,10 @@ class SimulatedWorld(FaultedWorld):
         self.cluster.harness.write(running.phase_line(detail))
 
 
+LASTING_KINDS = frozenset({BreakDisk.kind, FillDisk.kind, SlowDisk.kind})
+"""Faults of one broker beside which all partitions with another sound replica are served."""
+
+
 class SimulatedFaultDriver:
     """Injects each fault at its time and heals it at its end, or at the end of the run."""
 
@@ -137,6 +142,15 @@ class SimulatedFaultDriver:
         """The brokers on which, alone, a fault acts that is not over."""
         found = (running.broker_id for running in self._engine.armed)
         return frozenset(BrokerId(broker_id) for broker_id in found if broker_id is not None)
+
+    @property
+    def lasting(self) -> frozenset[str]:
+        """The ids of active faults that hurt one broker, and nothing that others need."""
+        return frozenset(
+            running.action.action_id
+            for running in self._engine.armed
+            if running.phase is Phase.ACTIVE and running.action.fault.kind in LASTING_KINDS
+        )
 
     def heal(self, fault_id: str) -> bool:
         """Begin to heal the fault of that id; false when none is under way."""

@@ -12,6 +12,7 @@ from fencepost.impl.core.config import Config
 from fencepost.impl.core.levels import LEVELS
 from fencepost.impl.core.rules.producers import batch_records
 from fencepost.impl.core.types.events import LogFailed
+from fencepost.impl.core.types.failed_log_messages import LogsFailedRequest
 from fencepost.impl.core.types.messages import (
     FetchRequest,
     FetchResponse,
@@ -338,6 +339,13 @@ def appended_with_a_gap(mutant: str | None) -> int:
     return driver.replica(T0).log_end_offset
 
 
+def tells_of_a_failed_log(mutant: str | None) -> bool:
+    driver = led(mutant)
+    driver.step(LogFailed(topic_partition=T0))
+    driver.tick()
+    return any(isinstance(send.request, LogsFailedRequest) for send in driver.sent)
+
+
 def leads_without_log(mutant: str | None) -> bool:
     driver = led(mutant)
     driver.step(LogFailed(topic_partition=T0))
@@ -372,6 +380,7 @@ def leads_without_log(mutant: str | None) -> bool:
         ("forget_producers_at_start", refused_after_a_restart, False, True),
         ("append_batch_in_part", appended_of_half_a_batch, 0, 1),
         ("skip_sequences", appended_with_a_gap, 1, 2),
+        ("tell_no_failed_log", tells_of_a_failed_log, True, False),
         ("append_under_a_small_isr", appends_under_a_small_isr, False, True),
     ],
 )

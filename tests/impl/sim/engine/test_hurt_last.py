@@ -1,0 +1,58 @@
+"""What hurts one broker alone, and lasts, keeps no partition from being served."""
+
+from dataclasses import replace
+
+import pytest
+
+from fencepost.conformance.runs.run_end import run_end
+from fencepost.fault_injection.faults.disk_faults import BreakDisk, FillDisk, SlowDisk
+from fencepost.fault_injection.faults.fault import Fault
+from fencepost.fault_injection.faults.targets import leader
+from fencepost.impl.mutants.mutant import MutantName
+from fencepost.impl.mutants.mutants import mutant_name
+from fencepost.impl.sim.draw.draw import swarm
+from fencepost.impl.sim.engine.run import described, run
+from fencepost.spec.trace import Phase, TraceEvent
+from fencepost.spec.vocabulary import Liveness, ProtocolLevel
+from tests.impl.sim.build import calm
+
+LASTS_MS = 60_000
+UNTOLD = mutant_name("tell_no_failed_log")
+GATE_SEEDS = range(150)
+
+
+def play(fault: Fault, mutant: MutantName | None = None) -> list[TraceEvent]:
+    return run(described(replace(calm((2_000, fault)), hurt_last=True, mutant=mutant)), "run")
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        BreakDisk(target=leader("t"), for_ms=LASTS_MS),
+        FillDisk(target=leader("t"), for_ms=LASTS_MS),
+        SlowDisk(target=leader("t"), delay_ms=500, for_ms=LASTS_MS),
+    ],
+)
+def test_partitions_are_served_while_one_broker_is_hurt(fault: Fault) -> None:
+    assert run_end(play(fault)).unhealed == frozenset()
+
+
+def test_a_failed_log_that_is_told_to_no_controller_is_seen_before_the_disk_heals() -> None:
+    events = play(BreakDisk(target=leader("t"), for_ms=LASTS_MS), UNTOLD)
+
+    assert run_end(events).unhealed == {Liveness.EVENTUALLY_LEADER}
+    assert Phase.HEALED not in {event.phase for event in events}
+
+
+def test_seeds_of_the_gate_have_a_broker_that_stays_hurt() -> None:
+    drawn = [swarm(seed, level=ProtocolLevel.LEADER_EPOCH) for seed in GATE_SEEDS]
+    lasting = [
+        action.fault.kind
+        for options in drawn
+        if options.hurt_last
+        for action in options.story.actions
+        if getattr(action.fault, "for_ms", 0) == LASTS_MS
+    ]
+
+    assert {*lasting} == {BreakDisk.kind, FillDisk.kind, SlowDisk.kind}
+    assert len(lasting) >= 5
