@@ -70,6 +70,27 @@ def test_storage_finds_the_logs_of_an_earlier_start(tmp_path: Path) -> None:
     assert list(notices(found)) == []
 
 
+def test_a_checkpoint_that_waits_is_gone_with_its_log(tmp_path: Path) -> None:
+    """Else the next tick makes the log anew, or the next incarnation begins with its watermark."""
+    storage = Storage(tmp_path)
+    storage.begin(T0, PartitionIncarnation(7))
+    storage.append(T0, Offset(0), records("a", "b"))
+    storage.checkpoint_high_watermark(T0, Offset(2))
+
+    storage.delete(T0)
+    assert storage.tick(0) == {}
+    assert not storage.folder_of(T0).exists()
+    storage.begin(T0, PartitionIncarnation(9))
+    storage.append(T0, Offset(0), records("c"))
+    storage.tick(1)
+    storage.close()
+
+    storage = Storage(tmp_path)
+    found = recovered_logs(storage.recover())[T0]
+    storage.close()
+    assert (found.partition_incarnation, found.log_end_offset, found.high_watermark) == (9, 1, 0)
+
+
 def test_a_log_without_records_leaves_nothing_on_the_disk(tmp_path: Path) -> None:
     storage = Storage(tmp_path)
     storage.begin(T0, PartitionIncarnation(7))
