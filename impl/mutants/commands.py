@@ -126,6 +126,18 @@ def stop_replica_without_epoch(rules: Rules) -> Rules:
     )
 
 
+@suite_mutant("CMD-008")
+def obey_last_stop(rules: Rules) -> Rules:
+    """A stop that is exactly one leader epoch old is obeyed."""
+
+    def is_newer_than_stop(replica: Replica, stop: PartitionStop) -> bool:
+        is_last = stop.leader_epoch == replica.leader_epoch - 1
+        is_same = stop.partition_incarnation == replica.partition_incarnation
+        return not (is_same and is_last) and rules.is_newer_than_stop(replica, stop)
+
+    return replace(rules, is_newer_than_stop=is_newer_than_stop)
+
+
 @mutant(55, "CMD-008", {Invariant.DELETE_ONLY_IF_UNASSIGNED}, shows="DeleteOnlyIfUnassigned")
 def stop_replica_without_incarnation(rules: Rules) -> Rules:
     """A stop is obeyed by a replica of a newer incarnation."""

@@ -58,7 +58,7 @@ def unhealed(cluster: VirtualCluster) -> Iterator[Liveness]:
 def unserved(cluster: VirtualCluster) -> Iterator[Liveness]:
     """What must come to hold though one broker stays hurt; none where the others do their work.
 
-    A partition of whose ISR no replica has a sound log has no leader that may serve it (FAIL-003).
+    A partition without a sound log in its ISR has no leader that may serve it (FAIL-003).
     """
     if cluster.controller() is None:
         yield Liveness.CONTROLLER_EVENTUALLY_EXISTS
