@@ -14,7 +14,8 @@ from fencepost.spec.proofs.actions import ProofAction
 from fencepost.spec.proofs.clauses import Clause
 from fencepost.spec.proofs.logic import Function, Term, both, no
 from fencepost.spec.proofs.module import ProvedModule
-from fencepost.spec.proofs.small import ModelReading, constants, small_universe, within
+from fencepost.spec.proofs.small import ModelReading, constants, is_closed, small_universe, within
+from fencepost.spec.proofs.solver import Taken
 from fencepost.spec.proofs.state import SpecState
 
 
@@ -31,16 +32,6 @@ class Countermodel:
     """The plain values of the state say so too."""
 
 
-@dataclass(frozen=True, slots=True)
-class Taken:
-    """An action with symbols for its choices."""
-
-    action: ProofAction
-    guard: Term
-    next: SpecState
-    choices: list[Term]
-
-
 class Search:
     """Looks for states of a small universe that keep the invariant of a module."""
 
@@ -50,11 +41,15 @@ class Search:
         self.state: SpecState = module.shape.symbolic(self.universe)
         self.solver = z3.Solver()
         self.solver.set(random_seed=0)
-        self.solver.add(module.is_small(self.state), *self.held(self.state))
+        self.solver.add(
+            module.is_small(self.state),
+            is_closed(self.universe, module.shape, self.state),
+            *self.held(self.state),
+        )
 
     def held(self, state: SpecState) -> Iterator[Term]:
-        """The invariant, instance by instance."""
-        for clause in self.module.clauses:
+        """The invariant and what it implies, instance by instance."""
+        for clause in (*self.module.whole, *self.module.implied):
             yield state.universe.every(clause.sorts, _of(clause, state))
 
     @contextmanager
@@ -72,7 +67,7 @@ class Search:
         choices = constants(self.universe, "chosen", action.choices)
         bounds = map(within, [self.universe] * len(choices), action.choices, choices)
         step = action.step(self.state, *choices)
-        return Taken(action, both(*bounds, step.guard), step.next, choices)
+        return Taken(guard=both(*bounds, step.guard), next=step.next, choices=choices)
 
     def can_be_taken(self, action: ProofAction) -> bool:
         """Whether some state that keeps the invariant allows the action."""
@@ -84,17 +79,18 @@ class Search:
     ) -> Countermodel | None:
         """To the first clause that has one after one of the actions: properties before others."""
         wanted = frozenset(names)
-        clauses = [one for one in self.module.clauses if not wanted or one.name in wanted]
+        claimed = (*self.module.implied, *self.module.clauses)
+        clauses = [one for one in claimed if not wanted or one.name in wanted]
         clauses.sort(key=lambda clause: not clause.is_property)
         for action in actions:
             taken = self.taken(action)
             with self.assuming(taken.guard):
                 for clause in clauses:
-                    if found := self.broken(taken, clause):
+                    if found := self.broken(action, taken, clause):
                         return found
         return None
 
-    def broken(self, taken: Taken, clause: Clause) -> Countermodel | None:
+    def broken(self, action: ProofAction, taken: Taken, clause: Clause) -> Countermodel | None:
         """To one clause after one action."""
         terms = constants(self.universe, "some", clause.sorts)
         bounds = map(within, [self.universe] * len(terms), clause.sorts, terms)
@@ -105,17 +101,22 @@ class Search:
         return Countermodel(
             clause=clause.name,
             is_property=clause.is_property,
-            action=taken.action.name,
-            way=taken.action.way,
-            is_confirmed=self.is_confirmed(reading, taken, clause, terms),
+            action=action.name,
+            way=action.way,
+            is_confirmed=self.is_confirmed(reading, action, taken, clause, terms),
         )
 
     def is_confirmed(
-        self, reading: ModelReading, taken: Taken, clause: Clause, terms: list[Term]
+        self,
+        reading: ModelReading,
+        action: ProofAction,
+        taken: Taken,
+        clause: Clause,
+        terms: list[Term],
     ) -> bool:
         """Whether the plain values keep the invariant, allow the step, and break the clause."""
         before = reading.state(self.module.shape, self.state)
-        step = taken.action.step(before, *map(reading.value, taken.choices))
+        step = action.step(before, *map(reading.value, taken.choices))
         return (
             all(claim is True for claim in self.held(before))
             and step.guard is True

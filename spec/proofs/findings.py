@@ -1,11 +1,11 @@
 """All that is shown of a module: its proof, that its actions can be taken, its countermodels."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from fencepost.spec.proofs.countermodels import Countermodel, Search
 from fencepost.spec.proofs.module import ProvedModule, WrongRule
-from fencepost.spec.proofs.proof import START, prove
+from fencepost.spec.proofs.proof import ALWAYS, JOINT, START, count_obligations, prove
 from fencepost.spec.proofs.solver import Obligation, ProofAnswer
 
 OnProgress = Callable[[int, int, str], None]
@@ -54,31 +54,34 @@ def select(modules: Iterable[ProvedModule], names: Iterable[str]) -> tuple[Prove
 
 
 def find_all(modules: Sequence[ProvedModule], on_progress: OnProgress) -> tuple[ProofFindings, ...]:
-    """What is shown of each module; progress counts the obligations of all."""
-    totals = [obligations_of(module) for module in modules]
-    found: list[ProofFindings] = []
-    for place, module in enumerate(modules):
-        before = sum(totals[:place])
+    """What is shown of each module.
 
-        def advance(done: int, text: str, before: int = before) -> None:
-            on_progress(before + done, sum(totals), text)
+    All is proved before anything is searched: what z3 has seen before decides where it looks first,
+    and proofs of logs are easily led astray.
+    """
+    total = sum(map(count_obligations, modules))
+    proved: list[list[Obligation]] = []
+    done = 0
+    for module in modules:
+        proved.append([])
+        for one in prove(module):
+            done += 1
+            on_progress(done, total, f"{one.action}: {one.clause}")
+            proved[-1].append(one)
+    return tuple(map(_searched, modules, proved))
 
-        found.append(find(module, advance))
-    return tuple(found)
 
-
-def obligations_of(module: ProvedModule) -> int:
-    """How many a module has."""
-    return len(module.clauses) * (len(module.starts) + len(module.actions))
-
-
-def find(module: ProvedModule, on_progress: Callable[[int, str], None]) -> ProofFindings:
-    """Prove a module, and look for what its proof must not miss."""
+def _searched(module: ProvedModule, proved: Sequence[Obligation]) -> ProofFindings:
+    """Look for what is not proved, and for what the proof must not miss, in a small universe."""
     search = Search(module)
     return ProofFindings(
         module=module.name,
-        properties=frozenset(one.name for one in module.clauses if one.is_property),
-        obligations=tuple(_judged(module, search, on_progress)),
+        properties=frozenset(
+            one.name for one in (*module.implied, *module.clauses) if one.is_property
+        ),
+        obligations=tuple(
+            _refuted(module, search, one) if _may_be_refuted(one) else one for one in proved
+        ),
         never_taken=tuple(one.way for one in module.actions if not search.can_be_taken(one)),
         hazards=tuple(
             ProofHazard(module=module.name, rule=rule, countermodel=search.against(rule.actions))
@@ -87,13 +90,8 @@ def find(module: ProvedModule, on_progress: Callable[[int, str], None]) -> Proof
     )
 
 
-def _judged(
-    module: ProvedModule, search: Search, on_progress: Callable[[int, str], None]
-) -> Iterator[Obligation]:
-    """What is not proved is looked for in a small universe."""
-    for done, one in enumerate(prove(module), 1):
-        on_progress(done, f"{one.action}: {one.clause}")
-        yield one if one.is_proved or one.action == START else _refuted(module, search, one)
+def _may_be_refuted(one: Obligation) -> bool:
+    return not one.is_proved and one.action not in {START, ALWAYS} and one.clause != JOINT
 
 
 def _refuted(module: ProvedModule, search: Search, one: Obligation) -> Obligation:

@@ -32,6 +32,7 @@ class Sort(Enum):
     VERSION = auto()
     EPOCH = auto()
     OFFSET = auto()
+    COUNT = auto()
     NUMBER = auto()
     BOOLEAN = auto()
 
@@ -121,13 +122,6 @@ NAMES = {
 def uninterpreted(name: str) -> z3.SortRef:
     """A sort of any size."""
     return z3.DeclareSort(name)
-
-
-@cache
-def enumerated(name: str, size: int) -> tuple[z3.SortRef, tuple[Term, ...]]:
-    """A sort of `size` distinct values, and these."""
-    sort, values = z3.EnumSort(f"{name}{size}", [f"{name.lower()}{n}" for n in range(1, size + 1)])
-    return sort, tuple(values)
 
 
 class Unbounded:

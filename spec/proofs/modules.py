@@ -1,33 +1,7 @@
 """The modules of the specs that are proved for any size."""
 
-from fencepost.spec.proofs.logic import Term, both
-from fencepost.spec.proofs.metadata.decisions import DECISIONS
-from fencepost.spec.proofs.metadata.invariant import METADATA
-from fencepost.spec.proofs.metadata.leader_and_isr import LEADER_AND_ISR
-from fencepost.spec.proofs.metadata.starts import starts_empty, starts_serving
-from fencepost.spec.proofs.metadata.wrong_rules import WRONG_METADATA
-from fencepost.spec.proofs.module import ProvedModule
-from fencepost.spec.proofs.state import LEADER_AND_ISR_TABLES, Shape, SpecState
+from fencepost.spec.proofs.metadata.module import LEADER_AND_ISR_MODULE
+from fencepost.spec.proofs.replication.module import REPLICATION_MODULE
 
-
-def is_metadata_small(s: SpecState) -> Term:
-    """At most three versions, epochs and controllers so far."""
-    return both(
-        s.znodes.version <= 2,
-        s.history.newest_epoch <= 2,
-        s.znodes.controller_epoch >= 0,
-        s.znodes.controller_epoch <= 3,
-    )
-
-
-LEADER_AND_ISR_MODULE = ProvedModule(
-    name="LeaderAndIsr",
-    shape=Shape(SpecState, LEADER_AND_ISR_TABLES),
-    starts=(starts_empty, starts_serving),
-    actions=(*DECISIONS, *LEADER_AND_ISR),
-    clauses=METADATA,
-    is_small=is_metadata_small,
-    wrong_rules=WRONG_METADATA,
-)
-
-MODULES = (LEADER_AND_ISR_MODULE,)
+MODULES = (REPLICATION_MODULE, LEADER_AND_ISR_MODULE)
+"""The harder one first, while z3 has seen nothing else."""

@@ -1,78 +1,152 @@
 """The proof of a module: its invariant holds at the start and is kept by every action."""
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator
+from typing import Self
 
 from fencepost.spec.proofs.actions import ProofAction
 from fencepost.spec.proofs.clauses import Clause
+from fencepost.spec.proofs.hints import SMALL, Hints, by_sort
 from fencepost.spec.proofs.logic import Term, Unbounded
-from fencepost.spec.proofs.module import ProvedModule
+from fencepost.spec.proofs.module import Pool, ProvedModule
 from fencepost.spec.proofs.solver import (
     Obligation,
     ProofAnswer,
     Refuter,
-    chosen,
     constants,
     facts,
+    taken,
 )
 from fencepost.spec.proofs.state import SpecState
 
 START = "Init"
+ALWAYS = "every state"
+"""What is proved of no action, for it follows from the other clauses."""
+JOINT = "Joint"
+"""What the invariant of the part says at an action."""
 
 
 def prove(module: ProvedModule) -> Iterator[Obligation]:
     """Every obligation of a module, in the order of its actions and clauses."""
-    state = module.shape.symbolic(Unbounded())
+    proof = _Proof(module)
     for start in module.starts:
-        refuter = Refuter([start(state)])
-        yield from (_begun(module, start.__name__, refuter, state, one) for one in module.clauses)
-    invariant = [fact for clause in module.clauses for fact in facts(state, clause)]
+        yield from proof.begun(start)
+    yield from proof.implied()
     for action in module.actions:
-        yield from kept(module, action, state, invariant)
+        yield from proof.kept(action)
 
 
-def kept(
-    module: ProvedModule, action: ProofAction, state: SpecState, invariant: Sequence[Term]
-) -> Iterator[Obligation]:
-    """That each clause is kept by one way to take an action."""
-    guard, after = chosen(state, action)
-    refuter = Refuter([*invariant, guard])
-    for clause in module.clauses:
-        started = time.monotonic()
-        answer = _kept(refuter, clause, state, after)
-        yield Obligation(
-            module=module.name,
-            action=action.name,
-            way=action.way,
-            clause=clause.name,
-            answer=answer,
-            seconds=time.monotonic() - started,
+def count_obligations(module: ProvedModule) -> int:
+    """How many `prove` yields."""
+    ways = {one.way for one in module.actions}
+    joints = sum(1 for way in module.joints if way in ways)
+    kept = len(module.clauses) * (len(module.starts) + len(module.actions))
+    return kept + len(module.implied) + joints
+
+
+class _Proof:
+    """What the obligations of a module have in common: any state that keeps its invariant."""
+
+    def __init__(self, module: ProvedModule) -> None:
+        self.module = module
+        self.state: SpecState = module.shape.symbolic(Unbounded())
+        known, definitions = module.define(self.state)
+        clauses = (*definitions, *module.given, *module.clauses)
+        self.invariant = [fact for clause in clauses for fact in facts(known, clause)]
+        small = [clause for clause in clauses if len(clause.sorts) <= SMALL]
+        self.small = [fact for clause in small for fact in facts(known, clause)]
+        self.hints = Hints(module, known, clauses)
+        part = module.part.whole if module.part else ()
+        self.invariant_of_part = [fact for clause in part for fact in facts(self.state, clause)]
+
+    def begun(self, start: Callable[..., Term]) -> Iterator[Obligation]:
+        """That each clause holds in an initial state."""
+        refuter = Refuter([start(self.state)])
+        for clause in self.module.clauses:
+            with _Timed(self.module, START, start.__name__, clause.name) as obligation:
+                goal = clause.claim(self.state, *self.terms_of(clause))
+                obligation.answer = _answer(refuter.is_refuted(goal))
+            yield obligation.made
+
+    def implied(self) -> Iterator[Obligation]:
+        """What follows from the clauses."""
+        refuters = Refuter(self.invariant), Refuter(self.invariant)
+        for clause in self.module.implied:
+            with _Timed(self.module, ALWAYS, "implied", clause.name) as obligation:
+                obligation.answer = self.judged(refuters, clause, self.state, {})
+            yield obligation.made
+
+    def kept(self, action: ProofAction) -> Iterator[Obligation]:
+        """That each clause is kept by one way to take an action."""
+        one = taken(self.state, action)
+        known = [one.guard]
+        if (joint := self.module.joints.get(action.way)) is not None:
+            claim = joint(self.state, *one.choices)
+            with _Timed(self.module, action.name, action.way, JOINT) as obligation:
+                refuter = Refuter([*self.invariant_of_part, one.guard])
+                obligation.answer = _answer(refuter.is_refuted(claim))
+            yield obligation.made
+            known.append(claim)
+        refuters = Refuter([*self.small, *known]), Refuter([*self.invariant, *known])
+        chosen = by_sort(action.choices, one.choices)
+        for clause in self.module.clauses:
+            with _Timed(self.module, action.name, action.way, clause.name) as obligation:
+                obligation.answer = self.judged(refuters, clause, one.next, chosen)
+            yield obligation.made
+
+    def judged(
+        self, refuters: tuple[Refuter, Refuter], clause: Clause, after: SpecState, chosen: Pool
+    ) -> ProofAnswer:
+        """What becomes of a clause in a state that follows.
+
+        The first refuter has only clauses of few terms, which lead astray less, and instances of
+        the others.
+        """
+        terms = self.terms_of(clause)
+        goal = clause.claim(after, *terms)
+        is_same = after is not self.state and not isinstance(goal, bool)
+        if is_same and goal.eq(clause.claim(self.state, *terms)):
+            return ProofAnswer.UNTOUCHED
+        if not self.module.has_hints:
+            return _answer(refuters[1].is_refuted(goal))
+        some = by_sort(clause.sorts, terms)
+        return _answer(
+            refuters[1].is_refuted(goal, self.hints.first(some))
+            or refuters[0].is_refuted(goal, self.hints.wide(some, chosen))
+            or refuters[1].is_refuted(goal, self.hints.then(some, chosen))
         )
 
-
-def _kept(refuter: Refuter, clause: Clause, before: SpecState, after: SpecState) -> ProofAnswer:
-    universe = before.universe
-    assert isinstance(universe, Unbounded)
-    some = constants(universe, "some", clause.sorts)
-    goal, known = clause.claim(after, *some), clause.claim(before, *some)
-    if not isinstance(goal, bool) and goal.eq(known):
-        return ProofAnswer.UNTOUCHED
-    return ProofAnswer.PROVED if refuter.is_refuted(goal) else ProofAnswer.UNKNOWN
+    def terms_of(self, clause: Clause) -> list[Term]:
+        """Any terms."""
+        return constants(self.state.universe, "some", clause.sorts)
 
 
-def _begun(
-    module: ProvedModule, start: str, refuter: Refuter, state: SpecState, clause: Clause
-) -> Obligation:
-    started = time.monotonic()
-    universe = state.universe
-    assert isinstance(universe, Unbounded)
-    goal = clause.claim(state, *constants(universe, "some", clause.sorts))
-    answer = ProofAnswer.PROVED if refuter.is_refuted(goal) else ProofAnswer.UNKNOWN
-    return Obligation(
-        module=module.name,
-        action=START,
-        way=start,
-        clause=clause.name,
-        answer=answer,
-        seconds=time.monotonic() - started,
-    )
+def _answer(is_proved: bool) -> ProofAnswer:  # noqa: FBT001  what the solver said
+    return ProofAnswer.PROVED if is_proved else ProofAnswer.UNKNOWN
+
+
+class _Timed:
+    """An obligation that is being judged."""
+
+    def __init__(self, module: ProvedModule, action: str, way: str, clause: str) -> None:
+        self.names = (module.name, action, way, clause)
+        self.answer = ProofAnswer.UNKNOWN
+        self.started = self.seconds = time.monotonic()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.seconds = time.monotonic() - self.started
+
+    @property
+    def made(self) -> Obligation:
+        module, action, way, clause = self.names
+        return Obligation(
+            module=module,
+            action=action,
+            way=way,
+            clause=clause,
+            answer=self.answer,
+            seconds=self.seconds,
+        )

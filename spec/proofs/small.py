@@ -13,14 +13,15 @@ import z3
 from fencepost.spec.proofs.logic import NAMES, Listed, Sort, Term, both
 from fencepost.spec.proofs.state import Shape, SpecState, Table
 
-SIZES = {"Broker": 3, "Controller": 2, "Message": 2, "Answer": 2, "Record": 3}
+SIZES = {"Broker": 3, "Controller": 2, "Message": 2, "Answer": 2, "Record": 2}
 """How many there are, none aside."""
 NONE = -1
 """The plain value of none; the others are counted from 0."""
 NUMBERS = {
-    Sort.VERSION: range(-1, 4),
-    Sort.EPOCH: range(-1, 4),
-    Sort.OFFSET: range(5),
+    Sort.VERSION: range(-1, 3),
+    Sort.EPOCH: range(-1, 3),
+    Sort.OFFSET: range(-1, 3),
+    Sort.COUNT: range(1, 3),
     Sort.NUMBER: range(6),
     Sort.BOOLEAN: (False, True),
 }
@@ -73,6 +74,21 @@ def constants(universe: Listed, prefix: str, sorts: Sequence[Sort]) -> list[Term
         z3.Const(f"{prefix}_{place}_{sort.name.lower()}", universe.sort(sort))
         for place, sort in enumerate(sorts)
     ]
+
+
+def is_closed(universe: Listed, shape: Shape, state: SpecState) -> Term:
+    """That every function leads from listed values to listed values."""
+    claims: list[Term] = []
+    for name, kind in shape.tables.items():
+        table = getattr(state, name)
+        for one in fields(kind):  # type: ignore[arg-type]
+            told, gives = getattr(table, one.name), one.metadata["gives"]
+            if not one.metadata["sorts"]:
+                claims.append(within(universe, gives, told))
+                continue
+            keys = universe.choices(one.metadata["sorts"])
+            claims.extend(within(universe, gives, told(*terms)) for terms in keys)
+    return both(*claims)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ chosen, the next state keeps the clause. Quantifiers are instantiated by their p
 counts the solver's own steps, no clock.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -14,11 +14,15 @@ import z3
 
 from fencepost.spec.proofs.actions import ProofAction
 from fencepost.spec.proofs.clauses import Clause
-from fencepost.spec.proofs.logic import Sort, Term, Unbounded, both, no
+from fencepost.spec.proofs.logic import Sort, Term, Universe, both, no
 from fencepost.spec.proofs.state import SpecState
 
 STEPS_MAX = 40_000_000
 """Of z3 for one conjunct; what takes more is unknown."""
+
+
+Stage = tuple[Sequence[Term], int]
+"""Instances of facts, and the steps that z3 may take with them."""
 
 
 class ProofAnswer(StrEnum):
@@ -64,7 +68,7 @@ def conjuncts(claim: Term, conditions: tuple[Term, ...] = ()) -> Iterator[Term]:
         yield z3.Implies(both(*conditions), claim) if conditions else claim
 
 
-def constants(universe: Unbounded, prefix: str, sorts: Sequence[Sort]) -> list[Term]:
+def constants(universe: Universe, prefix: str, sorts: Sequence[Sort]) -> list[Term]:
     """A fresh constant for each sort."""
     return [
         z3.Const(f"{prefix}_{place}_{sort.name.lower()}", universe.sort(sort))
@@ -74,9 +78,7 @@ def constants(universe: Unbounded, prefix: str, sorts: Sequence[Sort]) -> list[T
 
 def facts(state: SpecState, clause: Clause) -> Iterator[Term]:
     """A clause as quantified formulas, one for each conjunct, over the constants that are in it."""
-    universe = state.universe
-    assert isinstance(universe, Unbounded)
-    bound = constants(universe, "any", clause.sorts)
+    bound = constants(state.universe, "any", clause.sorts)
     for part in conjuncts(clause.claim(state, *bound)):
         used = [one for one in bound if _occurs(one, part)]
         yield z3.ForAll(used, part) if used else part
@@ -96,19 +98,23 @@ def _occurs(constant: Term, formula: Term) -> bool:
     return False
 
 
-def chosen(state: SpecState, action: ProofAction) -> tuple[Term, SpecState]:
-    """The guard and next state of an action with any choice of brokers, controllers and so on."""
-    universe = state.universe
-    assert isinstance(universe, Unbounded)
-    choices = constants(universe, "chosen", action.choices)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Taken:
+    """An action with symbols for its choices."""
+
+    guard: Term
+    next: SpecState
+    choices: list[Term]
+
+
+def taken(state: SpecState, action: ProofAction) -> Taken:
+    """An action with any choice of brokers, controllers and so on."""
+    choices = constants(state.universe, "chosen", action.choices)
     nones = {Sort.BROKER: state.no_broker, Sort.CONTROLLER: state.no_controller}
-    real = [
-        one != nones[sort]
-        for one, sort in zip(choices, action.choices, strict=True)
-        if sort in nones
-    ]
+    pairs = list(zip(action.choices, choices, strict=True))
+    real = [one != nones[sort] for sort, one in pairs if sort in nones]
     step = action.step(state, *choices)
-    return both(*real, step.guard), step.next
+    return Taken(guard=both(*real, step.guard), next=step.next, choices=choices)
 
 
 class Refuter:
@@ -119,13 +125,27 @@ class Refuter:
         self.solver.set(auto_config=False, mbqi=False, random_seed=0, rlimit=STEPS_MAX)
         self.solver.add(*facts)
 
-    def is_refuted(self, goal: Term, hints: Sequence[Term] = ()) -> bool:
-        """Whether the facts leave no room for the negation of `goal`."""
-        for part in conjuncts(goal):
-            self.solver.push()
-            self.solver.add(*hints, no(part))
-            found = self.solver.check()
-            self.solver.pop()
-            if found != z3.unsat:
-                return False
-        return True
+    def is_refuted(
+        self,
+        goal: Term,
+        stages: Iterable[Stage] | None = None,
+    ) -> bool:
+        """Whether the facts leave no room for the negation of `goal`.
+
+        Each stage is more instances of the facts, made where those before do not suffice soon.
+        """
+        unproved = list(conjuncts(goal))
+        for hints, steps in stages or [((), STEPS_MAX)]:
+            unproved = [one for one in unproved if not self.leaves_no_room(hints, one, steps)]
+            if not unproved:
+                return True
+        return not unproved
+
+    def leaves_no_room(self, hints: Sequence[Term], goal: Term, steps: int) -> bool:
+        """Whether facts and hints contradict the negation of a goal, found in so many steps."""
+        self.solver.push()
+        self.solver.set(rlimit=steps)
+        self.solver.add(*hints, no(goal))
+        found = self.solver.check()
+        self.solver.pop()
+        return bool(found == z3.unsat)

@@ -371,6 +371,28 @@ def quorum_of_epoch(s: StateT, e: Term, x: Term) -> Term:
     )
 
 
+@clause("NewestIsr", B)
+def newest_isr(s: StateT, x: Term) -> Term:
+    """The last ISR of the newest epoch is that of the znode."""
+    return implies(exists(s), s.epochs.isr(s.history.newest_epoch, x) == in_state_isr(s, x))
+
+
+@clause("LeaderInEpochIsr", E)
+def leader_in_epoch_isr(s: StateT, e: Term) -> Term:
+    """The leader of an epoch is a member of its last ISR."""
+    leader = s.epochs.leader(e)
+    return implies(
+        both(e >= 0, e <= s.history.newest_epoch, leader != s.no_broker),
+        s.epochs.isr(e, leader),
+    )
+
+
+@clause("LeaderIsBroker", B)
+def leader_is_broker(s: StateT, b: Term) -> Term:
+    """What leads is a broker."""
+    return implies(is_leading(s, b), b != s.no_broker)
+
+
 METADATA = (
     one_controller_per_epoch,
     stale_controller_harmless,
@@ -399,4 +421,7 @@ METADATA = (
     started_epoch,
     role_history,
     quorum_of_epoch,
+    newest_isr,
+    leader_in_epoch_isr,
+    leader_is_broker,
 )
