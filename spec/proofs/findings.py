@@ -1,7 +1,10 @@
 """All that is shown of a module: its proof, that its actions can be taken, its countermodels."""
 
-from collections.abc import Callable, Iterable, Sequence
+import multiprocessing
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from multiprocessing.connection import Connection
+from typing import Any
 
 from fencepost.spec.proofs.countermodels import Countermodel, Search
 from fencepost.spec.proofs.module import ProvedModule, WrongRule
@@ -54,38 +57,78 @@ def select(modules: Iterable[ProvedModule], names: Iterable[str]) -> tuple[Prove
 
 
 def find_all(modules: Sequence[ProvedModule], on_progress: OnProgress) -> tuple[ProofFindings, ...]:
-    """What is shown of each module.
+    """What is shown of each module, each in a process of its own.
 
-    All is proved before anything is searched: what z3 has seen before decides where it looks first,
-    and proofs of logs are easily led astray.
+    What z3 has seen before decides where it looks first: only a process that has seen nothing gives
+    the same answers always. Raises `ProofError` when one ends early.
     """
     total = sum(map(count_obligations, modules))
-    proved: list[list[Obligation]] = []
+    found: list[ProofFindings] = []
     done = 0
     for module in modules:
-        proved.append([])
-        for one in prove(module):
-            done += 1
-            on_progress(done, total, f"{one.action}: {one.clause}")
-            proved[-1].append(one)
-    return tuple(map(_searched, modules, proved))
+        obligations: list[Obligation] = []
+        told: list[Any] = []
+        for one in _apart(module):
+            if isinstance(one, Obligation):
+                done += 1
+                on_progress(done, total, f"{one.action}: {one.clause}")
+                obligations.append(one)
+            else:
+                told.append(one)
+        if not told:
+            raise ProofError(f"the proof of {module.name} ended early; run it again")
+        found.append(_findings(module, obligations, *told[0]))
+    return tuple(found)
 
 
-def _searched(module: ProvedModule, proved: Sequence[Obligation]) -> ProofFindings:
-    """Look for what is not proved, and for what the proof must not miss, in a small universe."""
+def _apart(module: ProvedModule) -> Iterator[Any]:
+    """What `_work` sends from a process of its own."""
+    context = multiprocessing.get_context("fork")
+    receiving, sending = context.Pipe(duplex=False)
+    process = context.Process(target=_work, args=(module, sending), daemon=True)
+    process.start()
+    sending.close()
+    try:
+        while True:
+            yield receiving.recv()
+    except EOFError:
+        return
+    finally:
+        process.kill()
+        process.join()
+        receiving.close()
+
+
+def _work(module: ProvedModule, sending: Connection) -> None:
+    """Send each obligation; then the refuted, the actions never taken, and the countermodels."""
+    proved: list[Obligation] = []
+    for one in prove(module):
+        sending.send(one)
+        proved.append(one)
     search = Search(module)
+    refuted = [_refuted(module, search, one) for one in proved if _may_be_refuted(one)]
+    never = tuple(one.way for one in module.actions if not search.can_be_taken(one))
+    sending.send((refuted, never, [search.against(one.actions) for one in module.wrong_rules]))
+    sending.close()
+
+
+def _findings(
+    module: ProvedModule,
+    proved: Sequence[Obligation],
+    refuted: Sequence[Obligation],
+    never_taken: tuple[str, ...],
+    countermodels: Sequence[Countermodel | None],
+) -> ProofFindings:
+    again = {(one.way, one.clause): one for one in refuted}
+    claimed = (*module.implied, *module.clauses)
     return ProofFindings(
         module=module.name,
-        properties=frozenset(
-            one.name for one in (*module.implied, *module.clauses) if one.is_property
-        ),
-        obligations=tuple(
-            _refuted(module, search, one) if _may_be_refuted(one) else one for one in proved
-        ),
-        never_taken=tuple(one.way for one in module.actions if not search.can_be_taken(one)),
+        properties=frozenset(one.name for one in claimed if one.is_property),
+        obligations=tuple(again.get((one.way, one.clause), one) for one in proved),
+        never_taken=never_taken,
         hazards=tuple(
-            ProofHazard(module=module.name, rule=rule, countermodel=search.against(rule.actions))
-            for rule in module.wrong_rules
+            ProofHazard(module=module.name, rule=rule, countermodel=countermodel)
+            for rule, countermodel in zip(module.wrong_rules, countermodels, strict=True)
         ),
     )
 

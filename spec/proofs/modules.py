@@ -4,4 +4,4 @@ from fencepost.spec.proofs.metadata.module import LEADER_AND_ISR_MODULE
 from fencepost.spec.proofs.replication.module import REPLICATION_MODULE
 
 MODULES = (REPLICATION_MODULE, LEADER_AND_ISR_MODULE)
-"""The harder one first, while z3 has seen nothing else."""
+"""The one over the other first."""
