@@ -128,6 +128,8 @@ def _add_epochs(line: Line, effect: ActionTaken) -> None:
         line["controller_epoch"] = effect.controller_epoch
     if effect.is_unclean is not None:
         line["is_unclean"] = effect.is_unclean
+    if effect.is_loss_possible is not None:
+        line["is_loss_possible"] = effect.is_loss_possible
     if effect.znode_version is not None:
         line["znode_version"] = effect.znode_version
     if effect.expected_version is not None:

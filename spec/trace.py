@@ -131,9 +131,14 @@ class TraceEvent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, 
     broker_epochs: list[int] | None = None
     """The czxid of the registration of each of `live_brokers`, in the same order."""
     is_unclean: bool = False
-    """On an `ElectLeader`: no member of the last ISR is live: committed records may be lost.
+    """On an `ElectLeader`: committed records may be lost, as the operator allows (FAIL-002).
 
-    It was allowed by the operator, once or as a policy (FAIL-002).
+    Once or as a policy; no member of the last ISR is live that was not away.
+    """
+    is_loss_possible: bool = False
+    """On an `ElectLeader`: its leader is of the last ISR, but all live members of that were away.
+
+    It leads alone, and may have lost the end of its log: allowed or not, nothing else is there.
     """
     znode_version: int | None = None
     expected_version: int | None = None

@@ -1,4 +1,4 @@
-"""Which records an election outside the ISR may have lost (FAIL-002): its `ElectLeader` tells.
+"""Which records an unclean election may have lost (FAIL-002): its `ElectLeader` tells.
 
 Such an election of leader epoch e is allowed to lose what was committed under smaller epochs. It
 begins a new generation of the log: what an epoch of one generation committed binds that generation
@@ -32,8 +32,17 @@ class Generations:
 
 
 def is_flagged(event: TraceEvent) -> bool:
-    """True of a decision for a leader outside the ISR that says so."""
+    """True of a decision that may lose records, as the operator allows, and says so."""
     return event.kind is Kind.ACTION and event.action == Action.ELECT_LEADER and event.is_unclean
+
+
+def may_have_lost(event: TraceEvent) -> bool:
+    """True of a decision for a member of the ISR that was away, which says so.
+
+    Unless it is unclean too, it excuses nothing: the operator has not allowed a loss.
+    """
+    is_election = event.kind is Kind.ACTION and event.action == Action.ELECT_LEADER
+    return is_election and event.is_loss_possible
 
 
 def generations(events: Iterable[TraceEvent], incarnation: int = 0) -> Generations:

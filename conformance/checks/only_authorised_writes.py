@@ -13,6 +13,8 @@ Judged in the order of ZooKeeper's transactions. The author is the broker of the
   it may lose records. One that is decided as such (`is_unclean`) makes its leader the whole ISR; no
   member of the ISR before has been registered since that was written (FAIL-002), except those
   with a log that failed at any time: they cannot lead (START-006).
+- One that says that its leader was away, and so may have lost records (`is_loss_possible`), makes
+  that the whole ISR; no member of the ISR before has been registered since before that was decided.
 
 Where the controller writes what leaders ask for (`TraceDialect`), it may change the ISR as well, to
 one that has the leader, under the epochs that are there; and where the same transaction assigns the
@@ -28,7 +30,7 @@ from dataclasses import dataclass
 from msgspec.structs import replace
 
 from fencepost.conformance.checks.evidence import Evidence
-from fencepost.conformance.checks.generations import is_flagged
+from fencepost.conformance.checks.generations import is_flagged, may_have_lost
 from fencepost.conformance.checks.ordering import broker_of, by_zxid, partition_of_event
 from fencepost.conformance.checks.trace_dialect import SPEC, TraceDialect
 from fencepost.conformance.checks.znode_history import (
@@ -55,6 +57,10 @@ class _World:
     strangers: AbstractSet[int | None]
     """Sessions of a harness that owns up to its writes."""
     unclean: frozenset[_Decision]
+    lossy: frozenset[_Decision]
+    """Those that say that records may be lost with a member of the ISR that was away."""
+    begun: Mapping[tuple[TopicPartition, int], int]
+    """Leader epoch of a partition -> the zxid of the state on which it was decided."""
     registered: Mapping[int, Sequence[tuple[int, int]]]
     """Broker -> the first and the last zxid of each of its registrations."""
     failed: AbstractSet[tuple[int | None, TopicPartition | None]]
@@ -71,6 +77,8 @@ def check(events: Sequence[TraceEvent], dialect: TraceDialect = SPEC) -> CheckRe
         sessions=brokers_by_session(events),
         strangers={e.session_id for e in events if _is_success(e) and broker_of(e) is None},
         unclean=frozenset(_decision(event) for event in events if is_flagged(event)),
+        lossy=frozenset(_decision(event) for event in events if may_have_lost(event)),
+        begun=_begun(leader_and_isr_writes(events)),
         registered=registrations(events),
         failed={(e.broker_id, partition_of_event(e)) for e in events if e.action == "LogFailed"},
         assigned=_assignments(events),
@@ -174,9 +182,11 @@ def _decision_fault(write: LeaderAndIsrWrite, after: LeaderAndIsr, world: _World
         return f"a decision took the leader epoch from {change} instead of one up"
     if before is None:
         return _first_leader_fault(write, after, world)
+    decision = (write.partition, after.controller_epoch, after.leader_epoch, after.leader)
+    if decision in world.lossy:
+        return _lossy_fault(write, before, after, world)
     if after.isr <= before.isr or _ends_reassignment(write, before, after, world):
         return None
-    decision = (write.partition, after.controller_epoch, after.leader_epoch, after.leader)
     if decision not in world.unclean or after.isr != {after.leader}:
         return f"a decision made ISR {sorted(after.isr)} of ISR {sorted(before.isr)}"
     there = sorted(member for member in before.isr if _was_there(member, write, world))
@@ -185,6 +195,28 @@ def _decision_fault(write: LeaderAndIsrWrite, after: LeaderAndIsr, world: _World
             f"leader {after.leader} is outside ISR {sorted(before.isr)}, of which {there} is there"
         )
     return None
+
+
+def _lossy_fault(
+    write: LeaderAndIsrWrite, before: LeaderAndIsr, after: LeaderAndIsr, world: _World
+) -> str | None:
+    """Whoever says that records may be lost needs a reason: all members were away meanwhile."""
+    if after.isr != {after.leader} or after.leader not in before.isr:
+        return f"leader {after.leader} was away, and ISR {sorted(after.isr)} is not it alone"
+    since = world.begun.get((write.partition, before.leader_epoch), 0)
+    there = sorted(member for member in before.isr if _was_there(member, write, world, since))
+    if there and before.leader != NO_BROKER:
+        return f"leader {after.leader} may have lost records, it says, and {there} was never away"
+    return None
+
+
+def _begun(writes: Sequence[LeaderAndIsrWrite]) -> dict[tuple[TopicPartition, int], int]:
+    found: dict[tuple[TopicPartition, int], int] = {}
+    for write in writes:
+        if write.after is not None:
+            zxid = (write.before_event.zxid or 0) if write.before_event is not None else 0
+            found.setdefault((write.partition, write.after.leader_epoch), zxid)
+    return found
 
 
 def _ends_reassignment(
@@ -201,10 +233,13 @@ def _ends_reassignment(
     return is_new and after.isr <= set(latter[-1])
 
 
-def _was_there(member: int, write: LeaderAndIsrWrite, world: _World) -> bool:
-    """Registered from the write before until this one: no reading in between could miss it."""
+def _was_there(
+    member: int, write: LeaderAndIsrWrite, world: _World, since: int | None = None
+) -> bool:
+    """Registered from the write before, or `since`, until this one: no reading could miss it."""
     assert write.before_event is not None
-    since, until = write.before_event.zxid or 0, write.event.zxid or 0
+    since = (write.before_event.zxid or 0) if since is None else since
+    until = write.event.zxid or 0
     if (member, write.partition) in world.failed:
         return False
     return any(first <= since and until <= last for first, last in world.registered.get(member, ()))

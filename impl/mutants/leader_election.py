@@ -142,6 +142,18 @@ def unclean_on_old_live_list(rules: Rules) -> Rules:
     return replace(rules, needs_newer_brokers=lambda _facts, _decided: False)
 
 
+@mutant(88, "FAIL-002", {Invariant.LEADER_COMPLETE}, shows="AcknowledgedDurable")
+def unrecorded_last_replica(rules: Rules) -> Rules:
+    """A member that was away leads alone, and nothing says that records may be lost."""
+    return _electing(
+        rules,
+        lambda _before, decided, _facts: (
+            decided[0],
+            structs.replace(decided[1], is_loss_possible=None, is_unclean=None),
+        ),
+    )
+
+
 @mutant(64, "ZK-007", {Liveness.EVENTUALLY_LEADER}, shows="EventuallyLeader")
 def unbounded_batch(rules: Rules) -> Rules:
     """All decisions go out in one multi, however many they are."""

@@ -67,7 +67,7 @@ class Limits:
         if self.has_strangers and is_by_stranger(event, self.key, self.sessions):
             return f"a client that is no broker wrote {event.path}"
         if event.is_unclean and _is_about(event, self.key):
-            return "a leader outside the ISR was elected"
+            return "a leader was elected that may have lost records"
         if event.kind is Kind.ZOOKEEPER and event.action == "Create":
             asked = event.path in {request_path(kind, self.key) for kind in REQUEST_PATHS}
             return f"{event.path} asks for what the spec does not have" if asked else ""

@@ -152,6 +152,7 @@ IsOutsideIsr(leader) == leader # NoBroker /\ leader \notin State.isr
 DecidedIsr(leader, live) ==
     CASE leader = NoBroker -> IF Has("shrink_on_election_empties_isr") THEN {} ELSE State.isr
       [] IsOutsideIsr(leader) -> {leader}
+      [] State.leader = NoBroker -> {leader}
       [] OTHER -> State.isr \cap live
 
 (* The state is read and the decision made in one step, on the live brokers  *)
@@ -159,7 +160,8 @@ DecidedIsr(leader, live) ==
 (* member of the ISR leads: the order of preference is the core's business.  *)
 (* Without a live member a broker outside leads alone, if that is allowed;   *)
 (* else the partition waits with leader -1 and keeps its ISR (FAIL-003), and *)
-(* is elected when a member comes back.                                      *)
+(* is elected when a member comes back. That one leads alone, since nothing  *)
+(* is known of what each of them has lost meanwhile (`Fencing`).             *)
 ElectLeader(c) ==
     LET live == controllers[c].live_brokers
     IN /\ IsFree(c)

@@ -292,7 +292,8 @@ ElectLeaderSeen ==
                /\ state.leader # Metadata!NoBroker
           ELSE /\ Event.leader \in Event.isr
                /\ Event.isr \subseteq alive
-               /\ alive \ Event.isr \subseteq Bounced(c, state) \cup HaveFailed
+               /\ \/ alive \ Event.isr \subseteq Bounced(c, state) \cup HaveFailed
+                  \/ state.leader = Metadata!NoBroker /\ Event.isr = {Event.leader}
                /\ state.leader \in Event.isr => Event.leader = state.leader
                /\ Holding(\/ Event.leader # state.leader
                           \/ Event.isr # state.isr

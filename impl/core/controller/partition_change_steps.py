@@ -7,7 +7,12 @@ from msgspec.structs import replace
 
 from fencepost.impl.core.controller.controller_generation import ControllerResources
 from fencepost.impl.core.controller.partition_change_view import TopicView
-from fencepost.impl.core.rules.controller.leadership import choose_leader, elect_leader, is_unclean
+from fencepost.impl.core.rules.controller.leadership import (
+    choose_leader,
+    elect_leader,
+    is_loss_possible,
+    is_unclean,
+)
 from fencepost.impl.core.rules.controller.partition_change_step import (
     ChangeFacts,
     Seen,
@@ -194,13 +199,15 @@ class StepDecisions:
         elected = choose_leader(seen.state, named.assigned, live, bounced, cause)
         if elected is None or elected.leader == NO_BROKER:
             return Step(key=key, action=None, requests=(request.end(),))
+        is_lossy = is_loss_possible(seen.state, bounced, elected)
         return Step(
             key=key,
             action=action_of(elect_leader),
             requests=(request.end(),),
             seen=seen,
             state=self._of_this_epoch(elected),
-            is_unclean=is_unclean(seen.state, elected),
+            is_unclean=is_unclean(seen.state, elected) or is_lossy,
+            is_loss_possible=is_lossy,
         )
 
     def _of_this_epoch(self, state: LeaderAndIsr) -> LeaderAndIsr:

@@ -173,7 +173,8 @@ class IsrCondition(Enum):
     """Which replicas of a partition could lead it."""
 
     STEADY = "leader and ISR are alive, and were not away"
-    SHAKEN = "some of the ISR are alive"
+    SHAKEN = "some of the ISR are alive, and were not away"
+    RETURNED = "those of the ISR that are alive were all away"
     OUTSIDE_ONLY = "none of the ISR is alive, another assigned replica is"
     DEAD = "no assigned replica is alive"
 
@@ -191,6 +192,7 @@ class Choice(Enum):
 
     KEEP = "leader and ISR stay"
     LEAD_IN_ISR = "the live members are the ISR, the leader is one of them"
+    LEAD_RETURNED = "one member that was away is leader and ISR; records may be lost"
     LEAD_FROM_OUTSIDE = "one live replica is leader and ISR; records may be lost"
     LEAD_PREFERRED = "the first assigned replica leads the same ISR, if it is alive and in it"
     LEAVE_WITHOUT_LEADER = "no leader; the ISR stays, so that only one of it can lead next"
@@ -205,6 +207,11 @@ CHOICES: ChoiceTable = {
     (IsrCondition.SHAKEN, ElectionCause.BROKERS_CHANGED): Choice.LEAD_IN_ISR,  # FAIL-001, 004
     (IsrCondition.SHAKEN, ElectionCause.UNCLEAN_ALLOWED): Choice.LEAD_IN_ISR,
     (IsrCondition.SHAKEN, ElectionCause.PREFERRED_ASKED): Choice.LEAD_PREFERRED,
+    # Any of them may have lost the end of its log (H2c). Only one leads on what it has: a member
+    # that lacks what the leader has would lose it later, in an election that looks clean.
+    (IsrCondition.RETURNED, ElectionCause.BROKERS_CHANGED): Choice.LEAD_RETURNED,
+    (IsrCondition.RETURNED, ElectionCause.UNCLEAN_ALLOWED): Choice.LEAD_RETURNED,
+    (IsrCondition.RETURNED, ElectionCause.PREFERRED_ASKED): Choice.KEEP,
     # Without a live member the partition waits, or may lose records (FAIL-002, FAIL-003).
     (IsrCondition.OUTSIDE_ONLY, ElectionCause.BROKERS_CHANGED): Choice.LEAVE_WITHOUT_LEADER,
     (

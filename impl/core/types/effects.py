@@ -155,6 +155,7 @@ class ActionTaken(Struct, frozen=True, kw_only=True):
     live_brokers: Mapping[BrokerId, BrokerEpoch] | None = None
     """Each with the czxid of its registration."""
     is_unclean: bool | None = None
+    is_loss_possible: bool | None = None
     znode_version: ZnodeVersion | None = None
     expected_version: ZnodeVersion | None = None
     high_watermark: Offset | None = None

@@ -74,7 +74,13 @@ def elect_leader(facts: PartitionFacts, controller_epoch: ControllerEpoch) -> De
         return None
     state = replace(chosen, controller_epoch=controller_epoch)
     line = _decided(elect_leader, facts, state, facts.znode_version)
-    return state, replace(line, is_unclean=is_unclean(facts.state, state) or None)
+    is_lossy = is_loss_possible(facts.state, facts.bounced, state)
+    is_outside = is_unclean(facts.state, state)
+    return state, replace(
+        line,
+        is_unclean=is_outside or (is_lossy and is_unclean_allowed) or None,
+        is_loss_possible=is_lossy or None,
+    )
 
 
 def is_uninitialised(state: LeaderAndIsr | None, _controller_epoch: ControllerEpoch) -> bool:
@@ -126,19 +132,21 @@ def choose_leader(
 ) -> LeaderAndIsr | None:
     """The next leader and ISR under the next epoch, or None when all can stay (FAIL-001 to 004).
 
-    `bounced` brokers are live, but were gone since the state was written: they leave the ISR unless
-    it has no other live member, and never go on leading under the old epoch (H2).
+    `bounced` brokers are live, but were gone since the state was written: they leave the ISR, and
+    never go on leading under the old epoch (H2). Where all live members were away one of them leads
+    alone, the last leader if it is back: it knew all that was committed (H2c, KIP-966).
     """
     alive = state.isr & live
-    steady = alive - bounced
+    steady = alive - returned(state, bounced)
     outside = [replica for replica in assigned_replicas if replica in live]
     match CHOICES[_condition(state, alive, steady, outside), cause]:
         case Choice.KEEP:
             return None
         case Choice.LEAD_IN_ISR:
-            isr = steady or alive
-            preferred = [state.leader, *assigned_replicas, *sorted(isr)]
-            return _lead(state, next(replica for replica in preferred if replica in isr), isr)
+            return _lead(state, _first(state, assigned_replicas, steady), steady)
+        case Choice.LEAD_RETURNED:
+            leader = _first(state, assigned_replicas, alive)
+            return _lead(state, leader, frozenset({leader}))
         case Choice.LEAD_FROM_OUTSIDE:
             return _lead(state, outside[0], frozenset(outside[:1]))
         case Choice.LEAD_PREFERRED:
@@ -159,13 +167,36 @@ def _condition(
     if steady == state.isr and state.leader in steady:
         return IsrCondition.STEADY
     if alive:
-        return IsrCondition.SHAKEN
+        return IsrCondition.SHAKEN if steady else IsrCondition.RETURNED
     return IsrCondition.OUTSIDE_ONLY if outside else IsrCondition.DEAD
 
 
 def is_unclean(state: LeaderAndIsr, decision: LeaderAndIsr) -> bool:
     """True when `decision` replaces `state` by a leader outside the ISR (FAIL-002)."""
     return decision.leader != NO_BROKER and decision.leader not in state.isr
+
+
+def returned(state: LeaderAndIsr, bounced: AbstractSet[BrokerId]) -> AbstractSet[BrokerId]:
+    """The members of the ISR that were away since the state was written, if they are live.
+
+    A partition waits when none of its ISR is live, so each that is there later came back.
+    """
+    return state.isr if state.leader == NO_BROKER else state.isr & bounced
+
+
+def is_loss_possible(
+    state: LeaderAndIsr, bounced: AbstractSet[BrokerId], decision: LeaderAndIsr
+) -> bool:
+    """True when `decision` lets a member lead that was away (FAIL-002)."""
+    return decision.leader in returned(state, bounced)
+
+
+def _first(
+    state: LeaderAndIsr, assigned_replicas: tuple[BrokerId, ...], isr: frozenset[BrokerId]
+) -> BrokerId:
+    """The leader stays if it can, else the first assigned one leads."""
+    preferred = [state.leader, *assigned_replicas, *sorted(isr)]
+    return next(replica for replica in preferred if replica in isr)
 
 
 def _lead(state: LeaderAndIsr, leader: BrokerId, isr: frozenset[BrokerId]) -> LeaderAndIsr:

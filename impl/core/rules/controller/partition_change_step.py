@@ -64,6 +64,7 @@ class Step(Struct, frozen=True, kw_only=True):
     state: LeaderAndIsr | None = None
     """The decision that replaces what was seen."""
     is_unclean: bool = False
+    is_loss_possible: bool = False
 
     def taken(self, controller_epoch: ControllerEpoch) -> ActionTaken | None:
         """What the trace says of the step; None of requests that end without an action."""
@@ -77,6 +78,7 @@ class Step(Struct, frozen=True, kw_only=True):
             assigned_replicas=self.assignment.assigned if self.assignment is not None else None,
             expected_version=self.seen.version if self.seen is not None else None,
             is_unclean=self.is_unclean or None,
+            is_loss_possible=self.is_loss_possible or None,
         )
 
     @property

@@ -2,7 +2,11 @@
 
 from hypothesis import given, settings, strategies as st
 
-from fencepost.impl.core.rules.controller.leadership import choose_leader, first_leader
+from fencepost.impl.core.rules.controller.leadership import (
+    choose_leader,
+    first_leader,
+    is_loss_possible,
+)
 from fencepost.impl.core.rules.tables import ElectionCause
 from fencepost.spec.vocabulary import NO_BROKER, BrokerId, ControllerEpoch
 from fencepost.spec.znodes import LeaderAndIsr
@@ -103,10 +107,25 @@ def test_a_bounced_member_leaves_the_isr() -> None:
     assert elected == state(1, 5, (1,))
 
 
-def test_when_all_members_bounced_they_are_what_there_is() -> None:
-    elected = elect(state(2, 4, (2, 3)), broker_ids(2, 3), broker_ids(2, 3))
+def test_when_all_members_bounced_one_leads_alone_the_last_leader_if_it_is_back() -> None:
+    before, members = state(3, 4, (2, 3)), broker_ids(2, 3)
 
-    assert elected == state(2, 5, (2, 3))
+    assert elect(before, broker_ids(1, 2, 3), members) == state(3, 5, (3,))
+    assert elect(before, broker_ids(1, 2), members) == state(2, 5, (2,))
+
+
+def test_members_that_come_back_to_a_partition_that_waits_do_not_lead_together() -> None:
+    assert elect(state(NO_BROKER, 5, (1, 2)), broker_ids(1, 2, 3)) == state(1, 6, (1,))
+
+
+def test_records_may_be_lost_where_a_member_leads_that_was_away() -> None:
+    before, waiting = state(1, 4, (1, 2)), state(NO_BROKER, 5, (1, 2))
+
+    assert is_loss_possible(before, broker_ids(1, 2), state(1, 5, (1,)))
+    assert is_loss_possible(waiting, NOBODY, state(2, 6, (2,)))
+    assert not is_loss_possible(before, broker_ids(1), state(2, 5, (2,)))
+    assert not is_loss_possible(before, broker_ids(1, 2), state(NO_BROKER, 5, (1, 2)))
+    assert not is_loss_possible(before, broker_ids(3), state(3, 5, (3,)))
 
 
 def test_a_bounced_broker_outside_the_isr_is_no_reason_to_elect() -> None:

@@ -236,6 +236,7 @@ IN_ORDER = (BrokerId(1), BrokerId(2), BrokerId(3))
 LIVE = {
     IsrCondition.STEADY: broker_ids(1, 2),
     IsrCondition.SHAKEN: broker_ids(2),
+    IsrCondition.RETURNED: broker_ids(2),
     IsrCondition.OUTSIDE_ONLY: broker_ids(3),
     IsrCondition.DEAD: broker_ids(),
 }
@@ -248,8 +249,9 @@ def test_a_choice_asks_its_row(
     rows = without({**CHOICES}, (condition, cause))
     monkeypatch.setattr("fencepost.impl.core.rules.controller.leadership.CHOICES", rows)
 
+    away = LIVE[condition] if condition is IsrCondition.RETURNED else frozenset()
     with pytest.raises(KeyError, match=f"{condition.name}.*{cause.name}"):
-        choose_leader(state(1, 4, (1, 2)), IN_ORDER, LIVE[condition], frozenset(), cause)
+        choose_leader(state(1, 4, (1, 2)), IN_ORDER, LIVE[condition], away, cause)
 
 
 # Writer and znode
