@@ -3,6 +3,7 @@
 from collections import Counter
 from pathlib import Path
 
+from fencepost.ci.bench.mutants_on_processes import ways
 from fencepost.conformance.whitebox.stepped_hazards import stepped_hazards
 
 PAGE = Path("spec/hazards_on_processes.md")
@@ -16,16 +17,19 @@ makes it true.
   the checks see what it leads to, and with its repair they see nothing.
 - *same rule*: a row is stepped that shows what else comes of the same wrong rule.
 - *known attack*: the newest level has the hazard; a story leads processes to what is lost by it.
+- *repeated*: the counterexample has no steps for the core, for the reason given; a story makes what
+  it shows, and brokers repeat that run move by move, with the rule broken and as it should be.
+  What a liveness property asks for has not come to hold when the run ends.
 - *not seen*: brokers make it, but no check of a trace judges what it violates.
-- *not stepped*: why the counterexample has no steps for the core. What the simulator shows along a
-  schedule of its own, processes repeat: `conformance/mutants_on_processes.md`.
+- *not stepped*: what the core would have to have first (`conformance/whitebox/absent_rules.py`).
 
 """
 
 
 def page() -> str:
     """The whole page."""
-    rows = stepped_hazards()
+    made = {mutant: how["schedules"] for mutant, how in ways().items() if "schedules" in how}
+    rows = stepped_hazards(made)
     counts = Counter(row.way for row in rows)
     told = ", ".join(f"{count} {way}" for way, count in counts.most_common())
     table = [f"| {row.id} | {row.title} | {row.way} | {row.told} |" for row in rows]

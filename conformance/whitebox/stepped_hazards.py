@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from fencepost.conformance.scenarios import ATTACKS
-from fencepost.conformance.whitebox.simulate import load
+from fencepost.conformance.whitebox.absent_rules import ABSENT_RULES
+from fencepost.conformance.whitebox.simulate import Simulator, load
 from fencepost.conformance.whitebox.stepped import is_visible
 from fencepost.spec.hazards import Hazard, HazardFinding, load_hazards
 from fencepost.spec.tlc.models import load_models
@@ -20,6 +21,8 @@ class Way(StrEnum):
     """A row has moves that show what else comes of the same wrong rule."""
     KNOWN_ATTACK = "known attack"
     """A story leads processes to what it violates, at levels that have it: `docs/attacks.md`."""
+    REPEATED = "repeated"
+    """Processes repeat a simulated run of its story move by move, and the checks see the same."""
     NOT_SEEN = "not seen"
     """Processes follow its counterexample, and no check judges what it violates."""
     NOT_STEPPED = "not stepped"
@@ -38,16 +41,19 @@ class SteppedHazard:
     """The row that has moves and what it violates, or why none has."""
 
 
-def stepped_hazards() -> tuple[SteppedHazard, ...]:
-    """Every hazard, in the order of the file."""
+ONE_RULE = {"H11b": "H11"}
+"""Hazard -> another one, of which the core's rule is this one's too."""
+
+
+def stepped_hazards(repeated: Mapping[str, str]) -> tuple[SteppedHazard, ...]:
+    """Every hazard, in the order of the file.
+
+    `repeated` has the mutants that processes show along a simulated run -> its schedule or story.
+    """
     simulator = load()
     violates = {one["row"]: one["violates"] for one in simulator.schedules()}
     models = {model.name: model for model in load_models()}
     rules = {_rule(models[row].constants): row for row in violates if is_visible(violates[row])}
-    shown = {
-        str(record["mutant"]): "along a schedule of its own" if record["shows"] else "by chance"
-        for record in simulator.mutants()
-    }
     attacks = {
         name: f"fencepost chaos --story {story}"
         for story, attack in ATTACKS.items()
@@ -57,17 +63,23 @@ def stepped_hazards() -> tuple[SteppedHazard, ...]:
     for hazard in load_hazards():
         rows = [row for row in violates if row in hazard.rows or models[row].hazard == hazard.id]
         way, told = _way(hazard, {row: violates[row] for row in rows}, rules)
+        switch = str(hazard.switch.get("mutants"))
         if way is Way.NOT_STEPPED and hazard.id in attacks:
             way, told = Way.KNOWN_ATTACK, attacks[hazard.id]
-        if way is Way.NOT_STEPPED:
-            reasons = (simulator.why_not_stepped(row) for row in hazard.rows)
-            how = shown.get(str(hazard.switch.get("mutants")))
-            told = next(filter(None, reasons), "no schedule of it is kept")
-            told += (
-                f"; the simulator shows it, {how}" if how else "; the reference has no such rule"
-            )
+        elif way is Way.NOT_STEPPED and switch in repeated:
+            way, told = Way.REPEATED, f"{repeated[switch]}; {_why_no_steps(hazard, simulator)}"
+        elif way is Way.NOT_STEPPED and hazard.id in ONE_RULE:
+            way, told = Way.SAME_RULE, f"one rule of the core is this and {ONE_RULE[hazard.id]}"
+        elif way is Way.NOT_STEPPED:
+            told = ABSENT_RULES[hazard.id].why
         found.append(SteppedHazard(id=hazard.id, title=hazard.title, way=way, told=told))
     return tuple(found)
+
+
+def _why_no_steps(hazard: Hazard, simulator: Simulator) -> str:
+    """Why the counterexample itself has no steps for the core."""
+    reasons = (simulator.why_not_stepped(row) for row in hazard.rows)
+    return next(filter(None, reasons), "no schedule of it is kept")
 
 
 def _rule(constants: Mapping[str, object]) -> tuple[str, ...]:

@@ -17,8 +17,7 @@ CONSTANTS
     InitialIsr,     \* of the first leader, its smallest member
     Level,          \* 2: no epoch of brokers; 3: broker_epoch; 4: max_broker_epoch
     LastReplica,    \* when no incarnation of the ISR is left: "elect" one that returns, or "wait"
-    Limits,         \* how often each bounded thing may happen
-    mutants         \* rules that are broken on purpose; {} is the protocol
+    Limits          \* how often each bounded thing may happen
 
 VARIABLES
     znodes,         \* registrations, and the state of the partition
@@ -26,25 +25,18 @@ VARIABLES
     controller,     \* what the controller knows
     replicas,       \* per broker its incarnation, its role and its log
     messages,       \* commands in flight: any may be late, overtaken or never arrive
+    budget,         \* what is left of Limits
     is_committed,   \* history: the record was committed once
     lost_in_crash,  \* history: the brokers that lost it in a crash of their own
-    budget,         \* what is left of Limits
+    incarnations,   \* history: the last broker epoch that each broker was given
+    is_loss_told,   \* history: an election said that records may be lost
     breaches        \* history: acts that no rule allows
 
-history == <<is_committed, lost_in_crash, breaches>>
+history == <<is_committed, lost_in_crash, incarnations, is_loss_told, breaches>>
 vars == <<znodes, zxid, controller, replicas, messages, budget, history>>
 
-FencingMutants ==
-    {"compare_broker_ids_only", "broker_epochs_in_memory", "remember_end_offset_over_bounce",
-     "commands_without_broker_epoch", "max_epoch_from_separate_reads", "stamp_epoch_when_sent",
-     "accept_missing_epoch", "upgrade_in_one_step", "started_before_failed",
-     "unrecorded_last_replica", "refuse_larger_broker_epoch"}
-
-ASSUME mutants \subseteq FencingMutants
 ASSUME Level \in {2, 3, 4}
 ASSUME LastReplica \in {"elect", "wait"}
-
-Has(mutant) == mutant \in mutants
 
 NoBroker == -1
 NoEpoch == -1
@@ -69,24 +61,22 @@ Breach(invariant, actor, is_breached) ==
     breaches' = breaches
         \cup (IF is_breached THEN {[invariant |-> invariant, actor |-> actor]} ELSE {})
 
-(* The ISR names incarnations. Level 2 and the mutants keep ids alone, as V3 *)
-(* does.                                                                     *)
-HasIdsOnly ==
-    Level = 2 \/ Has("compare_broker_ids_only") \/ Has("broker_epochs_in_memory")
+(* The ISR names incarnations; at level 2 it keeps ids alone, as V3 does.    *)
+HasIdsOnly == Level = 2
 Member(b, epoch) ==
     [broker |-> b, broker_epoch |-> IF HasIdsOnly THEN NoBrokerEpoch ELSE epoch]
 MemberIds(isr) == {member.broker : member \in isr}
 
 (* Does the controller, when these are the registrations, take this member   *)
 (* for the one that joined the ISR? With ids alone it can compare with what  *)
-(* it remembers (KIP-380) or not at all.                                     *)
+(* it remembers (KIP-380).                                                   *)
+IsAsRemembered(member, epochs) ==
+    /\ epochs[member.broker] # 0
+    /\ epochs[member.broker] = controller.view[member.broker]
+    /\ member.broker \notin controller.bounced
 IsCurrent(member, epochs) ==
-    CASE Has("compare_broker_ids_only") -> epochs[member.broker] # 0
-      [] Level = 2 \/ Has("broker_epochs_in_memory") ->
-            /\ epochs[member.broker] # 0
-            /\ epochs[member.broker] = controller.view[member.broker]
-            /\ member.broker \notin controller.bounced
-      [] OTHER -> epochs[member.broker] = member.broker_epoch
+    IF HasIdsOnly THEN IsAsRemembered(member, epochs)
+    ELSE epochs[member.broker] = member.broker_epoch
 
 StoppedReplica(r) ==
     [r EXCEPT !.role = "down", !.broker_epoch = NoBrokerEpoch, !.leader = NoBroker,
@@ -100,8 +90,7 @@ FirstIsr == {Member(b, b) : b \in InitialIsr}
 Init ==
     /\ znodes = [path \in Paths |->
                     IF path = StatePath
-                    THEN [data |-> [leader |-> FirstLeader, leader_epoch |-> 0, isr |-> FirstIsr,
-                                    is_loss_possible |-> FALSE],
+                    THEN [data |-> [leader |-> FirstLeader, leader_epoch |-> 0, isr |-> FirstIsr],
                           version |-> 0, ephemeral_owner |-> NoSession, czxid |-> 0]
                     ELSE LET b == CHOOSE b \in Brokers : BrokerPath(b) = path
                          IN [data |-> <<>>, version |-> 0, ephemeral_owner |-> b, czxid |-> b]]
@@ -115,9 +104,11 @@ Init ==
                      znode_version |-> 0, caught_up |-> {}, has_record |-> FALSE,
                      level |-> Level]]
     /\ messages = {}
+    /\ budget = Limits
     /\ is_committed = FALSE
     /\ lost_in_crash = {}
-    /\ budget = Limits
+    /\ incarnations = [b \in Brokers |-> b]
+    /\ is_loss_told = FALSE
     /\ breaches = {}
 
 -----------------------------------------------------------------------------
@@ -133,7 +124,8 @@ CrashBroker(b) ==
           /\ replicas' = [replicas EXCEPT
                             ![b] = [StoppedReplica(@) EXCEPT !.has_record = @ /\ ~is_lost]]
           /\ lost_in_crash' = lost_in_crash \cup (IF is_lost THEN {b} ELSE {})
-    /\ UNCHANGED <<znodes, zxid, controller, messages, is_committed, breaches>>
+    /\ UNCHANGED <<znodes, zxid, controller, messages, is_committed, incarnations,
+                   is_loss_told, breaches>>
 
 (* The session of a dead broker ends in any case, that of a live one now and *)
 (* then. A live one notices later, when it registers again.                  *)
@@ -148,6 +140,7 @@ ExpireSession(b) ==
 (* reads leader epoch and version of its partition before it obeys any       *)
 (* command (`Startup` says why). The create fails while the old session      *)
 (* lives (START-005).                                                        *)
+OwnEpoch(b) == zxid + 1
 RegisterBroker(b) ==
     LET written == Multi(znodes, <<CreateOp(BrokerPath(b), <<>>, b)>>, zxid + 1)
         started == [replicas[b] EXCEPT !.role = "idle", !.leader_epoch = State.leader_epoch,
@@ -157,8 +150,10 @@ RegisterBroker(b) ==
        /\ zxid' = zxid + 1
        /\ replicas' = [replicas EXCEPT
                         ![b] = [(IF replicas[b].role = "down" THEN started ELSE replicas[b])
-                                    EXCEPT !.broker_epoch = zxid + 1]]
-       /\ UNCHANGED <<controller, messages, budget, history>>
+                                    EXCEPT !.broker_epoch = OwnEpoch(b)]]
+       /\ incarnations' = [incarnations EXCEPT ![b] = zxid + 1]
+       /\ UNCHANGED <<controller, messages, budget, is_committed, lost_in_crash, is_loss_told,
+                      breaches>>
 
 -----------------------------------------------------------------------------
 (* The controller *)
@@ -167,10 +162,10 @@ RegisterBroker(b) ==
 (* and all of their czxids have to be one snapshot: the wrong way, broker by *)
 (* broker, leaves an old epoch beside a newer one. Handling a new broker     *)
 (* before a bounced one has the same effect.                                 *)
-Looks ==
-    IF Has("max_epoch_from_separate_reads")
-    THEN {[controller.view EXCEPT ![b] = Registrations[b]] : b \in Brokers}
-    ELSE {Registrations}
+Looks == {Registrations}
+
+Arrived(differing, look) == {b \in differing : look[b] # 0}
+Remembered(differing) == IF HasIdsOnly THEN differing ELSE {}
 
 (* A broker with another epoch than before was restarted, or at least was    *)
 (* gone: a failure and then a start (BEP-006). Comparing epochs shows this   *)
@@ -179,14 +174,10 @@ Looks ==
 DetectBrokerChange ==
     /\ \E look \in Looks :
           LET differing == {b \in Brokers : look[b] # controller.view[b]}
-              has_ids_only == Has("compare_broker_ids_only")
-              arrived == {b \in differing : look[b] # 0 /\ (controller.view[b] = 0 \/ ~has_ids_only)}
           IN /\ differing # {}
              /\ controller' = [controller EXCEPT
-                                !.view = look,
-                                !.bounced = IF HasIdsOnly /\ ~has_ids_only
-                                            THEN @ \cup differing ELSE @,
-                                !.is_send_due = @ \/ arrived # {}]
+                                !.view = look, !.bounced = @ \cup Remembered(differing),
+                                !.is_send_due = @ \/ Arrived(differing, look) # {}]
     /\ UNCHANGED <<znodes, zxid, replicas, messages, budget, history>>
 
 CurrentMembers == {member \in State.isr : IsCurrent(member, controller.view)}
@@ -195,28 +186,32 @@ IsAffected ==
     \/ State.isr # CurrentMembers
     \/ State.leader \notin MemberIds(CurrentMembers)
 
-Publish(state) ==
+Publish(state, tells_loss) ==
     LET written == Multi(znodes, <<SetDataOp(StatePath, state, StateVersion)>>, zxid)
     IN /\ znodes' = written.tree
        /\ controller' = [controller EXCEPT !.is_send_due = TRUE, !.bounced = {}]
-       /\ UNCHANGED <<zxid, replicas, messages, budget, history>>
+       /\ is_loss_told' = (is_loss_told \/ tells_loss)
+       /\ UNCHANGED <<zxid, replicas, messages, budget, is_committed, lost_in_crash,
+                      incarnations, breaches>>
 
 (* The policy for the last replica. When every incarnation of the ISR is     *)
 (* gone, it is not known whether the committed records are still there.      *)
-(* "elect": a broker of the ISR that is back leads alone, and the state says *)
-(* for ever that records may be lost, since otherwise a partition of one     *)
-(* replica ends with its first restart. "wait": there is no leader, the ISR  *)
-(* is kept (FAIL-003), and a person decides. A third way, silence, is the    *)
-(* mutant.                                                                   *)
+(* "elect": a broker of the ISR that is back leads alone, the last leader if *)
+(* it is back, and the election says that records may be lost, since         *)
+(* otherwise a partition of one replica ends with its first restart. Alone:  *)
+(* another member that is back may lack what the leader has, and could lead  *)
+(* later by an election that says nothing. "wait": there is no leader, the   *)
+(* ISR is kept (FAIL-003), and a person decides. A third way, silence, is    *)
+(* the mutant.                                                               *)
+TellsLoss == TRUE
 ElectLastReplica ==
-    LET returned == MemberIds(State.isr) \cap Registered(controller.view)
-    IN IF LastReplica = "elect" /\ returned # {}
-       THEN \E b \in returned :
+    LET back == MemberIds(State.isr) \cap Registered(controller.view)
+    IN IF LastReplica = "elect" /\ back # {}
+       THEN \E b \in (IF State.leader \in back THEN {State.leader} ELSE back) :
               Publish([leader |-> b, leader_epoch |-> State.leader_epoch + 1,
-                       isr |-> {Member(b, controller.view[b])},
-                       is_loss_possible |-> ~Has("unrecorded_last_replica")])
+                       isr |-> {Member(b, controller.view[b])}], TellsLoss)
        ELSE /\ State.leader # NoBroker
-            /\ Publish([State EXCEPT !.leader = NoBroker, !.leader_epoch = @ + 1])
+            /\ Publish([State EXCEPT !.leader = NoBroker, !.leader_epoch = @ + 1], FALSE)
 
 (* A live leader stays, else any member of the ISR that is still the same    *)
 (* incarnation leads; the others are no longer members.                      *)
@@ -226,7 +221,7 @@ ElectLeader ==
        /\ IF ids = {} THEN ElectLastReplica
           ELSE \E b \in (IF State.leader \in ids THEN {State.leader} ELSE ids) :
                  Publish([State EXCEPT !.leader = b, !.leader_epoch = @ + 1,
-                                       !.isr = CurrentMembers])
+                                       !.isr = CurrentMembers], FALSE)
 
 Command(b) ==
     [to |-> b, leader |-> State.leader, leader_epoch |-> State.leader_epoch, isr |-> State.isr,
@@ -240,9 +235,10 @@ Command(b) ==
 (* failures that it knows of are decided: a bounced broker has failed before *)
 (* it starts. The stamp is of the same view as the decision. `built_for` is  *)
 (* history and not on the wire.                                              *)
+IsAllDecided == ~IsAffected \/ State.leader = NoBroker
 SendLeaderAndIsr ==
     /\ controller.is_send_due
-    /\ ~IsAffected \/ State.leader = NoBroker \/ Has("started_before_failed")
+    /\ IsAllDecided
     /\ messages' = messages \cup {Command(b) : b \in Registered(controller.view)}
     /\ controller' = [controller EXCEPT !.is_send_due = FALSE]
     /\ UNCHANGED <<znodes, zxid, replicas, budget, history>>
@@ -260,11 +256,10 @@ ElectController ==
 
 (* What a receiver finds in a command. Level 4 takes the old field away, so  *)
 (* that a receiver of level 3 finds nothing in it.                           *)
+MaxStamp(m) == m.max_broker_epoch
 StampFor(b, m) ==
-    LET largest == IF Has("stamp_epoch_when_sent") THEN Largest(controller.view)
-                   ELSE m.max_broker_epoch
-    IN IF replicas[b].level = 4 /\ m.max_broker_epoch # NoBrokerEpoch THEN largest
-       ELSE m.broker_epoch
+    IF replicas[b].level = 4 /\ m.max_broker_epoch # NoBrokerEpoch THEN MaxStamp(m)
+    ELSE m.broker_epoch
 
 IsUnderstood(b, m) == replicas[b].level = 2 \/ StampFor(b, m) # NoBrokerEpoch
 
@@ -272,11 +267,12 @@ IsUnderstood(b, m) == replicas[b].level = 2 \/ StampFor(b, m) # NoBrokerEpoch
 (* BEP-003); a larger one is that of another broker, or one that this broker *)
 (* has yet to hear of. A command without epoch could be of any incarnation.  *)
 IsForThisIncarnation(b, m) ==
-    \/ Has("commands_without_broker_epoch") \/ replicas[b].level = 2
-    \/ IF ~IsUnderstood(b, m) THEN Has("accept_missing_epoch")
-       ELSE /\ StampFor(b, m) >= replicas[b].broker_epoch
-            /\ Has("refuse_larger_broker_epoch") => StampFor(b, m) = replicas[b].broker_epoch
+    \/ replicas[b].level = 2
+    \/ IsUnderstood(b, m) /\ StampFor(b, m) >= replicas[b].broker_epoch
 
+(* A replica that has just started obeys what it has read. `Startup` and the *)
+(* core are stricter, to lead it needs a newer epoch (START-002): then these *)
+(* attacks need one more election, decided before the bounce was seen.       *)
 IsNewer(b, m) ==
     \/ m.leader_epoch > replicas[b].leader_epoch
     \/ /\ replicas[b].role = "idle"
@@ -298,16 +294,14 @@ Obey(b, m, role, isr, caught_up) ==
                         ![b].role = role, ![b].leader = m.leader,
                         ![b].leader_epoch = m.leader_epoch, ![b].isr = isr,
                         ![b].znode_version = m.znode_version, ![b].caught_up = caught_up]
-    /\ Breach("StaleIncarnationHarmless", b, m.built_for # replicas[b].broker_epoch)
-    /\ UNCHANGED <<znodes, zxid, controller, is_committed, lost_in_crash, budget>>
+    /\ Breach("StaleIncarnationHarmless", b, m.built_for # incarnations[b])
+    /\ UNCHANGED <<znodes, zxid, controller, budget, is_committed, lost_in_crash, incarnations,
+                   is_loss_told>>
 
-(* With each leader epoch the leader forgets how far its followers are; the  *)
-(* mutant remembers it as long as it leads.                                  *)
+(* With each leader epoch the leader forgets how far its followers are.      *)
+CaughtUpAtFirst(b) == {}
 BecomeLeader(b) ==
-    \E m \in messages :
-        /\ m.leader = b
-        /\ Obey(b, m, "leader", m.isr,
-                IF Has("remember_end_offset_over_bounce") THEN replicas[b].caught_up ELSE {})
+    \E m \in messages : m.leader = b /\ Obey(b, m, "leader", m.isr, CaughtUpAtFirst(b))
 
 (* The replica follows another leader, or none while the partition waits.    *)
 BecomeFollower(b) == \E m \in messages : m.leader # b /\ Obey(b, m, "follower", {}, {})
@@ -356,11 +350,11 @@ ServeFetch(l, f) ==
        /\ SetReplicas([replicas EXCEPT ![l].caught_up = @ \cup {seen}])
        /\ UNCHANGED budget
 
+KnowsByIdOnly == HasIdsOnly
 HasReached(l, member) ==
     \/ member.broker = l
     \/ member \in replicas[l].caught_up
-    \/ /\ HasIdsOnly \/ Has("remember_end_offset_over_bounce")
-       /\ member.broker \in MemberIds(replicas[l].caught_up)
+    \/ KnowsByIdOnly /\ member.broker \in MemberIds(replicas[l].caught_up)
 
 (* The record is committed when all incarnations of the ISR have it.         *)
 AdvanceHighWatermark(l) ==
@@ -369,18 +363,17 @@ AdvanceHighWatermark(l) ==
     /\ ~is_committed
     /\ \A member \in replicas[l].isr : HasReached(l, member)
     /\ is_committed' = TRUE
-    /\ UNCHANGED <<znodes, zxid, controller, replicas, messages, budget, lost_in_crash, breaches>>
+    /\ UNCHANGED <<znodes, zxid, controller, replicas, messages, budget, lost_in_crash,
+                   incarnations, is_loss_told, breaches>>
 
 (* An incarnation at the log end joins, under the epoch of its fetch; if it  *)
-(* has bounced since, the controller will see that. The mutant knows ids     *)
-(* only and writes the epoch that is registered; what it remembers it uses   *)
-(* once, so that there is an end to it. Asking and writing are one step, as  *)
-(* `LeaderAndIsr` has both.                                                  *)
+(* has bounced since, the controller will see that. Asking and writing are   *)
+(* one step, as `LeaderAndIsr` has both.                                     *)
+MayJoin(member) == TRUE
+CaughtUpAfter(l, f) == replicas[l].caught_up
 ExpandIsr(l, f) ==
     LET joining == {member \in {Member(f, e) : e \in 1 .. zxid} :
-                        /\ HasReached(l, member)
-                        /\ Has("remember_end_offset_over_bounce")
-                            => member.broker_epoch = Registrations[f]}
+                        HasReached(l, member) /\ MayJoin(member)}
     IN /\ IsLeading(l)
        /\ f \notin MemberIds(replicas[l].isr)
        /\ \E member \in joining :
@@ -392,8 +385,7 @@ ExpandIsr(l, f) ==
                /\ znodes' = written.tree
                /\ replicas' = [replicas EXCEPT
                                 ![l].isr = isr, ![l].znode_version = @ + 1,
-                                ![l].caught_up = IF Has("remember_end_offset_over_bounce")
-                                                 THEN {seen \in @ : seen.broker # f} ELSE @]
+                                ![l].caught_up = CaughtUpAfter(l, f)]
        /\ UNCHANGED <<zxid, controller, messages, budget, history>>
 
 -----------------------------------------------------------------------------
@@ -410,11 +402,10 @@ UpgradeBroker(b) ==
 
 (* Second pass: the controller sends the new field in place of the old one.  *)
 (* Not before every broker understands it.                                   *)
+HasNewCode == \A b \in Brokers : replicas[b].level = 4
 RaiseInterBrokerProtocol ==
     /\ controller.level = 3
-    /\ \/ \A b \in Brokers : replicas[b].level = 4
-       \/ \E b \in Brokers : replicas[b].level = 4 /\
-            (Has("upgrade_in_one_step") \/ Has("accept_missing_epoch"))
+    /\ HasNewCode
     /\ controller' = [controller EXCEPT !.level = 4]
     /\ UNCHANGED <<znodes, zxid, replicas, messages, budget, history>>
 
@@ -439,7 +430,38 @@ Next ==
     \/ RaiseInterBrokerProtocol
 
 -----------------------------------------------------------------------------
-IsDue == is_committed /\ ~State.is_loss_possible
+(* What is committed is due until an election says that it may be lost.      *)
+IsDue == is_committed /\ ~is_loss_told
+
+IsUp(b) == replicas[b].role # "down"
+
+TypeOK ==
+    /\ DOMAIN znodes = Paths
+    /\ \A b \in Brokers : Registrations[b] \in {0, incarnations[b]}
+    /\ State.leader \in Brokers \cup {NoBroker}
+    /\ State.leader_epoch \in Nat
+    /\ State.isr # {} /\ MemberIds(State.isr) \subseteq Brokers
+    /\ zxid \in Nat
+    /\ controller.view \in [Brokers -> 0 .. zxid]
+    /\ controller.bounced \subseteq Brokers
+    /\ controller.is_send_due \in BOOLEAN
+    /\ controller.level \in {2, 3, 4}
+    /\ \A b \in Brokers :
+          /\ replicas[b].role \in {"leader", "follower", "idle", "down"}
+          /\ replicas[b].broker_epoch \in {NoBrokerEpoch} \cup 1 .. zxid
+          /\ replicas[b].leader \in Brokers \cup {NoBroker}
+          /\ replicas[b].leader_epoch \in {NoEpoch} \cup 0 .. State.leader_epoch
+          /\ replicas[b].znode_version \in {NoEpoch} \cup 0 .. StateVersion
+          /\ MemberIds(replicas[b].isr) \subseteq Brokers
+          /\ MemberIds(replicas[b].caught_up) \subseteq Brokers
+          /\ replicas[b].has_record \in BOOLEAN
+          /\ replicas[b].level \in {2, 3, 4}
+    /\ \A m \in messages : m.to \in Brokers /\ m.built_for \in 1 .. zxid
+    /\ \A what \in DOMAIN Limits : budget[what] \in 0 .. Limits[what]
+    /\ is_committed \in BOOLEAN
+    /\ lost_in_crash \subseteq Brokers
+    /\ incarnations \in [Brokers -> 1 .. zxid]
+    /\ is_loss_told \in BOOLEAN
 
 (* No command that was built for an old incarnation is obeyed by a new one.  *)
 \* @req BEP-002
@@ -473,13 +495,36 @@ NotGloballyLost ==
 (* No step of an upgrade leaves a broker with commands that it cannot read.  *)
 \* @req UMD-003
 CommandsUnderstood ==
-    \A m \in messages : m.built_for = replicas[m.to].broker_epoch => IsUnderstood(m.to, m)
+    \A m \in messages : (IsUp(m.to) /\ m.built_for = incarnations[m.to]) => IsUnderstood(m.to, m)
 
 (* No broker refuses, for its epoch, a command that was built for it.        *)
 \* @req BEP-002
 \* @req BEP-003
 FreshCommandsPass ==
     \A m \in messages :
-        (m.built_for = replicas[m.to].broker_epoch /\ IsUnderstood(m.to, m))
+        (IsUp(m.to) /\ m.built_for = incarnations[m.to] /\ IsUnderstood(m.to, m))
             => IsForThisIncarnation(m.to, m)
+
+-----------------------------------------------------------------------------
+(* What keeps on being possible is done at last: dead sessions end, brokers  *)
+(* start and register, the controller looks, decides and tells, and what is  *)
+(* told arrives. Crashes are not excluded: they are bounded.                 *)
+Fairness ==
+    /\ \A b \in Brokers :
+          /\ WF_vars(replicas[b].role = "down" /\ ExpireSession(b))
+          /\ WF_vars(RegisterBroker(b))
+          /\ WF_vars(BecomeLeader(b))
+          /\ WF_vars(BecomeFollower(b))
+    /\ WF_vars(DetectBrokerChange)
+    /\ WF_vars(ElectLeader)
+    /\ WF_vars(SendLeaderAndIsr)
+
+Spec == Init /\ [][Next]_vars /\ Fairness
+
+(* Every broker comes to have the role that ZooKeeper says.                  *)
+\* @req BEP-003
+BrokerEventuallyLearnsRole ==
+    \A b \in Brokers :
+        <>[](/\ replicas[b].leader_epoch = State.leader_epoch
+             /\ replicas[b].role = IF State.leader = b THEN "leader" ELSE "follower")
 =============================================================================

@@ -2,18 +2,37 @@
 
 from collections import Counter
 
-from fencepost.conformance.whitebox.stepped_hazards import Way, stepped_hazards as find
+from fencepost.ci.bench.mutants_on_processes import ways
+from fencepost.conformance.whitebox.absent_rules import ABSENT_RULES
+from fencepost.conformance.whitebox.stepped_hazards import (
+    ONE_RULE,
+    SteppedHazard,
+    Way,
+    stepped_hazards,
+)
 
 
-def test_twenty_hazards_and_more_go_the_whole_way_and_the_others_say_why_not() -> None:
+def find() -> tuple[SteppedHazard, ...]:
+    return stepped_hazards({name: how.get("schedules", "") for name, how in ways().items()})
+
+
+def test_sixty_hazards_and_more_are_led_and_the_others_say_what_the_core_lacks() -> None:
     found = find()
     counts = Counter(one.way for one in found)
 
-    assert counts[Way.STEPPED] >= 20
+    assert counts[Way.STEPPED] >= 28
+    assert counts[Way.STEPPED] + counts[Way.SAME_RULE] + counts[Way.REPEATED] >= 60
     assert all(one.told for one in found)
     assert counts[Way.NOT_SEEN] == 0
-    assert all(
-        "liveness" in one.told or "stepped through" in one.told
-        for one in found
-        if one.way is Way.NOT_STEPPED
-    )
+
+
+def test_a_hazard_has_a_way_or_a_reason_and_not_both() -> None:
+    found = find()
+
+    assert {one.id for one in found if one.way is Way.NOT_STEPPED} == ABSENT_RULES.keys()
+
+
+def test_a_hazard_of_one_rule_with_another_is_led_by_that() -> None:
+    ways_of = {one.id: one.way for one in find()}
+
+    assert {ways_of[other] for other in ONE_RULE.values()} <= {Way.STEPPED, Way.REPEATED}

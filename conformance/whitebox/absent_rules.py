@@ -1,0 +1,130 @@
+"""Hazards that the reference cannot show, and what it would have if it could.
+
+A reason is about the core as it is: `lacks` names, as patterns, the fields of messages and of rules
+that the core would have to get first, and the switch of the hazard is the name that its mutant
+would have. `tests/conformance/whitebox/test_absent_rules.py` looks both up, so that a reason ends
+with what it rests on.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+
+@dataclass(frozen=True, slots=True)
+class AbsentRule:
+    """Why a hazard has no mutant of the core."""
+
+    why: str
+    lacks: tuple[str, ...] = ()
+    """What no message (`FetchRequest.broker_epoch`) and no rule (`Rules.fetch_error`) is called."""
+
+
+_EPOCHS = AbsentRule(
+    "no command of the core is refused for the epoch of a broker, and only an INIT says for which "
+    "registration it is: the rest is level 3",
+    (r"StopReplicaRequest\.(max_)?broker_epoch", r"Rules\..*(broker_epoch|stale_broker).*"),
+)
+_METADATA = AbsentRule(
+    "the core has no UpdateMetadata: its brokers read ZooKeeper, and level 4 tells them",
+    (r"UpdateMetadata.*", r"Rules\..*metadata.*"),
+)
+_FORWARDING = AbsentRule(
+    "a broker of the core forwards nothing: that is level 5",
+    (r".*\.(.*forward.*|.*principal.*|envelope)",),
+)
+_QUOTA = AbsentRule(
+    "the core has no quota of mutations: that is level 5",
+    (r".*\.(.*quota.*|.*throttle.*|.*tokens.*)",),
+)
+
+ABSENT_RULES: Mapping[str, AbsentRule] = MappingProxyType(
+    {
+        "H23b": AbsentRule(
+            "a broker stands once it is registered, and that waits for the end of its former "
+            "session, with which its /controller goes"
+        ),
+        "KIP-CTL.1": AbsentRule(
+            "the core reads an absent /controller_epoch as 0 in one place, and the models say what "
+            "1 would do",
+            (r"Rules\.first_controller_epoch",),
+        ),
+        "KIP-CTL.2": AbsentRule(
+            "a second acting controller is all that there is to see: its writes and commands are "
+            "refused",
+            (r"Rules\.resigns_.*",),
+        ),
+        "KIP-CTL.4": AbsentRule(
+            "no step of a story writes over a znode by hand; "
+            "`tests/impl/core/controller/test_registration.py` plays it on the core"
+        ),
+        "H8d": AbsentRule(
+            "the core writes only under the session that was elected; "
+            "`tests/impl/core/controller/test_registration.py` shows that the term goes with it"
+        ),
+        "H7b": AbsentRule(
+            "one conflict holds the batch up only while a leader changes its ISR between each "
+            "reading and writing of the controller, and faults are over before liveness is judged"
+        ),
+        "H0b": AbsentRule(
+            "without epochs in commands (level 3) the core refuses the counterexample for another "
+            "reason: to lead again a restarted replica needs a newer leader epoch (START-002)",
+            _EPOCHS.lacks,
+        ),
+        "H2d": AbsentRule(
+            "what the core tells an arrival it has read and decided after it saw the arrival: one "
+            "agent does both, and no rule orders them",
+            (r"Rules\..*arriv.*",),
+        ),
+        "H3": AbsentRule(
+            "a fetch of the core does not say of which incarnation it is, and its leader forgets "
+            "ends of logs with each leader epoch: that it knows them by id is level 3's to change",
+            (r"FetchRequest\.broker_epoch",),
+        ),
+        "KIP-380.1": _EPOCHS,
+        "KIP-380.2": _EPOCHS,
+        "KIP-380.3": _EPOCHS,
+        "KIP-380.3b": _EPOCHS,
+        "KIP-380.4": _EPOCHS,
+        "H27b": AbsentRule(
+            "the core registers before it reads, and no server answers the same session from "
+            "before that"
+        ),
+        "H27c": AbsentRule(
+            "the topic's znode names the new replicas too; what is deleted at a start against that "
+            "is H27"
+        ),
+        "H26b": AbsentRule(
+            "the core obeys no command before it has registered and read: no rule orders the two",
+            (r"Rules\..*(register|read)s?_(first|before).*",),
+        ),
+        "H26c": AbsentRule(
+            "the core obeys no command before it has read, so that no newer one can be replaced",
+            (r"Rules\..*(register|read)s?_(first|before).*",),
+        ),
+        "D6": _METADATA,
+        "UMD.1": _METADATA,
+        "UMD.2": _METADATA,
+        "UMD.3": _METADATA,
+        "UMD.4": _METADATA,
+        "H28": AbsentRule(
+            "the core tells an assignment as the topic's znode has it: replicas that are not "
+            "written there are told to no broker"
+        ),
+        "H32": AbsentRule(
+            "one agent writes topics' znodes, one multi after the other, behind the fence: there "
+            "is no second task"
+        ),
+        "H33c": AbsentRule(
+            "no check knows what was asked for last; `tests/impl/core/rules/test_reassignment.py` "
+            "plays it on the core"
+        ),
+        "H45": AbsentRule(
+            "the core initialises what the topic's znode names and nothing else: no partition "
+            "serves that is not named"
+        ),
+        **{f"KIP-590.{number}": _FORWARDING for number in range(1, 8)},
+        **{f"KIP-599.{number}": _QUOTA for number in ("1", "3", "4", "4b", "5", "6")},
+    }
+)
+"""Hazard -> why."""

@@ -1,0 +1,55 @@
+"""A reason why the reference cannot show a hazard ends with what it rests on."""
+
+import inspect
+import re
+from collections.abc import Iterator
+from dataclasses import fields, is_dataclass
+from types import ModuleType
+
+import msgspec
+import pytest
+
+from fencepost.conformance.whitebox.absent_rules import ABSENT_RULES
+from fencepost.impl.core.rules.rules import Rules
+from fencepost.impl.core.types import failed_log_messages, messages, topic_messages
+from fencepost.impl.mutants.mutants import MUTANTS
+from fencepost.spec import znodes
+from fencepost.spec.hazards import HazardFinding, load_hazards
+
+HAZARDS = {hazard.id: hazard for hazard in load_hazards()}
+MODULES = (messages, topic_messages, failed_log_messages, znodes)
+
+
+def fields_in(module: ModuleType) -> Iterator[str]:
+    for name, kind in inspect.getmembers(module, inspect.isclass):
+        if issubclass(kind, msgspec.Struct):
+            yield from (f"{name}.{field}" for field in kind.__struct_fields__)
+
+
+def vocabulary() -> set[str]:
+    """All that the core can say, and its rules: `FetchRequest.leader_epoch`, `Rules.is_newer`."""
+    assert is_dataclass(Rules)
+    said = {name for module in MODULES for name in fields_in(module)}
+    return said | {f"Rules.{field.name}" for field in fields(Rules)}
+
+
+KNOWN = vocabulary()
+
+
+@pytest.mark.parametrize("name", ABSENT_RULES)
+def test_the_core_has_none_of_what_a_reason_says_that_it_lacks(name: str) -> None:
+    lacks = ABSENT_RULES[name].lacks
+    found = [known for known in sorted(KNOWN) if any(re.fullmatch(one, known) for one in lacks)]
+
+    assert found == []
+
+
+@pytest.mark.parametrize("name", ABSENT_RULES)
+def test_a_hazard_with_a_reason_has_no_mutant_of_its_switch(name: str) -> None:
+    assert HAZARDS[name].finding is HazardFinding.SHOWN
+    assert str(HAZARDS[name].switch["mutants"]) not in MUTANTS
+
+
+def test_what_is_looked_up_would_be_found() -> None:
+    assert {"FetchRequest.leader_epoch", "LeaderAndIsrRequest.controller_epoch"} <= KNOWN
+    assert {"Rules.fetch_error", "LeaderAndIsrDocument.isr"} <= KNOWN
