@@ -142,7 +142,7 @@ def unclean_on_old_live_list(rules: Rules) -> Rules:
     return replace(rules, needs_newer_brokers=lambda _facts, _decided: False)
 
 
-@mutant(91, "FAIL-002", {Invariant.LEADER_COMPLETE}, shows="AcknowledgedDurable")
+@mutant(95, "FAIL-002", {Invariant.LEADER_COMPLETE}, shows="AcknowledgedDurable")
 def unrecorded_last_replica(rules: Rules) -> Rules:
     """A member that was away leads alone, and nothing says that records may be lost."""
     return _electing(

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 import pytest
+from msgspec.structs import replace
 
 from fencepost.conformance.checks import only_authorised_writes
 from fencepost.conformance.checks.generations import generations
@@ -178,3 +179,52 @@ def test_a_refused_produce_needs_no_generation() -> None:
     trace.produce("c", Outcome.DEFINITE_ERROR)
 
     assert violated(trace) == set()
+
+
+# A member that was away
+
+
+def away(trace: Trace, *, comes_back: bool, isr: tuple[int, ...] = (1,)) -> None:
+    """Broker 1 leads alone for a second epoch; a third says that it may have lost records."""
+    registered(trace, 1, 4)
+    stored(trace)
+    store(trace, 3, document(1, 1, [1]), 1, zxid=7)
+    if comes_back:
+        trace.zookeeper("Delete", "/brokers/ids/1", "", session=session(1), zxid=8)
+        registered(trace, 1, 9)
+    told = {"leader": 1, "leader_epoch": 2, "isr": [*isr], "controller_epoch": 1}
+    trace.broker(3, Action.ELECT_LEADER, **told, is_loss_possible=True)
+    store(trace, 3, document(1, 2, [*isr]), 2, zxid=10)
+
+
+def test_records_may_be_lost_with_a_member_that_was_away() -> None:
+    trace = Trace()
+    away(trace, comes_back=True)
+
+    assert only_authorised_writes.check(trace.events).violations == ()
+
+
+def test_that_records_may_be_lost_needs_a_reason() -> None:
+    trace = Trace()
+    away(trace, comes_back=False)
+
+    (violation,) = only_authorised_writes.check(trace.events).violations
+    assert "may have lost records, it says, and [1] was never away" in violation.message
+
+
+def test_a_member_that_was_away_leads_alone() -> None:
+    trace = Trace()
+    away(trace, comes_back=True, isr=(1, 2))
+
+    (violation,) = only_authorised_writes.check(trace.events).violations
+    assert "leader 1 was away, and ISR [1, 2] is not it alone" in violation.message
+
+
+def test_what_may_be_lost_excuses_nothing_unless_it_is_allowed() -> None:
+    trace = lost_record(unclean=False)
+    flagged = [
+        replace(event, is_loss_possible=True) if event.action == Action.ELECT_LEADER else event
+        for event in trace.events
+    ]
+
+    assert generations(flagged).begins == ()
