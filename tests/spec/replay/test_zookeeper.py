@@ -166,7 +166,7 @@ def test_a_write_that_never_happened_is_told_with_the_tree() -> None:
         "czxid": first_zxid(lines, "/controller"),
         "data": next(one.event.data for one in lines if one.event.path == "/controller"),
         "ephemeral_owner": wrong.event.session_id,
-        "version": 0,
+        "version": 1,
     }
 
 
