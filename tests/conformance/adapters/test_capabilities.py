@@ -102,6 +102,7 @@ def test_no_row_of_the_table_is_misspelt() -> None:
         *(f"command.{method}" for method in ControlMethod),
         *(f"setting.{one.name}" for one in fields(ClusterSettings)),
         "fetch.leader_epoch",
+        "produce.producer_id",
         "await.line",
         "topic.again",
     }

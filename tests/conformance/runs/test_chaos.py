@@ -255,10 +255,6 @@ def test_a_story_with_steps_is_replayed_step_by_step(name: str, tmp_path: Path) 
     [
         ("[deliver]", r"steps\[0\] \(deliver\): no processes can do it; a simulator plays it"),
         ("[{kill: 1, at: BecomeLeader}]", "no processes follow the field at"),
-        (
-            "[{produce: t/0, records: [a], producer_id: 2}]",
-            "no processes follow the field producer_id",
-        ),
         ("[{create_topic: t}]", "it names no replicas"),
         ("[{until: {held: 1}}]", "held is not seen from outside"),
         ("[{show: state}]", "state is not seen from outside"),

@@ -216,6 +216,10 @@ class _Reader:
             if token.text == "'":
                 self.take()
                 inner = Expression("group", "'", inner.start, token.end, (inner,))
+            elif token.text == "!":  # of an instance with arguments: Instance(a)!Operator(b)
+                self.take()
+                operator = self.name(self.take())
+                inner = Expression("group", "!", inner.start, operator.end, (inner, operator))
             elif token.text == ".":
                 self.take()
                 end = self.take().end

@@ -50,7 +50,8 @@ def test_what_tells_its_trace_is_judged_by_all_checks_but_those_of_znodes(tmp_pa
     assert (result.verdict, result.why) == (Verdict.PASS, "")
     assert result.acknowledged > 30
     decided = {one.invariant for one in result.checks if one.premise_count}
-    not_asked = {Invariant.MIN_INSYNC_REPLICAS}  # which this stranger does not declare
+    # The stranger declares neither the setting nor the numbers of idempotent producers.
+    not_asked = {Invariant.MIN_INSYNC_REPLICAS, Invariant.SEQUENCES_IN_ORDER}
     assert decided == NEEDS.keys() - OF_ZNODES - not_asked
     (problem,) = result.problems
     assert problem.verdict is Verdict.NOT_OBSERVABLE

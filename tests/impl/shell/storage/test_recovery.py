@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from fencepost.impl.core.rules.producers import BATCHES_KEPT
 from fencepost.impl.core.types.messages import Record
 from fencepost.impl.shell.storage.batches import encode_batches
 from fencepost.impl.shell.storage.checkpoints import (
@@ -276,7 +277,7 @@ def test_a_restart_finds_what_producers_had_written(tmp_path: Path) -> None:
 
     for _ in range(2):
         states = LogStore(tmp_path, SMALL).recovery.producers
-        assert {key: len(state.batches) for key, state in states.items()} == {7: 5, 8: 1}
+        assert {key: len(state.batches) for key, state in states.items()} == {7: BATCHES_KEPT, 8: 1}
         last = states[ProducerId(7)].batches[-1]
         assert (last.producer_epoch, last.base_sequence) == (2, 23)
         assert (last.base_offset, last.count) == (25, 3)
