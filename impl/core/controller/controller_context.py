@@ -137,14 +137,18 @@ class ControllerContext:
     def learn_brokers(
         self, live: dict[BrokerId, BrokerEpoch], changed: frozenset[BrokerId]
     ) -> None:
-        """These brokers are live; of the changed ones nothing that was known holds (H2)."""
+        """These brokers are live; of the changed ones nothing that was known holds (H2).
+
+        A broker counts as bounced from when it is seen to be gone: it may be back before the
+        decision about that succeeds, and is another incarnation then.
+        """
         before, self.live = self.live, live
         self.see(max(live.values(), default=0))
         for broker_id in changed:
             self.offline.pop(broker_id, None)
-        back = changed & before.keys() & live.keys()
-        for key in self.partitions_of(changed) if back else ():
-            self.add_bounced(key, back)
+        gone = changed & before.keys()
+        for key in self.partitions_of(gone):
+            self.add_bounced(key, gone)
 
     def partitions_of(self, brokers: Iterable[BrokerId]) -> list[TopicPartition]:
         """The partitions assigned to any of them, ascending."""

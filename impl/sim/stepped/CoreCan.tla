@@ -83,13 +83,21 @@ NoEpochIsLedTwice ==
             replicas'[b].leader_epoch > replicas[b].leader_epoch
 
 (* The core notices by the registration's czxid a broker that left and came   *)
-(* back between two reads (H2).                                               *)
+(* back between two reads, and one that is back before its departure was      *)
+(* decided (H2).                                                              *)
+IsDecided(b) ==
+    LET state == znodes["/brokers/topics/t/0/leaderAndISR"]
+    IN \/ state.version = -1
+       \/ state.data.leader = -1
+       \/ b \notin state.data.isr
+
 EveryReturnIsSeen ==
     \A b \in Brokers : \A c \in Controllers :
         LET path == "/brokers/ids/" \o ToString(b)
         IN (/\ znodes[path].version = -1
             /\ znodes'[path].version # -1
-            /\ controllers[c].status = "active") => b \notin controllers[c].live_brokers
+            /\ controllers[c].status = "active") =>
+                b \notin controllers[c].live_brokers /\ IsDecided(b)
 
 CoreInit == told = {} /\ looks = {} /\ refused = {}
 

@@ -68,13 +68,15 @@ _OWN_ROWS = (
     "send_unwritten_decisions",
     "commands_without_epochs",
     "unclean_on_old_live_list",
-    "truncation_to_high_watermark",
 )
 """Schedules of the row of the same name, as it stands."""
 
 SOURCES: Mapping[str, ScheduleSource] = MappingProxyType(
     {
         **{name: ScheduleSource(row=name) for name in _OWN_ROWS},
+        "truncation_to_high_watermark": ScheduleSource(
+            row="truncation_to_high_watermark", constants=_LARGE, config="MCReplication3.cfg"
+        ),
         "high_watermark_from_leader_alone": ScheduleSource(
             row="high_watermark_from_leader_alone_two_leaders"
         ),

@@ -146,18 +146,6 @@ def test_a_broker_that_comes_back_is_told_the_state(driver: Driver) -> None:
     assert driver.state(T0) == state(2, 1, (1, 2))
 
 
-def test_a_bounced_leader_is_seen_by_its_registration(driver: Driver) -> None:
-    managing(driver)
-    driver.plan_listing(BROKER_IDS, Fate.HOLD)
-    driver.unregister(2)
-    driver.register(2)
-
-    driver.release()
-
-    assert driver.state(T0) == state(3, 1, (1, 3))
-    assert driver.live_seen() == broker_ids(1, 2, 3)
-
-
 def test_without_live_members_a_partition_is_offline_until_one_comes_back(driver: Driver) -> None:
     managing(driver)
     driver.put_state(T0, state(2, 0, (2,)))
