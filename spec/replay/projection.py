@@ -360,7 +360,8 @@ class _Projector:
     # Operations
 
     def _asked(self, event: TraceEvent) -> Iterator[Fields]:
-        if is_about(event, self.key) and event.data is not None:
+        """A client that is no broker decides nothing and wishes nothing: its write is a limit."""
+        if is_about(event, self.key) and event.data is not None and event.broker_id is not None:
             yield {
                 "action": "WriteAsked",
                 **numbers(event, "broker_id", "expected_version"),

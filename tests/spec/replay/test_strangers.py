@@ -1,6 +1,9 @@
 """Where strangers write, or a disk forgets, a run leaves the spec: its replay ends there."""
 
 import json
+from dataclasses import replace
+
+from msgspec import structs
 
 from fencepost.fault_injection.faults.admin_faults import KickController
 from fencepost.fault_injection.faults.fault import Fault
@@ -75,3 +78,18 @@ def test_a_replay_ends_where_a_disk_has_lost_records_and_says_so() -> None:
 
 def test_a_disk_that_lost_nothing_ends_no_replay() -> None:
     assert [one.ended for one in of_each_partition(run_with_a_kill("none"))] == [""] * 3
+
+
+def test_what_a_stranger_asks_to_write_is_no_wish_of_a_broker() -> None:
+    lines = run_with_a_kill("none")
+    at = next(
+        index
+        for index, line in enumerate(lines)
+        if line.event.kind is Kind.INVOKE and line.event.action == "WriteLeaderAndIsr"
+    )
+    by_stranger = structs.replace(lines[at].event, node="harness", broker_id=None)
+    more = [*lines[:at], replace(lines[at], event=by_stranger), *lines[at:]]
+
+    of_all = [actions(one) for one in of_each_partition(lines)]
+    assert [actions(one) for one in of_each_partition(more)] == of_all
+    assert any("WriteAsked" in told for told in of_all)
