@@ -131,7 +131,17 @@ def truncate_now(node: Node, key: TopicPartition) -> None:
 
 
 _EACH_ITS_OWN = frozenset(
-    {"kind", "action", "broker_id", "session_id", "zxid", "partition_incarnation", "path", "topic"}
+    {
+        "kind",
+        "action",
+        "broker_id",
+        "broker_epochs",
+        "session_id",
+        "zxid",
+        "partition_incarnation",
+        "path",
+        "topic",
+    }
 )
 """Fields that differ between two runs of the same moves, or that say nothing here."""
 
