@@ -45,6 +45,7 @@ def test_gate_at_level_0_fails_and_its_report_names_the_lost_record(tmp_path: Pa
     assert (verdict["verdict"], verdict["exit_code"]) == ("FAIL", 1)
     assert stages == {
         "spec": "PASS",
+        "proofs": "PASS",
         "simulate": "FAIL",
         "chaos": "FAIL",
         "canary": "PASS",
