@@ -4,7 +4,7 @@
 (* must do without. Each operator says where the core is stricter.            *)
 EXTENDS Integers, Sequences, FiniteSets, TLC
 
-CONSTANTS Brokers, Controllers, mutants
+CONSTANTS Brokers, Controllers, mutants, unclean_leader_election
 VARIABLES znodes, controllers, replicas, messages,
     told,       \* commands that the core sent; the specs send to every broker, always
     looks,      \* controllers that read the state, or are about to
@@ -84,10 +84,12 @@ NoEpochIsLedTwice ==
 
 (* The core notices by the registration's czxid a broker that left and came   *)
 (* back between two reads, and one that is back before its departure was      *)
-(* decided (H2).                                                              *)
+(* decided (H2). Where a leader may come from outside the ISR the brokers are *)
+(* read again first, and the behaviours end with that election.               *)
 IsDecided(b) ==
     LET state == znodes["/brokers/topics/t/0/leaderAndISR"]
-    IN \/ state.version = -1
+    IN \/ unclean_leader_election
+       \/ state.version = -1
        \/ state.data.leader = -1
        \/ b \notin state.data.isr
 
