@@ -28,7 +28,6 @@ TABLE = Path(__file__).parent / "corruptions.md"
 LEVEL = 2
 SEEDS = (49, 46, 25, 23, 43, 40, 50)
 """Short runs in which every kind has a place; the shortest comes first."""
-"""Of a kind in one run, where many are tried."""
 
 PASSED: Mapping[str, str] = {}
 """Kinds that may pass -> why no reader of the trace can know better."""
