@@ -1,7 +1,10 @@
-"""What TLC says of an edited module: the rows that hold are run, the cheap ones first."""
+"""What TLC says of an edited module: the rows that hold are run, then those that are violated.
+
+A row that is violated, by a mutant or an attack, judges too: one that holds has lost its hazard.
+"""
 
 import shutil
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -10,11 +13,10 @@ from time import monotonic
 from fencepost.ci.bench.mutation.edit import Edit
 from fencepost.ci.bench.mutation.reasons import NO_REASONS, Reasons
 from fencepost.ci.bench.mutation.score import Goal, Scale, Scored, tell
-from fencepost.ci.bench.mutation.tla.modules import Definition, TlaModules
-from fencepost.ci.bench.mutation.tla.tla_edits import reached
+from fencepost.ci.bench.mutation.spec_rows import Row
+from fencepost.ci.bench.mutation.tla.modules import TlaModules
 from fencepost.spec.scratch import scratch_folder
 from fencepost.spec.tlc.compare import ModelResult
-from fencepost.spec.tlc.config import read_config
 from fencepost.spec.tlc.java.installation import find_tlc
 from fencepost.spec.tlc.java.process import StopSignal, side_by_side
 from fencepost.spec.tlc.java.startup import make_class_archive
@@ -22,7 +24,8 @@ from fencepost.spec.tlc.models import MODULES, Model, ModelVerdict, Tier
 from fencepost.spec.tlc.runner import TlcOptions, check_model
 
 PROPERTY = "killed by a property"
-NIGHTLY = "killed by a property at night"
+HAZARD = "killed by a hazard that is gone"
+NIGHTLY = "killed at night"
 MORE = "more states, no property"
 FEWER = "fewer states, no property"
 UNCHANGED = "unchanged"
@@ -30,51 +33,16 @@ UNDECIDED = "time is up"
 ERROR = "no module: does not parse, or evaluates to an error"
 SCALE = Scale(
     title="edits of the specs",
-    outcomes=(PROPERTY, NIGHTLY, MORE, FEWER, UNCHANGED, UNDECIDED, ERROR),
+    outcomes=(PROPERTY, HAZARD, NIGHTLY, MORE, FEWER, UNCHANGED, UNDECIDED, ERROR),
     without_count=frozenset({ERROR}),
-    goals=(Goal(outcomes=(PROPERTY, NIGHTLY), share=0.95, name="killed by a property"),),
+    goals=(Goal(outcomes=(PROPERTY, HAZARD, NIGHTLY), share=0.95, name="killed by a property"),),
 )
 EDIT_BUDGET_S = 240.0
-"""For all rows of an edit; what a change lets grow without bound is not searched for ever."""
-SUFFIXES = ("*.tla", "*.cfg")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
-    """A row of models.toml that holds, and the definitions on which it depends."""
-
-    model: Model
-    reached: frozenset[Definition]
-
-    @property
-    def effort(self) -> tuple[bool, bool, int]:
-        """Sorts the cheap ones first: nightly last, liveness behind safety, by states."""
-        properties = read_config(self.model.directory / self.model.config).specification
-        return self.model.tier is Tier.NIGHTLY, bool(properties), self.model.distinct_states
-
-
-def rows_of(modules: TlaModules, models: Iterable[Model]) -> tuple[Row, ...]:
-    """The rows of the protocol that hold, the cheap ones first; none that has a mutant."""
-    rows = [
-        Row(model=model, reached=reached(modules, roots_of(modules, model)))
-        for model in models
-        if model.expected is ModelVerdict.HOLDS and not model.mutants
-    ]
-    return tuple(sorted(rows, key=lambda row: (*row.effort, row.model.name)))
-
-
-def roots_of(modules: TlaModules, model: Model) -> tuple[Definition, ...]:
-    """The next-state relation of a row: of its `NEXT`, or of `[][…]_…` in its `SPECIFICATION`."""
-    config = read_config(model.directory / model.config)
-    if not config.specification:
-        found = modules.resolve(model.module, config.next)
-        return () if found is None else (found,)
-    specification = modules.resolve(model.module, config.specification)
-    if specification is None:
-        return ()
-    boxes = [box.parts[0] for box in modules.body(specification).walk() if box.symbol == "]_"]
-    inner = [part for box in boxes for part in box.walk()]
-    return tuple(sorted(modules.named_in(specification[0], inner)))
+"""For the rows of an edit that hold, and again for the others."""
+START_S = 15.0
+STATES_PER_S = 300
+"""What a row may take: a start, and its states at a pace that a busy machine keeps. What a change
+lets grow without bound is not searched for ever."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,41 +84,74 @@ class SpecJudge:
 
     def played(self, edit: Edit, text: str) -> tuple[str, str]:
         """Outcome, and by what."""
-        rows = [row for row in self.rows if (edit.module, edit.operator) in row.reached]
+        rows = [row for row in self.rows if row.depends_on((edit.module, edit.operator))]
         with scratch_folder("mutation") as directory:
-            for suffix in SUFFIXES:
-                for path in self.folder.glob(suffix):
-                    shutil.copyfile(path, directory / path.name)
+            shutil.copytree(self.folder, directory, dirs_exist_ok=True)
             (directory / f"{edit.module}.tla").write_text(edit.applied_to(text))
-            return self.judged([row.model for row in rows], directory)
+            models = [replace(row.model, directory=directory) for row in rows]
+            return self.judged(models)
 
-    def judged(self, models: Sequence[Model], directory: Path) -> tuple[str, str]:
-        """Of rows that are run one after another, until one violates a property."""
-        until = monotonic() + self.budget_s
-        moved: list[str] = []
-        undecided: list[str] = []
-        for model in models:
-            left = until - monotonic()
-            if left <= 0:
-                return UNDECIDED, f"not run: {model.name} and what comes after"
-            result = self.run(replace(model, directory=directory), left)
-            if result.verdict is ModelVerdict.VIOLATES:
-                at_night = model.tier is Tier.NIGHTLY
-                return NIGHTLY if at_night else PROPERTY, f"{result.violated} in {model.name}"
-            if result.verdict is ModelVerdict.ERROR:
-                return ERROR, f"{model.name}: {result.why}"
-            if result.verdict is ModelVerdict.NOT_EXHAUSTED:
-                undecided.append(model.name)
-            elif result.distinct != model.distinct_states:
-                more = "more" if result.distinct > model.distinct_states else "fewer"
-                moved.append(f"{more} in {model.name}")
-        if undecided:
-            return UNDECIDED, ", ".join(undecided)
-        if not moved:
-            return UNCHANGED, f"{len(models)} rows"
-        return MORE if any(told.startswith("more") for told in moved) else FEWER, ", ".join(moved)
+    def judged(self, models: Sequence[Model]) -> tuple[str, str]:
+        """Of rows that are run one after another, until one says otherwise than it should."""
+        holding = _Judgement()
+        for expected in (ModelVerdict.HOLDS, ModelVerdict.VIOLATES):
+            until = monotonic() + self.budget_s
+            for model in (one for one in models if one.expected is expected):
+                left = until - monotonic()
+                if left <= 0:
+                    holding.undecided.append(f"not run: {model.name} and what comes after")
+                    break
+                if found := holding.heard(model, self.run(model, left)):
+                    return found
+        return holding.conclude()
 
     def run(self, model: Model, left_s: float) -> ModelResult:
         """One row, within its own budget and what is left of the edit's."""
-        budget_s = min(model.budget_s, left_s)
+        wanted = START_S + model.distinct_states / STATES_PER_S
+        budget_s = min(model.budget_s, left_s, wanted)
         return check_model(model, stop=self.stop, options=TlcOptions(time_budget_s=budget_s))
+
+
+@dataclass(slots=True)
+class _Judgement:
+    """What the rows have said so far."""
+
+    asked: int = 0
+    moved: list[str] = field(default_factory=list)
+    undecided: list[str] = field(default_factory=list)
+
+    def heard(self, model: Model, result: ModelResult) -> tuple[str, str] | None:
+        """Outcome and why, where this row decides."""
+        self.asked += 1
+        if result.verdict is ModelVerdict.NOT_EXHAUSTED:
+            self.undecided.append(model.name)
+        elif model.expected is ModelVerdict.VIOLATES:
+            return self._of_hazard(model, result)
+        elif result.verdict is ModelVerdict.VIOLATES:
+            return _killed(PROPERTY, model, f"{result.violated} in {model.name}")
+        elif result.verdict is ModelVerdict.ERROR:
+            return ERROR, f"{model.name}: {result.why}"
+        elif result.distinct != model.distinct_states:
+            more = "more" if result.distinct > model.distinct_states else "fewer"
+            self.moved.append(f"{more} in {model.name}")
+        return None
+
+    def _of_hazard(self, model: Model, result: ModelResult) -> tuple[str, str] | None:
+        """A hazard that is led to by a longer way is no difference that counts."""
+        if result.verdict is ModelVerdict.HOLDS:
+            told = f"{model.invariant} is not violated any more in {model.name}"
+            return _killed(HAZARD, model, told)
+        return None
+
+    def conclude(self) -> tuple[str, str]:
+        """Outcome and why, where no row has decided."""
+        if self.undecided:
+            return UNDECIDED, ", ".join(self.undecided)
+        if not self.moved:
+            return UNCHANGED, f"{self.asked} rows"
+        is_more = any(told.startswith("more") for told in self.moved)
+        return MORE if is_more else FEWER, ", ".join(self.moved)
+
+
+def _killed(outcome: str, model: Model, by: str) -> tuple[str, str]:
+    return NIGHTLY if model.tier is Tier.NIGHTLY else outcome, by

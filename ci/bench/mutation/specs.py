@@ -3,9 +3,9 @@
 Run `python -m fencepost.ci.bench.mutation.specs`.
 
 One conjunct, update, comparison, condition or set operation of what `Next` reaches is changed at a
-time, in a copy of the modules, and the rows that hold are run on it until one violates a property.
-A state count that moves is no property. The exit code is 1 when fewer edits than the goal are
-killed; `specs.toml` lists those that change nothing, with reasons.
+time, in a copy of the modules, and the rows are run on it until one that holds violates a property,
+or one that is violated holds. A state count that moves is no property. The exit code is 1 when
+fewer edits than the goal are killed; `specs.toml` lists those that change nothing, with reasons.
 """
 
 import sys
@@ -14,7 +14,8 @@ from collections.abc import Sequence
 from fencepost.ci.bench.mutation.edit import sample
 from fencepost.ci.bench.mutation.reasons import FOLDER, read_reasons
 from fencepost.ci.bench.mutation.score import finish, list_edits, parser_of
-from fencepost.ci.bench.mutation.spec_scores import EDIT_BUDGET_S, SCALE, SpecJudge, rows_of
+from fencepost.ci.bench.mutation.spec_rows import protocol_of, rows_of
+from fencepost.ci.bench.mutation.spec_scores import EDIT_BUDGET_S, SCALE, SpecJudge
 from fencepost.ci.bench.mutation.tla.modules import read_folder
 from fencepost.ci.bench.mutation.tla.tla_edits import edits_of
 from fencepost.spec.tlc.models import MODULES, Tier, load_models, select
@@ -33,10 +34,9 @@ def main(arguments: Sequence[str]) -> int:
     modules = read_folder(MODULES)
     tier = Tier.NIGHTLY if given.nightly else Tier.PULL_REQUEST
     rows = rows_of(modules, select(load_models(), tier=tier))
-    roots = frozenset().union(*(row.reached for row in rows))
     edits = [
         edit
-        for edit in edits_of(modules, roots)
+        for edit in edits_of(modules, protocol_of(rows))
         if (not given.module or edit.module in given.module)
         and (not given.operator or edit.operator in given.operator)
     ]

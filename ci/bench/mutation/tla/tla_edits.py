@@ -4,7 +4,7 @@ Left alone are what the models add to the protocol (history variables, bounds) a
 switches that are off, which are mutants that were foreseen.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from fencepost.ci.bench.mutation.edit import Edit, numbered
@@ -62,12 +62,21 @@ def _edits_in(modules: TlaModules, module: str, name: str) -> Iterator[Edit]:
         )
 
 
-def reached(modules: TlaModules, roots: Iterable[Definition]) -> frozenset[Definition]:
-    """The definitions that are used on the way, except for history's sake."""
+def reached(
+    modules: TlaModules,
+    roots: Iterable[Definition],
+    replaced: Mapping[Definition, Definition] | None = None,
+) -> frozenset[Definition]:
+    """The definitions that are used on the way, except for history's sake.
+
+    `replaced` has what mutants put in the place of a definition.
+    """
+    instead = replaced or {}
     seen: set[Definition] = set()
     waiting = list(roots)
     while waiting:
         one = waiting.pop()
+        one = instead.get(one, one)
         if one in seen:
             continue
         seen.add(one)

@@ -9,7 +9,7 @@ from fencepost.ci.bench.mutation.edit import Edit, numbered, sample
 from fencepost.ci.bench.mutation.python.python_edits import python_edits
 from fencepost.ci.bench.mutation.python.scratch_tree import modules_of
 from fencepost.ci.bench.mutation.reasons import FOLDER, ListedEdit, Reasons, read_reasons
-from fencepost.ci.bench.mutation.spec_scores import rows_of
+from fencepost.ci.bench.mutation.spec_rows import protocol_of, rows_of
 from fencepost.ci.bench.mutation.tla.modules import read_folder
 from fencepost.ci.bench.mutation.tla.tla_edits import edits_of
 from fencepost.spec.tlc.models import MODULES, load_models
@@ -75,7 +75,7 @@ def test_a_file_of_reasons_that_is_wrong_is_refused(tmp_path: Path) -> None:
 
 def test_every_reason_speaks_of_an_edit() -> None:
     modules = read_folder(MODULES)
-    roots = frozenset().union(*(row.reached for row in rows_of(modules, load_models())))
+    roots = protocol_of(rows_of(modules, load_models()))
     edits = {
         "specs": edits_of(modules, roots),
         "core": _python_edits("impl/core"),

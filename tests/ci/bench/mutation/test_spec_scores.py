@@ -1,5 +1,6 @@
 """What TLC says of small modules that are wrong, and of the sample that every change is held to."""
 
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 
@@ -9,15 +10,16 @@ from fencepost.ci.bench.mutation import specs
 from fencepost.ci.bench.mutation.edit import Edit
 from fencepost.ci.bench.mutation.reasons import ListedEdit, Reasons
 from fencepost.ci.bench.mutation.score import Scored
+from fencepost.ci.bench.mutation.spec_rows import protocol_of, rows_of
 from fencepost.ci.bench.mutation.spec_scores import (
     ERROR,
     FEWER,
+    HAZARD,
     MORE,
     PROPERTY,
     SCALE,
     UNCHANGED,
     SpecJudge,
-    rows_of,
 )
 from fencepost.ci.bench.mutation.tla.modules import read_folder
 from fencepost.ci.bench.mutation.tla.tla_edits import edits_of
@@ -27,9 +29,10 @@ COUNTER = """---- MODULE Counter ----
 EXTENDS Integers
 VARIABLES n, waits
 Init == n = 0 /\\ waits = 0
+After(count) == count + (IF count >= 0 THEN 1 ELSE 0)
 Count == /\\ n < 3
          /\\ n # 9
-         /\\ n' = n + 1
+         /\\ n' = After(n)
          /\\ UNCHANGED waits
 Wait == /\\ waits < 2
         /\\ waits' = waits + 1
@@ -40,6 +43,11 @@ Sharp == /\\ n = 3
 Next == Count \\/ Wait \\/ Sharp
 Bounded == n <= 3
 Few == waits <= 9
+====
+"""
+COUNTS_TWICE = """---- MODULE counts_twice ----
+EXTENDS Counter
+WrongAfter(count) == count + 2
 ====
 """
 STATES = 12
@@ -64,12 +72,22 @@ def judge(tmp_path: Path) -> SpecJudge:
         shows="A counter stays within its bound.",
         directory=tmp_path,
     )
+    (tmp_path / "mutants" / "Counter").mkdir(parents=True)
+    (tmp_path / "mutants" / "Counter" / "counts_twice.tla").write_text(COUNTS_TWICE)
+    hazard = replace(
+        model,
+        name="counter_that_counts_twice",
+        constants=MappingProxyType({"mutants": ["counts_twice"]}),
+        expected=ModelVerdict.VIOLATES,
+        invariant="Bounded",
+        counterexample_states=3,
+    )
     modules = read_folder(tmp_path)
-    return SpecJudge(modules=modules, rows=rows_of(modules, [model]), folder=tmp_path)
+    return SpecJudge(modules=modules, rows=rows_of(modules, [hazard, model]), folder=tmp_path)
 
 
 def edit_of(judge: SpecJudge, told: str, operator: str) -> Edit:
-    edits = edits_of(judge.modules, judge.rows[0].reached)
+    edits = edits_of(judge.modules, protocol_of(judge.rows))
     (found,) = (edit for edit in edits if edit.told == told and edit.operator == operator)
     return found
 
@@ -82,7 +100,9 @@ def edit_of(judge: SpecJudge, told: str, operator: str) -> Edit:
         ("n < 3  ->  n <= 3", "Count", PROPERTY),
         ("waits < 2  ->  waits <= 2", "Wait", MORE),
         ("waits' = waits + 1  ->  UNCHANGED waits", "Wait", FEWER),
+        ("n' = After(n)  ->  UNCHANGED n", "Count", HAZARD),
         ("n # 9  ->  TRUE", "Count", UNCHANGED),
+        ("count >= 0  ->  TRUE", "After", UNCHANGED),
     ],
 )
 def test_an_edit_is_judged(judge: SpecJudge, told: str, operator: str, outcome: str) -> None:
@@ -91,6 +111,16 @@ def test_an_edit_is_judged(judge: SpecJudge, told: str, operator: str, outcome: 
     assert scored.outcome == outcome, scored.by
     assert scored.by
     assert scored.diff.startswith("--- spec/tla/Counter.tla")
+
+
+def test_rows_that_are_violated_come_last_and_reach_no_replaced_rule(judge: SpecJudge) -> None:
+    plain, hazard = judge.rows
+
+    assert hazard.is_violated
+    assert plain.depends_on(("Counter", "After"))
+    assert not hazard.depends_on(("Counter", "After"))
+    assert hazard.depends_on(("Counter", "Count"))
+    assert not hazard.depends_on(("Elsewhere", "Count"))
 
 
 @pytest.mark.tlc
