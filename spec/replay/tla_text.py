@@ -5,6 +5,7 @@ from typing import Protocol
 
 from fencepost.spec.replay.fields import Fields, Value
 from fencepost.spec.replay.projection import Event
+from fencepost.spec.tlc.mutants import Mutated
 from fencepost.spec.vocabulary import ProtocolLevel
 
 MODULE = "TraceData"
@@ -40,13 +41,21 @@ def module(runs: Sequence[TlaRun], limits: Iterable[str]) -> str:
     )
 
 
-def config(level: int, brokers: Iterable[int], *, next_state: str, constraint: str) -> str:
-    """The configuration for partitions of one level with these brokers."""
+def config(
+    level: int, brokers: Iterable[int], over: Mutated, *, next_state: str, constraint: str
+) -> str:
+    """The configuration for partitions of one level with these brokers.
+
+    `over` is the root module without the rules that the level does not have; one that is no
+    module is a name in `mutants`.
+    """
+    switches = (rule for rule in missing_rules(level) if f"{rule}.tla" not in over.texts)
     constants = {
         "truncation": f"= {_text(truncation(level))}",
-        "mutants": "= {" + ", ".join(map(_text, switches(level))) + "}",
+        "mutants": "= {" + ", ".join(map(_text, switches)) + "}",
     }
-    return _config(_of_partitions(brokers) | constants, next_state, constraint)
+    constants |= _of_partitions(brokers)
+    return _config(constants | dict(over.replaced), next_state, constraint)
 
 
 def observed_config(brokers: Iterable[int]) -> str:
@@ -97,8 +106,8 @@ def truncation(level: int) -> str:
     return "leader_epoch" if level >= ProtocolLevel.LEADER_EPOCH else "high_watermark"
 
 
-def switches(level: int) -> tuple[str, ...]:
-    """The rules that a protocol level does not have, as names in `mutants`."""
+def missing_rules(level: int) -> tuple[str, ...]:
+    """The rules that a protocol level does not have, as names of mutants of the specs."""
     missing: tuple[str, ...] = ()
     if level < ProtocolLevel.LEADER_EPOCH:
         missing += ("fetch_without_epoch",)

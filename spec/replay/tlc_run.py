@@ -12,6 +12,7 @@ from fencepost.spec.replay.tla_text import (
     MODULE,
     TlaRun,
     config,
+    missing_rules,
     module,
     observed_config,
     zookeeper_config,
@@ -23,6 +24,7 @@ from fencepost.spec.tlc.java.output import conclude, read_messages
 from fencepost.spec.tlc.java.process import StopSignal, timed
 from fencepost.spec.tlc.models import ModelVerdict
 from fencepost.spec.tlc.modules import modules_read
+from fencepost.spec.tlc.mutants import Mutated, mutants_of, mutated
 from fencepost.spec.tlc.values import TlaValueError, Value, parse_value
 
 MODULES = Path(__file__).parents[1] / "tla"
@@ -60,8 +62,9 @@ def run_tlc(
     """Replay `runs`, of one level, and return the markers; raises `ReplayError`."""
     root, next_state, constraint = EXPLAIN if explain else CHECK
     brokers = set[int]().union(*(run.brokers for run in runs))
-    text = config(runs[0].level, brokers, next_state=next_state, constraint=constraint)
-    return _run(root, text, runs, stop, budget_s)
+    over = _without_rules(root, runs[0].level)
+    text = config(runs[0].level, brokers, over, next_state=next_state, constraint=constraint)
+    return _run(root, over, text, runs, stop, budget_s)
 
 
 def run_real_tlc(runs: Sequence[Projection], stop: StopSignal) -> list[Marker]:
@@ -72,30 +75,47 @@ def run_real_tlc(runs: Sequence[Projection], stop: StopSignal) -> list[Marker]:
     """
     _, next_state, constraint = CHECK
     brokers = set[int]().union(*(run.brokers for run in runs))
-    text = config(runs[0].level, brokers, next_state=next_state, constraint=constraint)
-    return _run(REAL, f"{text}ACTION_CONSTRAINT Real\n", runs, stop, BUDGET_S)
+    over = _without_rules(REAL, runs[0].level)
+    text = config(runs[0].level, brokers, over, next_state=next_state, constraint=constraint)
+    return _run(REAL, over, f"{text}ACTION_CONSTRAINT Real\n", runs, stop, BUDGET_S)
 
 
 def run_zookeeper_tlc(runs: Sequence[ZooKeeperProjection], stop: StopSignal) -> list[Marker]:
     """Replay ZooKeeper in `runs` and return the markers; raises `ReplayError`."""
-    return _run(ZOOKEEPER, zookeeper_config(), runs, stop, BUDGET_S)
+    over = mutated(MODULES / f"{ZOOKEEPER}.tla", ())
+    return _run(ZOOKEEPER, over, zookeeper_config(), runs, stop, BUDGET_S)
 
 
 def run_observed_tlc(runs: Sequence[ObservedProjection], stop: StopSignal) -> list[Marker]:
     """Replay what was observed of partitions and return the markers; raises `ReplayError`."""
     brokers = set[int]().union(*(run.brokers for run in runs))
-    return _run(OBSERVED, observed_config(brokers), runs, stop, BUDGET_S)
+    over = mutated(MODULES / f"{OBSERVED}.tla", ())
+    return _run(OBSERVED, over, observed_config(brokers), runs, stop, BUDGET_S)
+
+
+def _without_rules(root: str, level: int) -> Mutated:
+    """The root module without the rules that the level does not have; those that are modules."""
+    path = MODULES / f"{root}.tla"
+    known = mutants_of(path)
+    return mutated(path, [rule for rule in missing_rules(level) if rule in known])
 
 
 def _run(
-    root: str, config_text: str, runs: Sequence[TlaRun], stop: StopSignal, budget_s: float
+    root: str,
+    over: Mutated,
+    config_text: str,
+    runs: Sequence[TlaRun],
+    stop: StopSignal,
+    budget_s: float,
 ) -> list[Marker]:
     with scratch_folder("replay") as directory:
         limits = _copy_modules(MODULES / f"{root}.tla", directory)
         (directory / f"{MODULE}.tla").write_text(module(runs, limits))
-        (directory / f"{root}.cfg").write_text(config_text)
+        for name, text in over.texts.items():
+            (directory / name).write_text(text)
+        (directory / f"{over.root}.cfg").write_text(config_text)
         is_short = sum(len(run.events) for run in runs) <= EVENTS_OF_A_LONG_RUN
-        command = _command(root, directory, is_short=is_short)
+        command = _command(over.root, directory, is_short=is_short)
         with timed(command, directory, budget_s, stop) as child:
             assert child.process.stdout is not None
             lines = child.process.stdout.readlines()

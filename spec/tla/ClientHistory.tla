@@ -11,9 +11,6 @@ EXTENDS ReplicationProperties
 
 VARIABLE history    \* what clients saw, oldest first
 
-ClientMutants ==
-    {"serve_above_high_watermark", "refuse_above_high_watermark", "refuse_after_append"}
-
 ClientInit == Init /\ history = <<>>
 
 NoValue == 0
@@ -54,6 +51,8 @@ StillLeads(seen) ==
 IsSettled(seen) ==
     \E i \in Answers("acknowledged") \cup Answers("refused") : history[i].value = seen.value
 
+IsPassed(b, offset) == offset < logs[b].high_watermark
+
 (* The broker that appended a record answers when its high watermark has     *)
 (* passed it, while it still leads under the epoch of the record (REPL-008). *)
 AcknowledgeProduce(b) ==
@@ -62,38 +61,30 @@ AcknowledgeProduce(b) ==
         IN /\ seen.broker = b
            /\ ~IsSettled(seen)
            /\ StillLeads(seen)
-           /\ \/ seen.offset < logs[b].high_watermark
-              \/ Has("acknowledge_before_replication")
+           /\ IsPassed(b, seen.offset)
            /\ Told("acknowledged", b, seen.leader_epoch, seen.offset, seen.value)
            /\ UNCHANGED vars
 
 (* A broker that does not lead refuses a produce before it appends anything. *)
-(* One that stopped leading meanwhile must not: the record may stay in the   *)
-(* log (CMD-004, NOT_LEADER_AFTER_APPEND).                                   *)
-RefuseProduce(b) ==
-    \/ /\ ~IsLeading(b)
-       /\ Metadata!Spend("records")
-       /\ Told("refused", b, replicas[b].leader_epoch, Unknown,
-               Limits["records"] - budget["records"] + 1)
-       /\ UNCHANGED <<znodes, controllers, replicas, messages, breaches, log_vars>>
-    \/ /\ Has("refuse_after_append")
-       /\ \E i \in Answers("begun") :
-            LET seen == history[i]
-            IN /\ seen.broker = b
-               /\ ~IsSettled(seen)
-               /\ ~StillLeads(seen)
-               /\ Told("refused", b, seen.leader_epoch, Unknown, seen.value)
-               /\ UNCHANGED vars
+RefuseAtOnce(b) ==
+    /\ ~IsLeading(b)
+    /\ Metadata!Spend("records")
+    /\ Told("refused", b, replicas[b].leader_epoch, Unknown,
+            Limits["records"] - budget["records"] + 1)
+    /\ UNCHANGED <<znodes, controllers, replicas, messages, breaches, log_vars>>
+
+(* One that stopped leading after it appended must not: the record may stay  *)
+(* in the log (CMD-004, NOT_LEADER_AFTER_APPEND).                            *)
+RefuseAfterAppend(b) == FALSE
+
+RefuseProduce(b) == RefuseAtOnce(b) \/ RefuseAfterAppend(b)
 
 (* What clients know about offsets: records read, own records acknowledged.  *)
 Known == {history[i] : i \in Answers("acknowledged") \cup Answers("fetched")}
 
-Visible(b) ==
-    IF Has("serve_above_high_watermark") THEN EndOffset(b)
-    ELSE Min({Covered(logs[b].high_watermark), EndOffset(b)})
+Visible(b) == Min({Covered(logs[b].high_watermark), EndOffset(b)})
 
-LastValid(b) ==
-    IF Has("refuse_above_high_watermark") THEN logs[b].high_watermark ELSE EndOffset(b)
+LastValid(b) == EndOffset(b)
 
 (* A consumer asks from the beginning or goes on behind what is known. It    *)
 (* gets a record below the high watermark, nothing up to the log end, and an *)

@@ -13,24 +13,18 @@ EXTENDS Integers, Sequences
 CONSTANTS
     InFlightMax,    \* how many records, the first that is not answered and those after it
     BatchesKept,    \* of its last records, how many a leader recognises
-    Limits,
-    mutants         \* rules that are broken on purpose; {} is the protocol
+    Limits          \* how often each bounded thing may happen
 
 VARIABLES
     log,            \* the leader's records, [producer_epoch, sequence, value]
     committed,      \* how many of them can't be lost any more
-    leader_start,   \* the length of the log when its leader began to lead
+    leader_start,   \* history: the length of the log when its leader began to lead
     requests,       \* produces that were sent
     producer,       \* its epoch, its next sequence, and what it has in flight
     acknowledged,   \* history: [offset, value] that the producer was told
     budget
 
 vars == <<log, committed, leader_start, requests, producer, acknowledged, budget>>
-
-IdempotentProducersMutants ==
-    {"forget_producers_on_leader_change", "any_first_sequence", "accept_older_producer_epoch"}
-
-Has(mutant) == mutant \in mutants
 
 Spend(what) == budget[what] > 0 /\ budget' = [budget EXCEPT ![what] = @ - 1]
 
@@ -59,11 +53,8 @@ TypeOK ==
 
 -----------------------------------------------------------------------------
 (* What a leader knows of the producer: a function of its log, so that every *)
-(* replica that has the records can lead. The mutant has kept only what it   *)
-(* appended itself.                                                          *)
-Seen ==
-    IF Has("forget_producers_on_leader_change") THEN {i \in DOMAIN log : i > leader_start}
-    ELSE DOMAIN log
+(* replica that has the records can lead.                                    *)
+Seen == DOMAIN log
 
 Recognised == {i \in Seen : i > Len(log) - BatchesKept}
 
@@ -74,21 +65,13 @@ Positions(m) ==
 NoRecord == [producer_epoch |-> -1, sequence |-> -1, value |-> 0]
 Last == IF Seen = {} THEN NoRecord ELSE log[Len(log)]
 
-TakesAnyFirst ==
-    \/ Has("any_first_sequence")
-    \/ Has("forget_producers_on_leader_change")
-
 (* It comes next: under the last epoch with the next sequence, or under a    *)
 (* larger epoch with the first. Kafka takes any first sequence of a producer *)
 (* that it does not know; here nothing but truncation makes a log forget,    *)
 (* and then records are missing.                                             *)
 ComesNext(m) ==
-    \/ Seen = {} /\ TakesAnyFirst
     \/ m.producer_epoch > Last.producer_epoch /\ m.sequence = 0
     \/ m.producer_epoch = Last.producer_epoch /\ m.sequence = Last.sequence + 1
-    \/ /\ Has("accept_older_producer_epoch")
-       /\ m.producer_epoch < Last.producer_epoch
-       /\ m.sequence = Last.sequence + 1
 
 -----------------------------------------------------------------------------
 (* The producer sends one record more, under the next sequence, if that is   *)

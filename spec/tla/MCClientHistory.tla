@@ -4,7 +4,7 @@ EXTENDS ClientHistory
 
 CONSTANTS MaxRecords, MaxFetches, MaxElections, MaxIsrChanges, MaxCrashes, MaxExpiries
 
-ASSUME mutants \subseteq Metadata!LeaderAndIsrMutants \cup ReplicationMutants \cup ClientMutants
+ASSUME mutants \subseteq Metadata!LeaderAndIsrMutants
 
 Bounds ==
     [records |-> MaxRecords, fetches |-> MaxFetches, elections |-> MaxElections,

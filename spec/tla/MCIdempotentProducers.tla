@@ -4,7 +4,5 @@ EXTENDS IdempotentProducers
 
 CONSTANTS MaxValues, MaxElections, MaxEpochs
 
-ASSUME mutants \subseteq IdempotentProducersMutants
-
 Bounds == [values |-> MaxValues, elections |-> MaxElections, epochs |-> MaxEpochs]
 =============================================================================

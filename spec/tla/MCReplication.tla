@@ -5,7 +5,7 @@ EXTENDS ReplicationLiveness
 CONSTANTS MaxRecords, MaxElections, MaxIsrChanges, MaxCrashes, MaxExpiries,
     MaxControllerExpiries, MaxLosses, MaxDuplicates, MaxLostReplies
 
-ASSUME mutants \subseteq Metadata!LeaderAndIsrMutants \cup ReplicationMutants
+ASSUME mutants \subseteq Metadata!LeaderAndIsrMutants
 
 Bounds ==
     [records |-> MaxRecords, elections |-> MaxElections, isr_changes |-> MaxIsrChanges,

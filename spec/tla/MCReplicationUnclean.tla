@@ -5,7 +5,7 @@ EXTENDS ReplicationLiveness
 
 CONSTANTS MaxRecords, MaxElections, MaxExpiries, MaxIsrChanges
 
-ASSUME mutants \subseteq Metadata!LeaderAndIsrMutants \cup ReplicationMutants
+ASSUME mutants \subseteq Metadata!LeaderAndIsrMutants
 
 Bounds ==
     [records |-> MaxRecords, elections |-> MaxElections, expiries |-> MaxExpiries,

@@ -20,16 +20,7 @@ Metadata == INSTANCE LeaderAndIsr
 metadata_vars == <<znodes, controllers, replicas, messages, budget, breaches>>
 vars == <<metadata_vars, log_vars>>
 
-ReplicationMutants ==
-    {"acknowledge_before_replication", "high_watermark_from_leader_alone", "fetch_without_epoch",
-     "expand_laggards", "expand_below_epoch_start", "commit_with_old_isr", "remember_end_offsets",
-     "truncate_on_new_leader_only", "unbounded_high_watermark", "recompute_high_watermark",
-     "inclusive_high_watermark", "high_watermark_on_fetch_only", "truncate_once",
-     "fetcher_goes_on", "append_any_answer", "append_from_old_leader"}
-
 ASSUME truncation \in {"high_watermark", "leader_epoch"}
-
-Has(mutant) == mutant \in mutants
 
 Unknown == -1
 NoEndOffsets == [f \in Brokers |-> Unknown]
@@ -40,8 +31,7 @@ IsLeading(b) == replicas[b].role = "leader"
 
 (* How many records a high watermark covers. V3's text calls it the offset   *)
 (* of the last committed record, and computes the first that is not.         *)
-Covered(high_watermark) ==
-    IF Has("inclusive_high_watermark") THEN high_watermark + 1 ELSE high_watermark
+Covered(high_watermark) == high_watermark
 
 IsFetching(f) == replicas[f].role = "follower" /\ logs[f].is_truncated
 
@@ -76,19 +66,24 @@ AnswersNotTo(b) == {answer \in fetches : answer.to # b}
 (* Nothing of the old leader is appended after a change of role (V3 C): the  *)
 (* fetcher stops before anything else, and forgets the answers that are on   *)
 (* their way to it. IsAwaited is a second protection of the same rule.       *)
-AnswersAfterRoleChange(b) ==
-    IF Has("fetcher_goes_on") \/ Has("append_from_old_leader") THEN fetches ELSE AnswersNotTo(b)
+AnswersAfterRoleChange(b) == AnswersNotTo(b)
 
-(* The fetcher stops, and the followers' offsets are forgotten: only fetches *)
-(* of this epoch tell what they hold. The log end is the start of the epoch. *)
+(* The followers' offsets are forgotten: only fetches of the new epoch tell  *)
+(* what they hold.                                                           *)
+OffsetsAfterRoleChange(end_offsets) == NoEndOffsets
+
+(* The fetcher stops. The log end is the start of the epoch.                 *)
 BecomeLeader(b) ==
     /\ Metadata!BecomeLeader(b)
     /\ logs' = [logs EXCEPT
                     ![b].is_truncated = TRUE,
                     ![b].epoch_start = EndOffset(b),
-                    ![b].end_offsets = IF Has("remember_end_offsets") THEN @ ELSE NoEndOffsets]
+                    ![b].end_offsets = OffsetsAfterRoleChange(@)]
     /\ fetches' = AnswersAfterRoleChange(b)
     /\ UNCHANGED <<committed, acknowledged>>
+
+(* May the replica fetch from its new leader before it has truncated?        *)
+MayFetchAtOnce(b) == FALSE
 
 (* The replica stops its old fetcher and may not fetch again before it has   *)
 (* truncated: TruncateLog is a step of its own because at level 2 it takes   *)
@@ -96,12 +91,9 @@ BecomeLeader(b) ==
 BecomeFollower(b) ==
     /\ Metadata!BecomeFollower(b)
     /\ logs' = [logs EXCEPT
-                    ![b].is_truncated = /\ Has("truncate_on_new_leader_only")
-                                        /\ @
-                                        /\ replicas[b].role = "follower"
-                                        /\ replicas[b].leader = replicas'[b].leader,
+                    ![b].is_truncated = MayFetchAtOnce(b),
                     ![b].epoch_start = 0,
-                    ![b].end_offsets = IF Has("remember_end_offsets") THEN @ ELSE NoEndOffsets]
+                    ![b].end_offsets = OffsetsAfterRoleChange(@)]
     /\ fetches' = AnswersAfterRoleChange(b)
     /\ UNCHANGED <<committed, acknowledged>>
 
@@ -118,7 +110,6 @@ IsLedBy(f, l) ==
 TruncateLog(b) ==
     LET leader == replicas[b].leader
         offset == IF truncation = "high_watermark" THEN Covered(logs[b].high_watermark)
-                  ELSE IF Has("truncate_once") THEN Len(Cut(Records(b), Records(leader)).log)
                   ELSE TruncationOffset(Records(b), Records(leader))
     IN /\ replicas[b].role = "follower"
        /\ ~logs[b].is_truncated
@@ -134,6 +125,10 @@ TruncateLog(b) ==
 
 AtOffset(b, offset) == [offset |-> offset, record |-> Records(b)[offset + 1]]
 
+(* What a producer is told as soon as its record is appended: every producer *)
+(* here waits for all (REPL-008).                                            *)
+AcknowledgedAtOnce(entry) == {}
+
 (* A client's record reaches a broker that believes that it leads. Values    *)
 (* are numbered, so that no two records are alike. Clients are not modelled: *)
 (* a record is acknowledged when it is below the high watermark.             *)
@@ -144,9 +139,11 @@ LeaderAppend(b) ==
     IN /\ IsLeading(b)
        /\ Metadata!Spend("records")
        /\ logs' = [logs EXCEPT ![b].records = Append(@, record)]
-       /\ acknowledged' = acknowledged
-                \cup (IF Has("acknowledge_before_replication") THEN {new} ELSE {})
+       /\ acknowledged' = acknowledged \cup AcknowledgedAtOnce(new)
        /\ UNCHANGED <<znodes, controllers, replicas, messages, breaches, fetches, committed>>
+
+(* A fetch of another leader epoch is refused (KIP-320).                     *)
+IsAnswered(f, l) == IsLedBy(f, l)
 
 (* The leader learns a follower's log end offset and answers with at most    *)
 (* one record and its high watermark. The request is read from the follower  *)
@@ -163,10 +160,8 @@ ServeFetch(l, f) ==
                    high_watermark |-> logs[l].high_watermark, copy |-> 1]
         superseded == {other \in fetches : other.to = f /\ other.copy = 1}
     IN /\ l # f
-       /\ IsLeading(l)
        /\ IsFetching(f)
-       /\ replicas[f].leader = l
-       /\ Has("fetch_without_epoch") \/ IsLedBy(f, l)
+       /\ IsAnswered(f, l)
        /\ EndOffset(f) <= EndOffset(l)
        /\ logs' = [logs EXCEPT ![l].end_offsets[f] = EndOffset(f)]
        /\ fetches' = (fetches \ superseded) \cup {answer}
@@ -174,48 +169,45 @@ ServeFetch(l, f) ==
 
 (* The answer is of the leader that the follower has now, and of its epoch.  *)
 IsAwaited(f, answer) ==
-    \/ Has("append_any_answer")
-    \/ Has("append_from_old_leader")
-    \/ /\ answer.from = replicas[f].leader
-       /\ answer.leader_epoch = replicas[f].leader_epoch
+    /\ answer.from = replicas[f].leader
+    /\ answer.leader_epoch = replicas[f].leader_epoch
+
+(* A follower knows no more to be committed than it has (REPL-003).          *)
+LearntHighWatermark(answer, end_offset) == Min({answer.high_watermark, end_offset})
 
 (* An answer of the epoch and offset that the follower waits for: it appends *)
-(* and learns the high watermark, bounded by its own log end (REPL-003).     *)
+(* and learns the high watermark.                                            *)
 (* Other answers stay in flight and have no effect.                          *)
 FollowerAppend(f) ==
     \E answer \in fetches :
         LET records == Records(f) \o answer.records
-            bound == IF Has("unbounded_high_watermark") THEN answer.high_watermark
-                     ELSE Min({answer.high_watermark, LogEndOffset(records)})
+            learnt == LearntHighWatermark(answer, LogEndOffset(records))
         IN /\ answer.to = f
            /\ IsFetching(f)
            /\ IsAwaited(f, answer)
            /\ answer.offset = EndOffset(f)
-           /\ logs' = [logs EXCEPT ![f].records = records, ![f].high_watermark = bound]
+           /\ logs' = [logs EXCEPT ![f].records = records, ![f].high_watermark = learnt]
            /\ fetches' = fetches \ {answer}
            /\ UNCHANGED <<metadata_vars, committed, acknowledged>>
 
-Quorum(l) == IF Has("commit_with_old_isr") THEN replicas[l].isr ELSE Metadata!MaximalIsr(l)
+(* Those that a commit waits for (ISR-003).                                  *)
+Quorum(l) == Metadata!MaximalIsr(l)
 
-ReachedBy(l, f) ==
-    IF f = l THEN EndOffset(l)
-    ELSE IF Has("recompute_high_watermark") THEN Max({logs[l].end_offsets[f], 0})
-    ELSE logs[l].end_offsets[f]
+ReachedBy(l, f) == IF f = l THEN EndOffset(l) ELSE logs[l].end_offsets[f]
+
+(* It never falls, and may move at any time, not only on a fetch (REPL-002). *)
+MayAdvanceTo(l, high_watermark) == high_watermark > logs[l].high_watermark
 
 (* The smallest log end offset of the ISR, the leader's own included; while  *)
 (* an ISR change is in flight, of the old and the new ISR (REPL-002,         *)
 (* ISR-003). A member that has not fetched in this epoch holds it where it   *)
-(* is. It may move at any time, not only on a fetch.                         *)
+(* is.                                                                       *)
 AdvanceHighWatermark(l) ==
-    LET reached == {ReachedBy(l, f) : f \in Quorum(l) \cup {l}}
-        new == IF Has("high_watermark_from_leader_alone") THEN EndOffset(l) ELSE Min(reached)
+    LET new == Min({ReachedBy(l, f) : f \in Quorum(l) \cup {l}})
         covered == Min({Covered(new), EndOffset(l)})
         below == {AtOffset(l, offset) : offset \in 0 .. covered - 1}
-        is_asked == \E answer \in fetches : answer.from = l /\ answer.copy = 1
     IN /\ IsLeading(l)
-       /\ Has("high_watermark_on_fetch_only") => is_asked
-       /\ \/ new > logs[l].high_watermark
-          \/ Has("recompute_high_watermark") /\ new # logs[l].high_watermark
+       /\ MayAdvanceTo(l, new)
        /\ logs' = [logs EXCEPT ![l].high_watermark = new]
        /\ committed' = committed \cup below
        /\ acknowledged' = acknowledged \cup below
@@ -224,17 +216,13 @@ AdvanceHighWatermark(l) ==
 -----------------------------------------------------------------------------
 (* The ISR *)
 
-SmallestInIsr(l) == Min({ReachedBy(l, f) : f \in replicas[l].isr})
+HasReachedHighWatermark(l, f) == logs[l].end_offsets[f] >= logs[l].high_watermark
+HasReachedEpochStart(l, f) == logs[l].end_offsets[f] >= logs[l].epoch_start
 
 (* A replica may join when it has fetched, in this epoch, up to the high     *)
 (* watermark and up to the start of the epoch (ISR-002): a new leader's high *)
 (* watermark may lag behind what its predecessor committed.                  *)
-IsCaughtUp(l, f) ==
-    LET reached == logs[l].end_offsets[f]
-    IN IF Has("expand_laggards") THEN reached # Unknown /\ reached <= SmallestInIsr(l)
-       ELSE /\ reached # Unknown
-            /\ reached >= logs[l].high_watermark
-            /\ reached >= logs[l].epoch_start \/ Has("expand_below_epoch_start")
+IsCaughtUp(l, f) == HasReachedHighWatermark(l, f) /\ HasReachedEpochStart(l, f)
 
 ExpandIsr(l, f) ==
     /\ IsLeading(l)

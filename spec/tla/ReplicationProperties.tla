@@ -101,9 +101,6 @@ SecondLog(records, end_offsets) ==
 
 SecondState == [leader |-> 3, leader_epoch |-> 1, isr |-> Brokers, controller_epoch |-> 1]
 
-RememberedOffsets ==
-    IF Has("remember_end_offsets") THEN [NoEndOffsets EXCEPT ![2] = 1] ELSE NoEndOffsets
-
 IsHalfway ==
     /\ znodes = [path \in Metadata!Paths |->
                     CASE path = Metadata!ControllerPath -> Metadata!Ephemeral(11)
@@ -126,7 +123,7 @@ IsHalfway ==
                     controller_epoch |-> 1]}
     /\ breaches = {}
     /\ logs = [b \in Brokers |->
-                CASE b = 1 -> SecondLog(<<>>, RememberedOffsets)
+                CASE b = 1 -> SecondLog(<<>>, OffsetsAfterRoleChange([NoEndOffsets EXCEPT ![2] = 1]))
                   [] b = 2 -> SecondLog(<<[leader_epoch |-> 0, value |-> 1]>>, NoEndOffsets)
                   [] OTHER -> SecondLog(<<>>, [NoEndOffsets EXCEPT ![1] = 0])]
     /\ fetches = {}

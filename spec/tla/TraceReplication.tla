@@ -391,12 +391,12 @@ IsAboutRecords == at \in 2 .. Len(Events) /\ Events[at - 1].action \in RecordAct
 Violated == RecordsViolated \cup (IF IsAboutRecords THEN {} ELSE BeliefsViolated)
 
 (* `Replication` itself violates these with what a level does not have:      *)
-(* truncation by epochs, and controller epochs.                              *)
+(* truncation by epochs, and controller epochs, which rise.                  *)
 NotPromised ==
     (IF truncation = "leader_epoch" THEN {}
      ELSE {"CommittedDurable", "LeaderComplete", "LogMatching"})
-    \cup (IF Has("controller_epoch_not_raised")
-          THEN {"OneControllerPerEpoch", "StaleControllerHarmless"} ELSE {})
+    \cup (IF Metadata!RaisedControllerEpoch > Metadata!CurrentControllerEpoch THEN {}
+          ELSE {"OneControllerPerEpoch", "StaleControllerHarmless"})
 
 (* As a CONSTRAINT: tells what was found, and does not go on behind it.      *)
 Watch ==

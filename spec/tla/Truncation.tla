@@ -7,8 +7,7 @@ EXTENDS ReplicaLog
 CONSTANTS
     MaxLength,      \* of either log
     Epochs,         \* leader epochs, numbers
-    truncation,     \* as in `Replication`: "high_watermark" or "leader_epoch"
-    mutants         \* rules that are broken on purpose; {} is the protocol
+    truncation      \* as in `Replication`: "high_watermark" or "leader_epoch"
 
 VARIABLES
     original,       \* the follower's log before it asks
@@ -19,9 +18,6 @@ VARIABLES
 vars == <<original, follower, leader, is_truncated>>
 
 ASSUME truncation \in {"high_watermark", "leader_epoch"}
-ASSUME mutants \subseteq {"truncate_once", "end_offset_alone"}
-
-Has(mutant) == mutant \in mutants
 
 EpochSequences == UNION {[1 .. length -> Epochs] : length \in 0 .. MaxLength}
 
@@ -54,14 +50,14 @@ TypeOK ==
     /\ is_truncated \in BOOLEAN
 
 -----------------------------------------------------------------------------
-(* One question and one answer. The mutant cuts where the leader's records   *)
-(* end and does not look where its own records of the answered epoch end.    *)
+(* What is left of the follower's log, and whether there is more to ask.     *)
+LogAfterAnswer == Cut(follower, leader).log
+IsSettled == follower = <<>> \/ Cut(follower, leader).is_settled
+
+(* One question and one answer.                                              *)
 AskLeader ==
-    LET cut == Cut(follower, leader)
-        answer == EndOffsetForEpoch(leader, LatestEpoch(follower))
-    IN /\ follower' = IF Has("end_offset_alone") THEN Truncated(follower, answer.end_offset)
-                      ELSE cut.log
-       /\ is_truncated' = (follower = <<>> \/ cut.is_settled \/ Has("truncate_once"))
+    /\ follower' = LogAfterAnswer
+    /\ is_truncated' = IsSettled
 
 (* V3 asks no broker. The follower's high watermark is any offset up to what *)
 (* the two logs share: it may lag behind, never run ahead.                   *)

@@ -72,6 +72,14 @@ def mutated(root: Path, names: Sequence[str]) -> Mutated:
     return Mutated(root=below, paths=paths, texts=texts, replaced=replaced)
 
 
+def stand_together(root: Path, names: Sequence[str]) -> bool:
+    """Whether no two of these mutants replace one operator; those that are no modules don't."""
+    known = mutants_of(root)
+    paths = (known[name] for name in names if name in known)
+    replaced = [operator for path in paths for operator in replacements(path, root)]
+    return len(replaced) == len(set(replaced))
+
+
 def replacements(path: Path, root: Path) -> dict[str, str]:
     """Operator of the modules that `root` reads -> what replaces it, as a configuration says it.
 

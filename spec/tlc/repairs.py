@@ -8,7 +8,7 @@ from fencepost.spec.hazards import Hazard, HazardFinding
 from fencepost.spec.tlc.config import ConstantValue, tla_value
 from fencepost.spec.tlc.java.output import TlcFinding
 from fencepost.spec.tlc.models import Model, ModelVerdict, Tier
-from fencepost.spec.tlc.mutants import MUTANTS
+from fencepost.spec.tlc.mutants import MUTANTS, stand_together
 from fencepost.spec.tlc.runner import OnProgress, TlcOptions, findings
 
 TIERS = frozenset({Tier.QUICK, Tier.PULL_REQUEST})
@@ -100,7 +100,10 @@ def trials(hazards: Iterable[Hazard], models: Iterable[Model]) -> tuple[Trial, .
 
 
 def without_repair(hazard: Hazard, model: Model) -> Model | None:
-    """The row with the hazard's switch added; None where it is on already, or has no place."""
+    """The row with the hazard's switch added; None where it is on already, or has no place.
+
+    It has none where the row itself breaks one of the rules that the switch breaks.
+    """
     present = model.effective_constants
     if not all(
         model.has_mutant(str(value)) if name == MUTANTS else name in present
@@ -111,7 +114,8 @@ def without_repair(hazard: Hazard, model: Model) -> Model | None:
     if all(f"= {tla_value(value)}" == present.get(name) for name, value in added.items()):
         return None
     name = f"{model.name} without the repair of {hazard.id}"
-    return replace(model, name=name, constants={**model.constants, **added})
+    tried = replace(model, name=name, constants={**model.constants, **added})
+    return tried if stand_together(tried.module_path, tried.mutants) else None
 
 
 def _added(name: str, value: ConstantValue, model: Model) -> ConstantValue:

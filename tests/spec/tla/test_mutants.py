@@ -10,6 +10,8 @@ from fencepost.spec.tlc.models import MODULES, ModelVerdict, load_models
 from fencepost.spec.tlc.modules import defined_operators, modules_read
 from fencepost.spec.tlc.mutants import MUTANTS, WRONG
 
+SWITCHED = {"PartitionState", "Decisions", "LeaderAndIsr"}
+"""Their mutants are elements of a constant that whoever instances them has to declare."""
 FILES = sorted((MODULES / MUTANTS).glob("*/*.tla"))
 NEXT = re.compile(r"^Next ==\n((?:    .*\n)+)", re.MULTILINE)
 ACTION = re.compile(r"^    \\/ (?:\\E [\w, \\]+ : )?(\w+)", re.MULTILINE)
@@ -21,8 +23,10 @@ def protocol(mutant: Path) -> Path:
 
 @pytest.mark.parametrize("module", sorted({protocol(path) for path in FILES}), ids=lambda p: p.stem)
 def test_a_module_with_mutants_has_no_switches(module: Path) -> None:
-    for path in modules_read(module):
-        assert not re.search(r"\bHas\(|\bmutants\b", path.read_text()), path.name
+    read = {path.stem: path.read_text() for path in modules_read(module)}
+    switch = r"\bHas\(" if SWITCHED & read.keys() else r"\bHas\(|\bmutants\b"
+    for name in read.keys() - SWITCHED:
+        assert not re.search(switch, read[name]), name
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}-{path.stem}")
@@ -43,6 +47,11 @@ def test_a_mutant_replaces_a_rule_and_never_an_action(path: Path) -> None:
     assert replaced <= there - actions
 
 
+def is_half_of(path: Path, whole: Path) -> bool:
+    """Whether it breaks one of two protections, of which each is enough."""
+    return path.parent == whole.parent and defined_operators(path) < defined_operators(whole)
+
+
 def test_every_mutant_is_shown_by_a_row() -> None:
     refuted = {
         row
@@ -57,4 +66,5 @@ def test_every_mutant_is_shown_by_a_row() -> None:
         for path in model.mutated.paths
     }
 
-    assert set(FILES) - shown == set()
+    halves = {path for path in FILES for whole in shown if is_half_of(path, whole)}
+    assert set(FILES) - shown - halves == set()

@@ -76,6 +76,14 @@ def test_a_switch_that_is_no_constant_or_is_on_is_not_tried(low: Model) -> None:
     assert without_repair(HAZARD, on) is None
 
 
+def test_a_row_that_breaks_half_of_the_rule_is_not_tried() -> None:
+    (half,) = select(load_models(), ["fetcher_goes_on"])
+    (hazard,) = select_hazards(load_hazards(), ["H16b"])
+
+    assert half.has_mutant(str(hazard.switch["mutants"]))
+    assert without_repair(hazard, half) is None
+
+
 @pytest.mark.tlc
 def test_a_row_that_fails_unexpectedly_or_does_not_fail_is_told(low: Model) -> None:
     harmless = msgspec.structs.replace(HAZARD, id="H98", switch={"mutants": "no_such_rule"})

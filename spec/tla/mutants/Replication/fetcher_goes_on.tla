@@ -1,0 +1,6 @@
+-------------------------- MODULE fetcher_goes_on ---------------------------
+(* A change of role does not stop the fetcher.                               *)
+EXTENDS Replication
+
+WrongAnswersAfterRoleChange(b) == fetches
+=============================================================================
