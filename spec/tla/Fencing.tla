@@ -479,12 +479,10 @@ CommittedDurable ==
                  /\ IsCurrent(member, Registrations)) => Log(member.broker)
 
 (* The acting leader has the committed record.                               *)
+IsActing(b) ==
+    IsLeading(b) /\ State.leader = b /\ State.leader_epoch = replicas[b].leader_epoch
 \* @req BEP-006
-LeaderComplete ==
-    IsDue => \A b \in Brokers :
-                (/\ IsLeading(b)
-                 /\ State.leader = b
-                 /\ State.leader_epoch = replicas[b].leader_epoch) => Log(b)
+LeaderComplete == IsDue => \A b \in Brokers : IsActing(b) => Log(b)
 
 (* The committed record is gone everywhere only if each broker of the ISR    *)
 (* lost it in a crash of its own, never because one was told to drop it.     *)
@@ -527,4 +525,72 @@ BrokerEventuallyLearnsRole ==
     \A b \in Brokers :
         <>[](/\ replicas[b].leader_epoch = State.leader_epoch
              /\ replicas[b].role = IF State.leader = b THEN "leader" ELSE "follower")
+
+-----------------------------------------------------------------------------
+(* What must be possible *)
+
+HasBounced(b) == incarnations[b] > Cardinality(Brokers)
+IsFollowing(b) ==
+    replicas[b].role = "follower" /\ replicas[b].leader = State.leader
+        /\ replicas[b].leader_epoch = State.leader_epoch
+
+(* Each replica has the record, and it is committed.                         *)
+RecordReplicated == is_committed /\ \A b \in Brokers : Log(b)
+
+(* An election is known everywhere: one leads, and all others follow it.     *)
+ElectionObeyedByAll ==
+    /\ State.leader_epoch > 0
+    /\ \A b \in Brokers : IF b = State.leader THEN IsActing(b) ELSE IsFollowing(b)
+
+(* The follower has bounced: its leader stays, alone in the ISR.             *)
+LeaderStays ==
+    State.leader_epoch > 0 /\ IsActing(FirstLeader) /\ MemberIds(State.isr) = {FirstLeader}
+
+(* The leader has bounced: the other leads with the record that it committed.*)
+FollowerLeads ==
+    is_committed /\ ~is_loss_told /\ \E b \in Brokers \ {FirstLeader} : IsActing(b) /\ Log(b)
+
+(* A new incarnation is back in the ISR of a later epoch, and obeys.         *)
+BouncedReplicaIsBackInSync ==
+    \E b \in MemberIds(State.isr) :
+        HasBounced(b) /\ IsFollowing(b) /\ State.leader_epoch > 0 /\ Cardinality(State.isr) > 1
+
+(* It has fetched the record that its crash lost.                            *)
+LostRecordIsFetched == IsDue /\ \E b \in lost_in_crash : Log(b)
+
+(* It is elected by an election that loses nothing.                          *)
+BouncedReplicaLeads == ~is_loss_told /\ \E b \in Brokers : HasBounced(b) /\ IsActing(b)
+
+(* It is sent what the former incarnation would have obeyed.                 *)
+LateCommandIsRefused ==
+    \E m \in messages : IsUp(m.to) /\ IsNewer(m.to, m) /\ ~IsForThisIncarnation(m.to, m)
+
+(* A leader of before the election still acts for its old epoch.             *)
+ZombieLeads == \E b \in Brokers : IsLeading(b) /\ replicas[b].leader_epoch < State.leader_epoch
+
+(* It holds a record that the leader of now does not have, and drops it.     *)
+UncommittedRecordIsDropped ==
+    /\ budget["records"] < Limits["records"] /\ ~is_committed
+    /\ \A b \in Brokers : ~Log(b) /\ b \notin lost_in_crash
+
+(* The last replica leads by an election that says so, alone, and the others *)
+(* come back into its ISR.                                                   *)
+LastReplicaLeads == is_loss_told /\ Cardinality(State.isr) = 1 /\ \E b \in Brokers : IsActing(b)
+LastReplicaIsJoined == is_loss_told /\ MemberIds(State.isr) = Brokers
+
+(* All are back, and there is no leader until a person decides.              *)
+PartitionWaits ==
+    /\ State.leader = NoBroker
+    /\ \A b \in Brokers : replicas[b].role = "follower" /\ replicas[b].leader = NoBroker
+
+(* A broker lives through the end of its session, under another epoch.       *)
+LeaderRegistersAgain ==
+    \E b \in Brokers : HasBounced(b) /\ replicas[b].broker_epoch = incarnations[b]
+        /\ IsLeading(b) /\ replicas[b].leader_epoch = 0
+
+(* The upgrade is over: a command with the new stamp alone is obeyed by all. *)
+UpgradeIsOver ==
+    /\ controller.level = 4 /\ budget["upgrades"] < Limits["upgrades"]
+    /\ \E m \in messages : m.max_broker_epoch # NoBrokerEpoch
+    /\ ElectionObeyedByAll
 =============================================================================

@@ -16,6 +16,7 @@ class ModelResult:
     model: str
     verdict: ModelVerdict
     violated: str | None
+    """A property, or the states that must be possible and are not."""
     states_in_counterexample: int | None
     distinct: int
     generated: int
@@ -101,6 +102,8 @@ def _difference_of_simulation(simulation: Simulation, finding: TlcFinding) -> st
 
 
 def _found(finding: TlcFinding) -> str:
+    if finding.verdict is ModelVerdict.NOT_REACHED:
+        return f"never reaches {finding.violated}"
     if finding.violated:
         return f"violates {finding.violated}"
     return "held" if finding.verdict is ModelVerdict.HOLDS else "violated nothing"

@@ -54,6 +54,8 @@ class ModelConfig:
     """A formula with fairness, in place of `init` and `next`: what liveness needs."""
     invariants: tuple[str, ...] = ()
     properties: tuple[str, ...] = ()
+    reports: tuple[str, ...] = ()
+    """Checked like invariants and always true: they say what is reached, and judge nothing."""
     constraints: tuple[str, ...] = ()
     action_constraints: tuple[str, ...] = ()
     symmetry: str = ""
@@ -87,7 +89,7 @@ class ModelConfig:
             lines.append(f"SPECIFICATION {self.specification}")
         else:
             lines += [f"INIT {self.init}", f"NEXT {self.next}"]
-        lines += [f"INVARIANT {name}" for name in self.invariants]
+        lines += [f"INVARIANT {name}" for name in (*self.invariants, *self.reports)]
         lines += [f"PROPERTY {name}" for name in self.properties]
         lines += [f"CONSTRAINT {name}" for name in self.constraints]
         lines += [f"ACTION_CONSTRAINT {name}" for name in self.action_constraints]

@@ -11,6 +11,7 @@ from typing import Annotated
 
 import msgspec
 
+from fencepost.spec.tlc import possible
 from fencepost.spec.tlc.config import (
     ConfigError,
     ConstantValue,
@@ -51,6 +52,8 @@ class ModelVerdict(StrEnum):
     NOT_VIOLATED = "not_violated"
     """Everything held in the random behaviours of a simulation: says nothing of the others."""
     VIOLATES = "violates"
+    NOT_REACHED = "not_reached"
+    """Everything held, but no state is one of those that must be possible."""
     NOT_EXHAUSTED = "not_exhausted"
     """The time was up: says nothing, and is never a pass."""
     ERROR = "error"
@@ -74,6 +77,8 @@ class Model:
     """Length of the shortest counterexample, breadth first with one worker."""
     distinct_states: int
     """0 of a simulation, which does not know."""
+    reaches: tuple[str, ...] = ()
+    """State predicates, each of which some reachable state satisfies."""
     simulation: Simulation | None = None
     """Random behaviours in place of all states."""
     budget_s: float
@@ -110,6 +115,7 @@ class Model:
         known = mutants_of(self.module_path)
         try:
             over = mutated(self.module_path, [name for name in self.mutants if name in known])
+            over = possible.on_top_of(over, self.reaches) if self.reaches else over
             return over if self.simulation is None else on_top_of(over, self.module_path)
         except (ConfigError, SpecMutantError) as error:
             raise ModelError(f"model {self.name}: {error}") from error
@@ -133,6 +139,8 @@ class Model:
         try:
             config = self._with_mutants(read_config(path))
             check_constants(config, self.module_path)
+            possible.check_predicates(self.reaches, self.module_path)
+            config = possible.telling(config) if self.reaches else config
             config = config if self.simulation is None else simulated(config)
             return config.checking_only(self.invariant) if self.invariant else config
         except ConfigError as error:
@@ -162,6 +170,7 @@ class _Row(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     invariant: str | None = None
     counterexample_states: int | None = None
     distinct_states: int = 0
+    reaches: tuple[str, ...] = ()
     simulation: Simulation | None = None
     budget_s: float
     heap_mb: Annotated[int, msgspec.Meta(ge=16)] = HEAP_MB
@@ -198,6 +207,8 @@ def _model(row: _Row, directory: Path) -> Model:
         raise ModelError(
             f"model {row.name}: invariant and counterexample_states go with expected = violates"
         )
+    if row.reaches and row.expected is not ModelVerdict.HOLDS:
+        raise ModelError(f"model {row.name}: reaches goes with expected = holds, where all is seen")
     fields = {name: getattr(row, name) for name in row.__struct_fields__}
     fields["constants"] = MappingProxyType(row.constants)
     return Model(**fields, directory=directory)

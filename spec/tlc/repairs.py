@@ -114,7 +114,7 @@ def without_repair(hazard: Hazard, model: Model) -> Model | None:
     if all(f"= {tla_value(value)}" == present.get(name) for name, value in added.items()):
         return None
     name = f"{model.name} without the repair of {hazard.id}"
-    tried = replace(model, name=name, constants={**model.constants, **added})
+    tried = replace(model, name=name, constants={**model.constants, **added}, reaches=())
     return tried if stand_together(tried.module_path, tried.mutants) else None
 
 

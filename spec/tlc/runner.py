@@ -35,6 +35,7 @@ from fencepost.spec.tlc.java.process import StopSignal, side_by_side, timed
 from fencepost.spec.tlc.java.startup import MODELS_THAT_PAY, make_class_archive
 from fencepost.spec.tlc.models import Model, ModelVerdict
 from fencepost.spec.tlc.modules import modules_read
+from fencepost.spec.tlc.possible import unreached
 from fencepost.spec.tlc.simulation import taken_in, with_own_names
 
 LONG_RUN_STATES = 12_000
@@ -249,11 +250,16 @@ class _Run:
         return finding
 
     def as_modelled(self, finding: TlcFinding, messages: list[TlcMessage]) -> TlcFinding:
-        """Without the module on top that counts the actions of a simulation."""
+        """Without the module on top, and with what it told."""
+        printed = [message.text for message in messages if message.code == 0]
+        if finding.verdict is ModelVerdict.HOLDS and (
+            missing := unreached(printed, self.model.reaches)
+        ):
+            verdict = ModelVerdict.NOT_REACHED
+            return replace(finding, verdict=verdict, violated=", ".join(missing))
         if (simulation := self.model.simulation) is None:
             return finding
         module, behaviour = self.model.module_path, finding.counterexample
-        printed = (message.text for message in messages if message.code == 0)
         return replace(
             finding,
             counterexample=behaviour and with_own_names(behaviour, module),
@@ -295,7 +301,8 @@ class _Run:
 
 def _key(model: Model, config: str, jar: Path) -> str:
     asked = "" if model.simulation is None else " ".join(model.simulation.options)
-    return cache.key_of(model.module_path, config + asked, jar, model.mutated.paths)
+    wanted = " ".join(model.reaches)
+    return cache.key_of(model.module_path, config + asked + wanted, jar, model.mutated.paths)
 
 
 def _placed(model: Model, config: ModelConfig, finding: TlcFinding) -> TlcFinding:

@@ -24,6 +24,7 @@ from fencepost.spec.tlc.models import MODULES, Model, ModelVerdict, Tier
 from fencepost.spec.tlc.runner import TlcOptions, check_model
 
 PROPERTY = "killed by a property"
+POSSIBLE = "killed by a state that must be possible"
 HAZARD = "killed by a hazard that is gone"
 NIGHTLY = "killed at night"
 MORE = "more states, no property"
@@ -31,11 +32,16 @@ FEWER = "fewer states, no property"
 UNCHANGED = "unchanged"
 UNDECIDED = "time is up"
 ERROR = "no module: does not parse, or evaluates to an error"
+KILLED = (PROPERTY, POSSIBLE, HAZARD, NIGHTLY)
 SCALE = Scale(
     title="edits of the specs",
-    outcomes=(PROPERTY, HAZARD, NIGHTLY, MORE, FEWER, UNCHANGED, UNDECIDED, ERROR),
+    outcomes=(*KILLED, MORE, FEWER, UNCHANGED, UNDECIDED, ERROR),
     without_count=frozenset({ERROR}),
-    goals=(Goal(outcomes=(PROPERTY, HAZARD, NIGHTLY), share=0.95, name="killed by a property"),),
+    goals=(
+        Goal(
+            outcomes=(PROPERTY, POSSIBLE, HAZARD, NIGHTLY), share=0.95, name="killed by a property"
+        ),
+    ),
 )
 EDIT_BUDGET_S = 240.0
 """For the rows of an edit that hold, and again for the others."""
@@ -129,6 +135,8 @@ class _Judgement:
             return self._of_hazard(model, result)
         elif result.verdict is ModelVerdict.VIOLATES:
             return _killed(PROPERTY, model, f"{result.violated} in {model.name}")
+        elif result.verdict is ModelVerdict.NOT_REACHED:
+            return _killed(POSSIBLE, model, f"{result.violated} in {model.name}")
         elif result.verdict is ModelVerdict.ERROR:
             return ERROR, f"{model.name}: {result.why}"
         elif result.distinct != model.distinct_states:

@@ -23,7 +23,7 @@ from fencepost.spec.tlc.modules import modules_read
 
 FOLDER = "models"
 _READERS = (counterexample, dialect, output, simulation, values)
-_FINAL = frozenset({ModelVerdict.HOLDS, ModelVerdict.NOT_VIOLATED, ModelVerdict.VIOLATES})
+_FINAL = frozenset(ModelVerdict) - {ModelVerdict.NOT_EXHAUSTED, ModelVerdict.ERROR}
 
 
 class _Entry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
