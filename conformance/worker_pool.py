@@ -4,17 +4,15 @@ Workers are spawned, not forked, so that threads of the caller do no harm, and t
 parent does, however it ends.
 """
 
-import os
-import threading
 from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import connection, get_context, parent_process
+from multiprocessing import get_context
 from typing import Protocol, TypeVar
+
+from fencepost.spec.orphans import end_with_parent
 
 A = TypeVar("A")
 R = TypeVar("R")
-
-EXIT_ORPHANED = 3
 
 
 class Spread(Protocol):
@@ -37,20 +35,8 @@ def in_order(
     if jobs <= 1 or len(arguments) <= chunk:
         yield from map(function, arguments)
         return
-    pool = ProcessPoolExecutor(jobs, mp_context=get_context("spawn"), initializer=_follow_parent)
+    pool = ProcessPoolExecutor(jobs, mp_context=get_context("spawn"), initializer=end_with_parent)
     try:
         yield from pool.map(function, arguments, chunksize=chunk)
     finally:
         pool.shutdown(cancel_futures=True)
-
-
-def _follow_parent() -> None:
-    """End this process as soon as the one that spawned it has ended."""
-    parent = parent_process()
-    assert parent is not None
-
-    def watch() -> None:
-        connection.wait([parent.sentinel])
-        os._exit(EXIT_ORPHANED)
-
-    threading.Thread(target=watch, daemon=True).start()

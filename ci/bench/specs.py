@@ -1,17 +1,21 @@
-"""How long the models of the tiers take that people wait for: `… -m fencepost.ci.bench.specs`.
+"""How long the models and proofs take that people wait for: `… -m fencepost.ci.bench.specs`.
 
-Nothing is taken from the cache; the targets are for two cores (`spec/docs/models.md`).
+Nothing is taken from the cache; the targets are for two cores (`spec/docs/models.md`, `proofs.md`).
 """
 
 from collections.abc import Iterator
+from itertools import chain
 from time import monotonic
 
 from fencepost.ci.bench.measured import Measured, show_measured
 from fencepost.ci.gate.tiers import EFFORT
+from fencepost.spec.proofs.findings import find_all
+from fencepost.spec.proofs.modules import MODULES
 from fencepost.spec.tlc.models import Tier, load_models, select
 from fencepost.spec.tlc.runner import TlcOptions, check_models
 
 TARGET_S = {Tier.QUICK: 60, Tier.PULL_REQUEST: 300}
+PROOFS_TARGET_S = 60
 
 
 def tiers() -> Iterator[Measured]:
@@ -30,5 +34,18 @@ def tiers() -> Iterator[Measured]:
         yield Measured(what=f"tier {tier}", size=size, figure=seconds, target=target_s)
 
 
+def proofs() -> Iterator[Measured]:
+    """One line; raises `SystemExit` for an obligation that is not proved."""
+    workers = EFFORT[Tier.QUICK].workers
+    started = monotonic()
+    found = find_all(MODULES, lambda *_: None, jobs=workers, use_cache=False)
+    seconds = monotonic() - started
+    obligations = [one for findings in found for one in findings.obligations]
+    if unproved := [one for one in obligations if not one.is_proved]:
+        raise SystemExit(f"{unproved[0].clause} after {unproved[0].way} is not proved")
+    size = f"{len(obligations):,} obligations"
+    yield Measured(what="proofs", size=size, figure=seconds, target=PROOFS_TARGET_S)
+
+
 if __name__ == "__main__":
-    show_measured("specs", tiers())
+    show_measured("specs", chain(proofs(), tiers()))

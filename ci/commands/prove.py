@@ -5,9 +5,10 @@ from typing import Annotated
 import typer
 
 from fencepost.ci.gate.failures import as_usage
+from fencepost.ci.gate.places import require_cache
 from fencepost.ci.options import JsonOption
 from fencepost.ci.screens.proof_output import show_findings
-from fencepost.spec.proofs.findings import ProofError, select
+from fencepost.spec.proofs.module import ProofError, select
 from fencepost.spec.proofs.modules import MODULES
 
 ModuleNames = Annotated[
@@ -18,9 +19,14 @@ ModuleNames = Annotated[
         help="A module of the specs; may be given again.  [default: all that are proved]",
     ),
 ]
+NoCache = Annotated[
+    bool, typer.Option("--no-cache", help="Prove even where what was found is cached.")
+]
 
 
-def prove(module: ModuleNames = None, as_json: JsonOption = False) -> int:
+def prove(
+    module: ModuleNames = None, as_json: JsonOption = False, no_cache: NoCache = False
+) -> int:
     """Prove invariants of the specs for any size, with z3.
 
     A hazard's wrong rule must have a countermodel: a proof that it does not break shows nothing.
@@ -29,4 +35,5 @@ def prove(module: ModuleNames = None, as_json: JsonOption = False) -> int:
     """
     with as_usage(ProofError):
         selected = select(MODULES, module or [])
-    return show_findings(selected, as_json=as_json)
+    require_cache(is_wanted=not no_cache)
+    return show_findings(selected, use_cache=not no_cache, as_json=as_json)

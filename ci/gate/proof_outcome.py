@@ -21,18 +21,21 @@ def of_proofs(found: Sequence["ProofFindings"]) -> StageOutcome:
     hazards = [one for findings in found for one in findings.hazards]
     proved = sum(1 for one in obligations if one.is_proved)
     shown = sum(1 for one in hazards if one.is_shown)
+    cached = sum(1 for findings in found if findings.is_cached)
     never = [way for findings in found for way in findings.never_taken]
     return StageOutcome(
         verdict=worst(_verdict(findings) for findings in found),
         summary=(
             f"{proved:,} of {count(len(obligations), 'obligation')} proved for any size, "
             f"{shown} of {count(len(hazards), 'hazard')} with a countermodel"
+            + (f", {count(cached, 'module')} from the cache" if cached else "")
         ),
         figures={
             "obligations": len(obligations),
             "obligations_proved": proved,
             "proof_hazards": len(hazards),
             "proof_hazards_shown": shown,
+            "proof_modules_cached": cached,
         },
         detail={
             "proofs": [row for findings in found for row in _rows(findings)],
@@ -68,6 +71,7 @@ def _rows(findings: "ProofFindings") -> list[dict[str, Any]]:
             "ways": len(ways),
             "proved": sum(1 for one in ways if one.is_proved),
             "seconds": round(sum(one.seconds for one in ways), 3),
+            "cached": findings.is_cached,
         }
         for (clause, action), ways in cells.items()
     ]

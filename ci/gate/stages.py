@@ -40,14 +40,14 @@ def check_specs(run: GateRun) -> StageOutcome:
     return outcome.joined(cover_actions(workers)).joined(undo_repairs(workers))
 
 
-def prove_specs(_run: GateRun) -> StageOutcome:
+def prove_specs(run: GateRun) -> StageOutcome:
     """The invariants that are proved for any size, in every tier: no bound, no schedule."""
     from fencepost.ci.gate.proof_outcome import of_proofs
     from fencepost.spec.proofs.findings import find_all
     from fencepost.spec.proofs.modules import MODULES
 
     with progress("proofs") as advance:
-        return of_proofs(find_all(MODULES, advance))
+        return of_proofs(find_all(MODULES, advance, jobs=EFFORT[run.tier].workers))
 
 
 def cover_actions(workers: int) -> StageOutcome:

@@ -18,7 +18,7 @@ class Effort:
     scenarios: tuple[str, ...] = ()
     """Chaos scenarios by name; none stands for all."""
     workers: int = 2
-    """Processes of the simulator and threads of TLC."""
+    """Processes of the simulator and of proofs, and threads of TLC."""
 
 
 FIRST_SCENARIOS = (

@@ -4,18 +4,22 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from fencepost.ci.gate.proof_outcome import of_proofs
+from fencepost.ci.gate.tiers import EFFORT
 from fencepost.ci.screens.console import progress
 from fencepost.ci.screens.outcome import show_outcome
 from fencepost.spec.proofs.findings import find_all
 from fencepost.spec.proofs.module import ProvedModule
+from fencepost.spec.tlc.models import Tier
 
 COLUMNS = ("module", "clause", "kind", "proved", "seconds")
 
 
-def show_findings(modules: Sequence[ProvedModule], *, as_json: bool) -> int:
+def show_findings(modules: Sequence[ProvedModule], *, use_cache: bool, as_json: bool) -> int:
     """Prove modules and print table or JSON."""
+    workers = EFFORT[Tier.QUICK].workers
     with progress("proofs") as advance:
-        outcome = of_proofs(find_all(modules, advance))
+        found = find_all(modules, advance, jobs=workers, use_cache=use_cache)
+    outcome = of_proofs(found)
     table = ("clauses", COLUMNS, clause_cells(outcome.detail["proofs"]))
     return show_outcome(outcome, table, _lines(outcome.detail), as_json=as_json)
 
@@ -31,7 +35,7 @@ def clause_cells(rows: Sequence[dict[str, Any]]) -> list[list[object]]:
             clause,
             "property" if cells[0]["is_property"] else "lemma",
             f"{sum(one['proved'] for one in cells)} of {sum(one['ways'] for one in cells)}",
-            f"{sum(one['seconds'] for one in cells):.2f}",
+            "cached" if cells[0]["cached"] else f"{sum(one['seconds'] for one in cells):.2f}",
         ]
         for (module, clause), cells in clauses.items()
     ]

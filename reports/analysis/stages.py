@@ -56,6 +56,8 @@ class ProofRow:
     """`proved`, `untouched` (the action leaves it as it is), `countermodel` or `unknown`."""
     is_property: bool = True
     """False for a clause that the proof of a property needs."""
+    cached: bool = False
+    """Found by an earlier run of the same proof."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

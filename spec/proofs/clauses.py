@@ -1,7 +1,7 @@
 """Clauses of an invariant as data: a name, what is quantified, and the claim as a function."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 from fencepost.spec.proofs.logic import Function, Sort, Term
 
@@ -27,3 +27,12 @@ def clause(
         return Clause(name=name, sorts=sorts, claim=claim, is_property=is_property)
 
     return made
+
+
+def at(lemma: Clause, choices: Sequence[Term]) -> Clause:
+    """A clause about the choices of an action, its first terms, as one about the others."""
+
+    def claim(state: object, *terms: Term) -> Term:
+        return lemma.claim(state, *choices, *terms)
+
+    return replace(lemma, claim=claim)

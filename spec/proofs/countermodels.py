@@ -7,6 +7,7 @@ found is evaluated again in plain values.
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import product
 
 import z3
 
@@ -74,20 +75,14 @@ class Search:
         with self.assuming(self.taken(action).guard):
             return bool(self.solver.check() == z3.sat)
 
-    def against(
-        self, actions: Iterable[ProofAction], names: Iterable[str] = ()
-    ) -> Countermodel | None:
-        """To the first clause that has one after one of the actions: properties before others."""
-        wanted = frozenset(names)
+    def against(self, actions: Iterable[ProofAction], name: str) -> Countermodel | None:
+        """To the clause of that name, after one of the actions."""
         claimed = (*self.module.implied, *self.module.clauses)
-        clauses = [one for one in claimed if not wanted or one.name in wanted]
-        clauses.sort(key=lambda clause: not clause.is_property)
-        for action in actions:
+        for action, clause in product(actions, [one for one in claimed if one.name == name]):
             taken = self.taken(action)
             with self.assuming(taken.guard):
-                for clause in clauses:
-                    if found := self.broken(action, taken, clause):
-                        return found
+                if found := self.broken(action, taken, clause):
+                    return found
         return None
 
     def broken(self, action: ProofAction, taken: Taken, clause: Clause) -> Countermodel | None:

@@ -46,25 +46,24 @@ class Hints:
             body = clause.claim(state, *bound)
             self.bodies.append((clause.sorts, bound, z3.BoolVal(body) if body is True else body))
 
-    def first(self, some: Pool) -> Iterator[Stage]:
-        """At the terms of a goal."""
-        yield self.instances(self.counted(some)), 200_000
+    def stages(self, some: Pool, chosen: Pool) -> Iterator[Stage]:
+        """Instances at the terms of a goal, then at some that matter, then at all that do.
 
-    def wide(self, some: Pool, chosen: Pool) -> Iterator[Stage]:
-        """Clauses of few terms at all that matter."""
-        few = self.counted(some)
+        What matters is told by the module. Each is made when those before did not suffice, and is
+        given up soon at first: where few instances do, more of them lead astray.
+        """
+        few = self.instances(self.counted(some))
+        yield Stage(few, 1_000_000)
+        anchored = some
+        for pool in self.module.anchors(self.state, chosen):
+            anchored = together(anchored, pool)
+            yield Stage(self.instances(self.counted(anchored)), 1_000_000)
         many = self.counted(together(some, chosen, self.module.terms(self.state, chosen)))
         wide = self.instances(many, at_most=SMALL)
-        yield [*wide, *self.instances(few, more_than=SMALL)], 1_500_000
-
-    def then(self, some: Pool, chosen: Pool) -> Iterator[Stage]:
-        """At some more terms; then all clauses at all that matter."""
-        few = self.counted(some)
-        anchored = self.counted(together(some, self.module.anchors(self.state, chosen)))
-        yield self.instances(anchored), 700_000
-        yield self.instances(few), 3_000_000
-        many = self.counted(together(some, chosen, self.module.terms(self.state, chosen)))
-        yield self.instances(many), solver.STEPS_MAX
+        rest = self.instances(self.counted(some), more_than=SMALL)
+        yield Stage([*wide, *rest], 1_500_000, has_large=False)
+        yield Stage(few, 4_000_000)
+        yield Stage(self.instances(many), solver.STEPS_MAX, has_large=False)
 
     def counted(self, pool: Pool) -> Pool:
         """The pool, and the counts that its terms lead to."""

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from typing import Self
 
 from fencepost.spec.proofs.actions import ProofAction
-from fencepost.spec.proofs.clauses import Clause
+from fencepost.spec.proofs.clauses import Clause, at
 from fencepost.spec.proofs.hints import SMALL, Hints, by_sort
 from fencepost.spec.proofs.logic import Term, Unbounded
 from fencepost.spec.proofs.module import Pool, ProvedModule
@@ -13,6 +13,7 @@ from fencepost.spec.proofs.solver import (
     Obligation,
     ProofAnswer,
     Refuter,
+    Refuters,
     constants,
     facts,
     taken,
@@ -39,7 +40,7 @@ def prove(module: ProvedModule) -> Iterator[Obligation]:
 def count_obligations(module: ProvedModule) -> int:
     """How many `prove` yields."""
     ways = {one.way for one in module.actions}
-    joints = sum(1 for way in module.joints if way in ways)
+    joints = sum(1 for way in (*module.joints, *module.lemmas) if way in ways)
     kept = len(module.clauses) * (len(module.starts) + len(module.actions))
     return kept + len(module.implied) + joints
 
@@ -70,7 +71,7 @@ class _Proof:
 
     def implied(self) -> Iterator[Obligation]:
         """What follows from the clauses."""
-        refuters = Refuter(self.invariant), Refuter(self.invariant)
+        refuters = self.refuters()
         for clause in self.module.implied:
             with _Timed(self.module, ALWAYS, "implied", clause.name) as obligation:
                 obligation.answer = self.judged(refuters, clause, self.state, {})
@@ -87,34 +88,44 @@ class _Proof:
                 obligation.answer = _answer(refuter.is_refuted(claim))
             yield obligation.made
             known.append(claim)
-        refuters = Refuter([*self.small, *known]), Refuter([*self.invariant, *known])
         chosen = by_sort(action.choices, one.choices)
+        if (lemma := self.module.lemmas.get(action.way)) is not None:
+            at_action = at(lemma, one.choices)
+            with _Timed(self.module, action.name, action.way, lemma.name) as obligation:
+                refuters = self.refuters(*known)
+                obligation.answer = self.judged(refuters, at_action, self.state, chosen)
+            yield obligation.made
+            known += facts(self.state, at_action)
+        refuters = self.refuters(*known)
         for clause in self.module.clauses:
             with _Timed(self.module, action.name, action.way, clause.name) as obligation:
-                obligation.answer = self.judged(refuters, clause, one.next, chosen)
+                obligation.answer = self.kept_by(refuters, clause, one.next, chosen)
             yield obligation.made
 
-    def judged(
-        self, refuters: tuple[Refuter, Refuter], clause: Clause, after: SpecState, chosen: Pool
-    ) -> ProofAnswer:
-        """What becomes of a clause in a state that follows.
+    def refuters(self, *known: Term) -> Refuters:
+        """What is known in any state, and more."""
+        return Refuters(Refuter([*self.invariant, *known]), Refuter([*self.small, *known]))
 
-        The first refuter has only clauses of few terms, which lead astray less, and instances of
-        the others.
-        """
+    def kept_by(
+        self, refuters: Refuters, clause: Clause, after: SpecState, chosen: Pool
+    ) -> ProofAnswer:
+        """What becomes of a clause in a state that follows."""
         terms = self.terms_of(clause)
         goal = clause.claim(after, *terms)
-        is_same = after is not self.state and not isinstance(goal, bool)
-        if is_same and goal.eq(clause.claim(self.state, *terms)):
+        if not isinstance(goal, bool) and goal.eq(clause.claim(self.state, *terms)):
             return ProofAnswer.UNTOUCHED
+        return self.judged(refuters, clause, after, chosen)
+
+    def judged(
+        self, refuters: Refuters, clause: Clause, state: SpecState, chosen: Pool
+    ) -> ProofAnswer:
+        """Whether a clause holds in a state of which so much is known."""
+        terms = self.terms_of(clause)
+        goal = clause.claim(state, *terms)
         if not self.module.has_hints:
-            return _answer(refuters[1].is_refuted(goal))
-        some = by_sort(clause.sorts, terms)
-        return _answer(
-            refuters[1].is_refuted(goal, self.hints.first(some))
-            or refuters[0].is_refuted(goal, self.hints.wide(some, chosen))
-            or refuters[1].is_refuted(goal, self.hints.then(some, chosen))
-        )
+            return _answer(refuters.whole.is_refuted(goal))
+        stages = self.hints.stages(by_sort(clause.sorts, terms), chosen)
+        return _answer(refuters.are_refuted(goal, stages))
 
     def terms_of(self, clause: Clause) -> list[Term]:
         """Any terms."""
@@ -126,18 +137,18 @@ def _answer(is_proved: bool) -> ProofAnswer:  # noqa: FBT001  what the solver sa
 
 
 class _Timed:
-    """An obligation that is being judged."""
+    """An obligation that is being judged, in seconds of this process: others may be busy too."""
 
     def __init__(self, module: ProvedModule, action: str, way: str, clause: str) -> None:
         self.names = (module.name, action, way, clause)
         self.answer = ProofAnswer.UNKNOWN
-        self.started = self.seconds = time.monotonic()
+        self.started = self.seconds = time.process_time()
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.seconds = time.monotonic() - self.started
+        self.seconds = time.process_time() - self.started
 
     @property
     def made(self) -> Obligation:

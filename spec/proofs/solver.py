@@ -9,6 +9,7 @@ counts the solver's own steps, no clock.
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 import z3
 
@@ -21,8 +22,15 @@ STEPS_MAX = 40_000_000
 """Of z3 for one conjunct; what takes more is unknown."""
 
 
-Stage = tuple[Sequence[Term], int]
-"""Instances of facts, and the steps that z3 may take with them."""
+class Stage(NamedTuple):
+    """One try to prove a goal."""
+
+    instances: Sequence[Term]
+    """Of the facts."""
+    steps: int
+    """That z3 may take."""
+    has_large: bool = True
+    """Clauses of many terms are among the facts; else their instances alone are."""
 
 
 class ProofAnswer(StrEnum):
@@ -122,30 +130,37 @@ class Refuter:
 
     def __init__(self, facts: Sequence[Term]) -> None:
         self.solver = z3.SimpleSolver()
-        self.solver.set(auto_config=False, mbqi=False, random_seed=0, rlimit=STEPS_MAX)
+        self.solver.set(auto_config=False, mbqi=False, random_seed=0)
         self.solver.add(*facts)
 
-    def is_refuted(
-        self,
-        goal: Term,
-        stages: Iterable[Stage] | None = None,
-    ) -> bool:
-        """Whether the facts leave no room for the negation of `goal`.
+    def is_refuted(self, goal: Term) -> bool:
+        """Whether the facts alone leave no room for the negation of `goal`."""
+        stage = Stage((), STEPS_MAX)
+        return all(self.leaves_no_room(stage, part) for part in conjuncts(goal))
 
-        Each stage is more instances of the facts, made where those before do not suffice soon.
-        """
-        unproved = list(conjuncts(goal))
-        for hints, steps in stages or [((), STEPS_MAX)]:
-            unproved = [one for one in unproved if not self.leaves_no_room(hints, one, steps)]
-            if not unproved:
-                return True
-        return not unproved
-
-    def leaves_no_room(self, hints: Sequence[Term], goal: Term, steps: int) -> bool:
-        """Whether facts and hints contradict the negation of a goal, found in so many steps."""
+    def leaves_no_room(self, stage: Stage, goal: Term) -> bool:
+        """Whether facts and instances contradict the negation of a goal, found in so many steps."""
         self.solver.push()
-        self.solver.set(rlimit=steps)
-        self.solver.add(*hints, no(goal))
+        self.solver.set(rlimit=stage.steps)
+        self.solver.add(*stage.instances, no(goal))
         found = self.solver.check()
         self.solver.pop()
         return bool(found == z3.unsat)
+
+
+@dataclass(frozen=True, slots=True)
+class Refuters:
+    """With all facts, and without those of many terms, which lead astray."""
+
+    whole: Refuter
+    small: Refuter
+
+    def are_refuted(self, goal: Term, stages: Iterable[Stage]) -> bool:
+        """Whether each conjunct of a goal is proved in one of the stages."""
+        unproved = list(conjuncts(goal))
+        for stage in stages:
+            refuter = self.whole if stage.has_large else self.small
+            unproved = [one for one in unproved if not refuter.leaves_no_room(stage, one)]
+            if not unproved:
+                return True
+        return not unproved

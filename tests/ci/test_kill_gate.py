@@ -23,7 +23,7 @@ RUN = "FENCEPOST_RUN_ID"
 PROCESSES = 4
 """A ZooKeeper and three brokers."""
 
-STARTED_DEADLINE_S = 900.0
+STARTED_DEADLINE_S = 240.0
 """In a gate, specs and simulations come before the first broker."""
 
 GONE_DEADLINE_S = 3.0

@@ -282,28 +282,63 @@ def commit_with_old_isr(s: StateT, b: Term, f: Term) -> ActionStep:
 
 
 WRONG_METADATA = tuple(
-    WrongRule(name=name, hazard=hazard, actions=actions)
-    for name, hazard, actions in (
-        ("commands_without_epochs", "H0c", (lead_on_any_command,)),
-        ("no_controller_znode_check", "H8", (write_without_controller_check,)),
-        ("accept_older_leader_epoch", "H13", (lead_under_older_epoch,)),
-        ("refresh_without_version", "H15", (refresh_without_version,)),
-        ("two_step_controller_election", "H21", (create_controller, raise_epoch_later)),
-        ("accept_older_controller_epoch", "H22", (lead_for_older_controller,)),
-        ("accept_older_controller_epoch", "H22b", (follow_older_controller,)),
-        ("no_controller_epoch_check", "H24", (write_without_epoch_check,)),
-        ("restart_ignores_znode", "H26", (restart_without_reading,)),
-        ("expand_overwrites_shrink", "H37", (ask_while_asking,)),
-        ("leader_may_leave_isr", "H38", (leave_own_isr,)),
-        ("commit_with_old_isr", "H39b", (commit_with_old_isr,)),
-        ("no_step_down", "H40", (lead_on_after_conflict,)),
-        ("no_znode_version_check", "ZK-003", (write_isr_at_any_version,)),
-        ("no_znode_version_check", "ZK-004", (write_decision_at_any_version,)),
-        ("controller_epoch_not_raised", "CTL-005", (take_office_without_raising,)),
-        ("forget_controller_epoch", "CTL-006", (forget_controller,)),
-        ("leader_epoch_not_raised", "FAIL-004", (elect_in_same_epoch,)),
-        ("shrink_on_election_empties_isr", "FAIL-003", (empty_isr_without_leader,)),
-        ("init_is_unconditional", "CTL-011", (init_over_a_state,)),
-        ("send_unwritten_decisions", "FAIL-006", (tell_what_was_refused,)),
+    WrongRule(name=name, hazard=hazard, breaks=breaks, actions=actions)
+    for name, hazard, breaks, actions in (
+        ("commands_without_epochs", "H0c", "StaleControllerHarmless", (lead_on_any_command,)),
+        (
+            "no_controller_znode_check",
+            "H8",
+            "OnlyControllerWrites",
+            (write_without_controller_check,),
+        ),
+        ("accept_older_leader_epoch", "H13", "QuorumSuperset", (lead_under_older_epoch,)),
+        ("refresh_without_version", "H15", "QuorumSuperset", (refresh_without_version,)),
+        (
+            "two_step_controller_election",
+            "H21",
+            "ControllersInOffice",
+            (create_controller, raise_epoch_later),
+        ),
+        (
+            "accept_older_controller_epoch",
+            "H22",
+            "StaleControllerHarmless",
+            (lead_for_older_controller,),
+        ),
+        (
+            "accept_older_controller_epoch",
+            "H22b",
+            "StaleControllerHarmless",
+            (follow_older_controller,),
+        ),
+        (
+            "no_controller_epoch_check",
+            "H24",
+            "StaleControllerHarmless",
+            (write_without_epoch_check,),
+        ),
+        ("restart_ignores_znode", "H26", "EpochToComeHasOneVersion", (restart_without_reading,)),
+        ("expand_overwrites_shrink", "H37", "QuorumSuperset", (ask_while_asking,)),
+        ("leader_may_leave_isr", "H38", "LeaderKnowsVersion", (leave_own_isr,)),
+        ("commit_with_old_isr", "H39b", "RoleHistory", (commit_with_old_isr,)),
+        ("no_step_down", "H40", "QuorumSuperset", (lead_on_after_conflict,)),
+        ("no_znode_version_check", "ZK-003", "OnlyAuthorisedWrites", (write_isr_at_any_version,)),
+        ("no_znode_version_check", "ZK-004", "QuorumSuperset", (write_decision_at_any_version,)),
+        (
+            "controller_epoch_not_raised",
+            "CTL-005",
+            "OneControllerPerEpoch",
+            (take_office_without_raising,),
+        ),
+        ("forget_controller_epoch", "CTL-006", "ControllerEpochKnown", (forget_controller,)),
+        ("leader_epoch_not_raised", "FAIL-004", "DecisionsAreClean", (elect_in_same_epoch,)),
+        (
+            "shrink_on_election_empties_isr",
+            "FAIL-003",
+            "DecisionsAreClean",
+            (empty_isr_without_leader,),
+        ),
+        ("init_is_unconditional", "CTL-011", "DecisionsAreClean", (init_over_a_state,)),
+        ("send_unwritten_decisions", "FAIL-006", "ToSendReflectsZk", (tell_what_was_refused,)),
     )
 )

@@ -11,7 +11,7 @@ from fencepost.spec.proofs.logic import Sort, Term, both, choose, either, implie
 from fencepost.spec.proofs.metadata.decisions import exists, in_state_isr
 from fencepost.spec.proofs.metadata.invariant import is_acting_leader
 from fencepost.spec.proofs.metadata.leader_and_isr import is_leading
-from fencepost.spec.proofs.replication.actions import is_fetching, is_led_by
+from fencepost.spec.proofs.replication.actions import epoch_at, is_fetching, is_led_by
 from fencepost.spec.proofs.replication.tables import ReplicationState
 
 B, E, N, A, K = Sort.BROKER, Sort.EPOCH, Sort.OFFSET, Sort.ANSWER, Sort.COUNT
@@ -288,6 +288,18 @@ CLAUSES = (
     below_high_watermark_is_committed,
     answers_are_of_epoch,
 )
+
+
+@clause("CutKeepsWhatIsShared", N)
+def cut_keeps_what_is_shared(s: S, b: Term, theirs: Term, mine: Term, i: Term) -> Term:
+    """A follower cuts no record of an epoch that its leader has at the same offset."""
+    leader = s.replicas.leader(b)
+    is_shared = both(
+        below(i, s.logs.end(b)),
+        i < s.logs.end(leader),
+        epoch_at(s, b, i) == epoch_at(s, leader, i),
+    )
+    return implies(is_shared, both(i < theirs, i < mine))
 
 
 def has_committed(s: S, b: Term, i: Term) -> Term:

@@ -9,7 +9,12 @@ from fencepost.spec.proofs.logic import Sort, Term, both, either, implies, no
 from fencepost.spec.proofs.metadata.module import LEADER_AND_ISR_MODULE, is_metadata_small
 from fencepost.spec.proofs.module import Defined, Pool, ProvedModule
 from fencepost.spec.proofs.replication.actions import REPLICATION, epoch_at
-from fencepost.spec.proofs.replication.invariant import CLAUSES, IMPLIED, is_lost
+from fencepost.spec.proofs.replication.invariant import (
+    CLAUSES,
+    IMPLIED,
+    cut_keeps_what_is_shared,
+    is_lost,
+)
 from fencepost.spec.proofs.replication.joints import GIVEN, JOINTS
 from fencepost.spec.proofs.replication.starts import starts_empty, starts_serving
 from fencepost.spec.proofs.replication.tables import REPLICATION_TABLES, ReplicationState
@@ -61,10 +66,12 @@ def cut_terms(s: ReplicationState, chosen: Pool) -> Pool:
     }
 
 
-def anchors(s: ReplicationState, chosen: Pool) -> Pool:
-    """The epochs that brokers obey, and the one in which most was committed."""
-    obeyed = [s.obedience.leader_epoch(b) for b in chosen.get(B, [])]
-    return {E: [*obeyed, s.commits.epoch], K: list(chosen.get(N, []))}
+def anchors(s: ReplicationState, chosen: Pool) -> tuple[Pool, ...]:
+    """The epochs that brokers obey and that of the last commit; then what brokers asked for."""
+    brokers = chosen.get(B, [])
+    obeyed = [s.obedience.leader_epoch(b) for b in brokers]
+    fetched = [s.epoch_logs.fetched(e, b) - 1 for e, b in zip(obeyed, brokers, strict=True)]
+    return {E: [*obeyed, s.commits.epoch], K: list(chosen.get(N, []))}, {N: fetched}
 
 
 def counts(s: ReplicationState, pool: Pool) -> Pool:
@@ -94,6 +101,7 @@ REPLICATION_MODULE = ProvedModule(
     part=LEADER_AND_ISR_MODULE,
     given=GIVEN,
     joints=JOINTS,
+    lemmas={"truncate_once": cut_keeps_what_is_shared},
     define=with_choosable,
     terms=cut_terms,
     anchors=anchors,

@@ -161,18 +161,18 @@ def lose_tail_in_isr(s: ReplicationState, b: Term, offset: Term) -> ActionStep:
 
 
 WRONG_REPLICATION = tuple(
-    WrongRule(name=name, hazard=hazard, actions=actions)
-    for name, hazard, actions in (
-        ("inclusive_high_watermark", "H0", (commit_one_more,)),
-        ("compare_broker_ids_only", "H2", (lose_tail_in_isr,)),
-        ("truncate_on_new_leader_only", "H16", (keep_log_of_same_leader,)),
-        ("truncation_to_high_watermark", "H17", (truncate_to_high_watermark,)),
-        ("remember_end_offsets", "H18", (remember_end_offsets,)),
-        ("expand_laggards", "H35", (expand_laggards,)),
-        ("expand_below_epoch_start", "H36", (expand_below_epoch_start,)),
-        ("commit_with_old_isr", "H39", (commit_with_old_isr,)),
-        ("fetch_without_epoch", "H41", (serve_any_epoch,)),
-        ("unbounded_high_watermark", "H42", (take_high_watermark_as_it_comes,)),
-        ("high_watermark_from_leader_alone", "REPL-002", (commit_alone,)),
+    WrongRule(name=name, hazard=hazard, breaks=breaks, actions=actions)
+    for name, hazard, breaks, actions in (
+        ("inclusive_high_watermark", "H0", "CommittedDurable", (commit_one_more,)),
+        ("compare_broker_ids_only", "H2", "CommittedDurable", (lose_tail_in_isr,)),
+        ("truncate_on_new_leader_only", "H16", "FollowersMatchLeader", (keep_log_of_same_leader,)),
+        ("truncation_to_high_watermark", "H17", "CommittedDurable", (truncate_to_high_watermark,)),
+        ("remember_end_offsets", "H18", "LeaderKnowsOffsets", (remember_end_offsets,)),
+        ("expand_laggards", "H35", "CommittedByQuorum", (expand_laggards,)),
+        ("expand_below_epoch_start", "H36", "CommittedByQuorum", (expand_below_epoch_start,)),
+        ("commit_with_old_isr", "H39", "CommittedDurable", (commit_with_old_isr,)),
+        ("fetch_without_epoch", "H41", "FetchedIsHeld", (serve_any_epoch,)),
+        ("unbounded_high_watermark", "H42", "LogMatching", (take_high_watermark_as_it_comes,)),
+        ("high_watermark_from_leader_alone", "REPL-002", "CommittedDurable", (commit_alone,)),
     )
 )

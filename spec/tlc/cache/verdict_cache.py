@@ -14,14 +14,14 @@ from typing import Any
 import msgspec
 
 from fencepost.spec.tlc import counterexample, simulation, values
-from fencepost.spec.tlc.cache.cache_folder import cache_folder, write_whole
+from fencepost.spec.tlc.cache.entries import find_entry, hash_of, keep_entry
 from fencepost.spec.tlc.counterexample import Counterexample, CounterexampleState
 from fencepost.spec.tlc.java import dialect, output
 from fencepost.spec.tlc.java.output import Counts, TlcFinding
 from fencepost.spec.tlc.models import ModelVerdict
 from fencepost.spec.tlc.modules import modules_read
 
-FOLDER = "models"
+KIND = "models"
 _READERS = (counterexample, dialect, output, simulation, values)
 _FINAL = frozenset(ModelVerdict) - {ModelVerdict.NOT_EXHAUSTED, ModelVerdict.ERROR}
 
@@ -42,7 +42,7 @@ def key_of(root: Path, config: str, jar: Path, mutants: Iterable[Path] = ()) -> 
     parts = [root.stem, config, hash_of_file(jar), _hash_of_readers()]
     for module in (*modules_read(root), *mutants):
         parts += [module.name, hash_of_file(module)]
-    return hashlib.sha256("\0".join(parts).encode()).hexdigest()
+    return hash_of("\0".join(parts).encode())
 
 
 def hash_of_file(path: Path) -> str:
@@ -59,36 +59,23 @@ def _hash_of(path: Path, _changed_ns: int, _size: int) -> str:
 
 @cache
 def _hash_of_readers() -> str:
-    texts = [Path(module.__file__ or "").read_bytes() for module in _READERS]
-    return hashlib.sha256(b"\0".join(texts)).hexdigest()
+    return hash_of(*(Path(module.__file__ or "").read_bytes() for module in _READERS))
 
 
 def find(key: str) -> TlcFinding | None:
     """What was found under `key`; None when nothing was, or what is there is not whole."""
-    folder = cache_folder()
-    if folder is None:
+    if (content := find_entry(KIND, key)) is None:
         return None
     try:
-        hash_, _, content = _path(folder, key).read_bytes().partition(b"\n")
-        if hashlib.sha256(content).hexdigest().encode() != hash_:
-            return None
         return _finding(msgspec.json.decode(content, type=_Entry))
-    except (OSError, msgspec.DecodeError, KeyError, TypeError):
+    except (msgspec.DecodeError, KeyError, TypeError):
         return None
 
 
 def keep(key: str, finding: TlcFinding) -> None:
     """Keep a finding that is final; where nothing can be kept, that is no error."""
-    folder = cache_folder()
-    if folder is None or finding.verdict not in _FINAL:
-        return
-    content = msgspec.json.encode(_entry(finding))
-    hash_ = hashlib.sha256(content).hexdigest().encode()
-    write_whole(_path(folder, key), hash_ + b"\n" + content)
-
-
-def _path(folder: Path, key: str) -> Path:
-    return folder / FOLDER / key[:2] / key
+    if finding.verdict in _FINAL:
+        keep_entry(KIND, key, msgspec.json.encode(_entry(finding)))
 
 
 def _entry(finding: TlcFinding) -> _Entry:

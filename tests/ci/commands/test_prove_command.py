@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -13,8 +14,18 @@ from fencepost.spec.proofs.metadata.wrong_rules import lead_on_after_conflict
 from fencepost.spec.proofs.module import ProvedModule, WrongRule
 
 ALONE = replace(LEADER_AND_ISR_MODULE, starts=(), actions=(fence_leader,))
-SHOWN = WrongRule(name="no_step_down", hazard="H40", actions=(lead_on_after_conflict,))
-HARMLESS = WrongRule(name="as_it_should_be", hazard="H40", actions=(fence_leader,))
+SHOWN = WrongRule(
+    name="no_step_down", hazard="H40", breaks="QuorumSuperset", actions=(lead_on_after_conflict,)
+)
+HARMLESS = WrongRule(
+    name="as_it_should_be", hazard="H40", breaks="QuorumSuperset", actions=(fence_leader,)
+)
+
+
+@pytest.fixture(autouse=True)
+def own_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """What was found before is no other test's."""
+    monkeypatch.setenv("FENCEPOST_CACHE", str(tmp_path / "cache"))
 
 
 def proving(monkeypatch: pytest.MonkeyPatch, module: ProvedModule) -> None:
@@ -73,3 +84,29 @@ def test_an_unknown_module_is_a_mistake_of_the_command_line(
 ) -> None:
     assert run(["prove", "--module", "Forwarding"]) == 4
     assert "no proof is of a module 'Forwarding'" in capsys.readouterr().err
+
+
+def test_what_was_found_before_is_told_from_the_cache(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    proving(monkeypatch, replace(ALONE, wrong_rules=(SHOWN,)))
+    told = []
+    for arguments in ([], [], ["--no-cache"]):
+        assert run(["prove", *arguments]) == 0
+        told.append(capsys.readouterr().out)
+
+    first, second, anew = told
+    assert "1 of 1 hazard with a countermodel, 1 module from the cache" in second
+    assert "cached" in second
+    assert "cache" not in first + anew
+
+
+def test_a_chosen_cache_that_keeps_nothing_is_told(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    (tmp_path / "file").write_text("in the way")
+    monkeypatch.setenv("FENCEPOST_CACHE", str(tmp_path / "file" / "cache"))
+    proving(monkeypatch, replace(ALONE, wrong_rules=()))
+
+    assert run(["prove"]) == 0
+    assert "where nothing can be written: no verdict is kept" in capsys.readouterr().err

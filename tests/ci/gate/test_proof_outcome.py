@@ -30,7 +30,7 @@ BROKEN = Countermodel(
 )
 HAZARD = ProofHazard(
     module="LeaderAndIsr",
-    rule=WrongRule(name="no_step_down", hazard="H40", actions=()),
+    rule=WrongRule(name="no_step_down", hazard="H40", breaks="QuorumSuperset", actions=()),
     countermodel=BROKEN,
 )
 FINDINGS = ProofFindings(

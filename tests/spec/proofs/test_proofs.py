@@ -1,6 +1,7 @@
 """What is proved for any size, and that it could fail."""
 
 import re
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -10,11 +11,11 @@ from fencepost.spec.hazards import load_hazards
 from fencepost.spec.proofs import solver
 from fencepost.spec.proofs.clauses import Clause, clause
 from fencepost.spec.proofs.countermodels import Search
-from fencepost.spec.proofs.findings import ProofError, ProofFindings, find_all, select
+from fencepost.spec.proofs.findings import ProofFindings, find_all
 from fencepost.spec.proofs.logic import Sort, Term, no
 from fencepost.spec.proofs.metadata.leader_and_isr import is_leading
 from fencepost.spec.proofs.metadata.module import LEADER_AND_ISR_MODULE
-from fencepost.spec.proofs.module import ProvedModule
+from fencepost.spec.proofs.module import ProofError, ProvedModule, select
 from fencepost.spec.proofs.modules import MODULES
 from fencepost.spec.proofs.proof import JOINT, count_obligations, prove
 from fencepost.spec.proofs.replication.actions import REPLICATION
@@ -81,7 +82,7 @@ def test_logs_are_proved_from_what_the_metadata_says_at_an_action() -> None:
 def test_a_wrong_rule_for_logs_loses_a_committed_record() -> None:
     (rule,) = (one for one in REPLICATION_MODULE.wrong_rules if one.hazard == "H17")
 
-    found = Search(REPLICATION_MODULE).against(rule.actions)
+    found = Search(REPLICATION_MODULE).against(rule.actions, rule.breaks)
 
     assert found is not None
     assert (found.clause, found.is_confirmed) == ("CommittedDurable", True)
@@ -110,8 +111,30 @@ def test_what_takes_more_than_the_budget_is_unknown(monkeypatch: pytest.MonkeyPa
 def test_a_right_rule_has_no_countermodel() -> None:
     search = Search(LEADER_AND_ISR_MODULE)
     ways = [one for one in LEADER_AND_ISR_MODULE.actions if one.name == "FenceLeader"]
+    clauses = [one.name for one in LEADER_AND_ISR_MODULE.clauses]
 
-    assert search.against(ways) is None
+    assert [one for one in clauses if search.against(ways, one)] == []
+
+
+def test_processes_one_by_one_give_the_answers_of_several() -> None:
+    module = replace(LEADER_AND_ISR_MODULE, starts=(), actions=LEADER_AND_ISR_MODULE.actions[:9])
+    one_by_one, together = (
+        find_all([module], hear_nothing, jobs=jobs, use_cache=False) for jobs in (1, 3)
+    )
+
+    def answers(found: tuple[ProofFindings, ...]) -> list[tuple[str, str, str]]:
+        return [(one.way, one.clause, one.answer) for all_ in found for one in all_.obligations]
+
+    assert answers(one_by_one) == answers(together)
+    assert one_by_one[0].hazards == together[0].hazards
+
+
+def test_a_share_that_ends_early_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("fencepost.spec.proofs.shares.never_taken", lambda _module: sys.exit(1))
+    module = replace(LEADER_AND_ISR_MODULE, starts=(), actions=(), wrong_rules=())
+
+    with pytest.raises(ProofError, match="the proof of LeaderAndIsr ended early; run it again"):
+        find_all([module], hear_nothing, use_cache=False)
 
 
 @pytest.mark.parametrize("module", MODULES, ids=lambda module: module.name)
@@ -135,6 +158,9 @@ def test_the_properties_are_operators_of_the_specs(module: ProvedModule) -> None
 @pytest.mark.parametrize("module", MODULES, ids=lambda module: module.name)
 def test_each_wrong_rule_is_of_a_hazard_or_a_requirement(module: ProvedModule) -> None:
     known = {hazard.id for hazard in load_hazards()}
+    claimed = {one.name for one in (*module.implied, *module.clauses)}
+
+    assert {rule.breaks for rule in module.wrong_rules} <= claimed
 
     named = {rule.hazard for rule in module.wrong_rules}
     assert {one for one in named - known if not REQUIREMENT.fullmatch(one)} == set()
