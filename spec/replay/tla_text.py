@@ -46,21 +46,15 @@ def config(
 ) -> str:
     """The configuration for partitions of one level with these brokers.
 
-    `over` is the root module without the rules that the level does not have; one that is no
-    module is a name in `mutants`.
+    `over` is the root module without the rules that the level does not have.
     """
-    switches = (rule for rule in missing_rules(level) if f"{rule}.tla" not in over.texts)
-    constants = {
-        "truncation": f"= {_text(truncation(level))}",
-        "mutants": "= {" + ", ".join(map(_text, switches)) + "}",
-    }
-    constants |= _of_partitions(brokers)
+    constants = {"truncation": f"= {_text(truncation(level))}", **_of_partitions(brokers)}
     return _config(constants | dict(over.replaced), next_state, constraint)
 
 
 def observed_config(brokers: Iterable[int]) -> str:
     """The configuration for the coarse replay of partitions with these brokers."""
-    return _config(_of_partitions(brokers) | {"mutants": "= {}"}, "TraceNext", "Watch")
+    return _config(_of_partitions(brokers), "TraceNext", "Watch")
 
 
 def _of_partitions(brokers: Iterable[int]) -> dict[str, str]:
@@ -81,7 +75,6 @@ def zookeeper_config() -> str:
         "Clients": "<- RecordedClients",
         "Paths": "<- RecordedPaths",
         "Fence": "<- AnyPath",
-        "mutants": "= {}",
     }
     return _config(constants, "TraceNext", "Watch")
 

@@ -24,7 +24,7 @@ from fencepost.spec.tlc.java.output import conclude, read_messages
 from fencepost.spec.tlc.java.process import StopSignal, timed
 from fencepost.spec.tlc.models import ModelVerdict
 from fencepost.spec.tlc.modules import modules_read
-from fencepost.spec.tlc.mutants import Mutated, mutants_of, mutated
+from fencepost.spec.tlc.mutants import Mutated, mutated
 from fencepost.spec.tlc.values import TlaValueError, Value, parse_value
 
 MODULES = Path(__file__).parents[1] / "tla"
@@ -94,10 +94,8 @@ def run_observed_tlc(runs: Sequence[ObservedProjection], stop: StopSignal) -> li
 
 
 def _without_rules(root: str, level: int) -> Mutated:
-    """The root module without the rules that the level does not have; those that are modules."""
-    path = MODULES / f"{root}.tla"
-    known = mutants_of(path)
-    return mutated(path, [rule for rule in missing_rules(level) if rule in known])
+    """The root module without the rules that the level does not have."""
+    return mutated(MODULES / f"{root}.tla", missing_rules(level))
 
 
 def _run(

@@ -20,10 +20,11 @@ CleanLeaders(live) ==
 (* For an election outside the ISR the controller reads the brokers once     *)
 (* more, after the state that it is going to replace (FAIL-002): `live` may  *)
 (* be older than that state and tell of a member's absence that is over.     *)
+ReadOnceMore(live) == Registered
+
 UncleanLeaders(live) ==
-    IF ~unclean_leader_election THEN {}
-    ELSE IF Has("unclean_on_old_live_list") THEN live
-    ELSE IF State.isr \cap Registered = {} THEN Registered ELSE {}
+    IF unclean_leader_election /\ State.isr \cap ReadOnceMore(live) = {}
+    THEN ReadOnceMore(live) ELSE {}
 
 Leaders(live) ==
     CASE CleanLeaders(live) # {} -> CleanLeaders(live)
@@ -35,21 +36,19 @@ NeedsDecision(live) ==
     /\ Exists(znodes, StatePath)
     /\ IsAffected(live)
     /\ Leaders(live) # {NoBroker} \/ State.leader # NoBroker
-    /\ State.leader # NoBroker \/ ~Has("no_election_on_arrival")
 
 -----------------------------------------------------------------------------
 (* The office *)
 
 (* The new controller tells the state as it stands, or decides first and     *)
 (* tells then. V3 D tells first: a command that may name a dead leader.      *)
-Activated(c, controller_epoch) ==
-    [IdleController EXCEPT
-        !.status = "active", !.controller_epoch = controller_epoch, !.live_brokers = Registered,
-        !.to_send = IF NeedsDecision(Registered) /\ ~Has("init_before_broker_change") THEN <<>>
-                    ELSE CurrentState]
+ToldFirst == IF NeedsDecision(Registered) THEN <<>> ELSE CurrentState
 
-RaisedControllerEpoch ==
-    CurrentControllerEpoch + (IF Has("controller_epoch_not_raised") THEN 0 ELSE 1)
+Activated(controller_epoch) ==
+    [IdleController EXCEPT !.status = "active", !.controller_epoch = controller_epoch,
+                           !.live_brokers = Registered, !.to_send = ToldFirst]
+
+RaisedControllerEpoch == CurrentControllerEpoch + 1
 
 (* One multi creates /controller and raises the epoch (CTL-005); the winner  *)
 (* reads brokers and state in the same step. Whatever changes after that     *)
@@ -61,40 +60,24 @@ ElectInOneMulti(c) ==
     IN /\ controllers[c].status = "standing"
        /\ written.ok
        /\ znodes' = written.tree
-       /\ controllers' = [controllers EXCEPT ![c] = Activated(c, RaisedControllerEpoch)]
-
-(* The wrong way, for comparison: create first, raise the epoch later.       *)
-CreateController(c) ==
-    LET written == Apply(<<CreateOp(ControllerPath, <<>>, c)>>)
-    IN /\ controllers[c].status = "standing"
-       /\ written.ok
-       /\ znodes' = written.tree
-       /\ controllers' = [controllers EXCEPT ![c].status = "created"]
-
-RaiseEpochLater(c) ==
-    LET written == Apply(<<SetDataOp(ControllerEpochPath, RaisedControllerEpoch, AnyVersion)>>)
-    IN /\ controllers[c].status = "created"
-       /\ znodes' = written.tree
-       /\ controllers' = [controllers EXCEPT ![c] = Activated(c, RaisedControllerEpoch)]
+       /\ controllers' = [controllers EXCEPT ![c] = Activated(RaisedControllerEpoch)]
 
 (* The broker that creates /controller is the controller, and no other is    *)
 (* (CTL-002). That a starting broker looks before it stands (CTL-003) is     *)
 (* left out: the create fails anyhow.                                        *)
 ElectController(c) ==
-    /\ IF Has("two_step_controller_election")
-       THEN CreateController(c) \/ RaiseEpochLater(c)
-       ELSE ElectInOneMulti(c)
+    /\ ElectInOneMulti(c)
     /\ UNCHANGED <<replicas, messages, budget, breaches>>
 
 (* A controller that sees /controller gone or another's forgets everything,  *)
 (* what it was about to write included, and may stand again (CTL-008). How   *)
 (* late it sees that is up to the schedule.                                  *)
+AfterOffice == IdleController
+
 ResignController(c) ==
-    /\ controllers[c].status \in {"created", "active"}
+    /\ controllers[c].status # "standing"
     /\ ~InOffice(c)
-    /\ controllers' = [controllers EXCEPT
-                        ![c] = [IdleController EXCEPT
-                                    !.status = IF Has("never_stands_again") THEN "retired" ELSE @]]
+    /\ controllers' = [controllers EXCEPT ![c] = AfterOffice]
     /\ UNCHANGED <<znodes, replicas, messages, budget, breaches>>
 
 (* The controller reads the live brokers and sets the watch in one call; any *)
@@ -129,28 +112,29 @@ Decided(c, leader, leader_epoch, isr, expected_version, is_isr_alive) ==
                       controller_epoch |-> controllers[c].controller_epoch],
            expected_version |-> expected_version, is_isr_alive |-> is_isr_alive]>>]
 
+IsUninitialised(c) == ~Exists(znodes, StatePath)
+VersionBeforeInit == NoVersion
+
 (* The first leader of a partition that has no state yet (TOP-001, CTL-011): *)
 (* any live assigned replica leads, all live ones are the ISR. The write     *)
-(* will be a create, so that it cannot replace a state. With the mutant a    *)
-(* controller that takes over does its predecessor's work once more.         *)
+(* will be a create, so that it cannot replace a state.                      *)
 InitLeader(c) ==
     /\ IsFree(c)
     /\ Exists(znodes, TopicPath)
-    /\ Exists(znodes, StatePath) =>
-            /\ Has("init_is_unconditional")
-            /\ State.controller_epoch < controllers[c].controller_epoch
+    /\ IsUninitialised(c)
     /\ \E leader \in controllers[c].live_brokers :
-          controllers' = Decided(c, leader, 0, controllers[c].live_brokers,
-                                 IF Exists(znodes, StatePath) THEN StateVersion ELSE NoVersion,
+          controllers' = Decided(c, leader, 0, controllers[c].live_brokers, VersionBeforeInit,
                                  FALSE)
     /\ UNCHANGED <<znodes, replicas, messages, budget, breaches>>
 
-RaisedLeaderEpoch == State.leader_epoch + (IF Has("leader_epoch_not_raised") THEN 0 ELSE 1)
+RaisedLeaderEpoch == State.leader_epoch + 1
 
 IsOutsideIsr(leader) == leader # NoBroker /\ leader \notin State.isr
 
+IsrWithoutLeader == State.isr
+
 DecidedIsr(leader, live) ==
-    CASE leader = NoBroker -> IF Has("shrink_on_election_empties_isr") THEN {} ELSE State.isr
+    CASE leader = NoBroker -> IsrWithoutLeader
       [] IsOutsideIsr(leader) -> {leader}
       [] State.leader = NoBroker -> {leader}
       [] OTHER -> State.isr \cap live
@@ -179,17 +163,15 @@ ElectLeader(c) ==
 (* What every write of a controller checks in the same multi (ZK-005): the   *)
 (* epoch, which a successor raises, and /controller itself, since from the   *)
 (* end of a session to the next election the epoch still fits.               *)
-Fence(c) ==
-    (IF Has("no_controller_epoch_check") THEN <<>>
-     ELSE <<CheckOp(ControllerEpochPath, controllers[c].controller_epoch)>>)
-    \o (IF Has("no_controller_znode_check") THEN <<>> ELSE <<CheckOp(ControllerPath, 0)>>)
+EpochCheck(c) == <<CheckOp(ControllerEpochPath, controllers[c].controller_epoch)>>
+OfficeCheck == <<CheckOp(ControllerPath, 0)>>
+Fence(c) == EpochCheck(c) \o OfficeCheck
 
 DecisionWrite(c) ==
     LET decision == controllers[c].decision[1]
-        version == IF Has("no_znode_version_check") THEN AnyVersion ELSE decision.expected_version
         write == IF decision.expected_version = NoVersion
                  THEN CreateOp(StatePath, decision.state, NoSession)
-                 ELSE SetDataOp(StatePath, decision.state, version)
+                 ELSE SetDataOp(StatePath, decision.state, NamedVersion(decision.expected_version))
     IN Apply(Fence(c) \o <<write>>)
 
 (* History: what a successful write of `c` breaches. An election outside the *)
@@ -214,35 +196,39 @@ Published(c) ==
             !.to_send = <<[state |-> decision.state,
                            znode_version |-> decision.expected_version + 1]>>]
 
+(* With whatever live brokers it goes on after a conflict: it is still told  *)
+(* of the next change.                                                       *)
+IsWatchSet(live) == TRUE
+
 (* After a conflict the state is read again (ZK-004), and is decided upon or *)
-(* told as it stands. A deposed controller sends nothing. The mutant goes on *)
-(* with the live brokers that it has: the watch that fired meanwhile is used *)
-(* up and is not set again.                                                  *)
+(* told as it stands. A deposed controller sends nothing.                    *)
 Refused(c) ==
     LET live == controllers[c].live_brokers
     IN [ForgetDecision(c) EXCEPT
             !.to_send = IF NeedsDecision(live) \/ ~Apply(Fence(c)).ok THEN <<>> ELSE CurrentState,
-            !.is_watching = ~Has("retry_keeps_live_brokers") \/ live = Registered]
+            !.is_watching = IsWatchSet(live)]
+
+SettledDecision(c) == Published(c)
 
 (* After a lost reply the znode is read back: the decision is settled if     *)
 (* content and version are as written (ZK-006).                              *)
 ReadBack(c) ==
     LET decision == controllers[c].decision[1]
-    IN IF ~IsOwnWrite(decision.state, decision.expected_version) THEN Refused(c)
-       ELSE IF Has("forget_unsettled_decision") THEN ForgetDecision(c)
-       ELSE Published(c)
+    IN IF IsOwnWrite(decision.state, decision.expected_version) THEN SettledDecision(c)
+       ELSE Refused(c)
+
+MayTell(written) == written.ok
 
 (* The conditional write behind the fence (ZK-003, ZK-005), or its settling. *)
 PublishDecision(c) ==
     /\ controllers[c].decision # <<>>
     /\ LET written == DecisionWrite(c)
-           is_told == written.ok \/ Has("send_unwritten_decisions")
        IN IF controllers[c].is_reply_lost
           THEN /\ controllers' = [controllers EXCEPT ![c] = ReadBack(c)]
                /\ UNCHANGED <<znodes, breaches>>
           ELSE /\ znodes' = written.tree
                /\ controllers' = [controllers EXCEPT
-                                    ![c] = IF is_told THEN Published(c) ELSE Refused(c)]
+                                    ![c] = IF MayTell(written) THEN Published(c) ELSE Refused(c)]
                /\ breaches' = breaches \cup (IF written.ok THEN WriteBreaches(c) ELSE {})
     /\ UNCHANGED <<replicas, messages, budget>>
 

@@ -13,21 +13,24 @@ EXTENDS Decisions
 -----------------------------------------------------------------------------
 (* Brokers come, go and are told about topics *)
 
+IsStateRead == Exists(znodes, StatePath)
+
 (* A process that runs without registration gets a session and registers. A  *)
 (* starting one then reads the state of its partition before it obeys any    *)
 (* command: a late command from before its crash is older than what it read. *)
 (* Waiting for the old session to end (START-005) is the create that fails.  *)
 RegisterBroker(b) ==
     LET written == Apply(<<CreateOp(BrokerPath(b), <<>>, b)>>)
-        is_known == Exists(znodes, StatePath) /\ ~Has("restart_ignores_znode")
     IN /\ replicas[b].role # "down"
        /\ written.ok
        /\ znodes' = written.tree
        /\ replicas' = IF replicas[b].role # "starting" THEN replicas
                       ELSE [replicas EXCEPT
                                 ![b].role = "idle",
-                                ![b].leader_epoch = IF is_known THEN State.leader_epoch ELSE @,
-                                ![b].znode_version = IF is_known THEN StateVersion ELSE @]
+                                ![b].leader_epoch = IF IsStateRead THEN State.leader_epoch ELSE @,
+                                ![b].znode_version = IF IsStateRead THEN StateVersion ELSE @,
+                                ![b].heard = IF Exists(znodes, StatePath)
+                                             THEN Heard(b, State.leader_epoch, 0) ELSE @]
        /\ UNCHANGED <<controllers, messages, budget, breaches>>
 
 (* An administrator writes the topic znode: here one partition, assigned to  *)
@@ -79,36 +82,32 @@ ExpireSession ==
 LearnController(b) ==
     /\ replicas[b].role \notin {"down", "starting"}
     /\ replicas[b].controller_epoch < CurrentControllerEpoch
-    /\ replicas' = [replicas EXCEPT ![b].controller_epoch = CurrentControllerEpoch]
+    /\ replicas' = [replicas EXCEPT ![b].controller_epoch = CurrentControllerEpoch,
+                                    ![b].heard = Heard(b, NoEpoch, CurrentControllerEpoch)]
     /\ UNCHANGED <<znodes, controllers, messages, budget, breaches>>
 
 IsOlderController(b, m) == m.controller_epoch < replicas[b].controller_epoch
 
+IsOfNewEpoch(b, m) == m.leader_epoch > replicas[b].leader_epoch
+
+IsFirstOfKnownEpoch(b, m) ==
+    /\ m.leader_epoch = replicas[b].leader_epoch
+    /\ replicas[b].role = "idle"
+    /\ m.znode_version >= replicas[b].znode_version
+
 (* A command counts when its leader epoch is larger (CMD-002). A replica     *)
 (* that has just started knows the epoch from ZooKeeper only and obeys an    *)
 (* equal one too, unless the command is older than the version that it read. *)
-IsNewer(b, m) ==
-    LET is_same_epoch == m.leader_epoch = replicas[b].leader_epoch
-        is_other_version == m.znode_version # replicas[b].znode_version
-    IN \/ m.leader_epoch > replicas[b].leader_epoch
-       \/ /\ is_same_epoch
-          /\ replicas[b].role = "idle"
-          /\ m.znode_version >= replicas[b].znode_version
-       \/ Has("accept_older_leader_epoch")
-       \/ Has("leader_epoch_not_raised") /\ m.znode_version > replicas[b].znode_version
-       \/ Has("refresh_without_version") /\ is_same_epoch /\ is_other_version
+IsNewer(b, m) == IsOfNewEpoch(b, m) \/ IsFirstOfKnownEpoch(b, m)
 
-IsIgnored(b, m) ==
-    Has("leader_ignores_command") /\ m.leader = b /\ replicas[b].role \in {"leader", "fenced"}
+(* Its controller epoch must not be smaller either (CTL-006).                *)
+IsCurrent(b, m) == ~IsOlderController(b, m) /\ IsNewer(b, m)
 
-(* It is obeyed if its controller epoch is not smaller either (CTL-006).     *)
-IsObeyed(b, m) ==
-    /\ m.to = b
-    /\ replicas[b].role \notin {"down", "starting"}
-    /\ \/ Has("commands_without_epochs")
-       \/ /\ ~IsOlderController(b, m) \/ Has("accept_older_controller_epoch")
-          /\ IsNewer(b, m)
-    /\ ~IsIgnored(b, m)
+IsHeard(b, m) == m.to = b /\ replicas[b].role \notin {"down", "starting"}
+
+IsObeyed(b, m) == IsHeard(b, m) /\ IsCurrent(b, m)
+
+ControllerEpochAfter(b, m) == m.controller_epoch
 
 Obey(b, m, role, isr) ==
     /\ messages' = Received(messages, m)
@@ -116,8 +115,9 @@ Obey(b, m, role, isr) ==
                         ![b] = [role |-> role, leader |-> m.leader, leader_epoch |-> m.leader_epoch,
                                 isr |-> isr, pending_isr |-> <<>>, is_reply_lost |-> FALSE,
                                 znode_version |-> m.znode_version,
-                                controller_epoch |-> m.controller_epoch]]
-    /\ Breach("StaleControllerHarmless", b, IsOlderController(b, m))
+                                controller_epoch |-> ControllerEpochAfter(b, m),
+                                heard |-> Heard(b, m.leader_epoch, m.controller_epoch)]]
+    /\ Breach("StaleControllerHarmless", b, IsStale(b, m))
     /\ UNCHANGED <<znodes, controllers, budget>>
 
 (* The replica takes ISR and version from the command, a change of its own   *)
@@ -135,20 +135,23 @@ BecomeFollower(b) ==
 -----------------------------------------------------------------------------
 (* Leaders change the ISR *)
 
-(* One change at a time. The mutant computes each from the ISR alone, and    *)
-(* the last one wins.                                                        *)
+(* One change at a time.                                                     *)
+MayAsk(b) == replicas[b].pending_isr = <<>>
+
 AskIsr(b, isr) ==
     /\ IsLeading(b)
-    /\ replicas[b].pending_isr = <<>> \/ Has("expand_overwrites_shrink")
+    /\ MayAsk(b)
     /\ Spend("isr_changes")
     /\ replicas' = [replicas EXCEPT ![b].pending_isr = <<isr>>, ![b].is_reply_lost = FALSE]
     /\ UNCHANGED <<znodes, controllers, messages, breaches>>
+
+MayDrop(b, f) == f # b
 
 (* The leader asks to drop a member; which one lags, and whether it does, is *)
 (* left to chance. Until the write is settled the ISR stays (ISR-003).       *)
 ShrinkIsr(b, f) ==
     /\ f \in replicas[b].isr
-    /\ f # b \/ Has("leader_may_leave_isr")
+    /\ MayDrop(b, f)
     /\ Cardinality(replicas[b].isr) > 1
     /\ AskIsr(b, replicas[b].isr \ {f})
 
@@ -166,11 +169,9 @@ WantedState(b) ==
      controller_epoch |-> State.controller_epoch]
 
 IsrWrite(b) ==
-    Apply(<<SetDataOp(StatePath, WantedState(b),
-                    IF Has("no_znode_version_check") THEN AnyVersion
-                    ELSE replicas[b].znode_version)>>)
+    Apply(<<SetDataOp(StatePath, WantedState(b), NamedVersion(replicas[b].znode_version))>>)
 
-IsEntitled(b) == State.leader = b /\ State.leader_epoch = replicas[b].leader_epoch
+IsEntitled(b) == State.leader = b /\ State.leader_epoch = replicas[b].heard.leader_epoch
 
 Settled(b, isr, znode_version) ==
     [replicas EXCEPT ![b].isr = isr, ![b].pending_isr = <<>>, ![b].is_reply_lost = FALSE,
@@ -194,6 +195,9 @@ AdoptIsr(b) ==
                /\ Breach("OnlyAuthorisedWrites", b, ~IsEntitled(b))
        /\ UNCHANGED <<controllers, messages, budget>>
 
+AfterConflict(b) ==
+    [replicas EXCEPT ![b].role = "fenced", ![b].pending_isr = <<>>, ![b].is_reply_lost = FALSE]
+
 (* Another version, or another's content where its own should be: the leader *)
 (* may have been replaced, so it commits nothing until a command comes       *)
 (* (ISR-004). It still answers no request here; a fenced leader only waits.  *)
@@ -204,10 +208,7 @@ FenceLeader(b) ==
     IN /\ IsLeading(b)
        /\ replicas[b].pending_isr # <<>>
        /\ is_conflict
-       /\ replicas' = IF Has("no_step_down")
-                      THEN Settled(b, replicas[b].pending_isr[1], replicas[b].znode_version)
-                      ELSE [replicas EXCEPT ![b].role = "fenced", ![b].pending_isr = <<>>,
-                                            ![b].is_reply_lost = FALSE]
+       /\ replicas' = AfterConflict(b)
        /\ UNCHANGED <<znodes, controllers, messages, budget, breaches>>
 
 -----------------------------------------------------------------------------
@@ -295,7 +296,7 @@ TypeOK ==
     /\ \A path \in Paths : znodes[path].version \in Versions
     /\ Exists(znodes, StatePath) => State \in States
     /\ \A c \in Controllers :
-          /\ controllers[c].status \in {"standing", "created", "active", "retired"}
+          /\ controllers[c].status \in {"standing", "active"}
           /\ controllers[c].controller_epoch \in Nat
           /\ controllers[c].live_brokers \subseteq Brokers
           /\ \A i \in DOMAIN controllers[c].decision :
@@ -310,6 +311,7 @@ TypeOK ==
           /\ \A i \in DOMAIN replicas[b].pending_isr : replicas[b].pending_isr[i] \subseteq Brokers
           /\ replicas[b].znode_version \in Versions
           /\ replicas[b].controller_epoch \in Nat
+          /\ replicas[b].heard \in [leader_epoch : Epochs, controller_epoch : Nat]
     /\ \A m \in messages : m.from \in Controllers /\ m.to \in Brokers /\ m.leader \in LeaderOrNone
     /\ \A what \in DOMAIN Limits : budget[what] \in 0 .. Limits[what]
 
@@ -347,6 +349,19 @@ OneControllerPerEpoch ==
 \* @req CTL-006
 \* @req CTL-013
 StaleControllerHarmless == IsCleanOf("StaleControllerHarmless")
+
+(* A broker has forgotten no controller epoch that it read or obeyed since   *)
+(* it began.                                                                 *)
+\* @req CTL-006
+\* @req CTL-007
+ControllerEpochKnown ==
+    \A b \in Brokers : replicas[b].controller_epoch = replicas[b].heard.controller_epoch
+
+(* Nor a leader epoch.                                                       *)
+\* @req CMD-002
+\* @req START-002
+LeaderEpochKnown ==
+    \A b \in Brokers : replicas[b].leader_epoch = replicas[b].heard.leader_epoch
 
 (* The acting leader waits for every broker that could be elected cleanly.   *)
 \* @req ISR-003

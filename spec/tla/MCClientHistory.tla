@@ -4,8 +4,6 @@ EXTENDS ClientHistory
 
 CONSTANTS MaxRecords, MaxFetches, MaxElections, MaxIsrChanges, MaxCrashes, MaxExpiries
 
-ASSUME mutants \subseteq Metadata!LeaderAndIsrMutants
-
 Bounds ==
     [records |-> MaxRecords, fetches |-> MaxFetches, elections |-> MaxElections,
      isr_changes |-> MaxIsrChanges, crashes |-> MaxCrashes, expiries |-> MaxExpiries,

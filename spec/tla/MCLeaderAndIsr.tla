@@ -5,8 +5,6 @@ EXTENDS LeaderAndIsr
 CONSTANTS MaxElections, MaxIsrChanges, MaxCrashes, MaxExpiries,
     MaxControllerExpiries, MaxLosses, MaxDuplicates, MaxLostReplies
 
-ASSUME mutants \subseteq LeaderAndIsrMutants
-
 Bounds ==
     [elections |-> MaxElections, isr_changes |-> MaxIsrChanges, crashes |-> MaxCrashes,
      expiries |-> MaxExpiries, controller_expiries |-> MaxControllerExpiries,

@@ -5,8 +5,6 @@ EXTENDS ReplicationLiveness
 CONSTANTS MaxRecords, MaxElections, MaxIsrChanges, MaxCrashes, MaxExpiries,
     MaxControllerExpiries, MaxLosses, MaxDuplicates, MaxLostReplies
 
-ASSUME mutants \subseteq Metadata!LeaderAndIsrMutants
-
 Bounds ==
     [records |-> MaxRecords, elections |-> MaxElections, isr_changes |-> MaxIsrChanges,
      crashes |-> MaxCrashes, expiries |-> MaxExpiries,

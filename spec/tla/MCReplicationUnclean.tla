@@ -5,8 +5,6 @@ EXTENDS ReplicationLiveness
 
 CONSTANTS MaxRecords, MaxElections, MaxExpiries, MaxIsrChanges
 
-ASSUME mutants \subseteq Metadata!LeaderAndIsrMutants
-
 Bounds ==
     [records |-> MaxRecords, elections |-> MaxElections, expiries |-> MaxExpiries,
      isr_changes |-> MaxIsrChanges, crashes |-> 0, controller_expiries |-> 0, losses |-> 0,

@@ -8,8 +8,7 @@ CONSTANTS
     InitialIsr,     \* of the first leader, its smallest member, when Start is "serving"
     Start,          \* "empty": nothing exists; "serving": the first leader serves
     unclean_leader_election,    \* whether a broker outside the ISR may lead when that is dead
-    Limits,         \* how often each bounded thing may happen
-    mutants         \* rules that are broken on purpose; {} is the protocol
+    Limits          \* how often each bounded thing may happen
 
 VARIABLES
     znodes,         \* the tree
@@ -21,22 +20,8 @@ VARIABLES
 
 metadata_vars == <<znodes, controllers, replicas, messages, budget, breaches>>
 
-LeaderAndIsrMutants ==
-    {\* Controllers
-     "two_step_controller_election", "controller_epoch_not_raised", "never_stands_again",
-     "no_controller_epoch_check", "no_controller_znode_check", "no_znode_version_check",
-     "leader_epoch_not_raised", "shrink_on_election_empties_isr", "no_election_on_arrival",
-     "unclean_on_old_live_list", "retry_keeps_live_brokers", "forget_unsettled_decision",
-     "send_unwritten_decisions", "init_before_broker_change", "init_is_unconditional",
-     \* Brokers
-     "commands_without_epochs", "accept_older_controller_epoch", "accept_older_leader_epoch",
-     "leader_ignores_command", "refresh_without_version", "restart_ignores_znode",
-     "no_step_down", "leader_may_leave_isr", "expand_overwrites_shrink", "commit_with_old_isr"}
-
 ASSUME Start \in {"empty", "serving"}
 ASSUME unclean_leader_election \in BOOLEAN
-
-Has(mutant) == mutant \in mutants
 
 NoBroker == -1
 NoEpoch == -1
@@ -54,6 +39,9 @@ Paths == {ControllerPath, ControllerEpochPath, TopicPath, StatePath}
 (* Broker epochs are not modelled here, hence no transaction ids.            *)
 Apply(ops) == Multi(znodes, ops, 0)
 
+(* The version that a write names, of the one that its author knows (ZK-003).*)
+NamedVersion(known) == known
+
 Registered == {b \in Brokers : Exists(znodes, BrokerPath(b))}
 State == znodes[StatePath].data
 StateVersion == znodes[StatePath].version
@@ -64,12 +52,11 @@ InOffice(c) == znodes[ControllerPath].ephemeral_owner = c
 (* Another controller was elected since: whatever `c` does now comes late.   *)
 IsDeposed(c) == Exists(znodes, ControllerPath) /\ ~InOffice(c)
 
+AskedIsr(b) == IF replicas[b].pending_isr = <<>> THEN {} ELSE replicas[b].pending_isr[1]
+
 (* The replicas that a commit waits for: the ISR and, while a change is in   *)
 (* flight, the one that the leader asked for.                                *)
-MaximalIsr(b) ==
-    replicas[b].isr
-        \cup (IF replicas[b].pending_isr = <<>> \/ Has("commit_with_old_isr") THEN {}
-              ELSE replicas[b].pending_isr[1])
+MaximalIsr(b) == replicas[b].isr \cup AskedIsr(b)
 
 IsLeading(b) == replicas[b].role = "leader"
 
@@ -80,6 +67,15 @@ IsActingLeader(b) ==
 
 Spend(what) == budget[what] > 0 /\ budget' = [budget EXCEPT ![what] = @ - 1]
 
+Larger(n, m) == IF n > m THEN n ELSE m
+
+Heard(b, leader_epoch, controller_epoch) ==
+    [leader_epoch |-> Larger(replicas[b].heard.leader_epoch, leader_epoch),
+     controller_epoch |-> Larger(replicas[b].heard.controller_epoch, controller_epoch)]
+
+(* An older controller than one of which the broker has heard sent `m`.      *)
+IsStale(b, m) == m.controller_epoch < replicas[b].heard.controller_epoch
+
 Breached(invariant, actor, is_breached) ==
     IF is_breached THEN {[invariant |-> invariant, actor |-> actor]} ELSE {}
 
@@ -89,10 +85,12 @@ Breach(invariant, actor, is_breached) ==
 -----------------------------------------------------------------------------
 (* Initial states *)
 
+(* `heard` is history: the largest epochs that the broker has read or obeyed *)
+(* since it began. No guard reads it.                                        *)
 StoppedReplica(role) ==
     [role |-> role, leader |-> NoBroker, leader_epoch |-> NoEpoch, isr |-> {},
      pending_isr |-> <<>>, is_reply_lost |-> FALSE, znode_version |-> NoVersion,
-     controller_epoch |-> 0]
+     controller_epoch |-> 0, heard |-> [leader_epoch |-> NoEpoch, controller_epoch |-> 0]]
 
 FirstLeader == CHOOSE b \in InitialIsr : \A other \in InitialIsr : b <= other
 FirstController == CHOOSE c \in Controllers : \A other \in Controllers : c <= other
@@ -133,7 +131,8 @@ InitServing ==
                         !.role = IF b = FirstLeader THEN "leader" ELSE @,
                         !.leader = FirstLeader, !.leader_epoch = 0,
                         !.isr = IF b = FirstLeader THEN InitialIsr ELSE {},
-                        !.znode_version = 0, !.controller_epoch = 1]]
+                        !.znode_version = 0, !.controller_epoch = 1,
+                        !.heard = [leader_epoch |-> 0, controller_epoch |-> 1]]]
 
 Init ==
     /\ IF Start = "empty" THEN InitEmpty ELSE InitServing

@@ -4,7 +4,7 @@
 (* offset that is not committed.                                             *)
 EXTENDS ReplicaLog, FiniteSets, TLC
 
-CONSTANTS Brokers, Controllers, InitialIsr, Start, Limits, mutants, network,
+CONSTANTS Brokers, Controllers, InitialIsr, Start, Limits, network,
     unclean_leader_election,
     truncation      \* "high_watermark": V3 as written; "leader_epoch": level 2
 

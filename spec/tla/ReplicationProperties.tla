@@ -93,7 +93,8 @@ NoCommitAfterElection ==
 SecondFollower(b, leader_epoch) ==
     [Metadata!StoppedReplica("follower") EXCEPT
         !.leader = IF leader_epoch = 0 THEN 1 ELSE 3, !.leader_epoch = leader_epoch,
-        !.znode_version = leader_epoch, !.controller_epoch = 1]
+        !.znode_version = leader_epoch, !.controller_epoch = 1,
+        !.heard = [leader_epoch |-> leader_epoch, controller_epoch |-> 1]]
 
 SecondLog(records, end_offsets) ==
     [records |-> records, high_watermark |-> 0, is_truncated |-> TRUE, epoch_start |-> 0,
@@ -153,7 +154,8 @@ InFlightReplica(b) ==
         !.role = IF b = 3 THEN @ ELSE "leader", !.leader = IF b = 2 THEN 2 ELSE 1,
         !.leader_epoch = IF b = 2 THEN 1 ELSE 0, !.znode_version = IF b = 2 THEN 1 ELSE 0,
         !.isr = CASE b = 1 -> Brokers [] b = 2 -> {2, 3} [] OTHER -> {},
-        !.controller_epoch = 1]
+        !.controller_epoch = 1,
+        !.heard = [leader_epoch |-> IF b = 2 THEN 1 ELSE 0, controller_epoch |-> 1]]
 
 OldRecord == [leader_epoch |-> 0, value |-> 1]
 
@@ -197,7 +199,8 @@ NeverInFlight == ~IsInFlight
 PartedLeader(b, leader_epoch) ==
     [Metadata!StoppedReplica("leader") EXCEPT
         !.leader = b, !.leader_epoch = leader_epoch, !.isr = {b},
-        !.znode_version = leader_epoch, !.controller_epoch = 1]
+        !.znode_version = leader_epoch, !.controller_epoch = 1,
+        !.heard = [leader_epoch |-> leader_epoch, controller_epoch |-> 1]]
 
 PartedState(b, leader_epoch) ==
     [leader |-> b, leader_epoch |-> leader_epoch, isr |-> {b}, controller_epoch |-> 1]

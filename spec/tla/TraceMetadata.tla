@@ -134,7 +134,8 @@ ReadState ==
        /\ Event.is_start => replicas[b].role = "idle"
        /\ replicas' = IF ~Event.is_start THEN replicas
                       ELSE [replicas EXCEPT ![b].leader_epoch = Event.leader_epoch,
-                                            ![b].znode_version = Event.znode_version]
+                                            ![b].znode_version = Event.znode_version,
+                                            ![b].heard = Metadata!Heard(b, Event.leader_epoch, 0)]
        /\ floors' = IF Event.is_start THEN [floors EXCEPT ![b] = Event.znode_version] ELSE floors
        /\ UNCHANGED <<znodes, controllers, messages, breaches>>
        /\ UNCHANGED <<past, offices, registrations, live_epochs, departures, failures, views>>
@@ -187,7 +188,9 @@ LearnControllerHeard ==
        /\ replicas[b].role \notin {"down", "starting"}
        /\ learnt \in known .. Metadata!CurrentControllerEpoch
        /\ Holding(Event.controller_id = Metadata!NoBroker \/ is_holder)
-       /\ replicas' = [replicas EXCEPT ![b].controller_epoch = learnt]
+       /\ replicas' = [replicas EXCEPT
+                            ![b].controller_epoch = learnt,
+                            ![b].heard = Metadata!Heard(b, Metadata!NoEpoch, learnt)]
        /\ UNCHANGED <<znodes, controllers, messages, breaches>>
        /\ UNCHANGED history_vars
        /\ UNCHANGED record_vars

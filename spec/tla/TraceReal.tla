@@ -65,7 +65,8 @@ HasRead(k, s, t, b) ==
         reads == [t EXCEPT !.replicas[b] =
                     [Metadata!StoppedReplica("idle") EXCEPT
                         !.leader_epoch = t.replicas[b].leader_epoch,
-                        !.znode_version = t.replicas[b].znode_version]]
+                        !.znode_version = t.replicas[b].znode_version,
+                        !.heard.leader_epoch = t.replicas[b].heard.leader_epoch]]
     IN IF Event.is_start THEN \E x \in {seen(started)}, y \in {known(reads)} :
                                   Becomes(k, x, y)!RegisterBroker(b)
        ELSE s = t

@@ -87,10 +87,12 @@ Obey(b, role, isr) ==
                                     !.leader_epoch = Event.leader_epoch,
                                     !.isr = isr,
                                     !.znode_version = Event.znode_version,
-                                    !.controller_epoch = Event.controller_epoch]]
+                                    !.controller_epoch = Event.controller_epoch,
+                                    !.heard = Metadata!Heard(b, Event.leader_epoch,
+                                                             Event.controller_epoch)]]
        /\ tenures' = EndedTenures(b)
        /\ obeyed' = [obeyed EXCEPT ![b] = Event.controller_epoch]
-       /\ Metadata!Breach("StaleControllerHarmless", b, Metadata!IsOlderController(b, command))
+       /\ Metadata!Breach("StaleControllerHarmless", b, Metadata!IsStale(b, command))
        /\ UNCHANGED <<znodes, controllers, messages, committed_log, agreed>>
        /\ UNCHANGED history_vars
 

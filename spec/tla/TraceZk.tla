@@ -28,7 +28,7 @@ RecordedPaths == UNION {Recorded[i].paths : i \in DOMAIN Recorded}
 AnyPath == CHOOSE path \in RecordedPaths : TRUE
 
 TraceInit ==
-    /\ Init
+    /\ InitWith(Lived(NoClient, "begin", 0))
     /\ run \in DOMAIN Recorded
     /\ at = 1
 
@@ -44,6 +44,7 @@ CreateSessionLogged ==
        /\ s # NoClient
        /\ sessions[s] = NoClientSession
        /\ sessions' = [sessions EXCEPT ![s] = [session_id |-> s, is_live |-> TRUE]]
+       /\ lives' = lives \cup Lived(s, "begin", Event.zxid)
        /\ UNCHANGED <<znodes, history>>
 
 (* ZooKeeper logs what goes with the session since version 3.6, and then     *)
@@ -60,6 +61,7 @@ CloseSessionLogged ==
                             IF path \in Event.deleted THEN Absent ELSE znodes[path]]
                     ELSE WithoutSession(znodes, s)
        /\ sessions' = [sessions EXCEPT ![s].is_live = FALSE]
+       /\ lives' = lives \cup Lived(s, "end", Event.zxid)
        /\ UNCHANGED history
 
 Operation(change) ==
@@ -74,8 +76,7 @@ IsVersion(change) ==
 
 Done(change) ==
     [zxid |-> Event.zxid, path |-> change.path, data |-> change.data,
-     version |-> change.znode_version, session_id |-> Event.session_id,
-     is_live |-> Event.session_id = NoClient \/ IsPermitted(Event.session_id)]
+     version |-> change.znode_version, session_id |-> Event.session_id]
 
 TransactionLogged ==
     LET changes == Event.changes
@@ -86,7 +87,7 @@ TransactionLogged ==
        /\ after.ok
        /\ znodes' = after.tree
        /\ history' = history \cup {Done(changes[i]) : i \in DOMAIN changes}
-       /\ UNCHANGED sessions
+       /\ UNCHANGED <<sessions, lives>>
 
 -----------------------------------------------------------------------------
 (* What brokers heard *)
@@ -117,7 +118,8 @@ TraceStep ==
     /\ \/ CreateSessionLogged
        \/ CloseSessionLogged
        \/ TransactionLogged
-       \/ (ReadHeard \/ WriteHeard \/ WriteRefused) /\ UNCHANGED <<znodes, zxid, sessions, history>>
+       \/ /\ ReadHeard \/ WriteHeard \/ WriteRefused
+          /\ UNCHANGED <<znodes, zxid, sessions, history, lives>>
     /\ at' = at + 1
     /\ UNCHANGED <<results, budget, run>>
 

@@ -12,8 +12,7 @@ CONSTANTS
     Clients,
     Paths,
     Fence,          \* the path of the version that a fenced write checks
-    Limits,         \* how often each bounded thing may happen
-    mutants         \* rules that are broken on purpose; {} is ZooKeeper
+    Limits          \* how often each bounded thing may happen
 
 VARIABLES
     znodes,         \* the tree
@@ -21,31 +20,31 @@ VARIABLES
     sessions,       \* per client the session it believes in, and whether that lives
     results,        \* per client how its last write ended, as far as it knows
     history,        \* writes that took effect: what was asked for and what was there
+    lives,          \* history: the transactions that began and ended sessions
     budget          \* what is left of Limits
 
-vars == <<znodes, zxid, sessions, results, history, budget>>
+vars == <<znodes, zxid, sessions, results, history, lives, budget>>
 
-ZkMutants ==
-    {"unconditional_writes", "multi_in_parts", "ephemeral_outlives_session",
-     "expired_session_writes"}
-
-ASSUME mutants \subseteq ZkMutants
 ASSUME Fence \in Paths
-
-Has(mutant) == mutant \in mutants
 
 NoClientSession == [session_id |-> NoSession, is_live |-> FALSE]
 LiveSessions == {sessions[c].session_id : c \in {c \in Clients : sessions[c].is_live}}
 
 Spend(what) == budget[what] > 0 /\ budget' = [budget EXCEPT ![what] = @ - 1]
 
-Init ==
+InitWith(begun) ==
     /\ znodes = [path \in Paths |-> Absent]
     /\ zxid = 0
     /\ sessions = [c \in Clients |-> NoClientSession]
     /\ results = [c \in Clients |-> [outcome |-> "none", effect |-> 0]]
     /\ history = {}
+    /\ lives = begun
     /\ budget = Limits
+
+Init == InitWith({})
+
+Lived(session_id, event, transaction) ==
+    {[session_id |-> session_id, event |-> event, zxid |-> transaction]}
 
 -----------------------------------------------------------------------------
 (* Sessions *)
@@ -57,13 +56,17 @@ CreateSession(c) ==
     /\ Spend("sessions")
     /\ zxid' = zxid + 1
     /\ sessions' = [sessions EXCEPT ![c] = [session_id |-> zxid + 1, is_live |-> TRUE]]
+    /\ lives' = lives \cup Lived(zxid + 1, "begin", zxid + 1)
     /\ UNCHANGED <<znodes, results, history>>
+
+(* The tree after the end of a session.                                      *)
+Without(session_id) == WithoutSession(znodes, session_id)
 
 End(c) ==
     /\ sessions[c].is_live
     /\ zxid' = zxid + 1
-    /\ znodes' = IF Has("ephemeral_outlives_session") THEN znodes
-                 ELSE WithoutSession(znodes, sessions[c].session_id)
+    /\ znodes' = Without(sessions[c].session_id)
+    /\ lives' = lives \cup Lived(sessions[c].session_id, "end", zxid + 1)
     /\ UNCHANGED <<results, history>>
 
 (* The client ends its session and knows it; its ephemerals go at once.      *)
@@ -81,19 +84,16 @@ ExpireSession ==
 -----------------------------------------------------------------------------
 (* Writes *)
 
-Sent(op) == IF Has("unconditional_writes") /\ op.op \in {"set_data", "delete"}
-            THEN [op EXCEPT !.version = AnyVersion] ELSE op
+(* What a client asks for, as ZooKeeper reads it.                            *)
+Asked(op) == op
 
-IsPermitted(c) == sessions[c].is_live \/ Has("expired_session_writes")
+IsPermitted(c) == sessions[c].is_live
 
-(* The tree after a multi; the mutant keeps the parts that went well.        *)
+Transaction(ops) == Multi(znodes, ops, zxid + 1)
+
 After(c, ops) ==
-    LET write == Sent(ops[Len(ops)])
-        whole == Multi(znodes, [i \in DOMAIN ops |-> Sent(ops[i])], zxid + 1)
-        part == Multi(znodes, <<write>>, zxid + 1)
-    IN IF ~IsPermitted(c) THEN [ok |-> FALSE, tree |-> znodes]
-       ELSE IF Has("multi_in_parts") THEN [ok |-> whole.ok, tree |-> part.tree]
-       ELSE whole
+    IF IsPermitted(c) THEN Transaction([i \in DOMAIN ops |-> Asked(ops[i])])
+    ELSE [ok |-> FALSE, tree |-> znodes]
 
 Entry(c, ops) ==
     LET op == ops[Len(ops)]
@@ -103,7 +103,7 @@ Entry(c, ops) ==
         expected_version |-> IF is_create THEN -1 ELSE op.version,
         expected_fence |-> IF Len(ops) = 1 THEN znodes[Fence].version ELSE ops[1].version,
         fence |-> znodes[Fence].version,
-        is_live |-> sessions[c].is_live]
+        session_id |-> sessions[c].session_id]
 
 (* One transaction, or none. A client that hears nothing knows nothing.      *)
 Commit(c, ops, is_heard) ==
@@ -117,7 +117,7 @@ Commit(c, ops, is_heard) ==
        /\ history' = IF took_effect THEN history \cup {Entry(c, ops)} ELSE history
        /\ results' = [results EXCEPT ![c] =
                         [outcome |-> outcome, effect |-> IF took_effect THEN zxid + 1 ELSE 0]]
-       /\ UNCHANGED sessions
+       /\ UNCHANGED <<sessions, lives>>
 
 (* Each write alone, or in one multi behind a check of the fence. The        *)
 (* versions are any that the client may have read, stale ones included.      *)
@@ -166,6 +166,7 @@ TypeOK ==
     /\ sessions \in [Clients -> [session_id : 0 .. zxid, is_live : BOOLEAN]]
     /\ results \in [Clients -> [outcome : {"none", "ok", "refused", "unknown"}, effect : 0 .. zxid]]
     /\ \A entry \in history : entry.zxid \in 1 .. zxid /\ entry.path \in Paths
+    /\ lives \subseteq [session_id : 1 .. zxid, event : {"begin", "end"}, zxid : 1 .. zxid]
     /\ \A what \in DOMAIN Limits : budget[what] \in 0 .. Limits[what]
 
 (* Within one life of a znode each version is replaced at most once: the     *)
@@ -188,9 +189,13 @@ EphemeralsHaveOwners ==
 \* @req ZK-005
 MultiIsAtomic == \A entry \in history : entry.expected_fence = entry.fence
 
-(* Nothing takes effect under a session that is over.                        *)
+(* Nothing takes effect but under a session, and before that is over.        *)
 \* @req ZK-006
-OnlyLiveSessionsWrite == \A entry \in history : entry.is_live
+OnlyLiveSessionsWrite ==
+    \A entry \in history :
+        LET before == {life.event : life \in {x \in lives : /\ x.session_id = entry.session_id
+                                                          /\ x.zxid < entry.zxid}}
+        IN before = {"begin"}
 
 (* What was refused did not happen; only an unknown outcome leaves it open.  *)
 \* @req ZK-006

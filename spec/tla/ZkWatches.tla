@@ -10,8 +10,7 @@ EXTENDS Integers, Sequences
 
 CONSTANTS
     Names,          \* of the children
-    Limits,         \* how often each bounded thing may happen
-    mutants         \* rules that are broken on purpose; {} is ZooKeeper and a careful client
+    Limits          \* how often each bounded thing may happen
 
 VARIABLES
     children,       \* after each transaction: name -> czxid, 0 for none; its index is cversion + 1
@@ -21,14 +20,6 @@ VARIABLES
     budget          \* what is left of Limits
 
 vars == <<children, server_version, client, events, budget>>
-
-WatchMutants ==
-    {"read_overtakes_watch", "reconnect_to_lagging_server", "watch_lost_on_reconnect",
-     "compare_names"}
-
-ASSUME mutants \subseteq WatchMutants
-
-Has(mutant) == mutant \in mutants
 
 Spend(what) == budget[what] > 0 /\ budget' = [budget EXCEPT ![what] = @ - 1]
 
@@ -93,17 +84,17 @@ FireWatch ==
     /\ client' = [client EXCEPT !.must_read = TRUE]
     /\ UNCHANGED <<children, server_version, budget>>
 
-(* What the client takes for new: another czxid, or, wrongly, another name.  *)
-Noticed(name) ==
-    IF Has("compare_names") /\ (Served[name] = 0) = (client.acted_on[name] = 0)
-    THEN client.acted_on[name] ELSE Served[name]
+(* What the client takes for the child from now on: the czxid tells it.      *)
+Noticed(name) == Served[name]
+
+(* Notifications about what a read returns come before it.                   *)
+MayReturn == events = <<>>
 
 (* The client lists the children and sets the watch in one call, because it  *)
-(* was told to or of its own accord. What the server tells may be old, but   *)
-(* notifications about it came before.                                       *)
+(* was told to or of its own accord. What the server tells may be old.       *)
 ListChildren ==
     /\ client.is_connected
-    /\ events = <<>> \/ Has("read_overtakes_watch")
+    /\ MayReturn
     /\ client' = [client EXCEPT !.must_read = FALSE, !.is_watching = TRUE,
                                 !.seen_version = server_version,
                                 !.acted_on = [name \in Names |-> Noticed(name)]]
@@ -121,6 +112,8 @@ SyncServer ==
     /\ client' = [client EXCEPT !.seen_version = CurrentVersion]
     /\ UNCHANGED <<children, events>>
 
+StaysWatching == client.is_watching \/ events # <<>>
+
 (* The connection breaks: what was on its way is lost, and the client        *)
 (* believes that its watch is set.                                           *)
 SuspendSession ==
@@ -128,16 +121,17 @@ SuspendSession ==
     /\ client.is_connected
     /\ events' = <<>>
     /\ client' = [client EXCEPT !.is_connected = FALSE,
-                                !.is_watching = (@ \/ events # <<>>)
-                                                /\ ~Has("watch_lost_on_reconnect")]
+                                !.is_watching = StaysWatching]
     /\ UNCHANGED <<children, server_version>>
+
+MayServe(version) == version >= client.seen_version
 
 (* The client finds a server in time, any that is not behind what it has     *)
 (* seen, and sets its watch again, with the version that it has seen.        *)
 ResumeSession ==
     /\ ~client.is_connected
     /\ \E version \in 0 .. CurrentVersion :
-          /\ version >= client.seen_version \/ Has("reconnect_to_lagging_server")
+          /\ MayServe(version)
           /\ Serve(version, client.seen_version)
     /\ UNCHANGED <<children, budget>>
 

@@ -106,15 +106,13 @@ class Model:
 
     def has_mutant(self, name: str) -> bool:
         """Whether the row could break this rule."""
-        declared = read_config(self.directory / self.config).constants
-        return MUTANTS in declared or name in mutants_of(self.module_path)
+        return name in mutants_of(self.module_path)
 
     @property
     def mutated(self) -> Mutated:
-        """The root module with those of its mutants that are modules; raises `ModelError`."""
-        known = mutants_of(self.module_path)
+        """The root module with the mutants of the row; raises `ModelError`."""
         try:
-            over = mutated(self.module_path, [name for name in self.mutants if name in known])
+            over = mutated(self.module_path, self.mutants)
             over = possible.on_top_of(over, self.reaches) if self.reaches else over
             return over if self.simulation is None else on_top_of(over, self.module_path)
         except (ConfigError, SpecMutantError) as error:
@@ -147,16 +145,10 @@ class Model:
             raise ModelError(f"model {self.name}: {error}") from error
 
     def _with_mutants(self, config: ModelConfig) -> ModelConfig:
-        """Constants and mutants of the row; a mutant without a module is a constant's element."""
-        over = self.mutated
-        switches = [name for name in self.mutants if f"{name}.tla" not in over.texts]
+        """The constants of the row, and what its mutants replace."""
         constants = {name: value for name, value in self.constants.items() if name != MUTANTS}
-        if MUTANTS in config.constants and MUTANTS in self.constants:
-            constants[MUTANTS] = switches
-        elif switches:
-            raise ConfigError(f"module {self.module} has no mutant {switches[0]}")
         return replace(
-            config.with_constants(constants), replaced=over.replaced, mutants=self.mutants
+            config.with_constants(constants), replaced=self.mutated.replaced, mutants=self.mutants
         )
 
 

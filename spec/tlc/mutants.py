@@ -58,6 +58,8 @@ def mutants_of(root: Path) -> dict[str, Path]:
 def mutated(root: Path, names: Sequence[str]) -> Mutated:
     """`root` with these of `mutants_of(root)`; raises `SpecMutantError`."""
     known = mutants_of(root)
+    if unknown := [name for name in names if name not in known]:
+        raise SpecMutantError(f"module {root.stem} has no mutant {unknown[0]}")
     paths = tuple(known[name] for name in names)
     below = root.stem
     texts: dict[str, str] = {}

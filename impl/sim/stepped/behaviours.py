@@ -17,7 +17,7 @@ from fencepost.impl.sim.stepped.schedule import (
 from fencepost.impl.sim.stepped.spec_state import canonical
 from fencepost.impl.sim.stepped.steps import read_step
 from fencepost.spec.scratch import scratch_folder
-from fencepost.spec.tlc.config import ModelConfig
+from fencepost.spec.tlc.config import ModelConfig, tla_value
 from fencepost.spec.tlc.models import Model
 from fencepost.spec.tlc.mutants import MUTANTS
 from fencepost.spec.tlc.runner import TlcOptions, check_model
@@ -27,7 +27,7 @@ CORE_CAN = Path(__file__).with_name("CoreCan.tla")
 _STEPPED = """---- MODULE {stepped} ----
 EXTENDS {module}
 VARIABLES told, looks, refused
-Core == INSTANCE CoreCan
+Core == INSTANCE CoreCan WITH mutants <- {mutants}
 SteppedInit == {init} /\\ Core!CoreInit
 SteppedNext == {next} /\\ Core!CoreCan{more}
 ====
@@ -85,6 +85,7 @@ def stepped_model(model: Model, config: ModelConfig) -> Iterator[Model]:
             module=model.module,
             init=config.init,
             next=config.next,
+            mutants=tla_value(model.mutants),
             more=_ONE_ANSWER if read_setting(config).has_logs else "",
         )
         (directory / f"{name}.tla").write_text(text)

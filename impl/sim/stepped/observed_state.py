@@ -4,7 +4,8 @@ Not compared, and why:
 * czxids, session ids and the data of registrations: the specs leave them out.
 * `budget`: it bounds the specs, the core has none.
 * `is_watching` and `is_isr_alive` of a controller: they belong to rules that the core does not
-  break. `place` in an ordered link: the stepper's links keep no order.
+  break. `heard` of a replica is history. `place` in an ordered link: the stepper's links keep no
+  order.
 * `is_truncated` of a replica with an empty log: the core has nothing to ask then.
 * `to_send` and messages to brokers that the core does not command: a broker that is not live in the
   controller's eyes, and a state that a decision is about to replace (`StepContext.never_sent`).

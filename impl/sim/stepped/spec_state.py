@@ -48,8 +48,8 @@ KEY = TopicPartition("t", 0)
 STATE = leader_and_isr_path(KEY)
 NO_VERSION = -1
 _BROKERS = f"{BROKER_IDS}/"
-_ONLY_SPECS = ("is_watching", "is_isr_alive", "place")
-"""Fields of mutants' histories, and of links that keep order."""
+_ONLY_SPECS = ("is_watching", "is_isr_alive", "heard", "place")
+"""Fields of mutants, of histories, and of links that keep order."""
 _SETS = ("isr", "live_brokers")
 _BAGS = ("messages", "fetches", "breaches", "committed", "acknowledged")
 

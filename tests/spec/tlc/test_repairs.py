@@ -28,18 +28,24 @@ HAZARD = Hazard(
     turns_red=["low"],
 )
 
+MUTANT = """---- MODULE {name} ----
+EXTENDS Counter
+Wrong{rule}
+====
+"""
+
 
 @pytest.fixture
 def low(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Model:
-    """Holds with two states; has a switch and a bound."""
+    """Holds with two states; has two mutants, of which one changes nothing."""
     monkeypatch.setenv("FENCEPOST_CACHE", str(tmp_path / "cache"))
     model = write_counter(tmp_path / "modules")
-    text = model.module_path.read_text()
-    text = text.replace("CONSTANT N", "CONSTANTS N, mutants")
-    text = text.replace("Low == x < 2", 'Low == x < 2\nSwitched == "run_away" \\in mutants')
-    text = text.replace("Next == x' =", 'Next == x\' = IF "run_away" \\in mutants THEN 5 ELSE')
-    model.module_path.write_text(text)
-    config = CONFIG.replace("N = 3", "N = 2\n    mutants = {}") + "INVARIANT Low\n"
+    folder = model.directory / "mutants" / "Counter"
+    folder.mkdir(parents=True)
+    (folder / "run_away.tla").write_text(MUTANT.format(name="run_away", rule="Following(n) == 5"))
+    harmless = MUTANT.format(name="no_such_rule", rule="Endless == x' = 1 + x")
+    (folder / "no_such_rule.tla").write_text(harmless)
+    config = CONFIG.replace("N = 3", "N = 2") + "INVARIANT Low\n"
     (model.directory / "Counter.cfg").write_text(config)
     return replace(model, name="low")
 
