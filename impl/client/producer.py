@@ -1,14 +1,15 @@
 """Producers: records in batches per partition.
 
-Each partition has a sender with one batch in flight; records that arrive meanwhile go into the next
-batch. An idempotent sender gives a retry the sequence of the first try, so that the broker finds
-the duplicate (KIP-98). After a failed batch it uses the next producer epoch, from sequence 0, so
-that late requests of the old epoch are refused.
+Each partition has a sender with one batch in flight, or a few; records that arrive meanwhile go
+into the next batch. An idempotent sender gives a retry the sequence of the first try, so that the
+broker finds the duplicate (KIP-98). A batch that overtook another one is refused, and comes again
+when that one is over. After a failed batch the sender uses the next producer epoch, from sequence
+0, so that late requests of the old epoch are refused.
 """
 
 import asyncio
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import count
 
 from fencepost.impl.client.cluster_connection import ClusterConnection
@@ -24,6 +25,10 @@ BATCH_RECORDS_MAX = 100
 """Most records of a batch of several `send` calls; the records of one call stay together."""
 HELD = 0.8
 """Share of the request timeout for which the leader may wait for the commit."""
+IN_FLIGHT_MAX = 5
+"""A broker recognises so many of the last batches of a producer."""
+OVERTAKEN = frozenset({ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER})
+"""How a batch is refused that arrives before the one that it follows."""
 PRODUCER_EPOCH_MAX = 2**15 - 1
 SEQUENCE_MAX = 2**31 - 1
 
@@ -58,49 +63,88 @@ class PendingSend:
     done: "asyncio.Future[RecordMetadata]"
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class NumberedBatch:
+    """A batch of an idempotent sender that was sent, with its numbers."""
+
+    identity: ProducerIdentity
+    earlier: "tuple[NumberedBatch, ...]"
+    """Those that were not answered when it was numbered."""
+    over: asyncio.Event = field(default_factory=asyncio.Event)
+    """It is acknowledged or given up."""
+
+    @property
+    def is_due(self) -> bool:
+        """True when none before it is open any more."""
+        return all(one.over.is_set() for one in self.earlier)
+
+
 class PartitionSender:
     """The records of one partition, sent in the order of the calls to `put`."""
 
     def __init__(
-        self, cluster: ClusterConnection, partition: TopicPartition, *, acks: int, idempotent: bool
+        self,
+        cluster: ClusterConnection,
+        partition: TopicPartition,
+        *,
+        acks: int,
+        idempotent: bool,
+        in_flight: int = 1,
     ) -> None:
         self._cluster = cluster
         self._partition = partition
         self._acks = acks
         self._idempotent = idempotent
+        self._in_flight = in_flight
         self._identity: ProducerIdentity | None = None
+        """Of the batch that comes next."""
+        self._numbering = asyncio.Lock()
+        self._open: list[NumberedBatch] = []
         self._waiting: list[PendingSend] = []
-        self._worker: asyncio.Task[None] | None = None
+        self._workers: set[asyncio.Task[None]] = set()
 
     def put(self, values: tuple[str, ...]) -> "asyncio.Future[RecordMetadata]":
-        """Queue records; they are sent when the batches before them are done."""
+        """Queue records; they are sent when there are few enough batches in flight."""
         done = asyncio.get_running_loop().create_future()
         deadline = self._cluster.deadline(self._cluster.options.delivery_timeout_ms)
         self._waiting.append(PendingSend(values, deadline, done))
-        if self._worker is None or self._worker.done():
-            self._worker = asyncio.create_task(self._work())
+        self._begin()
         return done
 
     async def flush(self) -> None:
         """Wait until all queued records are delivered or have failed."""
-        if self._worker is not None:
-            await self._worker
+        while self._workers:
+            await asyncio.wait(self._workers)
 
-    async def _work(self) -> None:
-        while self._waiting:
-            batch = self._take_batch()
-            try:
-                found = await self._send(batch)
-            except ClientError as error:
-                for waiting in batch:
-                    if not waiting.done.done():
-                        waiting.done.set_exception(error)
-                continue
-            base_offset = found.offset
+    def _begin(self) -> None:
+        if self._waiting and len(self._workers) < self._in_flight:
+            worker = asyncio.create_task(self._deliver())
+            self._workers.add(worker)
+            worker.add_done_callback(self._end)
+
+    def _end(self, worker: "asyncio.Task[None]") -> None:
+        self._workers.discard(worker)
+        if not worker.cancelled():
+            worker.result()
+        self._begin()
+
+    async def _deliver(self) -> None:
+        """One batch of what waits by now."""
+        if not self._waiting:
+            return
+        batch = self._take_batch()
+        try:
+            found = await self._send(batch)
+        except ClientError as error:
             for waiting in batch:
                 if not waiting.done.done():
-                    waiting.done.set_result(replace(found, offset=base_offset))
-                base_offset += len(waiting.values)
+                    waiting.done.set_exception(error)
+            return
+        base_offset = found.offset
+        for waiting in batch:
+            if not waiting.done.done():
+                waiting.done.set_result(replace(found, offset=base_offset))
+            base_offset += len(waiting.values)
 
     def _take_batch(self) -> list[PendingSend]:
         taken = [self._waiting.pop(0)]
@@ -113,7 +157,6 @@ class PartitionSender:
     async def _send(self, batch: Sequence[PendingSend]) -> RecordMetadata:
         values = [value for waiting in batch for value in waiting.values]
         deadline = batch[0].deadline
-        identity = await self._identify(len(values), deadline)
         request = wire.ProduceRequest(
             topic=self._partition.topic,
             partition=self._partition.partition,
@@ -121,23 +164,10 @@ class PartitionSender:
             values=values,
             timeout_ms=round(self._cluster.options.request_timeout_ms * HELD),
         )
-        if identity is not None:
-            request.producer_id = identity.producer_id
-            request.producer_epoch = identity.producer_epoch
-            request.base_sequence = identity.sequence
-        try:
-            response = await self._cluster.ask_leader(
-                self._partition,
-                "Produce",
-                request,
-                deadline=deadline,
-                effect=Effect.IDEMPOTENT if identity else Effect.ONCE,
-            )
-        except ClientError:
-            self._identity = _next_epoch(identity)
-            raise
-        if identity is not None:
-            self._identity = replace(identity, sequence=identity.sequence + len(values))
+        if self._idempotent:
+            response = await self._send_numbered(request, deadline)
+        else:
+            response = await self._ask(request, deadline, Effect.ONCE)
         return RecordMetadata(
             topic=self._partition.topic,
             partition=self._partition.partition,
@@ -146,10 +176,44 @@ class PartitionSender:
             broker_id=response.broker_id,
         )
 
-    async def _identify(self, records: int, deadline: float) -> ProducerIdentity | None:
-        """Producer id, epoch and sequence for `records`; None without idempotence."""
-        if not self._idempotent:
-            return None
+    async def _ask(
+        self, request: wire.ProduceRequest, deadline: float, effect: Effect
+    ) -> wire.ProduceResponse:
+        response = await self._cluster.ask_leader(
+            self._partition, "Produce", request, deadline=deadline, effect=effect
+        )
+        assert isinstance(response, wire.ProduceResponse)
+        return response
+
+    async def _send_numbered(
+        self, request: wire.ProduceRequest, deadline: float
+    ) -> wire.ProduceResponse:
+        """The answer to a batch under the next numbers; one that overtook another comes again."""
+        async with self._numbering:
+            batch = await self._number(len(request.values), deadline)
+        identity = batch.identity
+        request.producer_id = identity.producer_id
+        request.producer_epoch = identity.producer_epoch
+        request.base_sequence = identity.sequence
+        try:
+            while True:
+                was_due = batch.is_due
+                try:
+                    return await self._ask(request, deadline, Effect.IDEMPOTENT)
+                except ClientError as error:
+                    if was_due or error.error_code not in OVERTAKEN:
+                        raise
+                for one in batch.earlier:
+                    await one.over.wait()
+        except ClientError:
+            self._give_up(identity)
+            raise
+        finally:
+            self._open.remove(batch)
+            batch.over.set()
+
+    async def _number(self, records: int, deadline: float) -> NumberedBatch:
+        """A batch of so many records, with the numbers that come next."""
         if self._identity and self._identity.sequence + records > SEQUENCE_MAX:
             self._identity = _next_epoch(self._identity)
         if self._identity is None:
@@ -160,12 +224,22 @@ class PartitionSender:
                 effect=Effect.NONE,
             )
             self._identity = ProducerIdentity(response.producer_id, response.producer_epoch)
-        return self._identity
+        batch = NumberedBatch(self._identity, tuple(self._open))
+        self._open.append(batch)
+        self._identity = replace(self._identity, sequence=self._identity.sequence + records)
+        return batch
+
+    def _give_up(self, failed: ProducerIdentity) -> None:
+        """Go on under the next epoch, unless a batch before this one has made it so."""
+        now = self._identity
+        ids = (failed.producer_id, failed.producer_epoch)
+        if now is not None and (now.producer_id, now.producer_epoch) == ids:
+            self._identity = _next_epoch(now)
 
 
-def _next_epoch(identity: ProducerIdentity | None) -> ProducerIdentity | None:
+def _next_epoch(identity: ProducerIdentity) -> ProducerIdentity | None:
     """The next producer epoch at sequence 0; None when a new producer id is needed."""
-    if identity is None or identity.producer_epoch >= PRODUCER_EPOCH_MAX:
+    if identity.producer_epoch >= PRODUCER_EPOCH_MAX:
         return None
     return ProducerIdentity(identity.producer_id, identity.producer_epoch + 1)
 
@@ -190,18 +264,24 @@ class Producer:
         *,
         idempotent: bool = True,
         acks: int = ACKS_ALL,
+        in_flight: int = 1,
         options: ClientOptions | None = None,
     ) -> None:
-        """Send nothing yet; raises `ValueError` for a malformed address or wrong acks.
+        """Send nothing yet; raises `ValueError` for a malformed address, acks or batches in flight.
 
         `bootstrap_servers` is `host:port[,host:port...]` or a list of `host:port`; `acks` is -1
-        (all), 1 (the leader) or 0, and -1 for an idempotent producer (KIP-98).
+        (all), 1 (the leader) or 0, and -1 for an idempotent producer (KIP-98). That may have up to
+        5 batches per partition `in_flight`, any other one.
         """
         if acks not in (-1, 0, 1):
             raise ValueError(f"acks is {acks}: give -1 (all), 1 (the leader) or 0")
         if idempotent and acks != ACKS_ALL:
             raise ValueError(f"an idempotent producer needs acks -1 (all), not {acks}")
+        most = IN_FLIGHT_MAX if idempotent else 1
+        if not 1 <= in_flight <= most:
+            raise ValueError(f"in_flight is {in_flight}: give 1 to {most}")
         self._cluster = ClusterConnection(bootstrap_servers, options)
+        self._in_flight = in_flight
         self._acks = acks
         self._idempotent = idempotent
         self._senders: dict[TopicPartition, PartitionSender] = {}
@@ -229,7 +309,11 @@ class Producer:
         key = TopicPartition(topic, partition)
         if key not in self._senders:
             self._senders[key] = PartitionSender(
-                self._cluster, key, acks=self._acks, idempotent=self._idempotent
+                self._cluster,
+                key,
+                acks=self._acks,
+                idempotent=self._idempotent,
+                in_flight=self._in_flight,
             )
         return await self._senders[key].put(records)
 

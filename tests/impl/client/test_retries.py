@@ -1,8 +1,10 @@
 """Which failures are tried again, under which numbers, and what the error then says."""
 
+import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from threading import Lock
 
 import pytest
 
@@ -13,6 +15,8 @@ from fencepost.impl.client import (
     IndefiniteError,
     NoBrokerError,
     OffsetOutOfRangeError,
+    Producer as AsyncProducer,
+    RecordMetadata,
 )
 from fencepost.impl.client.routing import parse_servers
 from fencepost.impl.client.tries import Effect, Tries, TryFailedError
@@ -36,6 +40,7 @@ class FakeBroker:
     produces: list[wire.ProduceRequest] = field(default_factory=list)
     metadata_requests: int = 0
     last_producer_id: int = 40
+    one_at_a_time: Lock = field(default_factory=Lock)
 
     def metadata(self, _: wire.MetadataRequest) -> wire.MetadataResponse:
         self.metadata_requests += 1
@@ -74,8 +79,9 @@ class FakeBroker:
 
 
 @contextmanager
-def broker(*errors: str) -> Iterator[FakeBroker]:
-    fake = FakeBroker(errors=list(errors))
+def broker(*errors: str, fake: FakeBroker | None = None) -> Iterator[FakeBroker]:
+    fake = fake or FakeBroker()
+    fake.errors = list(errors)
     methods: dict[str, Method] = {
         "Metadata": (fake.metadata, wire.MetadataRequest),
         "Produce": (fake.produce, wire.ProduceRequest),
@@ -107,6 +113,69 @@ def test_after_a_batch_that_failed_the_next_producer_epoch_begins() -> None:
             producer.send("t", "c")
 
         assert fake.numbers == [(41, 0, 0), (41, 0, 1), (41, 0, 1), (41, 1, 0)]
+
+
+@dataclass
+class BrokerThatCounts(FakeBroker):
+    """Takes what comes next under its producer epoch, but refuses the first batch once."""
+
+    next_sequences: dict[int, int] = field(default_factory=dict)
+    has_begun: bool = False
+
+    def produce(self, request: wire.ProduceRequest) -> wire.ProduceResponse:
+        with self.one_at_a_time:
+            self.produces.append(request)
+            if not self.has_begun and (request.producer_epoch, request.base_sequence) == (0, 0):
+                self.has_begun = True
+                return wire.ProduceResponse(error_code=self.errors[0], broker_id=1)
+            expected = self.next_sequences.get(request.producer_epoch, 0)
+            if request.base_sequence != expected:
+                return wire.ProduceResponse(error_code="OUT_OF_ORDER_SEQUENCE_NUMBER", broker_id=1)
+            self.next_sequences[request.producer_epoch] = expected + len(request.values)
+            return wire.ProduceResponse(error_code="NONE", broker_id=1, base_offset=expected)
+
+
+BIG = ["r"] * 60
+"""Two of them are too many records for one batch."""
+
+
+async def send_many(address: str, count: int) -> list[RecordMetadata | BaseException]:
+    async with AsyncProducer(address, in_flight=3, options=QUICK) as producer:
+        sends = [producer.send("t", BIG, partition=0) for _ in range(count)]
+        return await asyncio.gather(*sends, return_exceptions=True)
+
+
+def test_batches_that_overtake_one_come_again_behind_it() -> None:
+    with broker("NOT_LEADER_OR_FOLLOWER", fake=BrokerThatCounts()) as fake:
+        found = asyncio.run(send_many(fake.address, 5))
+
+    assert isinstance(fake, BrokerThatCounts)
+    assert [one.offset for one in found if isinstance(one, RecordMetadata)] == [
+        0,
+        60,
+        120,
+        180,
+        240,
+    ]
+    assert {epoch for _, epoch, _ in fake.numbers} == {0}
+    assert len({sequence for *_, sequence in fake.numbers}) == 5
+
+
+def test_behind_a_batch_that_failed_all_in_flight_fail_and_the_next_epoch_begins() -> None:
+    with broker("RECORD_LIST_TOO_LARGE", fake=BrokerThatCounts()) as fake:
+        found = asyncio.run(send_many(fake.address, 5))
+
+    assert isinstance(fake, BrokerThatCounts)
+    failed = [one for one in found if isinstance(one, DefiniteError)]
+    assert isinstance(found[0], DefiniteError)
+    assert len(failed) + fake.next_sequences.get(1, 0) // len(BIG) == 5
+    assert fake.next_sequences.get(0, 0) == 0
+
+
+@pytest.mark.parametrize(("in_flight", "idempotent"), [(0, True), (6, True), (2, False)])
+def test_what_is_in_flight_is_checked(in_flight: int, idempotent: bool) -> None:
+    with pytest.raises(ValueError, match=f"in_flight is {in_flight}: give 1 to"):
+        AsyncProducer("localhost:1", in_flight=in_flight, idempotent=idempotent)
 
 
 def test_without_idempotence_an_unknown_end_is_not_tried_again() -> None:
