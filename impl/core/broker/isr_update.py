@@ -43,9 +43,6 @@ class IsrUpdates:
     def tick(self, key: TopicPartition) -> None:
         """Laggards are asked out; an undecided change is looked after."""
         replica = self._replicas[key]
-        if not replica.is_leader:
-            self._unsettled.pop(key, None)
-            return
         due_ms = self._unsettled.get(key)
         if due_ms is not None and due_ms <= self._outbox.now_ms:
             del self._unsettled[key]
