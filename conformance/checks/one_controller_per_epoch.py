@@ -2,7 +2,8 @@
 
 - No two `ElectController` name different brokers under one controller epoch.
 - In ZooKeeper, `/controller_epoch` rises by exactly 1 with each election, in the same transaction
-  that creates `/controller`. What people create by hand, in a session of no broker, elects none.
+  that creates `/controller`. What people create by hand, in a session of no broker, elects none,
+  and an epoch that they write counts from then on; it must not fall either.
   Kafka up to 2.0 raises it in a transaction of its own, and a quorum that elects its leaders may
   skip epochs, for an election may fail (`TraceDialect`).
 - At level 0 there is no epoch; then every `ElectController` rests on a creation of `/controller`
@@ -10,7 +11,7 @@
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Sequence, Set as AbstractSet
 from itertools import pairwise
 
 from fencepost.conformance.checks.evidence import Evidence
@@ -31,9 +32,10 @@ def check(events: Sequence[TraceEvent], dialect: TraceDialect = SPEC) -> CheckRe
     creations = [e for e in lines if e.path == CONTROLLER and e.action == "Create"]
     epochs = [(epoch, line) for line in lines if (epoch := epoch_of(line)) is not None]
     _check_elections(elections, evidence)
-    _check_epochs(epochs, evidence, may_skip=dialect.epochs_may_skip)
+    own = brokers_by_session(events)
+    by_hand = frozenset({line.session_id for _, line in epochs}.difference(own) if own else ())
+    _check_epochs(epochs, evidence, by_hand, may_skip=dialect.epochs_may_skip)
     if epochs and dialect.raises_epoch_at_election:
-        own = brokers_by_session(events)
         _check_creations([e for e in creations if e.session_id in own], epochs, evidence)
     elif creations and not epochs:
         _check_without_epoch(elections, creations, evidence)
@@ -54,12 +56,18 @@ def _check_elections(elections: Sequence[TraceEvent], evidence: Evidence) -> Non
 
 
 def _check_epochs(
-    epochs: Sequence[tuple[int, TraceEvent]], evidence: Evidence, *, may_skip: bool
+    epochs: Sequence[tuple[int, TraceEvent]],
+    evidence: Evidence,
+    by_hand: AbstractSet[int | None],
+    *,
+    may_skip: bool,
 ) -> None:
     if epochs and epochs[0][0] > 1 and not may_skip:
         message = f"The first controller epoch is {epochs[0][0]} instead of 1."
         evidence.violated(message, epochs[0][1])
     for (before, first), (after, second) in pairwise(epochs):
+        if second.session_id in by_hand and after >= before:
+            continue
         if after != before + 1 and not (may_skip and after > before):
             message = f"The controller epoch went from {before} to {after}."
             evidence.violated(message, first, second)

@@ -14,7 +14,11 @@ Judged in the order of ZooKeeper's transactions. The author is the broker of the
   member of the ISR before has been registered since that was written (FAIL-002), except those
   with a log that failed at any time: they cannot lead (START-006).
 - One that says that its leader was away, and so may have lost records (`is_loss_possible`), makes
-  that the whole ISR; no member of the ISR before has been registered since before that was decided.
+  that the whole ISR; no member of the ISR before has been registered since before that was
+  decided, except one that started and read that very state first: it obeys nothing of its epoch
+  (START-002).
+
+A broker claims producer ids that no other has (`producer_id_blocks`, CLI-005).
 
 Where the controller writes what leaders ask for (`TraceDialect`), it may change the ISR as well, to
 one that has the leader, under the epochs that are there; and where the same transaction assigns the
@@ -24,7 +28,7 @@ members, and where there is neither, the last ISR does.
 """
 
 import dataclasses
-from collections.abc import Mapping, Sequence, Set as AbstractSet
+from collections.abc import Iterator, Mapping, Sequence, Set as AbstractSet
 from dataclasses import dataclass
 
 from msgspec.structs import replace
@@ -32,12 +36,14 @@ from msgspec.structs import replace
 from fencepost.conformance.checks.evidence import Evidence
 from fencepost.conformance.checks.generations import is_flagged, may_have_lost
 from fencepost.conformance.checks.ordering import broker_of, by_zxid, partition_of_event
+from fencepost.conformance.checks.producer_id_blocks import overlapping_blocks
 from fencepost.conformance.checks.trace_dialect import SPEC, TraceDialect
 from fencepost.conformance.checks.znode_history import (
     LeaderAndIsrWrite,
     assignment_of,
     brokers_by_session,
     leader_and_isr_writes,
+    read_document,
     registrations,
 )
 from fencepost.conformance.verdict import CheckResult
@@ -63,6 +69,8 @@ class _World:
     """Leader epoch of a partition -> the zxid of the state on which it was decided."""
     registered: Mapping[int, Sequence[tuple[int, int]]]
     """Broker -> the first and the last zxid of each of its registrations."""
+    restarted: AbstractSet[tuple[int | None, TopicPartition | None, int]]
+    """Brokers, partitions, and the leader epoch that is the first one they read after a restart."""
     failed: AbstractSet[tuple[int | None, TopicPartition | None]]
     """Brokers, and partitions with a log that failed there."""
     assigned: Mapping[TopicPartition, Sequence[tuple[int, Sequence[int]]]]
@@ -80,6 +88,7 @@ def check(events: Sequence[TraceEvent], dialect: TraceDialect = SPEC) -> CheckRe
         lossy=frozenset(_decision(event) for event in events if may_have_lost(event)),
         begun=_begun(leader_and_isr_writes(events)),
         registered=registrations(events),
+        restarted=frozenset(_restarted(events)),
         failed={(e.broker_id, partition_of_event(e)) for e in events if e.action == "LogFailed"},
         assigned=_assignments(events),
         dialect=dialect,
@@ -93,6 +102,9 @@ def check(events: Sequence[TraceEvent], dialect: TraceDialect = SPEC) -> CheckRe
         if fault is not None:
             where = f"{write.partition} at zxid {write.event.zxid}"
             evidence.violated(f"{where}: {fault}.", write.before_event, write.event)
+    for (first, block), (second, claimed) in overlapping_blocks(events):
+        ids = f"Producer ids from {claimed.block_start} on were claimed"
+        evidence.violated(f"{ids}, and those up to {block.block_end} were before.", first, second)
     return evidence.result()
 
 
@@ -204,7 +216,12 @@ def _lossy_fault(
     if after.isr != {after.leader} or after.leader not in before.isr:
         return f"leader {after.leader} was away, and ISR {sorted(after.isr)} is not it alone"
     since = world.begun.get((write.partition, before.leader_epoch), 0)
-    there = sorted(member for member in before.isr if _was_there(member, write, world, since))
+    there = sorted(
+        member
+        for member in before.isr
+        if (member, write.partition, before.leader_epoch) not in world.restarted
+        and _was_there(member, write, world, since)
+    )
     if there and before.leader != NO_BROKER:
         return f"leader {after.leader} may have lost records, it says, and {there} was never away"
     return None
@@ -217,6 +234,21 @@ def _begun(writes: Sequence[LeaderAndIsrWrite]) -> dict[tuple[TopicPartition, in
             zxid = (write.before_event.zxid or 0) if write.before_event is not None else 0
             found.setdefault((write.partition, write.after.leader_epoch), zxid)
     return found
+
+
+def _restarted(
+    events: Sequence[TraceEvent],
+) -> Iterator[tuple[int | None, TopicPartition | None, int]]:
+    seen: set[tuple[str, int, TopicPartition | None]] = set()
+    for event in events:
+        is_read = event.action == "ReadLeaderAndIsr" and event.outcome is Outcome.OK
+        key = partition_of_event(event)
+        if not is_read or (event.node, event.incarnation, key) in seen:
+            continue
+        seen.add((event.node, event.incarnation, key))
+        state = read_document(event)
+        if event.incarnation > 1 and state is not None:
+            yield broker_of(event), key, state.leader_epoch
 
 
 def _ends_reassignment(

@@ -40,8 +40,13 @@ def document_of(event: TraceEvent) -> LeaderAndIsr | None:
     is_store = event.kind is Kind.ZOOKEEPER and event.action in _STORES
     if not is_store or event.path is None or partition_of(event.path) is None:
         return None
+    return read_document(event)
+
+
+def read_document(event: TraceEvent) -> LeaderAndIsr | None:
+    """The LeaderAndISR document in the data of any line; None for nonsense, and where none is."""
     try:
-        return parse_leader_and_isr(event.path, (event.data or "").encode())
+        return parse_leader_and_isr(event.path or "", (event.data or "").encode())
     except MalformedZnodeError:
         return None
 

@@ -26,6 +26,7 @@ from fencepost.conformance.whitebox.simulate import load
 from fencepost.conformance.whitebox.stepped import SHOWN_BY, lists_of, stepped_site
 from fencepost.spec.pacing import MoveList
 from fencepost.spec.trace import TraceEvent
+from fencepost.spec.vocabulary import Liveness
 from fencepost.spec.zookeeper import ZooKeeperError
 
 LEVEL = 2
@@ -217,7 +218,13 @@ def play_drawn(mutant: str, number: int, *, out: Path) -> Drawn:
 
 
 def _named(mutant: str, found: Sequence[str]) -> tuple[str, ...]:
-    return tuple(sorted(wanted(mutant).intersection(found)))
+    """What did not come in time is named where the record names a property of liveness.
+
+    A scenario demands it while its fault lasts; when that is over, the property may hold again.
+    """
+    names = wanted(mutant)
+    shown = names | ({LATE} if names & {*Liveness} else set())
+    return tuple(sorted(shown.intersection(found)))
 
 
 def _since(started: float) -> float:

@@ -14,6 +14,7 @@ from fencepost.conformance.checks import (
 from fencepost.conformance.checks.registry import CheckFunction
 from fencepost.conformance.verdict import Verdict
 from fencepost.spec.vocabulary import Outcome
+from fencepost.spec.znodes import PRODUCER_IDS, ProducerIdBlockDocument, document_bytes
 from tests.conformance.checks.trace_builder import ZNODE, Trace, document
 from tests.conformance.checks.znode_stories import (
     FIRST,
@@ -223,6 +224,30 @@ def test_each_condition_is_caught(check: CheckFunction, write_on: Write, message
     assert result.verdict is Verdict.FAIL
     assert len(result.violations) == 1
     assert message in result.violations[0].message
+
+
+@pytest.mark.parametrize(("begins", "expected"), [(1001, 0), (3001, 0), (1000, 1), (1, 1)])
+def test_a_producer_id_is_in_one_block(begins: int, expected: int) -> None:
+    trace = Trace()
+    for zxid, first in ((1, 1), (2, begins)):
+        block = ProducerIdBlockDocument(broker=zxid, block_start=first, block_end=first + 999)
+        data = document_bytes(block).decode()
+        trace.zookeeper("SetData", PRODUCER_IDS, data, session=session(zxid), zxid=zxid)
+    trace.zookeeper("SetData", PRODUCER_IDS, "?", session=session(1), zxid=3)
+    violations = only_authorised_writes.check(trace.events).violations
+
+    assert len(violations) == expected
+
+
+@pytest.mark.parametrize(("epoch", "expected"), [("3", 0), ("1", 0), ("0", 1)])
+def test_an_epoch_written_by_hand_counts_and_may_not_fall(epoch: str, expected: int) -> None:
+    trace = Trace()
+    register(trace)
+    trace.zookeeper("Create", "/controller_epoch", "1", session=session(1), zxid=2)
+    trace.zookeeper("SetData", "/controller_epoch", epoch, session=99, zxid=3)
+    violations = one_controller_per_epoch.check(trace.events).violations
+
+    assert len(violations) == expected
 
 
 def test_the_first_controller_epoch_is_one() -> None:

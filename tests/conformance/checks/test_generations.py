@@ -212,6 +212,23 @@ def test_that_records_may_be_lost_needs_a_reason() -> None:
     assert "may have lost records, it says, and [1] was never away" in violation.message
 
 
+@pytest.mark.parametrize(("incarnation", "epoch", "expected"), [(2, 1, 0), (2, 0, 1), (1, 1, 1)])
+def test_a_member_that_began_with_the_state_obeys_nothing_of_it(
+    incarnation: int, epoch: int, expected: int
+) -> None:
+    trace = Trace()
+    away(trace, comes_back=False)
+    trace.operation(
+        "broker-1",
+        "ReadLeaderAndIsr",
+        data=document(1, epoch, [1]),
+        incarnation=incarnation,
+        broker_id=1,
+    )
+
+    assert len(only_authorised_writes.check(trace.events).violations) == expected
+
+
 def test_a_member_that_was_away_leads_alone() -> None:
     trace = Trace()
     away(trace, comes_back=True, isr=(1, 2))
