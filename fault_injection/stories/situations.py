@@ -14,6 +14,7 @@ from fencepost.fault_injection.faults.admin_faults import (
     RecreateTopic,
 )
 from fencepost.fault_injection.faults.clock_faults import JumpClock
+from fencepost.fault_injection.faults.disk_faults import LosePower
 from fencepost.fault_injection.faults.fault import Fault
 from fencepost.fault_injection.faults.network_faults import CutOneWay, IsolateBroker
 from fencepost.fault_injection.faults.process_faults import (
@@ -298,6 +299,32 @@ class SituationDraw(FaultDraw):
             story.append((self.between(0, 800), self._trouble_of_move()))
         return story
 
+    def stop_unheard(self) -> Timed:
+        """A broker restarts after it has given up a replica, and nothing hears that it has."""
+        receiver, for_ms = self.replica(), self.between(200, 2_000)
+        lost = DropResponse(
+            method="StopReplica", sender=CONTROLLER, receiver=receiver, count=0, for_ms=for_ms
+        )
+        gone = self.random.choice((self._recreate, self._move))
+        bounce_ms = self.between(20, for_ms)
+        return [(0, lost), (10, gone()), (bounce_ms, BounceBroker(target=receiver))]
+
+    def power_fails_during_a_write(self) -> Timed:
+        """A broker asks ZooKeeper for a write, and is back from a loss of power before its end."""
+        target, for_ms = self.random.choice((CONTROLLER, self.leader())), self.between(100, 900)
+        late = self.make(self.random.choice(UNHEARD), target=target, for_ms=for_ms)
+        dark = LosePower(target=target, for_ms=self.between(10, 200))
+        return [(0, late), *self._decisions(0, for_ms), (self.between(20, for_ms), dark)]
+
+    def late_write_of_the_isr(self) -> Timed:
+        """A leader stands still before it writes its ISR, and its topic is another one then."""
+        partition, for_ms = self.partition(), self.between(300, 2_500)
+        target = leader(self.topic, partition)
+        stands = CrashAt(target=target, for_ms=for_ms, point="before_write", nth=1, action="hold")
+        story: Timed = [(0, one) for one in self._silence(self.follower(partition), for_ms)]
+        story += [(self.between(0, 600), stands), (self.between(300, for_ms), self._recreate())]
+        return story
+
     # What they are made of
 
     def _somebody(self) -> Target:
@@ -428,3 +455,9 @@ MOVES: tuple[Situation, ...] = (
     *[SituationDraw.move_interrupted] * 4,
 )
 """About topics and assignments; only where these may move."""
+REMOVALS: tuple[Situation, ...] = (
+    SituationDraw.stop_unheard,
+    SituationDraw.power_fails_during_a_write,
+    SituationDraw.late_write_of_the_isr,
+)
+"""The same, where disks may lose what was not flushed."""

@@ -18,7 +18,7 @@ from fencepost.fault_injection.stories.drawn_story import (
     overlapping,
     single_faults,
 )
-from fencepost.fault_injection.stories.situations import DATA, MOVES, SituationDraw
+from fencepost.fault_injection.stories.situations import DATA, MOVES, REMOVALS, SituationDraw
 from fencepost.fault_injection.stories.story import Story, StoryAction
 from fencepost.impl.mutants.mutant import MutantName
 from fencepost.impl.sim.draw.mixes import (
@@ -71,7 +71,7 @@ class RunDraw:
             options = _unmoved(options)
         options = replace(options, survivors_first=is_lonely)
         found = [*self._faults(options, random, is_calm=is_calm)]
-        if not is_calm and not is_lonely:
+        if not (is_calm or is_lonely or options.asks or options.by_hand):
             lasting = [*self._lasting(options, self._source(f"lasting {number}"))]
             options, found = replace(options, hurt_last=bool(lasting)), [*found, *lasting]
         story = Story(
@@ -109,7 +109,7 @@ class RunDraw:
     ) -> Iterator[StoryAction]:
         """Situations, and single faults beside them."""
         mix = self._mix
-        may_move = bool({*MOVES} & {*mix.situations})
+        may_move = options.asks or bool({*MOVES} & {*mix.situations})
         draw = SituationDraw(
             random=random,
             brokers=tuple(range(1, options.brokers + 1)),
@@ -131,6 +131,7 @@ class RunDraw:
         self, options: RunOptions, draw: SituationDraw, *, is_calm: bool
     ) -> Iterator[StoryAction]:
         known = DATA if is_calm else self._mix.situations
+        known += (*MOVES, *REMOVALS * 4) if options.asks else ()
         known = tuple(one for one in known if draw.may_move or one not in MOVES)
         latest_ms = int(options.duration_ms * self._mix.latest)
         for _ in range(max(1, options.duration_ms // SITUATIONS_MS)):
@@ -198,7 +199,8 @@ def _some(random: Random, kinds: list[str], share: float) -> list[str]:
 def _consistent(options: RunOptions) -> RunOptions:
     """What depends on other options is as they say."""
     has_many = options.partitions == MANY_PARTITIONS
-    moves = options.moves and not has_many
+    asks = options.asks and not has_many
+    moves = options.moves and not has_many and not asks
     brokers = max(4, options.brokers) if moves else options.brokers
     return replace(
         options,
@@ -206,7 +208,8 @@ def _consistent(options: RunOptions) -> RunOptions:
         replication_factor=min(options.replication_factor, 3 if moves else brokers),
         partitions=1 if options.session_timeout_ms == PATIENT_MS else options.partitions,
         moves=moves,
-        founds=options.founds and not has_many,
+        asks=asks,
+        founds=options.founds and not has_many and not asks,
         duration_ms=min(options.duration_ms, 6_000) if has_many else options.duration_ms,
         settle_ms=healing_ms(options),
         in_flight=options.in_flight if options.idempotent else 1,
@@ -217,7 +220,16 @@ def _consistent(options: RunOptions) -> RunOptions:
 
 def _unmoved(options: RunOptions) -> RunOptions:
     """One partition that stays where it is."""
-    return replace(options, partitions=1, moves=False, founds=False, late_topics=0)
+    return replace(
+        options,
+        partitions=1,
+        moves=False,
+        founds=False,
+        asks=False,
+        bad_topic=False,
+        by_hand=False,
+        late_topics=0,
+    )
 
 
 def _calm(options: RunOptions) -> RunOptions:

@@ -101,6 +101,9 @@ SWARM = RunMix(
         "moves": (*(False,) * 6, True),
         "founds": (*(False,) * 11, True),
         "unclean_leader_election": (*(False,) * 49, True),
+        "asks": (*(False,) * 7, True),
+        "bad_topic": (*(False,) * 5, True),
+        "by_hand": (*(False,) * 11, True),
     },
     round={
         "duration_ms": (6_000, 9_000, 12_000),

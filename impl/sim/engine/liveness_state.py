@@ -26,6 +26,10 @@ _PROMISES = {
     PARTITIONS_REASSIGNED: Liveness.REASSIGNMENT_COMPLETES,
 }
 
+ORPHANS = frozenset({Liveness.DELETION_COMPLETES})
+"""Replicas may outlive their assignment where a controller died before it told their brokers, and
+while a znode is unreadable: the next controller sends every broker all that it has (CMD-007)."""
+
 
 def unhealed(cluster: VirtualCluster) -> Iterator[Liveness]:
     """The properties that do not hold now, some more than once; none of a healed cluster.
@@ -58,24 +62,35 @@ def unhealed(cluster: VirtualCluster) -> Iterator[Liveness]:
 def unserved(cluster: VirtualCluster) -> Iterator[Liveness]:
     """What must come to hold though one broker stays hurt; none where the others do their work.
 
-    A partition without a sound log in its ISR has no leader that may serve it (FAIL-003).
+    A partition without a sound log in its ISR has no leader that may serve it (FAIL-003). Sound
+    replicas that follow the leader have what it has: one that fetches and stays behind does not.
     """
     if cluster.controller() is None:
         yield Liveness.CONTROLLER_EVENTUALLY_EXISTS
-    for key in cluster.assignments():
+    for key, brokers in cluster.assignments().items():
         known = cluster.state(key)
         if known is None:
             yield Liveness.EVENTUALLY_LEADER
             continue
         members = {b: _replica(cluster, b, key) for b in known[0].isr}
-        sound = {b: r for b, r in members.items() if r is not None and r.role is not Role.OFFLINE}
+        sound = {b: r for b, r in members.items() if r is not None and _is_sound(r)}
         if not sound:
             continue
         leader = sound.get(known[0].leader)
         if leader is None or not leader.is_leader or leader.leader_epoch != known[0].leader_epoch:
             yield Liveness.EVENTUALLY_LEADER
-        elif leader.high_watermark != leader.log_end_offset:
+            continue
+        if leader.high_watermark != leader.log_end_offset:
             yield Liveness.EVENTUALLY_ACKED_OR_FAILED
+        follows = [r for b in brokers if (r := _replica(cluster, b, key)) and _is_sound(r)]
+        if any(r.broker_id not in known[0].isr for r in follows):
+            yield Liveness.EVENTUALLY_ISR_FULL
+        if any(r.log_end_offset != leader.log_end_offset for r in follows):
+            yield Liveness.EVENTUALLY_CONVERGED
+
+
+def _is_sound(replica: Replica) -> bool:
+    return replica.role is not Role.OFFLINE
 
 
 def is_converged(cluster: VirtualCluster) -> bool:

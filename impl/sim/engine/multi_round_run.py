@@ -7,7 +7,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 from fencepost.fault_injection.stories.story import Story
-from fencepost.impl.sim.engine.liveness_state import unhealed
+from fencepost.impl.sim.engine.liveness_state import ORPHANS, unhealed
 from fencepost.impl.sim.engine.options import RunOptions
 from fencepost.impl.sim.engine.run import SimulatedRun, prepare_topic
 from fencepost.impl.sim.injectors.znodes import delete_controller
@@ -28,7 +28,6 @@ DIES_MS = 100
 """A broker is dead at most this long after it was killed."""
 SURVIVORS_MS = 20_000
 """Within this time the surviving brokers must heal."""
-ORPHANS = frozenset({Liveness.DELETION_COMPLETES})
 ORPHANS_MS = 3_000
 """Within this time replicas that are assigned to no broker may be deleted by themselves."""
 
@@ -115,9 +114,7 @@ def _for_good(schedule: Story) -> set[str]:
 def _converge(cluster: VirtualCluster) -> set[Liveness]:
     """What does not hold in the end.
 
-    Replicas that are assigned to no broker may outlive their topic where the controller has not
-    told their broker, and all of them while a znode is unreadable. The next controller sends every
-    broker its full assignment (CMD-007).
+    What is left of topics that are gone is left to the next controller, see `ORPHANS`.
     """
     owed = _wait(cluster, cluster.options.settle_ms, but=ORPHANS)
     if owed - ORPHANS:

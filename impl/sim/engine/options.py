@@ -55,6 +55,12 @@ class RunOptions:
     """An administrator moves, adds and removes partitions while the clients work."""
     founds: bool = False
     """An administrator deletes and creates the topic, and resizes it, while the clients work."""
+    asks: bool = False
+    """An administrator asks for everything: topics come, go and come again, and partitions move."""
+    bad_topic: bool = False
+    """Until all is healed, a znode beside the topics holds no topic."""
+    by_hand: bool = False
+    """The znodes of the controller's election are written by hand while brokers work."""
     request_bytes_max: int = 1 << 20
     """ZooKeeper hangs up on a multi with more paths and data (`jute.maxbuffer`)."""
     connection_breaks: float = 0.0

@@ -8,10 +8,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
-from fencepost.impl.sim.engine.liveness_state import unhealed, unserved
+from fencepost.impl.sim.engine.liveness_state import ORPHANS, unhealed, unserved
 from fencepost.impl.sim.engine.move_recorder import MoveRecorder
 from fencepost.impl.sim.engine.options import TOPIC, RunOptions
 from fencepost.impl.sim.injectors.driver import SimulatedFaultDriver
+from fencepost.impl.sim.injectors.znodes import delete_controller
+from fencepost.impl.sim.world.admin_workload import remove_bad_topic
 from fencepost.impl.sim.world.clients import FinalReader, SimulatedClient
 from fencepost.impl.sim.world.cluster import VirtualCluster
 from fencepost.impl.sim.world.workload import break_connections, create_topic, start_clients
@@ -72,7 +74,13 @@ class SimulatedRun:
                 return owed
             cluster.absent = frozenset()
         self.injector.heal_all()
-        return self._converge()
+        if cluster.options.bad_topic:
+            remove_bad_topic(cluster)
+        owed = self._converge()
+        if owed == ORPHANS and (cluster.options.asks or cluster.options.bad_topic):
+            delete_controller(cluster)
+            owed = self._converge()
+        return owed
 
     def _converge(
         self, owed: Callable[[VirtualCluster], Iterator[Liveness]] = unhealed

@@ -5,10 +5,14 @@ from functools import partial
 from fencepost.impl.sim.engine.liveness_state import is_converged
 from fencepost.impl.sim.engine.options import TOPIC
 from fencepost.impl.sim.world.admin_workload import (
+    KEYS_OF_EVERYTHING,
+    HandWriter,
     SimulatedAdministrator,
+    everything,
     keys_of_topic_changes,
     moves_of,
     topic_changes,
+    write_bad_topic,
 )
 from fencepost.impl.sim.world.clients import (
     SimulatedClient,
@@ -42,6 +46,17 @@ def start_clients(cluster: VirtualCluster, keys: list[TopicPartition]) -> list[S
         )
         founder.begin_work()
         administrators.append(founder)
+    if options.asks:
+        keys.extend(key for key in KEYS_OF_EVERYTHING if key not in keys)
+        asker = SimulatedAdministrator(cluster, "client-asker", everything, restores_topic=True)
+        asker.begin_work()
+        administrators.append(asker)
+    if options.by_hand:
+        hand = HandWriter(cluster, "client-hand")
+        hand.begin_work()
+        administrators.append(hand)
+    if options.bad_topic:
+        write_bad_topic(cluster)
     names = [f"client-{n}" for n in range(1, options.producers + options.consumers + 1)]
     workers = start_workers(cluster, names, options.producers, keys)
     creators = _late_creators(cluster, keys)

@@ -15,6 +15,7 @@ from random import Random
 import pytest
 
 import fencepost
+from fencepost.conformance.runs.run_end import run_end
 from fencepost.fault_injection.faults.catalogue import DRAWN_KINDS
 from fencepost.fault_injection.stories.situations import SituationDraw
 from fencepost.fault_injection.stories.story import Story, StoryAction
@@ -27,6 +28,7 @@ from fencepost.impl.sim.engine.run import described, run
 from fencepost.impl.sim.world.cluster import VirtualCluster
 from fencepost.spec.trace import Kind, Phase, TraceEvent
 from fencepost.spec.vocabulary import BrokerId, Invariant, ProtocolLevel
+from fencepost.spec.znodes import CONTROLLER, CONTROLLER_EPOCH, topic_path
 from tests.impl.sim.build import calm, quiet_run, settled, topic, trace_bytes, violated
 
 ROOT = Path(fencepost.__file__).parents[1]
@@ -262,3 +264,36 @@ def test_a_producer_has_as_many_batches_in_flight_as_it_may() -> None:
 
     assert most == 3
     assert violated(events) == set()
+
+
+def test_elections_outlast_what_is_written_by_hand() -> None:
+    events = run(described(replace(calm(), by_hand=True)), "run")
+    own = {event.session_id for event in events if event.action == "RegisterBroker"}
+    by_hand = {
+        (event.action, event.path)
+        for event in events
+        if event.kind is Kind.ZOOKEEPER and event.path and event.session_id not in own
+    }
+
+    assert by_hand >= {
+        ("Create", CONTROLLER),
+        ("Delete", CONTROLLER),
+        ("SetData", CONTROLLER),
+        ("SetData", CONTROLLER_EPOCH),
+    }
+    assert len([event for event in events if event.action == "ElectController"]) > 4
+    assert violated(events) == set()
+    assert run_end(events).bad == ()
+
+
+def test_where_everything_is_asked_for_topics_and_partitions_come_and_go() -> None:
+    options = replace(calm(), asks=True, bad_topic=True, brokers=4)
+    events = run(described(options), "run")
+    paths = {(event.action, event.path) for event in events if event.kind is Kind.ZOOKEEPER}
+
+    assert ("Delete", topic_path(TOPIC)) in paths
+    assert ("Create", topic_path("bad")) in paths
+    assert ("Delete", topic_path("bad")) in paths
+    assert {event.topic for event in events if event.action == "BecomeLeader"} > {TOPIC}
+    assert violated(events) == set()
+    assert run_end(events).bad == ()

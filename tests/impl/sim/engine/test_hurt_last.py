@@ -4,21 +4,24 @@ from dataclasses import replace
 
 import pytest
 
+from fencepost.ci.gate.seeds import gate_seeds
 from fencepost.conformance.runs.run_end import run_end
 from fencepost.fault_injection.faults.disk_faults import BreakDisk, FillDisk, SlowDisk
 from fencepost.fault_injection.faults.fault import Fault
-from fencepost.fault_injection.faults.targets import leader
+from fencepost.fault_injection.faults.request_faults import DropResponse
+from fencepost.fault_injection.faults.targets import ANY_BROKER, follower, leader
 from fencepost.impl.mutants.mutant import MutantName
 from fencepost.impl.mutants.mutants import mutant_name
 from fencepost.impl.sim.draw.draw import swarm
-from fencepost.impl.sim.engine.run import described, run
+from fencepost.impl.sim.engine.liveness_state import unserved
+from fencepost.impl.sim.engine.run import OptionsPart, SimulatedRun, described, run
 from fencepost.spec.trace import Phase, TraceEvent
 from fencepost.spec.vocabulary import Liveness, ProtocolLevel
 from tests.impl.sim.build import calm
 
 LASTS_MS = 60_000
 UNTOLD = mutant_name("tell_no_failed_log")
-GATE_SEEDS = range(150)
+GATE_SEEDS = gate_seeds(150)
 
 
 def play(fault: Fault, mutant: MutantName | None = None) -> list[TraceEvent]:
@@ -42,6 +45,25 @@ def test_a_failed_log_that_is_told_to_no_controller_is_seen_before_the_disk_heal
 
     assert run_end(events).unhealed == {Liveness.EVENTUALLY_LEADER}
     assert Phase.HEALED not in {event.phase for event in events}
+
+
+class FollowerStaysBehind(OptionsPart):
+    """All is calm, and what a follower asks for is still not answered."""
+
+    def heal(self, run: SimulatedRun) -> set[Liveness]:
+        run.calm()
+        run.pass_time(5_000)
+        return {*unserved(run.cluster)}
+
+
+def test_a_follower_that_fetches_and_stays_behind_is_not_served() -> None:
+    unanswered = DropResponse(
+        method="Fetch", sender=follower("t", 0, 0), receiver=ANY_BROKER, count=0, for_ms=LASTS_MS
+    )
+    given = described(calm((2_000, unanswered)))
+    events = run(replace(given, parts=(FollowerStaysBehind(),)), "run")
+
+    assert run_end(events).unhealed == {Liveness.EVENTUALLY_ISR_FULL, Liveness.EVENTUALLY_CONVERGED}
 
 
 def test_seeds_of_the_gate_have_a_broker_that_stays_hurt() -> None:
