@@ -16,6 +16,7 @@ from fencepost.ci.gate.outcomes import (
     of_seeds,
     of_trials,
 )
+from fencepost.ci.gate.seeds import gate_seeds
 from fencepost.ci.gate.tiers import EFFORT
 from fencepost.ci.gate.verdict_files import GateRun
 from fencepost.ci.screens.console import progress
@@ -84,10 +85,9 @@ def simulate(run: GateRun) -> StageOutcome:
 
     effort = EFFORT[run.tier]
     newest = max(ProtocolLevel)
-    first = run.seed * effort.seeds
     with progress("simulate") as advance:
         result = run_seeds(
-            range(first, first + effort.seeds),
+            gate_seeds(effort.seeds, run.seed),
             level=run.level,
             jobs=effort.workers,
             on_progress=advance,

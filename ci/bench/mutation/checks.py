@@ -7,17 +7,16 @@ One guard, comparison, operand, number or keyword is changed at a time, in a cop
 than the goal are killed; `checks.toml` lists those that change nothing, with reasons.
 """
 
+import argparse
 import sys
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from fencepost.ci.bench.mutation.edit import sample
-from fencepost.ci.bench.mutation.python.core_scores import failing_test, judge_all, judged
-from fencepost.ci.bench.mutation.python.python_edits import PythonEdit, python_edits
-from fencepost.ci.bench.mutation.python.scratch_tree import modules_of
+from fencepost.ci.bench.mutation.python.core_scores import failing_test, judged
+from fencepost.ci.bench.mutation.python.python_edits import PythonEdit
+from fencepost.ci.bench.mutation.python.python_mutator import Judge, PythonMutator
 from fencepost.ci.bench.mutation.reasons import FOLDER, NO_REASONS, Reasons, read_reasons
-from fencepost.ci.bench.mutation.score import Goal, Scale, Scored, finish, list_edits, parser_of
+from fencepost.ci.bench.mutation.score import Goal, Scale, Scored
 
 REASONS = FOLDER / "checks.toml"
 PACKAGE = "conformance/checks"
@@ -48,23 +47,18 @@ class CheckJudge:
         return (KILLED, test) if test else (SURVIVED, "")
 
 
-def main(arguments: Sequence[str]) -> int:
-    """Draw edits, judge them, tell the score; 0 when the goal is reached, else 1."""
-    parser = parser_of("fencepost.ci.bench.mutation.checks", __doc__)
-    given = parser.parse_args(arguments)
-    edits = [
-        edit
-        for name, text in modules_of(PACKAGE, given.module)
-        for edit in python_edits(name, text)
-    ]
-    if not edits:
-        parser.error(f"no edit is in {', '.join(given.module)}")
-    drawn = sample(edits, given.count, given.seed)
-    if given.list:
-        return list_edits(drawn)
-    judge = CheckJudge(reasons=read_reasons(REASONS))
-    return finish(SCALE, judge_all(drawn, judge.one, given.jobs), given)
+def judge(_: argparse.Namespace) -> Judge:
+    """What says what becomes of an edit."""
+    return CheckJudge(reasons=read_reasons(REASONS)).one
 
+
+MUTATOR = PythonMutator(
+    program="fencepost.ci.bench.mutation.checks",
+    description=__doc__,
+    package=PACKAGE,
+    scale=SCALE,
+    judge=judge,
+)
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(MUTATOR.run(sys.argv[1:]))

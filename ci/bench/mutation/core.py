@@ -8,42 +8,44 @@ shown to the stories, and what those miss to the unit tests. The exit code is 1 
 than the goals are killed; `core.toml` lists those that change nothing, with reasons.
 """
 
+import argparse
 import sys
-from collections.abc import Sequence
 
-from fencepost.ci.bench.mutation.edit import sample
-from fencepost.ci.bench.mutation.python.core_reach import measured_reach
-from fencepost.ci.bench.mutation.python.core_scores import PACKAGE, SCALE, CoreJudge, judge_all
-from fencepost.ci.bench.mutation.python.python_edits import python_edits
-from fencepost.ci.bench.mutation.python.scratch_tree import modules_of
+from fencepost.ci.bench.mutation.python.core_reach import measured_reach, story_files
+from fencepost.ci.bench.mutation.python.core_scores import SCALE, CoreJudge
+from fencepost.ci.bench.mutation.python.decisive import CORE
+from fencepost.ci.bench.mutation.python.python_mutator import Judge, PythonMutator
 from fencepost.ci.bench.mutation.reasons import FOLDER, read_reasons
-from fencepost.ci.bench.mutation.score import finish, list_edits, parser_of
+from fencepost.ci.gate.seeds import gate_seeds
+from fencepost.ci.gate.tiers import EFFORT
+from fencepost.spec.tlc.models import Tier
 
 REASONS = FOLDER / "core.toml"
 
 
-def main(arguments: Sequence[str]) -> int:
-    """Draw edits, judge them, tell the score; 0 when the goals are reached, else 1."""
-    parser = parser_of("fencepost.ci.bench.mutation.core", __doc__)
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """What the core's mutator alone can be told."""
     parser.add_argument("--no-tests", action="store_true", help="leave the unit tests out")
-    given = parser.parse_args(arguments)
-    edits = [
-        edit
-        for name, text in modules_of(PACKAGE, given.module)
-        for edit in python_edits(name, text)
-    ]
-    if not edits:
-        parser.error(f"no edit is in {', '.join(given.module)}")
-    drawn = sample(edits, given.count, given.seed)
-    if given.list:
-        return list_edits(drawn)
-    judge = CoreJudge(
-        reach=measured_reach(),
+
+
+def judge(given: argparse.Namespace) -> Judge:
+    """What says what becomes of an edit; measures first in which seeds and stories rules count."""
+    seeds = gate_seeds(EFFORT[Tier.QUICK].seeds)
+    return CoreJudge(
+        reach=measured_reach(seeds, story_files()),
         reasons=read_reasons(REASONS),
         has_tests=not given.no_tests,
-    )
-    return finish(SCALE, judge_all(drawn, judge.one, given.jobs), given)
+    ).one
 
+
+MUTATOR = PythonMutator(
+    program="fencepost.ci.bench.mutation.core",
+    description=__doc__,
+    package=CORE,
+    scale=SCALE,
+    judge=judge,
+    add_options=add_options,
+)
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(MUTATOR.run(sys.argv[1:]))

@@ -1,49 +1,65 @@
-"""Which functions of the core each seed of the gate and each story calls, measured and kept."""
+"""Which rules of the core are decisive in each seed and each story, measured and kept."""
 
 import hashlib
 import json
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
+from fencepost.ci.bench.mutation.python.decisive import core_edits
 from fencepost.ci.bench.mutation.python.limited_run import run_limited
 from fencepost.ci.bench.mutation.python.python_edits import PythonEdit
-from fencepost.ci.bench.mutation.python.scratch_tree import ROOT, environment
-from fencepost.ci.gate.tiers import EFFORT
-from fencepost.spec.tlc.models import Tier
+from fencepost.ci.bench.mutation.python.scratch_tree import ROOT, environment, sources_of
 
-KEPT = ROOT / ".fencepost" / "mutation_reach.json"
-SEEDS = range(EFFORT[Tier.QUICK].seeds)
-"""Those of the gate."""
+KEPT = ROOT / ".fencepost" / "decisive_rules.json"
 STORIES = ("tests/stories", "impl/sim/schedules")
-DEPENDS_ON = ("impl", "conformance/whitebox", "fault_injection", "spec", "tests/stories")
+DEPENDS_ON = (
+    "impl/core",
+    "impl/mutants",
+    "impl/sim",
+    "fault_injection/faults",
+    "fault_injection/stories",
+    "fault_injection/workload",
+    "tests/stories",
+)
+"""What decides the traces."""
 PLAY = "fencepost.ci.bench.mutation.python.play"
-CPU_S = 1200
+CPU_S_PER_RUN = 10
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Played:
+    """What a seed or a story shows of the core as it is."""
+
+    digest: str
+    """Of the trace; empty for a story."""
+    decisive: frozenset[int]
+    """The numbers of the rules that are."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reach:
-    """Of each seed and story what it calls: file -> classes and functions."""
+    """Of each seed and story what is decisive in it."""
 
-    digests: dict[str, str]
-    seeds: dict[str, dict[str, frozenset[str]]]
-    stories: dict[str, dict[str, frozenset[str]]]
+    edits: tuple[PythonEdit, ...]
+    """All rules, by number."""
+    seeds: Mapping[int, Played]
+    stories: Mapping[str, Played]
 
     def usual(self, edit: PythonEdit) -> dict[str, str]:
-        """Seed -> digest of its trace, of those that call the edited function."""
-        return {seed: self.digests[seed] for seed in _reaching(self.seeds, edit)}
+        """Seed -> digest of its trace, of those in which the rule is decisive."""
+        return {str(seed): self.seeds[seed].digest for seed in self._of(self.seeds, edit)}
 
     def stories_of(self, edit: PythonEdit) -> list[str]:
-        """The stories that call the edited function."""
-        return list(_reaching(self.stories, edit))
+        """The stories in which the rule is decisive."""
+        return list(self._of(self.stories, edit))
 
-
-def _reaching(runs: dict[str, dict[str, frozenset[str]]], edit: PythonEdit) -> Iterator[str]:
-    for name, called in runs.items():
-        if edit.is_at_import or edit.operator in called.get(edit.module, ()):
-            yield name
+    def _of(self, runs: Mapping[Any, Played], edit: PythonEdit) -> Iterator[Any]:
+        number = self.edits.index(edit)
+        for name, played in runs.items():
+            if edit.is_at_import or number in played.decisive:
+                yield name
 
 
 def story_files() -> list[str]:
@@ -52,45 +68,45 @@ def story_files() -> list[str]:
     return [path.relative_to(ROOT).as_posix() for path in paths]
 
 
-def measured_reach() -> Reach:
-    """What is kept, if it is of this checkout, else measured anew: some minutes."""
+def measured_reach(seeds: Iterable[int], stories: Iterable[str]) -> Reach:
+    """Of these runs what is kept of this checkout, and what is not, measured now.
+
+    Raises `SystemExit` with a sentence when a run fails.
+    """
     key = _key()
-    if KEPT.is_file() and (kept := json.loads(KEPT.read_text()))["key"] == key:
-        return _reach(kept)
-    request = {"reach": True, "seeds": list(SEEDS), "stories": story_files()}
-    command = [sys.executable, "-m", PLAY, json.dumps(request)]
-    ended = run_limited(command, cwd=ROOT, environment=environment(), cpu_s=CPU_S)
-    if ended.code:
-        raise SystemExit(f"the seeds could not be played: {ended.errors.splitlines()[-1:]}")
-    found = {"key": key, **json.loads(ended.output)}
-    KEPT.parent.mkdir(exist_ok=True)
-    KEPT.write_text(json.dumps(found))
-    return _reach(found)
-
-
-def _reach(found: dict[str, Any]) -> Reach:
+    found: dict[str, Any] = {"key": key, "runs": {}}
+    if KEPT.is_file() and (kept := json.loads(KEPT.read_text())).get("key") == key:
+        found = kept
+    names = [*map(str, seeds)], [*stories]
+    missing = [[name for name in some if name not in found["runs"]] for some in names]
+    if any(missing):
+        found["runs"].update(_measure(*missing))
+        KEPT.parent.mkdir(exist_ok=True)
+        KEPT.write_text(json.dumps(found))
+    runs = {
+        name: Played(digest=run["digest"], decisive=frozenset(run["decisive"]))
+        for name, run in found["runs"].items()
+    }
     return Reach(
-        digests=found["digests"],
-        seeds=_names(found["seeds"]),
-        stories=_names(found["stories"]),
+        edits=core_edits(),
+        seeds={int(name): runs[name] for name in names[0]},
+        stories={name: runs[name] for name in names[1]},
     )
 
 
-def _names(runs: dict[str, dict[str, list[str]]]) -> dict[str, dict[str, frozenset[str]]]:
-    return {
-        run: {file: frozenset(names) for file, names in files.items()}
-        for run, files in runs.items()
-    }
+def _measure(seeds: list[str], stories: list[str]) -> dict[str, Any]:
+    request = {"decisive": True, "seeds": seeds, "stories": stories}
+    command = [sys.executable, "-m", PLAY, json.dumps(request)]
+    cpu_s = 60 + CPU_S_PER_RUN * (len(seeds) + len(stories))
+    ended = run_limited(command, cwd=ROOT, environment=environment(), cpu_s=cpu_s)
+    if ended.code:
+        raise SystemExit(f"the seeds could not be played: {ended.errors.splitlines()[-1:]}")
+    answer: dict[str, Any] = json.loads(ended.output)
+    return answer
 
 
 def _key() -> str:
-    texts = hashlib.sha256(str(SEEDS).encode())
-    for path in _sources():
+    texts = hashlib.sha256()
+    for path in sources_of(DEPENDS_ON):
         texts.update(path.relative_to(ROOT).as_posix().encode() + b"\0" + path.read_bytes())
     return texts.hexdigest()
-
-
-def _sources() -> Iterable[Path]:
-    for folder in DEPENDS_ON:
-        for suffix in ("*.py", "*.yaml"):
-            yield from sorted((ROOT / folder).rglob(suffix))

@@ -3,13 +3,13 @@
 import json
 import sys
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
 
 from fencepost.ci.bench.mutation.edit import Edit
 from fencepost.ci.bench.mutation.python.core_reach import PLAY, Reach
+from fencepost.ci.bench.mutation.python.decisive import CORE
 from fencepost.ci.bench.mutation.python.limited_run import Ended, run_limited
 from fencepost.ci.bench.mutation.python.python_edits import PythonEdit
 from fencepost.ci.bench.mutation.python.scratch_tree import ROOT, edited_tree, environment
@@ -23,7 +23,7 @@ STORY = "killed by a story"
 TEST = "killed by a unit test"
 CHANGES = "seeds run otherwise, nothing notices"
 NOTHING = "no seed runs otherwise, nothing notices"
-UNREACHED = "no seed and no story calls its function"
+UNREACHED = "decisive in no seed and no story"
 BY_SEEDS = (SEEDS, FAILS, ENDLESS)
 SCALE = Scale(
     title="edits of the core",
@@ -34,7 +34,6 @@ SCALE = Scale(
         Goal(outcomes=(*BY_SEEDS, STORY), share=0.95, name="with stories"),
     ),
 )
-PACKAGE = "impl/core"
 UNIT_TESTS = ("tests/impl/core",)
 CPU_S_PER_SEED = 3
 CPU_S_FOR_TESTS = 120
@@ -51,7 +50,7 @@ class CoreJudge:
 
     def one(self, edit: PythonEdit) -> Scored:
         """What becomes of an edit."""
-        return judged(edit, PACKAGE, self.reasons, self.played)
+        return judged(edit, CORE, self.reasons, self.played)
 
     def played(self, edit: PythonEdit, tree: Path) -> tuple[str, str]:
         """Outcome, and by what."""
@@ -66,15 +65,10 @@ class CoreJudge:
             return STORY, noticed
         if self.has_tests and (test := failing_test(UNIT_TESTS, tree)):
             return TEST, test
-        return outcome, f"{by} of {len(usual)} seeds that call it, {len(stories)} stories"
-
-
-def judge_all(
-    edits: Sequence[PythonEdit], judge: Callable[[PythonEdit], Scored], jobs: int
-) -> tuple[Scored, ...]:
-    """What becomes of each, `jobs` at a time."""
-    with ThreadPoolExecutor(max_workers=jobs) as pool:
-        return tuple(pool.map(judge, edits))
+        return (
+            outcome,
+            f"{by} of {len(usual)} seeds in which it is decisive, {len(stories)} stories",
+        )
 
 
 def judged(

@@ -1,29 +1,27 @@
 """Plays seeds and stories with whatever core stands in the working directory.
 
 `python -m fencepost.ci.bench.mutation.python.play REQUEST`, where REQUEST is JSON: the `seeds`,
-with the digest of the usual trace of each, or the `stories`; `reach` asks for the functions of the
-core that each of them calls. The answer is a line of JSON. A mutator starts it in a copy of the
+with the digest of the usual trace of each, or the `stories`; `decisive` asks for the rules that
+are decisive in each of them. The answer is a line of JSON. A mutator starts it in a copy of the
 checkout in which one rule is wrong, so that a rule without end takes no more than this process.
 """
 
 import json
 import sys
-from collections.abc import Callable, Iterator
-from cProfile import Profile
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
-from types import CodeType
 from typing import Any
 
+from fencepost.ci.bench.mutation.python.decisive import probed_core
 from fencepost.conformance.verdict import Verdict
 from fencepost.conformance.whitebox.simulate import SeedResult, Subject, judge_seed
 from fencepost.conformance.whitebox.story_play import play_file
 from fencepost.spec.trace import TraceEvent, encode_all
 from fencepost.spec.vocabulary import ProtocolLevel
 
-CORE = "fencepost/impl/core/"
 NOTICED = frozenset({Verdict.FAIL, Verdict.ERROR})
 
 
@@ -55,8 +53,8 @@ def digest_of(events: list[TraceEvent]) -> str:
 
 def main(request: dict[str, Any]) -> dict[str, Any]:
     """The answer to a request."""
-    if request.get("reach"):
-        return {**reach_of_seeds(request["seeds"]), **reach_of_stories(request["stories"])}
+    if request.get("decisive"):
+        return decisive_rules([*map(int, request["seeds"])], request["stories"])
     if "seeds" in request:
         usual = {int(seed): digest for seed, digest in request["seeds"].items()}
         return play_seeds(usual)
@@ -93,35 +91,19 @@ def noticed_by_stories(paths: list[str]) -> Iterator[str]:
             yield f"{type(error).__name__} in {Path(path).stem}"
 
 
-def reach_of_seeds(seeds: list[int]) -> dict[str, Any]:
-    """Of each seed its digest, and the functions that it calls."""
+def decisive_rules(seeds: list[int], stories: list[str]) -> dict[str, Any]:
+    """Seed or story -> the digest of its trace, if it has one, and the rules decisive in it."""
     subject = Watched(level=max(ProtocolLevel))
-    digests: dict[str, str] = {}
-    called = {}
-    for seed in seeds:
-        called[str(seed)] = reached(partial(subject.simulate, seed))
-        digests[str(seed)] = digest_of(subject.simulate(seed))
-    return {"digests": digests, "seeds": called}
-
-
-def reach_of_stories(paths: list[str]) -> dict[str, Any]:
-    """Of each story the functions that it calls."""
-    return {"stories": {path: reached(partial(play_file, Path(path))) for path in paths}}
-
-
-def reached(work: Callable[[], object]) -> dict[str, list[str]]:
-    """File of the core -> the functions of it that `work` calls, as classes and functions."""
-    profile = Profile(builtins=False)
-    with profile:
-        work()
-    functions: dict[str, set[str]] = {}
-    for entry in profile.getstats():
-        assert isinstance(entry.code, CodeType)
-        _, core, file = entry.code.co_filename.partition(CORE)
-        if core:
-            name = entry.code.co_qualname.replace(".<locals>", "")
-            functions.setdefault(f"impl/core/{file}", set()).add(name)
-    return {file: sorted(names) for file, names in sorted(functions.items())}
+    found: dict[str, Any] = {}
+    with probed_core() as decisive_in:
+        for seed in seeds:
+            decisive = decisive_in(partial(subject.simulate, seed))
+            digest = digest_of(subject.simulate(seed))
+            found[str(seed)] = {"digest": digest, "decisive": sorted(decisive)}
+        for path in stories:
+            decisive = decisive_in(partial(play_file, Path(path)))
+            found[path] = {"digest": "", "decisive": sorted(decisive)}
+    return found
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
 import os
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -53,3 +53,10 @@ def modules_of(package: str, named: Sequence[str]) -> Iterator[tuple[str, str]]:
         name = path.relative_to(ROOT).as_posix()
         if not named or any(word in name for word in named):
             yield name, path.read_text()
+
+
+def sources_of(folders: Iterable[str]) -> Iterator[Path]:
+    """The Python and YAML files of folders, in order."""
+    for folder in folders:
+        for suffix in ("*.py", "*.yaml"):
+            yield from sorted((ROOT / folder).rglob(suffix))

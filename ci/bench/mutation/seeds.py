@@ -1,0 +1,106 @@
+"""Chooses the seeds of the gate: `python -m fencepost.ci.bench.mutation.seeds`.
+
+A rule of the core is one edit of it (`core` beside this); it is decisive in a seed in which, at
+least once, the edited place would have had another value. Of a pool of seeds those are chosen in
+which each rule is decisive three times, if it is in three of the pool; the others of the gate's
+number are those in which most of the rarer rules are. They are written to `ci/gate/seeds.toml`, the
+best first, with how many rules are decisive how often; those that are decisive in none are told.
+With `--check` nothing is written, and the exit code is 1 when the file is another one.
+"""
+
+import argparse
+import sys
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from fencepost.ci.bench.mutation.python.core_reach import Reach, measured_reach
+from fencepost.ci.gate.seeds import CHOSEN
+from fencepost.ci.gate.tiers import EFFORT
+from fencepost.ci.screens.console import say, show_table
+from fencepost.spec.tlc.models import Tier
+
+POOL = 400
+OFTEN = 3
+"""In so many seeds each rule is to be decisive."""
+HEAD = """\
+# The seeds that the gate plays first, the best first, and how many rules of the core are decisive
+# in them. `python -m fencepost.ci.bench.mutation.seeds` writes this file, and says how.
+"""
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Choose and write, or check; 1 when the file is not in step, else 0."""
+    parser = argparse.ArgumentParser(
+        prog="python -m fencepost.ci.bench.mutation.seeds", description=__doc__
+    )
+    parser.add_argument("--check", action="store_true", help="only say whether the file is so")
+    parser.add_argument("--pool", type=int, default=POOL, help="choose among so many seeds")
+    given = parser.parse_args(arguments)
+    reach = measured_reach(range(given.pool), ())
+    seeds = choose(
+        {seed: played.decisive for seed, played in reach.seeds.items()},
+        EFFORT[Tier.QUICK].seeds,
+    )
+    text = document(seeds, reach)
+    show_nowhere(seeds, reach)
+    if not given.check:
+        CHOSEN.write_text(text)
+        return 0
+    is_same = text == CHOSEN.read_text()
+    say(f"{CHOSEN.name} is {'in step' if is_same else 'not in step: write it anew'}")
+    return 0 if is_same else 1
+
+
+def choose(decisive: Mapping[int, frozenset[int]], number: int) -> list[int]:
+    """So many of the seeds, the best first.
+
+    The best is that which has most rules that the ones before it do not have three times; of rules
+    that are all there, those count most in which few seeds are decisive.
+    """
+    left = dict(decisive)
+    totals = Counter(rule for rules in decisive.values() for rule in rules)
+    times: Counter[int] = Counter()
+    chosen: list[int] = []
+    while left and len(chosen) < number:
+        best = max(left, key=lambda seed: (_worth(left[seed], times, totals), -seed))
+        chosen.append(best)
+        times.update(left.pop(best))
+    return chosen
+
+
+def _worth(
+    rules: frozenset[int], times: Mapping[int, int], totals: Mapping[int, int]
+) -> tuple[int, float]:
+    missing = sum(times.get(rule, 0) < OFTEN for rule in rules)
+    return missing, sum(1 / (totals[rule] * (1 + times.get(rule, 0))) for rule in rules)
+
+
+def document(seeds: Sequence[int], reach: Reach) -> str:
+    """The file about the chosen seeds."""
+    times = Counter(rule for seed in seeds for rule in reach.seeds[seed].decisive)
+    rows = "".join(
+        f"    {', '.join(map(str, seeds[place : place + 15]))},\n"
+        for place in range(0, len(seeds), 15)
+    )
+    in_functions = [n for n, edit in enumerate(reach.edits) if not edit.is_at_import]
+    often = sum(times[number] >= OFTEN for number in in_functions)
+    nowhere = sum(not times[number] for number in in_functions)
+    return (
+        f"{HEAD}seeds = [\n{rows}]\nrules = {len(in_functions)}\ndecisive_often = {often}\n"
+        f"decisive_seldom = {len(in_functions) - often - nowhere}\ndecisive_nowhere = {nowhere}\n"
+    )
+
+
+def show_nowhere(seeds: Sequence[int], reach: Reach) -> None:
+    """Of each function the rules that are decisive in none of the seeds."""
+    known = {rule for seed in seeds for rule in reach.seeds[seed].decisive}
+    rows = [
+        (f"{edit.module}:{edit.line}", edit.operator, edit.kind, edit.told)
+        for number, edit in enumerate(reach.edits)
+        if number not in known and not edit.is_at_import
+    ]
+    show_table("decisive in no seed", ("place", "function", "kind", "edit"), rows)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

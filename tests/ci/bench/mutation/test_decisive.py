@@ -1,0 +1,158 @@
+"""Which rules are decisive in a run, told by a core that is probed."""
+
+import json
+import sys
+import tomllib
+from textwrap import dedent
+from typing import Any
+
+from fencepost.ci.bench.mutation.python.core_reach import PLAY, Played, Reach
+from fencepost.ci.bench.mutation.python.decisive import core_edits
+from fencepost.ci.bench.mutation.python.limited_run import run_limited
+from fencepost.ci.bench.mutation.python.play import digest_of
+from fencepost.ci.bench.mutation.python.probed import PROBES, Probes, probed
+from fencepost.ci.bench.mutation.python.python_edits import python_edits
+from fencepost.ci.bench.mutation.python.scratch_tree import ROOT, environment
+from fencepost.ci.bench.mutation.seeds import OFTEN, choose, document
+from fencepost.ci.gate.seeds import CHOSEN, chosen_seeds, gate_seeds
+from fencepost.ci.gate.tiers import EFFORT
+from fencepost.conformance.whitebox.simulate import Subject
+from fencepost.spec.tlc.models import Tier
+
+CHANGED_MAX = 0.05
+"""Of the rules; the night looks at all of them."""
+STORY = "tests/stories/failover.yaml"
+
+
+def decisive(text: str, call: str) -> tuple[object, set[str]]:
+    """What a call gives, and the edits of the text that would have decided otherwise."""
+    text = dedent(text)
+    edits = python_edits("m.py", text)
+    probes = Probes()
+    known: dict[str, Any] = {PROBES: probes}
+    exec(compile(probed(text, enumerate(edits)), "m.py", "exec"), known)  # noqa: S102 (the text stands above)
+    value = eval(call, known)  # noqa: S307
+    return value, {f"{edits[one].kind} {edits[one].before}" for one in probes.decisive}
+
+
+def test_the_operand_that_decides_is_decisive() -> None:
+    text = """\
+        def f(a, b):
+            return b is not None and a < b
+    """
+    is_there, is_less = "drop_operand b is not None", "drop_operand a < b"
+
+    assert decisive(text, "f(1, 2)") == (True, {"comparison b is not None"})
+    for call, dropped in (("f(2, 1)", is_less), ("f(1, None)", is_there)):
+        value, told = decisive(text, call)
+        assert not value
+        assert {is_there, is_less} & told == {dropped}
+    assert "comparison a < b" in decisive(text, "f(2, 2)")[1]
+    assert "comparison a < b" not in decisive(text, "f(2, 1)")[1]
+
+
+def test_a_guard_is_decisive_where_it_holds() -> None:
+    text = """\
+        def f(a):
+            if a:
+                return 0
+            return 1
+    """
+    assert decisive(text, "f(True)") == (0, {"drop_guard a"})
+    assert decisive(text, "f(False)") == (1, {"condition_true a"})
+
+
+def test_a_filter_is_decisive_where_it_drops_something() -> None:
+    text = "def f(some):\n    return [one for one in some if one]\n"
+
+    assert decisive(text, "f([1, 2])") == ([1, 2], set())
+    assert decisive(text, "f([1, 0])") == ([1], {"drop_filter one"})
+
+
+def test_a_keyword_of_replace_is_decisive_where_it_changes_something() -> None:
+    text = """\
+        from msgspec import Struct
+        from msgspec.structs import replace
+        class S(Struct):
+            a: int = 0
+            b: int = 0
+        def f(a, b):
+            return replace(S(), a=a, b=b).a
+    """
+    _, told = decisive(text, "f(1, 0)")
+
+    assert len([one for one in told if one.startswith("drop_replace")]) == 1
+    assert decisive(text, "f(0, 0)") == (0, set())
+
+
+def test_what_binds_a_name_or_waits_is_done_once() -> None:
+    text = """\
+        def f(some):
+            if (one := some.pop()) and one > 1:
+                yield one
+            got = 0 or (yield 7)
+            yield got
+    """
+    value, _ = decisive(text, "list(f([1, 2]))")
+
+    assert value == [2, 7, None]
+
+
+def test_a_probed_core_does_what_the_core_does() -> None:
+    request = {"decisive": True, "seeds": ["7"], "stories": [STORY]}
+    command = [sys.executable, "-m", PLAY, json.dumps(request)]
+    ended = run_limited(command, cwd=ROOT, environment=environment(), cpu_s=120)
+    assert ended.code == 0, ended.errors
+    found = json.loads(ended.output)
+    edits = core_edits()
+
+    assert found["7"]["digest"] == digest_of(Subject(level=2).simulate(7))
+    for run in ("7", STORY):
+        told = {edits[number].module for number in found[run]["decisive"]}
+        assert {"impl/core/rules/isr.py", "impl/core/controller/controller.py"} <= told
+
+
+def test_the_seeds_that_are_chosen_have_each_rule_thrice() -> None:
+    pool = {n: frozenset({n % 5, 5 + n % 7, *((20,) if n == 33 else ())}) for n in range(40)}
+    chosen = choose(pool, 24)
+    rules = [rule for seed in chosen for rule in pool[seed]]
+
+    assert len({*chosen}) == 24
+    assert all(rules.count(rule) >= OFTEN for rule in range(12))
+    assert 33 in chosen
+    assert choose(pool, 24) == chosen
+
+
+def test_the_file_of_the_seeds_is_in_step() -> None:
+    told = tomllib.loads(CHOSEN.read_text())
+    rules = sum(not edit.is_at_import for edit in core_edits())
+    seeds = chosen_seeds()
+
+    assert len(seeds) == len({*seeds}) == EFFORT[Tier.QUICK].seeds
+    assert told["rules"] == sum(told[f"decisive_{how}"] for how in ("often", "seldom", "nowhere"))
+    assert abs(told["rules"] - rules) < rules * CHANGED_MAX, (
+        "the core has changed: python -m fencepost.ci.bench.mutation.seeds chooses anew"
+    )
+
+
+def test_the_file_has_the_seeds_and_how_often_rules_are_decisive() -> None:
+    edits = core_edits()
+    shown = {1: {10, 11}, 2: {10}, 3: {10}, 4: set[int]()}
+    reach = Reach(
+        edits=edits,
+        seeds={seed: Played(digest="", decisive=frozenset(rules)) for seed, rules in shown.items()},
+        stories={},
+    )
+    told = tomllib.loads(document([3, 2, 1], reach))
+
+    assert told["seeds"] == [3, 2, 1]
+    assert (told["decisive_often"], told["decisive_seldom"]) == (1, 1)
+    assert told["rules"] == told["decisive_nowhere"] + 2
+
+
+def test_another_run_of_the_gate_has_other_seeds() -> None:
+    first, second, third = (gate_seeds(200, run) for run in range(3))
+
+    assert first[:150] == chosen_seeds()
+    assert len({*first, *second, *third}) == 600
+    assert gate_seeds(3) == chosen_seeds()[:3]
