@@ -7,7 +7,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from enum import IntEnum
-from typing import Any, Self, TypeVar, dataclass_transform
+from typing import Any, Self, TypeVar, dataclass_transform, get_type_hints
 
 import z3
 
@@ -220,10 +220,19 @@ def symbols(cls: type[Table], name: str, universe: Universe) -> Any:  # noqa: AN
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """Which tables a state is made of."""
+    """What a state is made of."""
 
     cls: type[SpecState]
-    tables: Mapping[str, type[Table]]
+
+    @property
+    def tables(self) -> Mapping[str, type[Table]]:
+        """Its fields that are tables, by name."""
+        hints = get_type_hints(self.cls)
+        return {
+            one.name: hints[one.name]
+            for one in fields(self.cls)
+            if isinstance(hints[one.name], type) and issubclass(hints[one.name], Table)
+        }
 
     def symbolic(self, universe: Universe) -> Any:  # noqa: ANN401  a state of that type
         """A state of symbols: any state of that universe."""
@@ -233,14 +242,3 @@ class Shape:
             no_controller=universe.none(Sort.CONTROLLER),
             **{name: symbols(table, name, universe) for name, table in self.tables.items()},
         )
-
-
-LEADER_AND_ISR_TABLES: Mapping[str, type[Table]] = {
-    "znodes": ZnodeTable,
-    "controllers": ControllerTable,
-    "replicas": ReplicaTable,
-    "messages": MessageTable,
-    "obedience": ObedienceTable,
-    "epochs": EpochTable,
-    "history": HistoryTable,
-}

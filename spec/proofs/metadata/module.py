@@ -7,7 +7,7 @@ from fencepost.spec.proofs.metadata.leader_and_isr import LEADER_AND_ISR
 from fencepost.spec.proofs.metadata.starts import starts_empty, starts_serving
 from fencepost.spec.proofs.metadata.wrong_rules import WRONG_METADATA
 from fencepost.spec.proofs.module import ProvedModule
-from fencepost.spec.proofs.state import LEADER_AND_ISR_TABLES, Shape, SpecState
+from fencepost.spec.proofs.state import Shape, SpecState
 
 
 def is_metadata_small(s: SpecState) -> Term:
@@ -22,7 +22,7 @@ def is_metadata_small(s: SpecState) -> Term:
 
 LEADER_AND_ISR_MODULE = ProvedModule(
     name="LeaderAndIsr",
-    shape=Shape(SpecState, LEADER_AND_ISR_TABLES),
+    shape=Shape(SpecState),
     starts=(starts_empty, starts_serving),
     actions=(*DECISIONS, *LEADER_AND_ISR),
     clauses=METADATA,

@@ -17,7 +17,7 @@ from fencepost.spec.proofs.replication.invariant import (
 )
 from fencepost.spec.proofs.replication.joints import GIVEN, JOINTS
 from fencepost.spec.proofs.replication.starts import starts_empty, starts_serving
-from fencepost.spec.proofs.replication.tables import REPLICATION_TABLES, ReplicationState
+from fencepost.spec.proofs.replication.tables import ReplicationState
 from fencepost.spec.proofs.replication.wrong_rules import WRONG_REPLICATION
 from fencepost.spec.proofs.state import Shape
 
@@ -91,7 +91,7 @@ def is_small(s: ReplicationState) -> Term:
 
 REPLICATION_MODULE = ProvedModule(
     name="Replication",
-    shape=Shape(ReplicationState, REPLICATION_TABLES),
+    shape=Shape(ReplicationState),
     starts=(starts_empty, starts_serving),
     actions=REPLICATION,
     clauses=CLAUSES,

@@ -1,10 +1,9 @@
 """The state of `Replication`: that of `LeaderAndIsr`, logs, answers, and their history."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from fencepost.spec.proofs.logic import Function, Sort, Term
-from fencepost.spec.proofs.state import LEADER_AND_ISR_TABLES, SpecState, Table, of, table
+from fencepost.spec.proofs.state import SpecState, Table, of, table
 
 
 @table
@@ -76,13 +75,3 @@ class ReplicationState(SpecState):
     commits: CommitTable
     is_choosable: Function | None = None
     """A symbol for `choosable`, where it is defined apart."""
-
-
-REPLICATION_TABLES: Mapping[str, type[Table]] = {
-    **LEADER_AND_ISR_TABLES,
-    "records": RecordTable,
-    "logs": LogTable,
-    "answers": AnswerTable,
-    "epoch_logs": EpochLogTable,
-    "commits": CommitTable,
-}

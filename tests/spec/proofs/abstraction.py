@@ -5,6 +5,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any, NamedTuple
 
 from fencepost.spec.proofs.logic import Listed, Sort
+from fencepost.spec.proofs.replication.tables import CommitTable, LogTable
 from fencepost.spec.proofs.state import (
     NO_EPOCH,
     ControllerTable,
@@ -164,11 +165,12 @@ def replicas_of(value: Value) -> ReplicaTable:
 def messages_of(in_flight: Iterable[Message]) -> MessageTable:
     """Commands are values: their fields are themselves."""
     known = frozenset(in_flight)
-    own = {name: _field(name) for name in MESSAGE_FIELDS if name != "isr"}
+    own = {name: field_of(name) for name in MESSAGE_FIELDS if name != "isr"}
     return MessageTable(in_flight=lambda m: m in known, isr=lambda m, b: b in m.isr, **own)
 
 
-def _field(name: str) -> Callable[[Any], Any]:
+def field_of(name: str) -> Callable[[Any], Any]:
+    """The field of a value."""
     return lambda value: getattr(value, name)
 
 
@@ -198,7 +200,7 @@ def to_be_sent(values: Mapping[str, Value], brokers: Iterable[int]) -> set[Messa
 def universe_of(values: Mapping[str, Value]) -> Listed:
     """What there is in a state, and may be in the next."""
     brokers = sorted(by_key(values["replicas"]))
-    flying = {message_of(one) for one in _items(values["messages"])}
+    flying = {message_of(one) for one in items(values["messages"])}
     messages = flying | {m._replace(copy=2) for m in flying} | to_be_sent(values, brokers)
     held = record(values["znodes"])["/brokers/topics/t/0/leaderAndISR"]
     versions = range(held["version"] + MARGIN)
@@ -218,7 +220,8 @@ def universe_of(values: Mapping[str, Value]) -> Listed:
     )
 
 
-def _items(value: Value) -> list[Value]:
+def items(value: Value) -> list[Value]:
+    """A set or a sequence."""
     assert isinstance(value, list)
     return value
 
@@ -232,7 +235,7 @@ def observed_state(values: Mapping[str, Value], before: SpecState | None = None)
         "znodes": znodes_of(values["znodes"], before.znodes if before else None),
         "controllers": controllers_of(values["controllers"]),
         "replicas": replicas_of(values["replicas"]),
-        "messages": messages_of(message_of(one) for one in _items(values["messages"])),
+        "messages": messages_of(message_of(one) for one in items(values["messages"])),
     }
 
 
@@ -265,8 +268,23 @@ def initial_state(values: Mapping[str, Value]) -> SpecState:
     return SpecState(**tables, **initial_history(tables))
 
 
-UNSEEN = frozenset({"obedience", "epochs", "history", "epoch_logs", "commits", "records"})
+UNSEEN = frozenset({"obedience", "epochs", "history", "epoch_logs", "records"})
 """Tables that TLC has not."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """How states of TLC are read for one module of the proofs."""
+
+    universe_of: Callable[[Mapping[str, Value]], Listed]
+    observed_state: Callable[[Mapping[str, Value], Any], dict[str, Any]]
+    initial_state: Callable[[Mapping[str, Value]], SpecState]
+    unseen: frozenset[str] = UNSEEN
+
+
+METADATA = Reading(
+    universe_of=universe_of, observed_state=observed_state, initial_state=initial_state
+)
 ONLY_IF = {
     "decided_": "has_decision",
     "expected_": "has_decision",
@@ -274,6 +292,8 @@ ONLY_IF = {
     "pending_": "has_pending_isr",
 }
 """Fields that mean something only where another is true."""
+LAST_COMMIT = ("commits", "epoch")
+"""TLC does not tell it."""
 ONLY_THE_LAST = frozenset({"leader", "leader_epoch", "isr", "author_epoch"})
 """Of the versions of the state TLC has the last."""
 
@@ -285,12 +305,12 @@ class Seen:
     tables: tuple[tuple[str, Any], ...]
 
 
-def seen(state: SpecState, universe: Listed) -> Seen:
+def seen(state: SpecState, universe: Listed, unseen: frozenset[str]) -> Seen:
     """What there is to see of a state."""
     tables = []
     for one in fields(state):
         table = getattr(state, one.name)
-        if isinstance(table, Table) and one.name not in UNSEEN:
+        if isinstance(table, Table) and one.name not in unseen:
             tables.append((one.name, _seen_table(one.name, table, universe)))
     return Seen(tuple(tables))
 
@@ -301,7 +321,7 @@ def _seen_table(name: str, table: Table, universe: Listed) -> tuple[Any, ...]:
         sorts: tuple[Sort, ...] = one.metadata["sorts"]
         told = getattr(table, one.name)
         if not sorts:
-            found.append((one.name, told))
+            found += [] if (name, one.name) == LAST_COMMIT else [(one.name, told)]
             continue
         found.extend(
             (one.name, key, told(*key))
@@ -316,6 +336,10 @@ def _is_meant(name: str, table: Table, field: str, key: tuple[object, ...]) -> b
         return bool(key[0] == table.version)
     if name in {"messages", "answers"}:
         return field == "in_flight"
+    if isinstance(table, LogTable) and field == "record":
+        return bool(key[1] < table.end(key[0]))
+    if isinstance(table, CommitTable):
+        return bool(key[0] < table.end)
     for prefix, condition in ONLY_IF.items():
         if field.startswith(prefix):
             return bool(getattr(table, condition)(key[0]))
