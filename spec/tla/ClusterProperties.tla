@@ -182,4 +182,31 @@ OnlyAuthorisedWrites == IsCleanOf("OnlyAuthorisedWrites")
 (* No broker deletes a directory that it is to keep.                         *)
 \* @req CMD-008
 DeleteOnlyIfUnassigned == IsCleanOf("DeleteOnlyIfUnassigned")
+
+DecidedOn(p) ==
+    UNION {UNION {{write.version : write \in {write \in controllers[c].decision[i].states :
+                                                write.partition = p}} :
+                    i \in DOMAIN controllers[c].decision} :
+            c \in {c \in Controllers : InOffice(c)}}
+
+(* All that a state has: incarnations, controllers, topics that come again.  *)
+AsStateZnode(p) == INSTANCE StateZnode WITH
+    BrokerOf <- LAMBDA member : member.broker,
+    state <- State(p),
+    version <- StateVersion(p),
+    assigned <- IF HasTopic THEN Topic.assigned[p] ELSE {},
+    decided_on <- DecidedOn(p),
+    asked_on <- {replicas[l][p].version :
+                    l \in {l \in Brokers :
+                        IsWaiting(l, p) /\ replicas[l][p].incarnation = CurrentTopic}},
+    controller_epoch <- znodes[ControllerEpochPath].data,
+    is_loss_told <- FALSE
+
+(* The znode of each state changes as `StateZnode` says, and not otherwise.  *)
+\* @req ZK-003
+\* @req FAIL-004
+\* @req REAS-002
+RefinesStateZnode ==
+    /\ \A p \in Partitions : AsStateZnode(p)!Init
+    /\ [][\A p \in Partitions : AsStateZnode(p)!IsAllowed]_vars
 =============================================================================

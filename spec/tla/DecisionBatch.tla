@@ -147,4 +147,26 @@ CommandReflectsZk == told \subseteq written
 (* happens to the others, and its brokers get the command.                   *)
 \* @req ZK-007
 OthersEventuallyTold == \A p \in Partitions \ Busy : <>(p \in told)
+
+(* One failover: broker 1 led, and 2 takes its place. Changes of the ISR are *)
+(* seen only as what makes a decision stale.                                 *)
+AsStateZnode(p) == INSTANCE StateZnode WITH
+    BrokerOf <- LAMBDA b : b,
+    state <- IF p \in written
+             THEN [leader |-> 2, leader_epoch |-> 1, isr |-> {2}, controller_epoch |-> 0]
+             ELSE [leader |-> 1, leader_epoch |-> 0, isr |-> {1, 2}, controller_epoch |-> 0],
+    version <- IF p \in written THEN 1 ELSE 0,
+    assigned <- {1, 2},
+    decided_on <- IF p \in Waiting \ (stale \cup written) THEN {0} ELSE {},
+    asked_on <- {},
+    controller_epoch <- 0,
+    is_loss_told <- FALSE
+
+(* The znode of each state changes as `StateZnode` says: no decision is      *)
+(* written on a version that is not the one it was made on.                  *)
+\* @req ZK-003
+\* @req ZK-007
+RefinesStateZnode ==
+    /\ \A p \in Partitions : AsStateZnode(p)!Init
+    /\ [][\A p \in Partitions : AsStateZnode(p)!IsAllowed]_vars
 =============================================================================

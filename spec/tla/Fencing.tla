@@ -370,6 +370,7 @@ AdvanceHighWatermark(l) ==
 (* has bounced since, the controller will see that. Asking and writing are   *)
 (* one step, as `LeaderAndIsr` has both.                                     *)
 MayJoin(member) == TRUE
+ExpectedVersion(l) == replicas[l].znode_version
 CaughtUpAfter(l, f) == replicas[l].caught_up
 ExpandIsr(l, f) ==
     LET joining == {member \in {Member(f, e) : e \in 1 .. zxid} :
@@ -379,7 +380,7 @@ ExpandIsr(l, f) ==
        /\ \E member \in joining :
             LET isr == replicas[l].isr \cup {member}
                 state == [State EXCEPT !.isr = isr]
-                op == SetDataOp(StatePath, state, replicas[l].znode_version)
+                op == SetDataOp(StatePath, state, ExpectedVersion(l))
                 written == Multi(znodes, <<op>>, zxid)
             IN /\ written.ok
                /\ znodes' = written.tree
@@ -525,6 +526,25 @@ BrokerEventuallyLearnsRole ==
     \A b \in Brokers :
         <>[](/\ replicas[b].leader_epoch = State.leader_epoch
              /\ replicas[b].role = IF State.leader = b THEN "leader" ELSE "follower")
+
+(* One controller at a time reads, decides and writes in one step; the       *)
+(* members of the ISR are incarnations.                                      *)
+AsStateZnode == INSTANCE StateZnode WITH
+    BrokerOf <- LAMBDA member : member.broker,
+    state <- [leader |-> State.leader, leader_epoch |-> State.leader_epoch, isr |-> State.isr,
+              controller_epoch |-> 0],
+    version <- StateVersion,
+    assigned <- Brokers,
+    decided_on <- {StateVersion},
+    asked_on <- {replicas[l].znode_version : l \in {l \in Brokers : IsLeading(l)}},
+    controller_epoch <- 0,
+    is_loss_told <- is_loss_told
+
+(* The znode of the state changes as `StateZnode` says: no election takes    *)
+(* another incarnation of a member for the one that joined.                  *)
+\* @req ZK-003
+\* @req FAIL-004
+RefinesStateZnode == AsStateZnode!Spec
 
 -----------------------------------------------------------------------------
 (* What must be possible *)

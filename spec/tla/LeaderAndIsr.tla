@@ -425,6 +425,30 @@ WritesAreDecisions ==
     [][(Exists(znodes, StatePath) /\ State' # State) =>
           IsElection(State, State') \/ IsIsrChange(State, State')]_metadata_vars
 
+(* What is under way to the state: decisions of the controller in office,    *)
+(* and what leaders have asked for.                                          *)
+DecidedOn ==
+    UNION {{controllers[c].decision[i].expected_version : i \in DOMAIN controllers[c].decision} :
+            c \in {c \in Controllers : InOffice(c)}}
+AskedOn ==
+    {replicas[b].znode_version :
+        b \in {b \in Brokers : IsLeading(b) /\ replicas[b].pending_isr # <<>>}}
+
+AsStateZnode == INSTANCE StateZnode WITH
+    BrokerOf <- LAMBDA b : b,
+    state <- State,
+    version <- StateVersion,
+    assigned <- Brokers,
+    decided_on <- DecidedOn,
+    asked_on <- AskedOn,
+    controller_epoch <- CurrentControllerEpoch,
+    is_loss_told <- unclean_leader_election /\ ~IsCleanOf("UncleanElection")
+
+(* The znode of the state changes as `StateZnode` says, and not otherwise.   *)
+\* @req ZK-003
+\* @req FAIL-004
+RefinesStateZnode == AsStateZnode!Spec
+
 -----------------------------------------------------------------------------
 (* When the faults are over *)
 

@@ -290,13 +290,16 @@ StopReplica(b) ==
                                         EXCEPT !.oldest = oldest]]
            /\ UNCHANGED <<znodes, controllers, committed, is_wanted, budget>>
 
+(* The members that a leader may drop.                                       *)
+Dispensable(b) == replicas[b].isr \ {b}
+
 (* The leader drops a member from the ISR; a refused write changes nothing.  *)
 ShrinkIsr(b, f) ==
     LET isr == replicas[b].isr \ {f}
         written == Apply(<<SetDataOp(StatePath, [leader |-> b, isr |-> isr],
                                      replicas[b].znode_version)>>)
     IN /\ IsLeading(b)
-       /\ f \in replicas[b].isr \ {b}
+       /\ f \in Dispensable(b)
        /\ IsPresent(replicas[b].incarnation)
        /\ written.ok
        /\ Spend("isr_changes")
@@ -433,4 +436,25 @@ RemovalCompletes ==
             /\ ~HasState
             /\ ~Exists(znodes, RemovePath)
             /\ \A b \in Brokers : replicas[b].incarnation = NoIncarnation)
+
+(* Nothing but a first state is decided here, and none is decided by a       *)
+(* deposed controller. The state has no epochs: there are no elections.      *)
+AsStateZnode == INSTANCE StateZnode WITH
+    BrokerOf <- LAMBDA b : b,
+    state <- IF ~HasState THEN <<>>
+             ELSE [leader |-> State.leader, leader_epoch |-> 0, isr |-> State.isr,
+                   controller_epoch |-> 0],
+    version <- znodes[StatePath].version,
+    assigned <- IF Topic.is_assigned THEN Brokers ELSE {},
+    decided_on <- IF \E c \in Controllers : controllers[c].decision # <<>> /\ ~IsDeposed(c)
+                  THEN {NoVersion} ELSE {},
+    asked_on <- {replicas[b].znode_version : b \in {b \in Brokers : IsLeading(b)}},
+    controller_epoch <- 0,
+    is_loss_told <- FALSE
+
+(* The znode of the state changes as `StateZnode` says: it comes after the   *)
+(* assignment and goes with it.                                              *)
+\* @req CTL-011
+\* @req PART-002
+RefinesStateZnode == AsStateZnode!Spec
 =============================================================================

@@ -162,8 +162,9 @@ AddPartitions(c) ==
                             AssignmentVersion)>>]
     /\ UNCHANGED <<znodes, replicas, messages, requested>>
 
-Written(c, ops) ==
-    znodes' = Apply(<<CheckOp(ControllerEpochPath, controllers[c].controller_epoch)>> \o ops).tree
+(* What every write of a controller checks in the same multi (ZK-005).       *)
+Fence(c) == <<CheckOp(ControllerEpochPath, controllers[c].controller_epoch)>>
+Written(c, ops) == znodes' = Apply(Fence(c) \o ops).tree
 
 (* One multi behind a check of the controller epoch. Refused, it is dropped: *)
 (* the next look at ZooKeeper decides again.                                 *)
@@ -430,4 +431,27 @@ ReassignmentCompletes ==
             /\ Topic.assigned = requested
             /\ Topic.removing = {}
             /\ \A b \in Brokers \ Dead : b \notin requested => replicas[b].log = "absent")
+
+StateWrites(c) ==
+    LET ops == controllers[c].decision
+    IN {op \in {ops[i] : i \in DOMAIN ops} : op.op = "set_data" /\ op.path = StatePath}
+
+(* The state names no controller; one that was deposed has decided nothing.  *)
+AsStateZnode == INSTANCE StateZnode WITH
+    BrokerOf <- LAMBDA b : b,
+    state <- [leader |-> State.leader, leader_epoch |-> State.leader_epoch, isr |-> State.isr,
+              controller_epoch |-> 0],
+    version <- StateVersion,
+    assigned <- Topic.assigned,
+    decided_on <- UNION {{op.version : op \in StateWrites(c)} :
+                            c \in {c \in Controllers : ~IsDeposed(c)}},
+    asked_on <- {replicas[b].znode_version : b \in {b \in Brokers : IsLeading(b)}},
+    controller_epoch <- 0,
+    is_loss_told <- FALSE
+
+(* The znode of the state changes as `StateZnode` says, the assignment with  *)
+(* it where replicas leave.                                                  *)
+\* @req ZK-003
+\* @req REAS-002
+RefinesStateZnode == AsStateZnode!Spec
 =============================================================================

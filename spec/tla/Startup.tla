@@ -206,10 +206,14 @@ ChangeTopic(p, topic) ==
     /\ Write(SetDataOp(TopicsPath, [znodes[TopicsPath].data EXCEPT ![p] = topic], AnyVersion))
     /\ UNCHANGED <<broker, controllers>>
 
+(* Of each incarnation anew.                                                 *)
+FirstLeaderEpoch(p) == 0
+
 (* A topic comes, or comes again, with a replica on this broker; its         *)
 (* controller initialises and announces it in the same step.                 *)
 CreateTopic(p) ==
-    LET state == [incarnation |-> StateIn(znodes, p).incarnation + 1, leader_epoch |-> 0]
+    LET state == [incarnation |-> StateIn(znodes, p).incarnation + 1,
+                  leader_epoch |-> FirstLeaderEpoch(p)]
     IN /\ ~IsAssigned(znodes, p)
        /\ ChangeTopic(p, [state |-> state, is_assigned |-> TRUE])
        /\ requested' = [requested EXCEPT ![p] = state.incarnation]
@@ -360,4 +364,26 @@ BrokerEventuallyRuns == <>[](broker.phase = "running")
 \* @req BEP-007
 BrokerEventuallyLearnsRole ==
     <>[](\A p \in Partitions : IsAssigned(znodes, p) => broker.told[p] = StateIn(znodes, p))
+
+(* The broker follows a leader that is of no interest, its only one (broker  *)
+(* 2), and each write is an election: the leader epoch counts the versions.  *)
+AsStateZnode(p) == INSTANCE StateZnode WITH
+    BrokerOf <- LAMBDA b : b,
+    state <- IF ~IsAssigned(znodes, p) THEN <<>>
+             ELSE [leader |-> 2, leader_epoch |-> StateIn(znodes, p).leader_epoch, isr |-> {2},
+                   controller_epoch |-> 0],
+    version <- IF IsAssigned(znodes, p) THEN StateIn(znodes, p).leader_epoch ELSE -1,
+    assigned <- IF IsAssigned(znodes, p) THEN {1, 2} ELSE {},
+    decided_on <- {IF IsAssigned(znodes, p) THEN StateIn(znodes, p).leader_epoch ELSE -1},
+    asked_on <- {},
+    controller_epoch <- 0,
+    is_loss_told <- FALSE
+
+(* The znode of each state changes as `StateZnode` says: each incarnation    *)
+(* begins with leader epoch 0, from which each election raises it by one.    *)
+\* @req TOP-001
+\* @req FAIL-004
+RefinesStateZnode ==
+    /\ \A p \in Partitions : AsStateZnode(p)!Init
+    /\ [][\A p \in Partitions : AsStateZnode(p)!IsAllowed]_vars
 =============================================================================

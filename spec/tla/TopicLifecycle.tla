@@ -270,6 +270,9 @@ ObeyInit(b) ==
            /\ obeyed' = [obeyed EXCEPT ![b] = IF @ \in gone THEN NoIncarnation ELSE @]
            /\ UNCHANGED <<znodes, controllers, committed, budget>>
 
+(* The members that a leader may drop.                                       *)
+Dispensable(b) == replicas[b].isr \ {b}
+
 (* The leader drops a member from the ISR by a conditional write, behind a   *)
 (* check of the topic's id. One step: the write is refused or it succeeds,   *)
 (* and a refused one changes nothing here. V3 trusts the version alone.      *)
@@ -279,7 +282,7 @@ ShrinkIsr(b, f) ==
                             \o <<SetDataOp(StatePath, [leader |-> b, isr |-> isr],
                                            replicas[b].znode_version)>>, 0)
     IN /\ IsLeading(b)
-       /\ f \in replicas[b].isr \ {b}
+       /\ f \in Dispensable(b)
        /\ written.ok
        /\ Spend("isr_changes")
        /\ znodes' = written.tree
@@ -448,4 +451,27 @@ DeletionCompletes ==
 (* In the end a topic that exists has a leader.                              *)
 \* @req TOP-001
 TopicGetsLeader == <>[](Exists(znodes, TopicPath) => Exists(znodes, StatePath))
+
+(* Versions of another incarnation are none that a leader may ask on. The    *)
+(* state has no epochs: there are no elections.                              *)
+AsStateZnode == INSTANCE StateZnode WITH
+    BrokerOf <- LAMBDA b : b,
+    state <- IF ~Exists(znodes, StatePath) THEN <<>>
+             ELSE [leader |-> State.leader, leader_epoch |-> 0, isr |-> State.isr,
+                   controller_epoch |-> 0],
+    version <- znodes[StatePath].version,
+    assigned <- IF Exists(znodes, TopicPath) THEN Brokers ELSE {},
+    decided_on <- IF \E c \in Controllers : controllers[c].decision # <<>> /\ ~IsDeposed(c)
+                  THEN {NoVersion} ELSE {},
+    asked_on <- {replicas[b].znode_version :
+                    b \in {b \in Brokers :
+                            IsLeading(b) /\ replicas[b].incarnation = CurrentIncarnation}},
+    controller_epoch <- 0,
+    is_loss_told <- FALSE
+
+(* The znode of the state changes as `StateZnode` says: it comes after the   *)
+(* topic and goes with it.                                                   *)
+\* @req CTL-011
+\* @req TOP-002
+RefinesStateZnode == AsStateZnode!Spec
 =============================================================================

@@ -1,0 +1,6 @@
+------------------------ MODULE leader_may_leave_isr ------------------------
+(* A leader drops itself from the ISR.                                       *)
+EXTENDS Partitions
+
+WrongDispensable(b) == replicas[b].isr
+=============================================================================
