@@ -9,6 +9,8 @@ from contextlib import suppress
 from itertools import count
 from typing import TypeVar
 
+from msgspec import structs
+
 from fencepost.conformance.adapters.errors import ChoiceError
 from fencepost.conformance.clients.recorder import TraceWriter
 from fencepost.conformance.clients.transport import (
@@ -117,9 +119,16 @@ class RoutedClient:
         """The leader's high watermark and log end offset."""
         return self.perform(ListOffsets(partition=partition))
 
-    def perform(self, operation: Operation, broker_id: int | None = None) -> Answer:
+    def perform(
+        self,
+        operation: Operation,
+        broker_id: int | None = None,
+        again: Callable[[Answer], bool] = lambda _: False,
+    ) -> Answer:
         """Trace the operation, ask the leader or that broker, and trace the answer.
 
+        `again` says of an answer whether to send the request once more, which the broker must
+        recognise; the answer to the last try counts, and an earlier one may have taken effect.
         Raises `ChoiceError` for a value that was sent before, and `ClientCrashedError`.
         """
         if isinstance(operation, Produce):
@@ -129,12 +138,14 @@ class RoutedClient:
         if recorder:
             invoked = recorder.write(Kind.INVOKE, operation.action, **fields)
             fields["inv_ns"] = invoked.mono_ns
-        # Also what cannot be sent is written down: a partition without a leader must show that
-        # clients wanted it.
-        answer = Answer(outcome=Outcome.DEFINITE_ERROR, error_code=NO_LEADER)
-        if asked is not None:
-            number, address = asked
-            answer = self._transport.connect(address, self._caller, number).perform(operation)
+        answer = self._send(operation, asked)
+        may_be_there = False
+        while again(answer):
+            may_be_there |= answer.outcome is Outcome.INDEFINITE
+            self.forget(operation.partition)
+            answer = self._send(operation, self._asked(operation.partition, broker_id))
+        if may_be_there and not answer.is_ok:
+            answer = structs.replace(answer, outcome=Outcome.INDEFINITE)
         if self.is_dying:
             raise ClientCrashedError(self._caller.node)
         if recorder:
@@ -143,6 +154,13 @@ class RoutedClient:
         if not answer.is_ok:
             self.forget(operation.partition)
         return answer
+
+    def _send(self, operation: Operation, asked: tuple[int, str] | None) -> Answer:
+        """Also what cannot be sent is traced: without a leader it must show that it was wanted."""
+        if asked is None:
+            return Answer(outcome=Outcome.DEFINITE_ERROR, error_code=NO_LEADER)
+        number, address = asked
+        return self._transport.connect(address, self._caller, number).perform(operation)
 
     def forget(self, partition: TopicPartition) -> None:
         """The next operation on the partition reads the routing view again."""

@@ -18,10 +18,12 @@ from typing import TypeVarTuple
 from msgspec import structs
 
 from fencepost.conformance.clients.client import ClientCrashedError, RoutedClient
+from fencepost.conformance.clients.numbered_producers import NumberedProducer
 from fencepost.conformance.clients.recorder import TraceWriter
 from fencepost.conformance.clients.transport import Transport
 from fencepost.fault_injection.injectors.injector import InjectionError
 from fencepost.fault_injection.workload.operations import Answer, Operation, Produce
+from fencepost.fault_injection.workload.producer_window import ProducerWindow
 from fencepost.fault_injection.workload.scripts import (
     ClientHabits,
     Pause,
@@ -32,6 +34,7 @@ from fencepost.fault_injection.workload.scripts import (
     read_to_end,
 )
 from fencepost.spec.trace import LamportClock
+from fencepost.spec.vocabulary import ProducerId
 from fencepost.spec.znodes import TopicPartition
 
 MS = 1_000
@@ -44,6 +47,10 @@ HABITS = ClientHabits(
     asks_offsets=0.05,
     max_wait_ms=20,
 )
+NUMBERED_HABITS = replace(HABITS, attempts=1, batch_records_max=3)
+"""A batch is sent again by its producer; brokers must take it whole."""
+PRODUCER_IDS_FROM = 900_000_000
+"""No broker has given out so many ids by then."""
 BURST_HABITS = replace(HABITS, think_ms=(0, 0))
 CONSUMER_HABITS = replace(HABITS, think_ms=(3, 3))
 """A fetch waits for records by itself."""
@@ -152,12 +159,15 @@ class Workload:
         consumers: int = 2,
         first_client: int = 1,
     ) -> None:
+        self.in_flight = 0
+        """So many batches of each producer may be unanswered; 0: they are not idempotent."""
         self._session = session
         self._partitions = tuple(partitions)
         self._seed = seed
         self._producers = producers
         self._consumers = consumers
         self._names = map("client-{}".format, count(first_client))
+        self._producer_ids = count(PRODUCER_IDS_FROM)
         self._acknowledged_ns: list[int] = []
         self._changed = threading.Condition()
         self._groups: list[ClientGroup] = []
@@ -169,14 +179,14 @@ class Workload:
 
     def start(self) -> None:
         """Start all clients."""
-        group = self._new_group(self._producers + self._consumers)
+        group = self._new_group(self._producers * max(1, self.in_flight) + self._consumers)
         self._add_producers(group, self._producers, HABITS)
         for _ in range(self._consumers):
             self._add_client(group, self._consume, next(self._names), group)
 
     def burst(self, producers: int) -> ClientGroup:
         """Start so many more producers, each without a pause."""
-        group = self._new_group(producers)
+        group = self._new_group(producers * max(1, self.in_flight))
         self._add_producers(group, producers, BURST_HABITS)
         return group
 
@@ -186,7 +196,14 @@ class Workload:
 
     def _add_producers(self, group: ClientGroup, number: int, habits: ClientHabits) -> None:
         for _ in range(number):
-            self._add_client(group, self._produce, next(self._names), group, habits)
+            name = next(self._names)
+            if not self.in_flight:
+                self._add_client(group, self._produce, name, group, habits)
+                continue
+            window = ProducerWindow(self.in_flight, ProducerId(next(self._producer_ids)))
+            producer = NumberedProducer(window=window, over=group.over)
+            for sender in range(1, self.in_flight + 1):
+                self._add_client(group, self._send_numbered, f"{name}-{sender}", group, producer)
 
     def _add_client(
         self, group: ClientGroup, work: Callable[[*Work], None], *arguments: *Work
@@ -271,8 +288,20 @@ class Workload:
                 self._crashed[node] = f"{node} ended in the middle of a request; {heir} goes on"
                 node = heir
 
+    def _send_numbered(self, node: str, group: ClientGroup, producer: NumberedProducer) -> None:
+        """One sender of an idempotent producer, until the end."""
+        client = self._session.worker(node)
+        script = produce(node, self._partitions, self._random(node), NUMBERED_HABITS)
+        send = partial(producer.perform, client)
+        follow(script, partial(self._note_answer, send, group), group.over)
+
     def _perform(self, client: RoutedClient, group: ClientGroup, operation: Operation) -> Answer:
-        answer = client.perform(operation)
+        return self._note_answer(client.perform, group, operation)
+
+    def _note_answer(
+        self, perform: Callable[[Operation], Answer], group: ClientGroup, operation: Operation
+    ) -> Answer:
+        answer = perform(operation)
         if isinstance(operation, Produce) and answer.is_ok:
             with self._changed:
                 self._acknowledged_ns.append(monotonic_ns())

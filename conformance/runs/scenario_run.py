@@ -299,10 +299,12 @@ class ScenarioRun:
     @contextmanager
     def _at_work(self, stage: RunningCluster) -> Iterator[None]:
         """The workload runs; afterwards everything is healed and the clients work again."""
-        if self.scenario.story.profile is ClientLoad.STEADY:
+        profile = self.scenario.story.profile
+        if profile is not ClientLoad.NONE:
             assignment = assignment_among(self.settings.broker_ids)
             stage.partitions.extend(stage.cluster.create_topic(TOPIC, assignment))
             stage.workload = Workload(stage.session, stage.partitions, seed=self.seed)
+            stage.workload.in_flight = profile.in_flight
             stage.workload.start()
             stage.cluster.workload = stage.workload
         try:

@@ -86,7 +86,7 @@ def _require_playable(story: Story, path: Path) -> None:
 def _world_of(story: Story) -> StoryWorld:
     """The cluster that plays it, and what its clients work with; raises `ChoiceError`."""
     brokers = ClusterSettings(**story.cluster).broker_ids
-    topics = {TOPIC: len(ASSIGNMENT)} if story.profile is ClientLoad.STEADY else {}
+    topics = {TOPIC: len(ASSIGNMENT)} if story.profile is not ClientLoad.NONE else {}
     return StoryWorld(brokers=brokers, topics=topics)
 
 

@@ -164,7 +164,14 @@ class ClientLoad(StrEnum):
     """What clients do meanwhile."""
 
     STEADY = "steady"
+    PIPELINED = "pipelined"
+    """Idempotent producers, each with several batches in flight."""
     NONE = "none"
+
+    @property
+    def in_flight(self) -> int:
+        """Batches of an idempotent producer that may be unanswered; 0: they are not idempotent."""
+        return 3 if self is ClientLoad.PIPELINED else 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

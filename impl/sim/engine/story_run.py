@@ -12,7 +12,7 @@ from fencepost.fault_injection.stories.story_world import ASSIGNMENT, TOPIC, ass
 from fencepost.impl.core.types.topic_messages import ReplicaList
 from fencepost.impl.mutants.mutant import MutantName
 from fencepost.impl.sim.engine.liveness_state import is_converged
-from fencepost.impl.sim.engine.options import RunOptions
+from fencepost.impl.sim.engine.options import BATCH_RECORDS_MAX, RunOptions
 from fencepost.impl.sim.engine.run import RunDescription, SimulatedRun, drawn_details
 from fencepost.impl.sim.stories.simulated_steps import story_player
 from fencepost.impl.sim.world.clients import TopicCreator
@@ -92,6 +92,9 @@ def options_of(
         session_timeout_ms=cluster.get("session_timeout_ms", 1_500),
         replica_lag_time_ms=cluster.get("replica_lag_ms", 1_500),
         think_ms=THINK_MS,
+        idempotent=story.profile.in_flight > 0,
+        in_flight=story.profile.in_flight or 1,
+        fetch_records_max=BATCH_RECORDS_MAX + 1 if story.profile.in_flight else 200,
         settle_ms=story.healthy_within_ms,
         weather=HOST_SPEEDS[host].weather,
         story=Story(seed=story.seed),

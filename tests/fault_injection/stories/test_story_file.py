@@ -142,7 +142,7 @@ SEEN_BY_SCHEMA = [
     ("id: a", "the field schema is missing; add it"),
     ("schema: 1", "the field id is missing"),
     ("schema: 1\nid: a\nnap: 1", "there is no field 'nap'; choose among actions, cluster"),
-    ("schema: 1\nid: a\nprofile: wild", "profile is 'wild'; choose one of none, steady"),
+    ("schema: 1\nid: a\nprofile: wild", "profile is 'wild'; choose one of none, pipelined, steady"),
     ("schema: 1\nid: a\ncluster: {brokers: 0}", "cluster: brokers is 0; give 1 or more"),
     ("schema: 1\nid: a\ncluster: {size: 3}", "cluster: there is no field 'size'"),
     ("schema: 1\nid: a\nactions: [3]", "actions holds 3; give a list of objects"),
