@@ -46,9 +46,14 @@ def config(
 ) -> str:
     """The configuration for partitions of one level with these brokers.
 
-    `over` is the root module without the rules that the level does not have.
+    `over` is the root module without the rules that the level does not have. A producer that does
+    not wait for all is taken under any ISR, and the trace does not say which ones wait.
     """
-    constants = {"truncation": f"= {_text(truncation(level))}", **_of_partitions(brokers)}
+    constants = {
+        "truncation": f"= {_text(truncation(level))}",
+        "MinInsyncReplicas": "= 1",
+        **_of_partitions(brokers),
+    }
     return _config(constants | dict(over.replaced), next_state, constraint)
 
 

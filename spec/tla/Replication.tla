@@ -6,7 +6,8 @@ EXTENDS ReplicaLog, FiniteSets, TLC
 
 CONSTANTS Brokers, Controllers, InitialIsr, Start, Limits, network,
     unclean_leader_election,
-    truncation      \* "high_watermark": V3 as written; "leader_epoch": level 2
+    truncation,     \* "high_watermark": V3 as written; "leader_epoch": level 2
+    MinInsyncReplicas   \* min.insync.replicas; every producer waits for all
 
 VARIABLES znodes, controllers, replicas, messages, budget, breaches,
     logs,           \* per broker its records and what it knows about offsets
@@ -123,6 +124,13 @@ TruncateLog(b) ==
 -----------------------------------------------------------------------------
 (* Records *)
 
+(* min.insync.replicas: a produce that waits for all is refused before it is *)
+(* appended while the ISR is smaller, and is not acknowledged when the ISR   *)
+(* has become smaller since (REPL-008).                                      *)
+HasEnoughReplicas(l) == Cardinality(replicas[l].isr) >= MinInsyncReplicas
+MayTake(l) == HasEnoughReplicas(l)
+MayAcknowledge(l) == HasEnoughReplicas(l)
+
 AtOffset(b, offset) == [offset |-> offset, record |-> Records(b)[offset + 1]]
 
 (* What a producer is told as soon as its record is appended: every producer *)
@@ -137,6 +145,7 @@ LeaderAppend(b) ==
                    value |-> Limits["records"] - budget["records"] + 1]
         new == [offset |-> EndOffset(b), record |-> record]
     IN /\ IsLeading(b)
+       /\ MayTake(b)
        /\ Metadata!Spend("records")
        /\ logs' = [logs EXCEPT ![b].records = Append(@, record)]
        /\ acknowledged' = acknowledged \cup AcknowledgedAtOnce(new)
@@ -210,7 +219,7 @@ AdvanceHighWatermark(l) ==
        /\ MayAdvanceTo(l, new)
        /\ logs' = [logs EXCEPT ![l].high_watermark = new]
        /\ committed' = committed \cup below
-       /\ acknowledged' = acknowledged \cup below
+       /\ acknowledged' = acknowledged \cup (IF MayAcknowledge(l) THEN below ELSE {})
        /\ UNCHANGED <<metadata_vars, fetches>>
 
 -----------------------------------------------------------------------------

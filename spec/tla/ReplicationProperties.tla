@@ -23,6 +23,24 @@ NotGloballyLost == \A entry \in committed : \E b \in Brokers : Holds(b, entry)
 \* @req REPL-004
 NoLossUnlessFlagged == Metadata!IsCleanOf("UncleanElection") => CommittedDurable
 
+(* A record that is acknowledged is in as many logs as min.insync.replicas   *)
+(* asks for.                                                                 *)
+\* @req REPL-008
+MinInsyncReplicasHonoured ==
+    [][\A entry \in acknowledged' \ acknowledged :
+          Cardinality({b \in Brokers : HasRecord(logs'[b].records, entry.offset, entry.record)})
+              >= MinInsyncReplicas]_vars
+
+(* A leader that has the newest state takes no record while the ISR in       *)
+(* ZooKeeper is smaller than that.                                           *)
+\* @req REPL-008
+NoAppendUnderSmallIsr ==
+    [][\A b \in Brokers :
+          (/\ Metadata!IsActingLeader(b)
+           /\ replicas[b].znode_version = Metadata!StateVersion
+           /\ EndOffset(b)' > EndOffset(b)) =>
+              Cardinality(Metadata!State.isr) >= MinInsyncReplicas]_vars
+
 (* No log has a record of an earlier epoch behind one of a later epoch: else *)
 (* the end of an epoch (KIP-101) would not be one offset.                    *)
 \* @req CMD-005

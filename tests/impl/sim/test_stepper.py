@@ -58,9 +58,11 @@ NOT_STEPPED = {
     "directory_without_incarnation",
     "trust_version_across_incarnations",
     "forget_producers_on_leader_change",
+    "append_under_a_small_isr",
 }
 """Modelled in `ClientHistory`, `IdempotentProducers`, `Reassignment`, `Partitions` and
-`TopicLifecycle`, which are not stepped."""
+`TopicLifecycle`, which are not stepped, or under a `min.insync.replicas` of 2, where stepped
+clusters have 1."""
 
 FAULTLESS = {Action.CREATE_TOPIC, Action.INIT_LEADER, Action.EXPAND_ISR}
 

@@ -121,7 +121,7 @@ NOT_MODELLED = {
     "agent_without_timer",
     "assign_to_any_broker",
     "followers_serve_consumers",
-    *("append_under_a_small_isr", "tell_no_failed_log"),
+    "tell_no_failed_log",
     *("forget_producers_at_start", "append_batch_in_part", "skip_sequences"),
     "go_on_without_log",
     *("persistent_controller_znode", "loser_takes_office", "controller_not_watched"),
