@@ -34,7 +34,7 @@ class FailedLogs:
     def tick(self, controller_id: BrokerId, broker_epoch: BrokerEpoch) -> None:
         """Report all of them in one request at a time, while a controller is known."""
         is_waiting = self._request_id is not None or self._outbox.now_ms < self._next_ms
-        if not self._untold or is_waiting or controller_id == NO_BROKER:
+        if is_waiting or controller_id == NO_BROKER:
             return
         self._untold = {key for key in self._untold if self._is_told(key)}
         if not self._untold:
