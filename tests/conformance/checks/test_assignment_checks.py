@@ -72,9 +72,10 @@ def test_a_partition_that_its_topic_does_not_name_is_not_judged() -> None:
     assert isr_subset_assigned.check(trace.events).verdict is Verdict.PASS
 
 
-def test_who_is_assigned_no_more_may_give_up() -> None:
+@pytest.mark.parametrize("obeyed", [0, 1])
+def test_who_is_assigned_no_more_may_give_up(obeyed: int) -> None:
     trace = serving()
-    obey(trace, 2, 0)
+    obey(trace, 2, obeyed)
     switch(trace)
     stop(trace, 2, 1)
 
