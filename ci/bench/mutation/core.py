@@ -26,6 +26,9 @@ REASONS = FOLDER / "core.toml"
 def add_options(parser: argparse.ArgumentParser) -> None:
     """What the core's mutator alone can be told."""
     parser.add_argument("--no-tests", action="store_true", help="leave the unit tests out")
+    parser.add_argument(
+        "--seeds", type=int, default=EFFORT[Tier.QUICK].seeds, help="at most so many for an edit"
+    )
 
 
 def judge(given: argparse.Namespace) -> Judge:
@@ -35,6 +38,7 @@ def judge(given: argparse.Namespace) -> Judge:
         reach=measured_reach(seeds, story_files()),
         reasons=read_reasons(REASONS),
         has_tests=not given.no_tests,
+        seeds_max=given.seeds,
     ).one
 
 

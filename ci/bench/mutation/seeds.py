@@ -4,13 +4,14 @@ A rule of the core is one edit of it (`core` beside this); it is decisive in a s
 least once, the edited place would have had another value. Of a pool of seeds those are chosen in
 which each rule is decisive three times, if it is in three of the pool; the others of the gate's
 number are those in which most of the rarer rules are. They are written to `ci/gate/seeds.toml`, the
-best first, with how many rules are decisive how often; those that are decisive in none are told.
+best first, with how many rules are decisive how often; `ci/decisive_rules.md` has the functions
+with rules that are decisive too seldom, and `--list` names these rules.
 With `--check` nothing is written, and the exit code is 1 when the file is another one.
 """
 
 import argparse
 import sys
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 
 from fencepost.ci.bench.mutation.python.core_reach import Reach, measured_reach
@@ -22,6 +23,17 @@ from fencepost.spec.tlc.models import Tier
 POOL = 400
 OFTEN = 3
 """In so many seeds each rule is to be decisive."""
+PAGE = CHOSEN.parents[1] / "decisive_rules.md"
+PAGE_HEAD = """\
+# Rules of the core that seeds do not decide
+
+Written by `python -m fencepost.ci.bench.mutation.seeds`, which says what it counts.
+Of the {seeds} seeds that the gate plays first, these functions have rules that are decisive in \
+fewer than three, or in none: there, only a story or a unit test can see an edit.
+Rules of the levels below the newest one are among them, and what answers malformed requests.
+
+| file | function | rules | in one or two seeds | in none |
+|---|---|---|---|---|"""
 HEAD = """\
 # The seeds that the gate plays first, the best first, and how many rules of the core are decisive
 # in them. `python -m fencepost.ci.bench.mutation.seeds` writes this file, and says how.
@@ -34,6 +46,7 @@ def main(arguments: Sequence[str]) -> int:
         prog="python -m fencepost.ci.bench.mutation.seeds", description=__doc__
     )
     parser.add_argument("--check", action="store_true", help="only say whether the file is so")
+    parser.add_argument("--list", action="store_true", help="name the rules of no seed")
     parser.add_argument("--pool", type=int, default=POOL, help="choose among so many seeds")
     given = parser.parse_args(arguments)
     reach = measured_reach(range(given.pool), ())
@@ -42,9 +55,11 @@ def main(arguments: Sequence[str]) -> int:
         EFFORT[Tier.QUICK].seeds,
     )
     text = document(seeds, reach)
-    show_nowhere(seeds, reach)
+    if given.list:
+        show_nowhere(seeds, reach)
     if not given.check:
         CHOSEN.write_text(text)
+        PAGE.write_text(page(seeds, reach))
         return 0
     is_same = text == CHOSEN.read_text()
     say(f"{CHOSEN.name} is {'in step' if is_same else 'not in step: write it anew'}")
@@ -89,6 +104,27 @@ def document(seeds: Sequence[int], reach: Reach) -> str:
         f"{HEAD}seeds = [\n{rows}]\nrules = {len(in_functions)}\ndecisive_often = {often}\n"
         f"decisive_seldom = {len(in_functions) - often - nowhere}\ndecisive_nowhere = {nowhere}\n"
     )
+
+
+def page(seeds: Sequence[int], reach: Reach) -> str:
+    """The functions with rules that are decisive in fewer than three of the chosen seeds."""
+    times = Counter(rule for seed in seeds for rule in reach.seeds[seed].decisive)
+    counts: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
+    for number, edit in enumerate(reach.edits):
+        if not edit.is_at_import:
+            counts[edit.module, edit.operator].append(times[number])
+    rows = (
+        f"| {module} | {operator} | {len(found)} "
+        f"| {sum(map(is_seldom, found))} | {found.count(0)} |"
+        for (module, operator), found in sorted(counts.items())
+        if any(count < OFTEN for count in found)
+    )
+    return "\n".join([PAGE_HEAD.format(seeds=len(seeds)), *rows, ""])
+
+
+def is_seldom(count: int) -> bool:
+    """Decisive in some seeds, and in too few."""
+    return 0 < count < OFTEN
 
 
 def show_nowhere(seeds: Sequence[int], reach: Reach) -> None:

@@ -4,6 +4,7 @@ import json
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from time import monotonic
 
@@ -47,6 +48,8 @@ class CoreJudge:
     reasons: Reasons = NO_REASONS
     has_tests: bool = True
     """Whether what seeds and stories miss is shown to the unit tests."""
+    seeds_max: int
+    """So many of the seeds in which an edit is decisive are played, the best of the gate."""
 
     def one(self, edit: PythonEdit) -> Scored:
         """What becomes of an edit."""
@@ -54,7 +57,7 @@ class CoreJudge:
 
     def played(self, edit: PythonEdit, tree: Path) -> tuple[str, str]:
         """Outcome, and by what."""
-        usual = self.reach.usual(edit)
+        usual = dict(islice(self.reach.usual(edit).items(), self.seeds_max))
         stories = self.reach.stories_of(edit)
         if not usual and not stories:
             return UNREACHED, ""

@@ -13,7 +13,7 @@ from fencepost.ci.bench.mutation.python.play import digest_of
 from fencepost.ci.bench.mutation.python.probed import PROBES, Probes, probed
 from fencepost.ci.bench.mutation.python.python_edits import python_edits
 from fencepost.ci.bench.mutation.python.scratch_tree import ROOT, environment
-from fencepost.ci.bench.mutation.seeds import OFTEN, choose, document
+from fencepost.ci.bench.mutation.seeds import OFTEN, choose, document, page
 from fencepost.ci.gate.seeds import CHOSEN, chosen_seeds, gate_seeds
 from fencepost.ci.gate.tiers import EFFORT
 from fencepost.conformance.whitebox.simulate import Subject
@@ -156,3 +156,18 @@ def test_another_run_of_the_gate_has_other_seeds() -> None:
     assert first[:150] == chosen_seeds()
     assert len({*first, *second, *third}) == 600
     assert gate_seeds(3) == chosen_seeds()[:3]
+
+
+def test_the_page_names_functions_with_rules_that_are_decisive_too_seldom() -> None:
+    edits = core_edits()
+    number = next(n for n, edit in enumerate(edits) if not edit.is_at_import)
+    every = frozenset(range(len(edits))) - {number}
+    reach = Reach(
+        edits=edits,
+        seeds={seed: Played(digest="", decisive=every) for seed in range(3)},
+        stories={},
+    )
+    *_, row = page([0, 1, 2], reach).strip().splitlines()
+
+    assert edits[number].operator in row
+    assert row.endswith("| 0 | 1 |")
