@@ -1,6 +1,7 @@
 """`OneControllerPerEpoch`: a controller epoch has one controller (CTL-002, CTL-005).
 
-- No two `ElectController` name different brokers under one controller epoch.
+- No two `ElectController` name different brokers under one controller epoch, and a broker resigns
+  the epoch under which it was elected.
 - In ZooKeeper, `/controller_epoch` rises by exactly 1 with each election, in the same transaction
   that creates `/controller`. What people create by hand, in a session of no broker, elects none,
   and an epoch that they write counts from then on; it must not fall either.
@@ -32,6 +33,7 @@ def check(events: Sequence[TraceEvent], dialect: TraceDialect = SPEC) -> CheckRe
     creations = [e for e in lines if e.path == CONTROLLER and e.action == "Create"]
     epochs = [(epoch, line) for line in lines if (epoch := epoch_of(line)) is not None]
     _check_elections(elections, evidence)
+    _check_resignations(events, evidence)
     own = brokers_by_session(events)
     by_hand = frozenset({line.session_id for _, line in epochs}.difference(own) if own else ())
     _check_epochs(epochs, evidence, by_hand, may_skip=dialect.epochs_may_skip)
@@ -53,6 +55,19 @@ def _check_elections(elections: Sequence[TraceEvent], evidence: Evidence) -> Non
         if first.controller_id != event.controller_id:
             message = f"Controller epoch {epoch} has two controllers, brokers {first.controller_id}"
             evidence.violated(f"{message} and {event.controller_id}.", first, event)
+
+
+def _check_resignations(events: Sequence[TraceEvent], evidence: Evidence) -> None:
+    last: dict[tuple[str, int], TraceEvent] = {}
+    for event in actions(events, Action.ELECT_CONTROLLER, Action.RESIGN_CONTROLLER):
+        node = event.node, event.incarnation
+        if event.action == Action.ELECT_CONTROLLER:
+            last[node] = event
+        elif node in last and event.controller_epoch != last[node].controller_epoch:
+            epochs = f"{event.controller_epoch} and was elected under {last[node].controller_epoch}"
+            evidence.violated(
+                f"Broker {event.broker_id} resigned epoch {epochs}.", last[node], event
+            )
 
 
 def _check_epochs(

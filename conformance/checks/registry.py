@@ -137,7 +137,10 @@ _OF_A_RUN: Mapping[Invariant, tuple[CheckFunction, frozenset[str]]] = {
         stale_controller_harmless.check,
         ZOOKEEPER | _COMMANDS | {Action.STOP_REPLICA},
     ),
-    Invariant.ONE_CONTROLLER_PER_EPOCH: (one_controller_per_epoch.check, ZOOKEEPER | _AUTHORS),
+    Invariant.ONE_CONTROLLER_PER_EPOCH: (
+        one_controller_per_epoch.check,
+        ZOOKEEPER | _AUTHORS | {Action.RESIGN_CONTROLLER},
+    ),
     Invariant.ISR_SUBSET_ASSIGNED: (isr_subset_assigned.check, ZOOKEEPER),
     Invariant.DELETE_ONLY_IF_UNASSIGNED: (
         delete_only_if_unassigned.check,

@@ -209,13 +209,19 @@ def _anything(admin: SimulatedAdministrator) -> Request:
     if draw < 0.45:
         return reassignment(key, ())
     if draw < 0.55:
-        return election(key)
+        return election(key, _kind_of_election(admin))
     if draw < 0.75:
         return _resizing(admin, [one for one in known if one.topic == key.topic])
     topic = admin.random.choice((TOPIC, *OTHER_TOPICS))
     if any(one.topic == topic for one in known):
         return DeleteTopicRequest(topic=topic)
     return admin.creation_with_replicas(topic)
+
+
+def _kind_of_election(admin: SimulatedAdministrator) -> ElectionKind:
+    """Now and then one that may lose records, where everything is asked for all the time."""
+    is_bold = admin.cluster.options.asks and admin.random.random() < 0.3
+    return ElectionKind.UNCLEAN if is_bold else ElectionKind.PREFERRED
 
 
 def _resizing(admin: SimulatedAdministrator, there: list[TopicPartition]) -> Request:

@@ -226,6 +226,17 @@ def test_each_condition_is_caught(check: CheckFunction, write_on: Write, message
     assert message in result.violations[0].message
 
 
+@pytest.mark.parametrize(("epoch", "expected"), [(2, 0), (1, 1), (3, 1)])
+def test_a_broker_resigns_the_epoch_of_its_election(epoch: int, expected: int) -> None:
+    trace = Trace()
+    for elected in (1, 2):
+        elect(trace, 1, elected, zxid=elected)
+    trace.broker(1, "ResignController", controller_epoch=epoch)
+    violations = one_controller_per_epoch.check(trace.events).violations
+
+    assert len(violations) == expected
+
+
 @pytest.mark.parametrize(("begins", "expected"), [(1001, 0), (3001, 0), (1000, 1), (1, 1)])
 def test_a_producer_id_is_in_one_block(begins: int, expected: int) -> None:
     trace = Trace()
