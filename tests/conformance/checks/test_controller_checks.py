@@ -226,6 +226,20 @@ def test_each_condition_is_caught(check: CheckFunction, write_on: Write, message
     assert message in result.violations[0].message
 
 
+@pytest.mark.parametrize(("assigned", "expected"), [("1,2,3", 0), ("4,1", 0), ("2,1,3", 1)])
+def test_the_first_assigned_member_of_the_isr_leads_first(assigned: str, expected: int) -> None:
+    trace = Trace()
+    register(trace)
+    elect(trace, 3, 1, zxid=1)
+    document_of_topic = f'{{"version":1,"partitions":{{"0":[{assigned}]}}}}'
+    topic = ZNODE.removesuffix("/0/leaderAndISR")
+    trace.zookeeper("Create", topic, document_of_topic, session=session(3), zxid=2)
+    store(trace, 3, FIRST, 0, zxid=3)
+    violations = only_authorised_writes.check(trace.events).violations
+
+    assert len(violations) == expected
+
+
 @pytest.mark.parametrize(("epoch", "expected"), [(2, 0), (1, 1), (3, 1)])
 def test_a_broker_resigns_the_epoch_of_its_election(epoch: int, expected: int) -> None:
     trace = Trace()

@@ -218,6 +218,7 @@ def test_a_member_that_began_with_the_state_obeys_nothing_of_it(
 ) -> None:
     trace = Trace()
     away(trace, comes_back=False)
+    trace.broker(1, Action.REGISTER_BROKER, incarnation=incarnation)
     trace.operation(
         "broker-1",
         "ReadLeaderAndIsr",

@@ -102,6 +102,10 @@ def after_an_unclean_election(trace: Trace) -> None:
     send(trace, "c", 2, error=REFUSED)
 
 
+def under_another_epoch(trace: Trace) -> None:
+    send(trace, "c", 2, epoch=1, error=REFUSED)
+
+
 def by_another_incarnation(trace: Trace) -> None:
     trace.final_read("ab", partition_incarnation=5)
     send(trace, "c", 2, error=REFUSED, partition_incarnation=9)
@@ -116,6 +120,7 @@ def by_another_incarnation(trace: Trace) -> None:
         by_a_leader_without_epoch,
         after_an_unclean_election,
         by_another_incarnation,
+        under_another_epoch,
     ],
 )
 def test_a_refusal_that_may_be_right_violates_nothing(refuse: Callable[[Trace], None]) -> None:

@@ -1,8 +1,8 @@
 """A controller, a leader and their znode, event by event."""
 
-from fencepost.spec.trace import TraceEvent
+from fencepost.spec.trace import Kind, TraceEvent
 from fencepost.spec.vocabulary import Outcome
-from tests.conformance.checks.trace_builder import ZNODE, Trace, document
+from tests.conformance.checks.trace_builder import ZNODE, Fields, Trace, document
 
 FIRST = document(1, 0, [1, 2, 3])
 SHRUNK = document(1, 0, [1, 2])
@@ -85,6 +85,8 @@ def obey(trace: Trace, broker_id: int, action: str, epochs: tuple[int, int, int]
 def quiet_failover(trace: Trace) -> None:
     """Broker 3 is controller, 1 leads and shrinks, then 2 becomes controller and leader."""
     register(trace)
+    begun: Fields = {"session_id": session(1), "zxid": 0}
+    trace.add("zookeeper", Kind.ZOOKEEPER, "CreateSession", begun)
     elect(trace, 3, 1, zxid=1)
     write(trace, 3, FIRST, -1, znode_version=0, zxid=2)
     store(trace, 3, FIRST, 0, zxid=2)
