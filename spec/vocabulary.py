@@ -139,6 +139,7 @@ class EnvironmentAction(StrEnum):
     LOSE_MESSAGE = "LoseMessage"
     DUPLICATE_MESSAGE = "DuplicateMessage"
     LOSE_REPLY = "LoseReply"
+    LOSE_REQUEST = "LoseRequest"
     APPLY_REQUEST = "ApplyRequest"
     DELETE_CONTROLLER = "DeleteController"
     OVERWRITE_CONTROLLER = "OverwriteController"

@@ -6,7 +6,14 @@ from dataclasses import replace
 from msgspec import structs
 
 from fencepost.impl.core.rules.controller.leadership import Decided, PartitionFacts
-from fencepost.impl.core.rules.isr import admit, adopt_isr, asked, drop_lagging, first_lags_at_ms
+from fencepost.impl.core.rules.isr import (
+    Settlement,
+    admit,
+    adopt_isr,
+    asked,
+    drop_lagging,
+    first_lags_at_ms,
+)
 from fencepost.impl.core.rules.replica import Acted, Replica
 from fencepost.impl.core.rules.rules import Rules
 from fencepost.impl.core.rules.tables import WriteKind, Writer, ZnodeKind
@@ -22,7 +29,7 @@ from fencepost.spec.vocabulary import (
     Offset,
     ZnodeVersion,
 )
-from fencepost.spec.znodes import topic_id_path
+from fencepost.spec.znodes import LeaderAndIsr, topic_id_path
 
 Wish = Callable[[Replica, int, int], Acted]
 
@@ -64,6 +71,18 @@ def no_step_down(rules: Rules) -> Rules:
         return adopt_isr(replica, replica.wanted_isr, replica.znode_version)
 
     return replace(rules, fence_leader=fence_leader)
+
+
+@mutant(96, "ZK-006", {Invariant.ONLY_AUTHORISED_WRITES, Invariant.LEADER_COMPLETE}, seed=6)
+def trust_unsettled_write(rules: Rules) -> Rules:
+    """A leader takes whatever it reads back for its own write, and goes on."""
+
+    def settle_isr(
+        replica: Replica, found: LeaderAndIsr, _znode_version: ZnodeVersion
+    ) -> tuple[Settlement, frozenset[BrokerId]]:
+        return Settlement.ADOPT, replica.wanted_isr or found.isr
+
+    return replace(rules, settle_isr=settle_isr)
 
 
 @mutant(20, "ISR-006", {Invariant.LEADER_IN_ISR})

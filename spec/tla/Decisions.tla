@@ -232,16 +232,25 @@ PublishDecision(c) ==
                /\ breaches' = breaches \cup (IF written.ok THEN WriteBreaches(c) ELSE {})
     /\ UNCHANGED <<replicas, messages, budget>>
 
-(* ZooKeeper applied a decision, and its author does not know.               *)
+(* ZooKeeper applied a decision, at once or late, and its author does not    *)
+(* know.                                                                     *)
 LoseControllerReply(c) ==
     /\ controllers[c].decision # <<>>
-    /\ ~controllers[c].is_reply_lost
     /\ LET written == DecisionWrite(c)
        IN /\ written.ok
           /\ znodes' = written.tree
           /\ breaches' = breaches \cup WriteBreaches(c)
     /\ controllers' = [controllers EXCEPT ![c].is_reply_lost = TRUE]
     /\ UNCHANGED <<replicas, messages>>
+
+(* The decision is lost on its way, or late, and its author does not know. A *)
+(* session sees what it wrote before it reads; a decision that is later than *)
+(* that is one of an office that is over, and fails at the fence.            *)
+LoseControllerRequest(c) ==
+    /\ controllers[c].decision # <<>>
+    /\ ~controllers[c].is_reply_lost
+    /\ controllers' = [controllers EXCEPT ![c].is_reply_lost = TRUE]
+    /\ UNCHANGED replicas
 
 (* One command to every broker, sent only after ZooKeeper holds the state    *)
 (* (FAIL-006). Sending to all at once loses nothing: a command not yet sent  *)

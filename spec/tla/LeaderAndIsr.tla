@@ -177,22 +177,25 @@ Settled(b, isr, znode_version) ==
     [replicas EXCEPT ![b].isr = isr, ![b].pending_isr = <<>>, ![b].is_reply_lost = FALSE,
                      ![b].znode_version = znode_version]
 
-(* The conditional write succeeds and the leader believes in the new ISR, or *)
-(* it reads its own write back after a lost reply. That ZooKeeper applies    *)
-(* the write before the leader hears of it is LoseReply followed by this.    *)
+(* The conditional write succeeds and the leader believes in the new ISR. If *)
+(* it hears nothing, or a refusal, it reads the znode back (ZK-006): its own *)
+(* write is there, or that was not applied, and the leader writes once more. *)
+(* A first write that is late is then a second one of the same version, of   *)
+(* which one at most takes effect. That ZooKeeper applies the write before   *)
+(* the leader hears of it is LoseReply followed by this.                     *)
 AdoptIsr(b) ==
     LET written == IsrWrite(b)
-        expected_version == replicas[b].znode_version
+        is_unsure == replicas[b].is_reply_lost \/ ~written.ok
     IN /\ IsLeading(b)
        /\ replicas[b].pending_isr # <<>>
-       /\ IF replicas[b].is_reply_lost
-          THEN /\ IsOwnWrite(WantedState(b), expected_version)
-               /\ replicas' = Settled(b, replicas[b].pending_isr[1], StateVersion)
-               /\ UNCHANGED <<znodes, breaches>>
-          ELSE /\ written.ok
-               /\ znodes' = written.tree
-               /\ replicas' = Settled(b, replicas[b].pending_isr[1], StateVersion + 1)
-               /\ Breach("OnlyAuthorisedWrites", b, ~IsEntitled(b))
+       /\ \/ /\ written.ok
+             /\ znodes' = written.tree
+             /\ replicas' = Settled(b, replicas[b].pending_isr[1], StateVersion + 1)
+             /\ Breach("OnlyAuthorisedWrites", b, ~IsEntitled(b))
+          \/ /\ is_unsure
+             /\ IsOwnWrite(WantedState(b), replicas[b].znode_version)
+             /\ replicas' = Settled(b, replicas[b].pending_isr[1], StateVersion)
+             /\ UNCHANGED <<znodes, breaches>>
        /\ UNCHANGED <<controllers, messages, budget>>
 
 AfterConflict(b) ==
@@ -202,26 +205,23 @@ AfterConflict(b) ==
 (* may have been replaced, so it commits nothing until a command comes       *)
 (* (ISR-004). It still answers no request here; a fenced leader only waits.  *)
 FenceLeader(b) ==
-    LET is_conflict == IF replicas[b].is_reply_lost
-                       THEN ~IsOwnWrite(WantedState(b), replicas[b].znode_version)
-                       ELSE ~IsrWrite(b).ok
-    IN /\ IsLeading(b)
-       /\ replicas[b].pending_isr # <<>>
-       /\ is_conflict
-       /\ replicas' = AfterConflict(b)
-       /\ UNCHANGED <<znodes, controllers, messages, budget, breaches>>
+    /\ IsLeading(b)
+    /\ replicas[b].pending_isr # <<>>
+    /\ ~IsrWrite(b).ok
+    /\ ~IsOwnWrite(WantedState(b), replicas[b].znode_version)
+    /\ replicas' = AfterConflict(b)
+    /\ UNCHANGED <<znodes, controllers, messages, budget, breaches>>
 
 -----------------------------------------------------------------------------
 (* What the network loses *)
 
-(* ZooKeeper applied a leader's write, and the leader does not know. A write *)
-(* that never arrived, or was refused, is indistinguishable from one that is *)
-(* tried later.                                                              *)
+(* ZooKeeper applied a leader's write, and the leader does not know: the     *)
+(* answer is lost, or was waited for in vain and the write came later, from  *)
+(* the old session, or from the pipeline of a server.                        *)
 LoseLeaderReply(b) ==
     LET written == IsrWrite(b)
     IN /\ IsLeading(b)
        /\ replicas[b].pending_isr # <<>>
-       /\ ~replicas[b].is_reply_lost
        /\ written.ok
        /\ znodes' = written.tree
        /\ replicas' = [replicas EXCEPT ![b].is_reply_lost = TRUE]
@@ -233,6 +233,20 @@ LoseReply ==
     /\ Spend("lost_replies")
     /\ \/ \E b \in Brokers : LoseLeaderReply(b)
        \/ \E c \in Controllers : LoseControllerReply(c)
+
+LoseLeaderRequest(b) ==
+    /\ IsLeading(b)
+    /\ replicas[b].pending_isr # <<>>
+    /\ ~replicas[b].is_reply_lost
+    /\ replicas' = [replicas EXCEPT ![b].is_reply_lost = TRUE]
+    /\ UNCHANGED controllers
+
+(* A write is lost, or is on its way still, and its author knows as little.  *)
+LoseRequest ==
+    /\ Spend("lost_requests")
+    /\ \/ \E b \in Brokers : LoseLeaderRequest(b)
+       \/ \E c \in Controllers : LoseControllerRequest(c)
+    /\ UNCHANGED <<znodes, messages, breaches>>
 
 (* For safety a lost command is one that never arrives, which needs no       *)
 (* action; it is here so that a recorded loss has a counterpart.             *)
@@ -270,6 +284,7 @@ Next ==
     \/ \E b \in Brokers : RestartBroker(b)
     \/ ExpireSession
     \/ LoseReply
+    \/ LoseRequest
     \/ LoseMessage
     \/ DuplicateMessage
 

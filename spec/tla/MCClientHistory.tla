@@ -7,5 +7,6 @@ CONSTANTS MaxRecords, MaxFetches, MaxElections, MaxIsrChanges, MaxCrashes, MaxEx
 Bounds ==
     [records |-> MaxRecords, fetches |-> MaxFetches, elections |-> MaxElections,
      isr_changes |-> MaxIsrChanges, crashes |-> MaxCrashes, expiries |-> MaxExpiries,
-     controller_expiries |-> 0, losses |-> 0, duplicates |-> 0, lost_replies |-> 0]
+     controller_expiries |-> 0, losses |-> 0, duplicates |-> 0, lost_replies |-> 0,
+     lost_requests |-> 0]
 =============================================================================

@@ -3,11 +3,12 @@
 EXTENDS ReplicationLiveness
 
 CONSTANTS MaxRecords, MaxElections, MaxIsrChanges, MaxCrashes, MaxExpiries,
-    MaxControllerExpiries, MaxLosses, MaxDuplicates, MaxLostReplies
+    MaxControllerExpiries, MaxLosses, MaxDuplicates, MaxLostReplies, MaxLostRequests
 
 Bounds ==
     [records |-> MaxRecords, elections |-> MaxElections, isr_changes |-> MaxIsrChanges,
      crashes |-> MaxCrashes, expiries |-> MaxExpiries,
      controller_expiries |-> MaxControllerExpiries, losses |-> MaxLosses,
-     duplicates |-> MaxDuplicates, lost_replies |-> MaxLostReplies]
+     duplicates |-> MaxDuplicates, lost_replies |-> MaxLostReplies,
+     lost_requests |-> MaxLostRequests]
 =============================================================================

@@ -296,6 +296,7 @@ PublishDecision(c) == Metadata!PublishDecision(c) /\ UNCHANGED log_vars
 SendLeaderAndIsr(c) == Metadata!SendLeaderAndIsr(c) /\ UNCHANGED log_vars
 ExpireSession == Metadata!ExpireSession /\ UNCHANGED log_vars
 LoseReply == Metadata!LoseReply /\ UNCHANGED log_vars
+LoseRequest == Metadata!LoseRequest /\ UNCHANGED log_vars
 
 -----------------------------------------------------------------------------
 Next ==
@@ -324,6 +325,7 @@ Next ==
     \/ \E b \in Brokers : RestartBroker(b)
     \/ ExpireSession
     \/ LoseReply
+    \/ LoseRequest
     \/ LoseMessage
     \/ DuplicateMessage
 

@@ -6,7 +6,7 @@ from fencepost.impl.core.broker.replicas import Replicas
 from fencepost.impl.core.config import Config
 from fencepost.impl.core.rules.commands import are_different
 from fencepost.impl.core.rules.controller.controller_election import FIRST_VERSION
-from fencepost.impl.core.rules.isr import adopt_isr
+from fencepost.impl.core.rules.isr import Settlement, adopt_isr
 from fencepost.impl.core.rules.replica import Acted, Replica
 from fencepost.impl.core.rules.tables import Writer
 from fencepost.impl.core.rules.znode_writes import write
@@ -20,7 +20,6 @@ from fencepost.spec.vocabulary import (
     ZnodeVersion,
 )
 from fencepost.spec.znodes import (
-    LeaderAndIsr,
     TopicPartition,
     leader_and_isr_path,
     parse_leader_and_isr,
@@ -97,8 +96,7 @@ class IsrUpdates:
     ) -> Generator[Ask, Answer, bool]:
         """ZooKeeper is read back: a lost reply or a refusal says too little (ZK-006, H39, H40).
 
-        Returns true when the change must be written again: it was not applied, though the lost one
-        may still come. Only one of the two can succeed.
+        Returns true when the change must be written again.
         """
         path = leader_and_isr_path(key)
         paths = partition_path(key), path  # the folder first: see below
@@ -112,19 +110,20 @@ class IsrUpdates:
         folder, znode = znodes
         replica = self._replicas[key]
         found = parsed(parse_leader_and_isr, znode)
-        if found is None or znode.stat is None or not self._is_mine(replica, found):
+        if found is None or znode.stat is None:
             self._fence(replica)
             return False
+        settlement, isr = self._config.rules.settle_isr(replica, found, znode.stat.version)
         incarnation = PartitionIncarnation(znode.stat.czxid)
-        if are_different(incarnation, replica.partition_incarnation):
+        is_other = are_different(incarnation, replica.partition_incarnation)
+        if settlement is Settlement.FENCE or is_other:
             self._fence(replica)
             return False
         if folder.stat is not None:  # read when this incarnation was there: a removal comes later
             self._removals[key] = (incarnation, folder.stat.version)
-        if znode.stat.version == replica.znode_version:
-            return True
-        self._replicas.take(*adopt_isr(replica, found.isr, znode.stat.version))
-        return False
+        if settlement is Settlement.ADOPT:
+            self._replicas.take(*adopt_isr(replica, isr, znode.stat.version))
+        return settlement is Settlement.WRITE_AGAIN
 
     def _fence(self, replica: Replica) -> None:
         self._replicas.take(*self._config.rules.fence_leader(replica))
@@ -137,8 +136,3 @@ class IsrUpdates:
             and replica.leader_epoch == leader_epoch
             and replica.wanted_isr is not None
         )
-
-    def _is_mine(self, replica: Replica, found: LeaderAndIsr) -> bool:
-        is_same_topic = found.topic_id == replica.topic_id
-        is_same_epoch = found.leader_epoch == replica.leader_epoch
-        return is_same_topic and is_same_epoch and found.leader == replica.broker_id

@@ -83,6 +83,7 @@ RULES = Rules(
     expand_isr=isr.expand_isr,
     lags_at_ms=isr.lags_at_ms,
     isr_operations=isr.isr_operations,
+    settle_isr=isr.settle_isr,
     fence_leader=isr.fence_leader,
     # Controller election
     watched=controller_election.WATCHED,

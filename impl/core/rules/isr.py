@@ -5,6 +5,7 @@ decided, commits need the old members and the new ones (ISR-003).
 """
 
 from collections.abc import Callable
+from enum import Enum
 
 from msgspec.structs import replace
 
@@ -102,6 +103,30 @@ def fence_leader(replica: Replica) -> Acted:
     """The znode is not this leader's: no commit until the controller's command (ISR-004)."""
     after = replace(replica, is_fenced=True, wanted_isr=None)
     return after, taken(fence_leader, after)
+
+
+class Settlement(Enum):
+    """What becomes of a change of the ISR that was refused or not answered."""
+
+    ADOPT = "ZooKeeper holds it"
+    WRITE_AGAIN = "it was not applied, though it may still come; only one of the two can succeed"
+    FENCE = "the state is not this leader's"
+
+
+def settle_isr(
+    replica: Replica, found: LeaderAndIsr, znode_version: ZnodeVersion
+) -> tuple[Settlement, frozenset[BrokerId]]:
+    """What the state that was read back says of the change, and its ISR (ZK-006, H39, H40).
+
+    No other writes a state that names this leader in its epoch: a later one is the leader's own.
+    """
+    is_same_topic = found.topic_id == replica.topic_id
+    is_same_epoch = found.leader_epoch == replica.leader_epoch
+    if not (is_same_topic and is_same_epoch and found.leader == replica.broker_id):
+        return Settlement.FENCE, found.isr
+    if znode_version == replica.znode_version:
+        return Settlement.WRITE_AGAIN, found.isr
+    return Settlement.ADOPT, found.isr
 
 
 def may_change_isr(replica: Replica) -> bool:

@@ -28,6 +28,7 @@ from fencepost.impl.core.rules.controller.publication import (
     MultiLimits,
 )
 from fencepost.impl.core.rules.controller.reassignment import Advance, Assignment, Replicas
+from fencepost.impl.core.rules.isr import Settlement
 from fencepost.impl.core.rules.producers import ProducerState, ProducerTable
 from fencepost.impl.core.rules.produces import ProduceEnd
 from fencepost.impl.core.rules.replica import Acted, RecoveredLog, Replica
@@ -150,6 +151,10 @@ class Rules:
     lags_at_ms: Callable[[Replica, int], int | None]
     isr_operations: Callable[[Replica, ZnodeVersion], tuple[WriteOp, ...]]
     """Of the replica, and of the version of the partition's folder."""
+    settle_isr: Callable[
+        [Replica, LeaderAndIsr, ZnodeVersion], tuple[Settlement, frozenset[BrokerId]]
+    ]
+    """Of the replica, and of the state that it read back and its version."""
     fence_leader: Callable[[Replica], Acted]
 
     # Registration and controller election (ZK-001, EL, CTL, ZK-005):

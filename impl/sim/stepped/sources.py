@@ -68,6 +68,7 @@ _OWN_ROWS = (
     "send_unwritten_decisions",
     "commands_without_epochs",
     "unclean_on_old_live_list",
+    "trust_unsettled_write",
 )
 """Schedules of the row of the same name, as it stands."""
 

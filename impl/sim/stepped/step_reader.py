@@ -203,7 +203,9 @@ def _loses_reply(variable: str) -> Reader:
     )
 
 
-lose_reply = first_of(_loses_reply("replicas"), _loses_reply("controllers"))
+_lost = first_of(_loses_reply("replicas"), _loses_reply("controllers"))
+lose_reply = spending("lost_requests", _lost, is_spent=False)
+lose_request = spending("lost_requests", _lost)
 
 
 # Records

@@ -50,13 +50,21 @@ class StepPerformer(ControllerSteps, ReplicaSteps):
 
     def lose_reply(self, step: SpecStep) -> None:
         """Apply the write, and lose its answer."""
+        self._lose_write(step, is_applied=True)
+
+    def lose_request(self, step: SpecStep) -> None:
+        """Lose the write itself."""
+        self._lose_write(step, is_applied=False)
+
+    def _lose_write(self, step: SpecStep, *, is_applied: bool) -> None:
         broker = self.broker(step)
         if not step.parameters["is_controller"] and pending_write(broker) is None:
             repeat(lambda: pending_write(broker) is None and broker.release(is_state_read))
         held = pending_write(broker)
         if held is None:
             raise ImpossibleStepError("no write of the state is on its way")
-        broker.serve(held)
+        if is_applied:
+            broker.serve(held)
         broker.lose(held)
         broker.is_reply_lost = True
 
@@ -106,6 +114,9 @@ SPEC_ACTIONS: Mapping[str, SpecAction] = {
         step_reader.duplicate_message, StepPerformer.duplicate_message
     ),
     EnvironmentAction.LOSE_REPLY: SpecAction(step_reader.lose_reply, StepPerformer.lose_reply),
+    EnvironmentAction.LOSE_REQUEST: SpecAction(
+        step_reader.lose_request, StepPerformer.lose_request
+    ),
     EnvironmentAction.CRASH_BROKER: SpecAction(
         step_reader.crash_broker, StepPerformer.crash_broker
     ),

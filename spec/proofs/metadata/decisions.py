@@ -352,12 +352,17 @@ def publish_refused(s: StateT, c: Term, tells: Term) -> ActionStep:
 def lose_controller_reply(s: StateT, c: Term) -> ActionStep:
     """ZooKeeper applied a decision, and its author does not know."""
     return ActionStep(
-        both(
-            s.controllers.has_decision(c),
-            no(s.controllers.is_reply_lost(c)),
-            is_write_accepted(s, c),
-        ),
+        both(s.controllers.has_decision(c), is_write_accepted(s, c)),
         replace(with_decision_written(s, c), controllers=s.controllers.at(c, is_reply_lost=True)),
+    )
+
+
+@action("LoseRequest", C)
+def lose_controller_request(s: StateT, c: Term) -> ActionStep:
+    """A decision is lost or late, and its author does not know."""
+    return ActionStep(
+        both(s.controllers.has_decision(c), no(s.controllers.is_reply_lost(c))),
+        replace(s, controllers=s.controllers.at(c, is_reply_lost=True)),
     )
 
 
@@ -398,5 +403,6 @@ DECISIONS = (
     publish_settled,
     publish_refused,
     lose_controller_reply,
+    lose_controller_request,
     send_leader_and_isr,
 )

@@ -287,16 +287,17 @@ def adopt_accepted(s: StateT, b: Term) -> ActionStep:
     """The conditional write succeeds, and the leader knows."""
     after = with_isr_written(s, b)
     return ActionStep(
-        both(has_open_write(s, b), no(s.replicas.is_reply_lost(b)), is_version_known(s, b)),
+        both(has_open_write(s, b), is_version_known(s, b)),
         settled(s, after, b, s.znodes.version + 1),
     )
 
 
 @action("AdoptIsr", B)
 def adopt_settled(s: StateT, b: Term) -> ActionStep:
-    """After a lost reply the leader reads its own write back."""
+    """After a lost reply, or a refusal, the leader reads its own write back."""
+    is_unsure = either(s.replicas.is_reply_lost(b), no(is_version_known(s, b)))
     return ActionStep(
-        both(has_open_write(s, b), s.replicas.is_reply_lost(b), is_own_isr(s, b)),
+        both(has_open_write(s, b), is_unsure, is_own_isr(s, b)),
         settled(s, s, b, s.znodes.version),
     )
 
@@ -306,17 +307,23 @@ def lose_leader_reply(s: StateT, b: Term) -> ActionStep:
     """ZooKeeper applied a leader's write, and the leader does not know."""
     after = with_isr_written(s, b)
     return ActionStep(
-        both(has_open_write(s, b), no(s.replicas.is_reply_lost(b)), is_version_known(s, b)),
+        both(has_open_write(s, b), is_version_known(s, b)),
         replace(after, replicas=s.replicas.at(b, is_reply_lost=True)),
+    )
+
+
+@action("LoseRequest", B)
+def lose_leader_request(s: StateT, b: Term) -> ActionStep:
+    """A leader's write is lost or late, and the leader does not know."""
+    return ActionStep(
+        both(has_open_write(s, b), no(s.replicas.is_reply_lost(b))),
+        replace(s, replicas=s.replicas.at(b, is_reply_lost=True)),
     )
 
 
 def has_conflict(s: StateT, b: Term) -> Term:
     """Another version, or another's content where the own should be."""
-    return both(
-        has_open_write(s, b),
-        choose(s.replicas.is_reply_lost(b), no(is_own_isr(s, b)), no(is_version_known(s, b))),
-    )
+    return both(has_open_write(s, b), no(is_version_known(s, b)), no(is_own_isr(s, b)))
 
 
 @action("FenceLeader", B)
@@ -366,6 +373,7 @@ LEADER_AND_ISR = (
     adopt_accepted,
     adopt_settled,
     lose_leader_reply,
+    lose_leader_request,
     fence_leader,
     lose_message,
     duplicate_message,

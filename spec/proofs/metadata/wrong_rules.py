@@ -246,6 +246,13 @@ def lead_on_after_conflict(s: StateT, b: Term) -> ActionStep:
     return ActionStep(has_conflict(s, b), settled(s, s, b, s.replicas.znode_version(b)))
 
 
+@action("AdoptIsr", B)
+def trust_unsettled_write(s: StateT, b: Term) -> ActionStep:
+    """A leader that hears nothing takes what it reads back for its own write."""
+    guard = both(has_open_write(s, b), s.replicas.is_reply_lost(b), exists(s))
+    return ActionStep(guard, settled(s, s, b, s.znodes.version))
+
+
 @action("ShrinkIsr", B)
 def leave_own_isr(s: StateT, b: Term) -> ActionStep:
     """A leader asks to drop itself."""
@@ -321,7 +328,8 @@ WRONG_METADATA = tuple(
         ("expand_overwrites_shrink", "H37", "QuorumSuperset", (ask_while_asking,)),
         ("leader_may_leave_isr", "H38", "LeaderKnowsVersion", (leave_own_isr,)),
         ("commit_with_old_isr", "H39b", "RoleHistory", (commit_with_old_isr,)),
-        ("no_step_down", "H40", "QuorumSuperset", (lead_on_after_conflict,)),
+        ("no_step_down", "H40", "LeaderKnowsVersion", (lead_on_after_conflict,)),
+        ("trust_unsettled_write", "ZK-006", "QuorumSuperset", (trust_unsettled_write,)),
         ("no_znode_version_check", "ZK-003", "OnlyAuthorisedWrites", (write_isr_at_any_version,)),
         ("no_znode_version_check", "ZK-004", "QuorumSuperset", (write_decision_at_any_version,)),
         (

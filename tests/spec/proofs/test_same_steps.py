@@ -41,6 +41,7 @@ NO_FAULTS: Mapping[str, Any] = {
     "MaxLosses": 0,
     "MaxDuplicates": 0,
     "MaxLostReplies": 0,
+    "MaxLostRequests": 0,
 }
 TWO_REPLICAS: Mapping[str, Any] = {**NO_FAULTS, "InitialIsr": [1, 2], "Controllers": [11]}
 
@@ -80,6 +81,16 @@ METADATA = {
             "MaxLostReplies": 1,
         },
     ),
+    "lost": Walked(
+        "two_controllers",
+        {
+            **TWO_REPLICAS,
+            "MaxElections": 1,
+            "MaxIsrChanges": 1,
+            "MaxExpiries": 1,
+            "MaxLostRequests": 1,
+        },
+    ),
 }
 """Together they take every action of `LeaderAndIsr`."""
 LOGS = {
@@ -93,6 +104,9 @@ LOGS = {
     ),
     "isr": Walked(
         "answers_lost_and_repeated", {**NO_FAULTS, "MaxIsrChanges": 2, "MaxLostReplies": 1}
+    ),
+    "lost": Walked(
+        "answers_lost_and_repeated", {**NO_FAULTS, "MaxIsrChanges": 1, "MaxLostRequests": 1}
     ),
     "laggard": Walked(
         "answers_lost_and_repeated", {**NO_FAULTS, "MaxRecords": 2, "MaxIsrChanges": 1}

@@ -26,6 +26,8 @@ SPENDS = {
     "expire_controller_session": "controller_expiries",
     "lose_leader_reply": "lost_replies",
     "lose_controller_reply": "lost_replies",
+    "lose_leader_request": "lost_requests",
+    "lose_controller_request": "lost_requests",
     "lose_message": "losses",
     "lose_answer": "losses",
     "duplicate_message": "duplicates",
