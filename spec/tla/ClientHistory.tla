@@ -163,4 +163,21 @@ Seen == INSTANCE CommitLog WITH log <- CommittedLog, acknowledged <- Acknowledge
 (* commit log.                                                               *)
 \* @req CLI-004
 ClientsSeeCommitLog == Seen!Spec
+-----------------------------------------------------------------------------
+(* What must be possible *)
+
+(* A record is acknowledged and read.                                        *)
+RecordIsRead == Answers("acknowledged") # {} /\ Answers("fetched") # {}
+
+(* A consumer waits for a record that its leader has, and has not committed. *)
+ConsumerWaits ==
+    \E i \in Answers("nothing") :
+        /\ Answers("begun") # {}
+        /\ history[i].offset < EndOffset(history[i].broker)
+
+(* A replaced leader does not know an offset that its successor has told.    *)
+OldLeaderKnowsLess == Answers("out_of_range") # {}
+
+(* A produce is refused by one broker and taken by the next.                 *)
+ProduceIsRefused == Answers("refused") # {}
 =============================================================================

@@ -167,4 +167,22 @@ AcknowledgedDurable ==
 (* A producer that goes on trying hears of every record in the end.          *)
 \* @req CLI-005
 RetriesEnd == <>[](producer.in_flight = {})
+-----------------------------------------------------------------------------
+(* What must be possible *)
+
+(* A leader finds a retry among the records of the leader before it.         *)
+RetryIsRecognised == \E told \in acknowledged : told.offset < leader_start
+
+(* A record that a change of leader lost is appended by its retry.           *)
+RetryIsAppended ==
+    /\ leader_start = 0 /\ budget["elections"] < Limits["elections"]
+    /\ \E told \in acknowledged : told.value = 1
+
+(* What was given up arrives, and a record of the next epoch after it.       *)
+GivenUpRecordArrives ==
+    \E i, j \in DOMAIN log : log[i].producer_epoch < log[j].producer_epoch
+
+(* The producer goes on and all is answered.                                 *)
+AllIsAnswered ==
+    budget["values"] = 0 /\ producer.in_flight = {} /\ Len(log) = Limits["values"]
 =============================================================================

@@ -99,6 +99,54 @@ NoCommitAfterElection ==
           logs'[b].high_watermark > logs[b].high_watermark /\ IsLeading(b) =>
               Metadata!IsActingLeader(b)]_vars
 -----------------------------------------------------------------------------
+(* What must be possible *)
+
+(* All brokers have all records and know that they are committed.            *)
+AllKnowItIsCommitted ==
+    \A b \in Brokers : EndOffset(b) > 0 /\ logs[b].high_watermark = EndOffset(b)
+
+(* A leader after the first one commits what it took itself.                 *)
+SuccessorCommits == \E entry \in acknowledged : entry.record.leader_epoch > 0
+
+(* What its predecessor took and did not commit has gone: another record is  *)
+(* committed where it was.                                                   *)
+UncommittedRecordIsReplaced ==
+    /\ \E entry \in committed : entry.offset = 0 /\ entry.record.value > 1
+    /\ \A b \in Brokers : EndOffset(b) = 1 /\ Records(b)[1].leader_epoch > 0
+
+(* A broker that was restarted follows with an old checkpoint, and learns.   *)
+OldCheckpointIsRead ==
+    \E b \in Brokers : replicas[b].role = "idle" /\ \E entry \in committed :
+        Holds(b, entry) /\ entry.offset >= logs[b].high_watermark
+
+(* The second copy of an answer comes when its records are appended.         *)
+AnswerComesTwice ==
+    \E answer \in fetches :
+        answer.copy = 2 /\ answer.records # <<>> /\ EndOffset(answer.to) > answer.offset
+
+(* An answer with a record is lost, and the record is appended all the same. *)
+LostAnswerIsRepeated ==
+    /\ budget["losses"] < Limits["losses"]
+    /\ budget["duplicates"] = Limits["duplicates"]
+    /\ AllKnowItIsCommitted
+
+(* Two followers have an answer each on its way.                             *)
+TwoFollowersAreAnswered == \E answer, other \in fetches : answer.to # other.to
+
+(* The leader goes on alone, and its ISR is full again.                      *)
+LeaderGoesOnAlone ==
+    \E b \in Electable : Electable = {b} /\ IsLeading(b) /\ acknowledged # {}
+IsrIsFullAgain == Electable = Brokers /\ budget["isr_changes"] = 0
+
+(* The ISR became too small for what was taken: committed, not acknowledged. *)
+CommittedInVain == committed \ acknowledged # {}
+
+(* After an election outside the ISR a committed record is gone, and the     *)
+(* logs are one again.                                                       *)
+LossIsOver ==
+    /\ ~CommittedDurable
+    /\ \A b, other \in Brokers : EndOffset(b) > 0 /\ Records(b) = Records(other)
+-----------------------------------------------------------------------------
 (* Three brokers halfway to a second election, which the real start reaches: *)
 (*   1  Broker 1 leads epoch 0; a record reaches it and, by a fetch, broker  *)
 (*      2; its next fetch tells 1 so. Broker 3 lags: nothing is committed.   *)

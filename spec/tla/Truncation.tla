@@ -88,4 +88,16 @@ KeepsCommonPrefix == Len(follower) >= CommonPrefix(original, leader)
 \* @req CMD-005
 QuestionsEnd ==
     [][is_truncated' \/ LatestEpoch(follower') < LatestEpoch(follower)]_vars
+-----------------------------------------------------------------------------
+(* What must be possible *)
+
+(* One answer did not settle it.                                             *)
+AsksAgain == ~is_truncated /\ follower # original
+
+(* Everything has to go, or nothing.                                         *)
+AllIsCut == is_truncated /\ original # <<>> /\ follower = <<>>
+NothingIsCut == is_truncated /\ original # <<>> /\ follower = original
+
+(* Something in between.                                                     *)
+EndIsCut == is_truncated /\ follower \notin {<<>>, original}
 =============================================================================
