@@ -15,7 +15,14 @@ from fencepost.spec.proofs.actions import ProofAction
 from fencepost.spec.proofs.clauses import Clause
 from fencepost.spec.proofs.logic import Function, Term, both, no
 from fencepost.spec.proofs.module import ProvedModule
-from fencepost.spec.proofs.small import ModelReading, constants, is_closed, small_universe, within
+from fencepost.spec.proofs.small import (
+    ModelReading,
+    constants,
+    is_closed,
+    plain_universe,
+    small_universe,
+    within,
+)
 from fencepost.spec.proofs.solver import Taken
 from fencepost.spec.proofs.state import SpecState
 
@@ -70,15 +77,26 @@ class Search:
         step = action.step(self.state, *choices)
         return Taken(guard=both(*bounds, step.guard), next=step.next, choices=choices)
 
-    def can_be_taken(self, action: ProofAction) -> bool:
-        """Whether some state that keeps the invariant allows the action."""
-        with self.assuming(self.taken(action).guard):
-            return bool(self.solver.check() == z3.sat)
+    def never_taken(self) -> Iterator[str]:
+        """Ways to take an action that no state allows, of those that keep the invariant.
+
+        A state that is found for one is asked for the others.
+        """
+        waiting = list(self.module.actions)
+        while waiting:
+            action = waiting.pop(0)
+            with self.assuming(self.taken(action).guard):
+                if self.solver.check() != z3.sat:
+                    yield action.way
+                    continue
+                reading = ModelReading(self.solver.model())
+            state = reading.state(self.module.shape, self.state)
+            waiting = [one for one in waiting if not _allows(state, one)]
 
     def against(self, actions: Iterable[ProofAction], name: str) -> Countermodel | None:
         """To the clause of that name, after one of the actions."""
-        claimed = (*self.module.implied, *self.module.clauses)
-        for action, clause in product(actions, [one for one in claimed if one.name == name]):
+        named = [one for one in self.module.claimed if one.name == name]
+        for action, clause in product(actions, named):
             taken = self.taken(action)
             with self.assuming(taken.guard):
                 if found := self.broken(action, taken, clause):
@@ -89,7 +107,7 @@ class Search:
         """To one clause after one action."""
         terms = constants(self.universe, "some", clause.sorts)
         bounds = map(within, [self.universe] * len(terms), clause.sorts, terms)
-        with self.assuming(*bounds, no(clause.claim(taken.next, *terms))):
+        with self.assuming(*bounds, no(clause.after(self.state, taken.next)(*terms))):
             if self.solver.check() != z3.sat:
                 return None
             reading = ModelReading(self.solver.model())
@@ -115,7 +133,7 @@ class Search:
         return (
             all(claim is True for claim in self.held(before))
             and step.guard is True
-            and clause.claim(step.next, *map(reading.value, terms)) is False
+            and clause.after(before, step.next)(*map(reading.value, terms)) is False
         )
 
 
@@ -124,3 +142,9 @@ def _of(clause: Clause, state: SpecState) -> Function:
         return clause.claim(state, *terms)
 
     return claim
+
+
+def _allows(state: SpecState, action: ProofAction) -> bool:
+    """Whether the action can be taken in a state of plain values."""
+    choices = plain_universe().choices(action.choices)
+    return any(action.step(state, *chosen).guard is True for chosen in choices)

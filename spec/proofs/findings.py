@@ -103,10 +103,9 @@ def _found(
 
 
 def _findings(module: ProvedModule, found: kept.KeptFinding, *, is_cached: bool) -> ProofFindings:
-    claimed = (*module.implied, *module.clauses)
     return ProofFindings(
         module=module.name,
-        properties=frozenset(one.name for one in claimed if one.is_property),
+        properties=frozenset(one.name for one in module.claimed if one.is_property),
         obligations=found.obligations,
         never_taken=found.never_taken,
         hazards=tuple(

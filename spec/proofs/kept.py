@@ -61,7 +61,7 @@ def key_of(module: ProvedModule) -> str:
 
 def names_in(module: ProvedModule) -> Iterator[str]:
     """What is told of a module by name alone."""
-    yield from (one.name for one in (*module.whole, *module.implied))
+    yield from (one.name for one in (*module.whole, *module.claimed))
     for rule in module.wrong_rules:
         yield from (rule.name, rule.breaks)
 
@@ -71,7 +71,7 @@ def functions_of(module: ProvedModule) -> Iterator[Callable[..., Any]]:
     rules = [action for rule in module.wrong_rules for action in rule.actions]
     yield from module.starts
     yield from (one.step for one in (*module.actions, *rules))
-    clauses = (*module.whole, *module.implied, *module.given, *module.lemmas.values())
+    clauses = (*module.whole, *module.claimed, *module.given, *module.lemmas.values())
     yield from (one.claim for one in clauses)
     yield from module.joints.values()
     yield from (module.is_small, module.define, module.terms, module.anchors, module.counts)

@@ -55,6 +55,8 @@ class ProvedModule:
     clauses: tuple[Clause, ...]
     implied: tuple[Clause, ...] = ()
     """What follows from the clauses in every state."""
+    steps: tuple[Clause, ...] = ()
+    """What holds of every step: of a state and the next."""
     is_small: Callable[..., Term]
     """That a state fits into a small universe, with room for one step."""
     wrong_rules: tuple[WrongRule, ...]
@@ -83,6 +85,11 @@ class ProvedModule:
     def whole(self) -> tuple[Clause, ...]:
         """Every clause that holds."""
         return (*(self.part.whole if self.part else ()), *self.clauses)
+
+    @property
+    def claimed(self) -> tuple[Clause, ...]:
+        """Every clause that is proved of it: of its own, and what follows from them."""
+        return (*self.implied, *self.clauses, *self.steps)
 
 
 def select(modules: Iterable[ProvedModule], names: Iterable[str]) -> tuple[ProvedModule, ...]:

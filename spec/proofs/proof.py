@@ -42,6 +42,7 @@ def count_obligations(module: ProvedModule) -> int:
     ways = {one.way for one in module.actions}
     joints = sum(1 for way in (*module.joints, *module.lemmas) if way in ways)
     kept = len(module.clauses) * (len(module.starts) + len(module.actions))
+    kept += len(module.steps) * len(module.actions)
     return kept + len(module.implied) + joints
 
 
@@ -97,6 +98,11 @@ class _Proof:
             yield obligation.made
             known += facts(self.state, at_action)
         refuters = self.refuters(*known)
+        for step in self.module.steps:
+            with _Timed(self.module, action.name, action.way, step.name) as obligation:
+                goal = step.after(self.state, one.next)(*self.terms_of(step))
+                obligation.answer = _answer(refuters.whole.is_refuted(goal))
+            yield obligation.made
         for clause in self.module.clauses:
             with _Timed(self.module, action.name, action.way, clause.name) as obligation:
                 obligation.answer = self.kept_by(refuters, clause, one.next, chosen)

@@ -13,7 +13,7 @@ from fencepost.spec.proofs.metadata.decisions import (
 )
 from fencepost.spec.proofs.state import NO_EPOCH, NO_VERSION, ReplicaRole, ReplicaTable, StateT
 
-B, M = Sort.BROKER, Sort.MESSAGE
+B, E, M = Sort.BROKER, Sort.EPOCH, Sort.MESSAGE
 
 
 @action("CreateTopic")
@@ -73,6 +73,46 @@ def restart_broker(s: StateT, b: Term) -> ActionStep:
     return ActionStep(
         s.replicas.role(b) == ReplicaRole.DOWN,
         replace(s, replicas=s.replicas.at(b, role=ReplicaRole.STARTING)),
+    )
+
+
+def is_unknown(s: StateT, b: Term) -> Term:
+    """No znode, command or leader names this incarnation: its broker epoch is new."""
+    newest = s.history.newest_epoch
+    return both(
+        s.replicas.role(b) == ReplicaRole.DOWN,
+        no(s.znodes.registered(b)),
+        s.every(
+            E,
+            lambda e: either(
+                e < 0,
+                e > newest,
+                both(s.epochs.leader(e) != b, no(s.epochs.isr(e, b)), no(in_quorum_of(s, e, b))),
+            ),
+        ),
+    )
+
+
+def in_quorum_of(s: StateT, e: Term, b: Term) -> Term:
+    """Whoever leads or led an epoch waits for b."""
+    return s.epochs.maximal_isr(e, b)
+
+
+@action("RestartBroker", B, B, is_generalised=True)
+def restart_as_another(s: StateT, old: Term, new: Term) -> ActionStep:
+    """The process runs again under a new broker epoch: another broker, with the disk of the old.
+
+    The members of an ISR are incarnations, and so are those that commands are for (`Fencing`, from
+    level 3 on). In the history, it has obeyed what the old one had.
+    """
+    ever = s.obedience.leader_epoch(old)
+    return ActionStep(
+        both(s.replicas.role(old) == ReplicaRole.DOWN, old != new, is_unknown(s, new)),
+        replace(
+            s,
+            replicas=s.replicas.at(new, role=ReplicaRole.STARTING),
+            obedience=s.obedience.at(new, leader_epoch=ever),
+        ),
     )
 
 
@@ -363,6 +403,7 @@ LEADER_AND_ISR = (
     register_broker,
     crash_broker,
     restart_broker,
+    restart_as_another,
     expire_broker_session,
     expire_controller_session,
     learn_controller,

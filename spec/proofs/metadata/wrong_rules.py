@@ -8,6 +8,7 @@ from fencepost.spec.proofs.metadata.decisions import (
     activated,
     elect_leader,
     exists,
+    in_state_isr,
     is_fence_passed,
     is_free,
     is_version_expected,
@@ -69,6 +70,21 @@ def lead_on_any_command(s: StateT, b: Term, m: Term) -> ActionStep:
     return ActionStep(
         both(s.messages.leader(m) == b, has_arrived(s, b, m)), become_leader.step(s, b, m).next
     )
+
+
+@action("BecomeLeader", B, B, M)
+def lead_for_former_incarnation(s: StateT, old: Term, new: Term, m: Term) -> ActionStep:
+    """A command to the process before a restart is obeyed by the one after it."""
+    guard = both(
+        s.replicas.role(old) == ReplicaRole.DOWN,
+        s.messages.in_flight(m),
+        s.messages.to(m) == old,
+        s.messages.leader(m) == old,
+        is_running(s, new),
+        no(is_older_controller(s, new, m)),
+        is_newer(s, new, m),
+    )
+    return ActionStep(guard, become_leader.step(s, new, m).next)
 
 
 @action("BecomeLeader", B, M)
@@ -222,6 +238,29 @@ def empty_isr_without_leader(s: StateT, c: Term, leader: Term) -> ActionStep:
     )
 
 
+@action("ElectLeader", C, B)
+def elect_returned_member(s: StateT, c: Term, leader: Term) -> ActionStep:
+    """Of an ISR of which none is left, a broker that is back leads: another incarnation."""
+
+    def live(b: Term) -> Term:
+        return s.controllers.live_brokers(c, b)
+
+    decided = s.controllers.at(
+        c,
+        has_decision=True,
+        decided_leader=leader,
+        decided_leader_epoch=state_epoch(s) + 1,
+        decided_isr=lambda b: b == leader,
+        decided_author_epoch=s.controllers.controller_epoch(c),
+        expected_version=s.znodes.version,
+    )
+    is_none_left = no(s.some(B, lambda b: both(in_state_isr(s, b), live(b))))
+    return ActionStep(
+        both(is_free(s, c), exists(s), is_none_left, live(leader)),
+        replace(s, controllers=decided),
+    )
+
+
 @action("InitLeader", C, B)
 def init_over_a_state(s: StateT, c: Term, leader: Term) -> ActionStep:
     """A new controller does the first decision once more."""
@@ -292,6 +331,8 @@ WRONG_METADATA = tuple(
     WrongRule(name=name, hazard=hazard, breaks=breaks, actions=actions)
     for name, hazard, breaks, actions in (
         ("commands_without_epochs", "H0c", "StaleControllerHarmless", (lead_on_any_command,)),
+        ("commands_without_broker_epoch", "H0b", "RoleHistory", (lead_for_former_incarnation,)),
+        ("unrecorded_last_replica", "H2c", "DecisionsAreClean", (elect_returned_member,)),
         (
             "no_controller_znode_check",
             "H8",

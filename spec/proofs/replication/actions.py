@@ -78,6 +78,24 @@ def restart_broker(s: ReplicationState, b: Term, checkpoint: Term) -> ActionStep
     return ActionStep(both(told.guard, is_earlier), replace(told.next, logs=logs))
 
 
+@action("RestartBroker", B, B, N, is_generalised=True)
+def restart_as_another(s: ReplicationState, old: Term, new: Term, end: Term) -> ActionStep:
+    """What was not synced is lost: any number of records is left, under a new broker epoch.
+
+    No fetch was of that epoch.
+    """
+    told = metadata.restart_as_another.step(s, old, new)
+    is_new = s.every(Sort.EPOCH, lambda e: s.epoch_logs.fetched(e, new) == 0)
+    kept = both(end >= 0, end <= s.logs.end(old))
+    logs = emptied(s, new, is_truncated=False, epoch_start=0).at(
+        new,
+        end=end,
+        record=lambda i: s.logs.record(old, i),
+        high_watermark=minimum(s.logs.high_watermark(old), end),
+    )
+    return ActionStep(both(told.guard, is_new, kept), replace(told.next, logs=logs))
+
+
 def is_caught_up(s: ReplicationState, b: Term, f: Term) -> Term:
     """IsCaughtUp(b, f): fetched in this epoch up to the high watermark and the epoch's start."""
     reached = s.logs.end_offsets(b, f)
@@ -291,10 +309,14 @@ def reached_by_quorum(s: ReplicationState, b: Term, offset: Term) -> Term:
 
 
 def with_committed(s: ReplicationState, b: Term, offset: Term) -> ReplicationState:
-    """The high watermark of b is at an offset, and what is below is committed."""
+    """The high watermark of b is at an offset; what is below is committed and acknowledged."""
     epoch, commits = s.replicas.leader_epoch(b), s.commits
     committed = maximum(s.epoch_logs.committed(epoch), offset)
-    is_further = offset > commits.end
+    is_further, told = offset > commits.end, s.acknowledgements.was_told
+
+    def was_told(i: Term, record: Term) -> Term:
+        return either(told(i, record), both(i >= 0, i < offset, record == s.logs.record(b, i)))
+
     return replace(
         s,
         logs=s.logs.at(b, high_watermark=offset),
@@ -304,6 +326,7 @@ def with_committed(s: ReplicationState, b: Term, offset: Term) -> ReplicationSta
             epoch=choose(is_further, epoch, commits.epoch),
             record=lambda i: choose(i < commits.end, commits.record(i), s.logs.record(b, i)),
         ),
+        acknowledgements=s.acknowledgements.but(was_told=was_told),
     )
 
 
@@ -342,7 +365,14 @@ def duplicate_answer(s: ReplicationState, a: Term, second: Term) -> ActionStep:
     )
 
 
-WITH_LOGS = (become_leader, become_follower, crash_broker, restart_broker, expand_isr)
+WITH_LOGS = (
+    become_leader,
+    become_follower,
+    crash_broker,
+    restart_broker,
+    restart_as_another,
+    expand_isr,
+)
 OF_LOGS = (
     truncate_nothing,
     truncate_once,

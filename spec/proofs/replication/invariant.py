@@ -14,7 +14,14 @@ from fencepost.spec.proofs.metadata.leader_and_isr import is_leading
 from fencepost.spec.proofs.replication.actions import epoch_at, is_fetching, is_led_by
 from fencepost.spec.proofs.replication.tables import ReplicationState
 
-B, E, N, A, K = Sort.BROKER, Sort.EPOCH, Sort.OFFSET, Sort.ANSWER, Sort.COUNT
+B, E, N, A, K, R = (
+    Sort.BROKER,
+    Sort.EPOCH,
+    Sort.OFFSET,
+    Sort.ANSWER,
+    Sort.COUNT,
+    Sort.RECORD,
+)
 S = ReplicationState
 
 
@@ -272,6 +279,15 @@ def answers_are_of_epoch(s: S, a: Term, i: Term) -> Term:
     )
 
 
+@clause("AcknowledgedIsCommitted", N, R)
+def acknowledged_is_committed(s: S, i: Term, record: Term) -> Term:
+    """What a producer was told is committed."""
+    return implies(
+        s.acknowledgements.was_told(i, record),
+        both(below(i, s.commits.end), s.commits.record(i) == record),
+    )
+
+
 CLAUSES = (
     commit_unique,
     high_watermark_in_log,
@@ -287,6 +303,7 @@ CLAUSES = (
     later_isr_has_choosable,
     below_high_watermark_is_committed,
     answers_are_of_epoch,
+    acknowledged_is_committed,
 )
 
 
@@ -312,6 +329,16 @@ def committed_durable(s: S, b: Term, i: Term) -> Term:
     """Every committed record is on every broker that a clean election may pick."""
     is_electable = both(exists(s), in_state_isr(s, b))
     return implies(both(below(i, s.commits.end), is_electable), has_committed(s, b, i))
+
+
+@clause("AcknowledgedDurable", B, N, R, is_property=True)
+def acknowledged_durable(s: S, b: Term, i: Term, record: Term) -> Term:
+    """Every acknowledged record is on every broker that a clean election may pick."""
+    is_electable = both(exists(s), in_state_isr(s, b))
+    return implies(
+        both(s.acknowledgements.was_told(i, record), is_electable),
+        both(i < s.logs.end(b), s.logs.record(b, i) == record),
+    )
 
 
 @clause("LeaderComplete", B, N, is_property=True)
@@ -370,6 +397,7 @@ def followers_match_leader(s: S, b: Term, f: Term, i: Term) -> Term:
 
 IMPLIED = (
     committed_durable,
+    acknowledged_durable,
     leader_complete,
     log_matching,
     same_epoch_same_prefix,
@@ -377,3 +405,18 @@ IMPLIED = (
     followers_match_leader,
 )
 """What follows from the clauses in every state."""
+
+
+@clause("HighWatermarkMonotonic", B, is_property=True, is_of_step=True)
+def high_watermark_monotonic(before: S, after: S, b: Term) -> Term:
+    """While a broker leads under one epoch, its high watermark does not fall."""
+    is_same_leader = both(
+        is_leading(before, b),
+        is_leading(after, b),
+        before.replicas.leader_epoch(b) == after.replicas.leader_epoch(b),
+    )
+    return implies(is_same_leader, after.logs.high_watermark(b) >= before.logs.high_watermark(b))
+
+
+STEPS = (high_watermark_monotonic,)
+"""What holds of every step."""

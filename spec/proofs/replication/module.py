@@ -12,6 +12,7 @@ from fencepost.spec.proofs.replication.actions import REPLICATION, epoch_at
 from fencepost.spec.proofs.replication.invariant import (
     CLAUSES,
     IMPLIED,
+    STEPS,
     cut_keeps_what_is_shared,
     is_lost,
 )
@@ -96,6 +97,7 @@ REPLICATION_MODULE = ProvedModule(
     actions=REPLICATION,
     clauses=CLAUSES,
     implied=IMPLIED,
+    steps=STEPS,
     is_small=is_small,
     wrong_rules=WRONG_REPLICATION,
     part=LEADER_AND_ISR_MODULE,

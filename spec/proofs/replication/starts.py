@@ -23,6 +23,9 @@ def _has_no_records(s: ReplicationState, *, is_truncated: bool) -> Term:
     return both(
         s.commits.end == 0,
         s.commits.epoch == NO_EPOCH,
+        s.every(
+            Sort.OFFSET, Sort.RECORD, lambda i, record: no(s.acknowledgements.was_told(i, record))
+        ),
         s.every(Sort.ANSWER, lambda a: no(s.answers.in_flight(a))),
         s.every(
             B,

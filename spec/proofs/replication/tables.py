@@ -64,6 +64,13 @@ class CommitTable(Table):
     epoch: Term = of(gives=Sort.EPOCH)
 
 
+@table
+class AcknowledgementTable(Table):
+    """History: what producers were told that it is kept."""
+
+    was_told: Function = of(Sort.OFFSET, Sort.RECORD, gives=Sort.BOOLEAN)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplicationState(SpecState):
     """A state of `Replication` with its history."""
@@ -73,5 +80,6 @@ class ReplicationState(SpecState):
     answers: AnswerTable
     epoch_logs: EpochLogTable
     commits: CommitTable
+    acknowledgements: AcknowledgementTable
     is_choosable: Function | None = None
     """A symbol for `choosable`, where it is defined apart."""

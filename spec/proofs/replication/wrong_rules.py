@@ -5,6 +5,7 @@ from dataclasses import replace
 from fencepost.spec.proofs.actions import ActionStep, action
 from fencepost.spec.proofs.logic import Sort, Term, both, choose, either, maximum, no
 from fencepost.spec.proofs.metadata import leader_and_isr as metadata
+from fencepost.spec.proofs.metadata.decisions import exists, in_state_isr
 from fencepost.spec.proofs.metadata.leader_and_isr import is_leading
 from fencepost.spec.proofs.module import WrongRule
 from fencepost.spec.proofs.replication.actions import (
@@ -12,7 +13,10 @@ from fencepost.spec.proofs.replication.actions import (
     become_leader,
     crash_broker,
     follower_append,
+    is_caught_up,
     is_fetching,
+    leader_append,
+    restart_as_another,
     truncated,
     with_committed,
 )
@@ -150,6 +154,37 @@ def commit_one_more(s: ReplicationState, b: Term, offset: Term) -> ActionStep:
     return ActionStep(guard, with_committed(s, b, offset))
 
 
+@action("AdvanceHighWatermark", B, N)
+def recompute_high_watermark(s: ReplicationState, b: Term, offset: Term) -> ActionStep:
+    """It is what the quorum has told, wherever it was; silence counts as an empty log."""
+    known = s.logs.end_offsets
+
+    def has_told(f: Term) -> Term:
+        return either(
+            f == b, no(metadata.in_maximal_isr(s, b, f)), offset <= maximum(known(b, f), 0)
+        )
+
+    guard = both(
+        is_leading(s, b),
+        offset >= 0,
+        offset <= s.logs.end(b),
+        offset != s.logs.high_watermark(b),
+        s.every(B, has_told),
+    )
+    return ActionStep(guard, with_committed(s, b, offset))
+
+
+@action("LeaderAppend", B, Sort.RECORD)
+def acknowledge_at_once(s: ReplicationState, b: Term, record: Term) -> ActionStep:
+    """A record is acknowledged when its leader has it."""
+    right = leader_append.step(s, b, record)
+    told, end = s.acknowledgements.was_told, s.logs.end(b)
+    acknowledgements = s.acknowledgements.but(
+        was_told=lambda i, one: either(told(i, one), both(i == end, one == record))
+    )
+    return ActionStep(right.guard, replace(right.next, acknowledgements=acknowledgements))
+
+
 @action("CrashBroker", B, N)
 def lose_tail_in_isr(s: ReplicationState, b: Term, offset: Term) -> ActionStep:
     """A broker loses its last records in a crash, and counts as in sync when it comes back."""
@@ -160,11 +195,52 @@ def lose_tail_in_isr(s: ReplicationState, b: Term, offset: Term) -> ActionStep:
     )
 
 
+@action("RestartBroker", B, B, N)
+def return_as_member(s: ReplicationState, old: Term, new: Term, end: Term) -> ActionStep:
+    """The ISR in ZooKeeper holds ids: a new incarnation is the member of before."""
+    right = restart_as_another.step(s, old, new, end)
+    znodes, version = right.next.znodes, s.znodes.version
+
+    def by_id(b: Term) -> Term:
+        return choose(b == new, in_state_isr(s, old), both(b != old, in_state_isr(s, b)))
+
+    return ActionStep(
+        both(right.guard, exists(s)), replace(right.next, znodes=znodes.at(version, isr=by_id))
+    )
+
+
+@action("ExpandIsr", B, B, B)
+def expand_with_offset_of_former(s: ReplicationState, b: Term, old: Term, new: Term) -> ActionStep:
+    """A leader knows offsets by id: what the process before held, the one after has."""
+    told = metadata.expand_isr.step(s, b, new)
+    is_former = both(s.replicas.role(old) == ReplicaRole.DOWN, old != new, is_caught_up(s, b, old))
+    return ActionStep(both(told.guard, is_former), told.next)
+
+
 WRONG_REPLICATION = tuple(
     WrongRule(name=name, hazard=hazard, breaks=breaks, actions=actions)
     for name, hazard, breaks, actions in (
         ("inclusive_high_watermark", "H0", "CommittedDurable", (commit_one_more,)),
         ("compare_broker_ids_only", "H2", "CommittedDurable", (lose_tail_in_isr,)),
+        ("broker_epochs_in_memory", "H2b", "CommittedDurable", (return_as_member,)),
+        (
+            "remember_end_offset_over_bounce",
+            "H3",
+            "CommittedByQuorum",
+            (expand_with_offset_of_former,),
+        ),
+        (
+            "acknowledge_before_replication",
+            "REPL-008",
+            "AcknowledgedDurable",
+            (acknowledge_at_once,),
+        ),
+        (
+            "recompute_high_watermark",
+            "REPL-002",
+            "HighWatermarkMonotonic",
+            (recompute_high_watermark,),
+        ),
         ("truncate_on_new_leader_only", "H16", "FollowersMatchLeader", (keep_log_of_same_leader,)),
         ("truncation_to_high_watermark", "H17", "CommittedDurable", (truncate_to_high_watermark,)),
         ("remember_end_offsets", "H18", "LeaderKnowsOffsets", (remember_end_offsets,)),

@@ -268,7 +268,7 @@ def initial_state(values: Mapping[str, Value]) -> SpecState:
     return SpecState(**tables, **initial_history(tables))
 
 
-UNSEEN = frozenset({"obedience", "epochs", "history", "epoch_logs", "records"})
+UNSEEN = frozenset({"obedience", "epochs", "history", "epoch_logs", "records", "acknowledgements"})
 """Tables that TLC has not."""
 
 

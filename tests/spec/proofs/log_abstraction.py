@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from fencepost.spec.proofs.logic import Listed, Sort
 from fencepost.spec.proofs.replication.tables import (
+    AcknowledgementTable,
     AnswerTable,
     CommitTable,
     EpochLogTable,
@@ -180,7 +181,12 @@ def reading_of(records_max: int, *, is_clean: bool) -> Reading:
             committed=lambda _e: 0,
             fetched=lambda _e, _b: 0,
         )
-        return ReplicationState(**tables, **initial_history(tables), epoch_logs=history)
+        return ReplicationState(
+            **tables,
+            **initial_history(tables),
+            epoch_logs=history,
+            acknowledgements=AcknowledgementTable(was_told=lambda _i, _record: False),
+        )
 
     return Reading(
         universe_of=universe_of,

@@ -9,19 +9,21 @@ import pytest
 
 from fencepost.spec.hazards import load_hazards
 from fencepost.spec.proofs import solver
+from fencepost.spec.proofs.actions import ActionStep, action
 from fencepost.spec.proofs.clauses import Clause, clause
 from fencepost.spec.proofs.countermodels import Search
 from fencepost.spec.proofs.findings import ProofFindings, find_all
-from fencepost.spec.proofs.logic import Sort, Term, no
-from fencepost.spec.proofs.metadata.leader_and_isr import is_leading
+from fencepost.spec.proofs.logic import Sort, Term, both, no
+from fencepost.spec.proofs.metadata.leader_and_isr import fence_leader, is_leading
 from fencepost.spec.proofs.metadata.module import LEADER_AND_ISR_MODULE
 from fencepost.spec.proofs.module import ProofError, ProvedModule, select
 from fencepost.spec.proofs.modules import MODULES
 from fencepost.spec.proofs.proof import JOINT, count_obligations, prove
 from fencepost.spec.proofs.replication.actions import REPLICATION
 from fencepost.spec.proofs.replication.module import REPLICATION_MODULE
+from fencepost.spec.proofs.replication.wrong_rules import recompute_high_watermark
 from fencepost.spec.proofs.solver import ProofAnswer
-from fencepost.spec.proofs.state import SpecState
+from fencepost.spec.proofs.state import ReplicaRole, SpecState
 from fencepost.spec.tlc.models import MODULES as TLA
 
 REQUIREMENT = re.compile(r"[A-Z]+-\d{3}")
@@ -63,6 +65,17 @@ def test_every_action_can_be_taken_in_a_state_of_the_invariant(found: ProofFindi
     assert found.never_taken == ()
 
 
+@action("Impossible", Sort.BROKER)
+def lead_and_follow(s: SpecState, b: Term) -> ActionStep:
+    return ActionStep(both(is_leading(s, b), s.replicas.role(b) == ReplicaRole.FOLLOWER), s)
+
+
+def test_an_action_that_no_state_allows_is_told() -> None:
+    module = replace(LEADER_AND_ISR_MODULE, actions=(fence_leader, lead_and_follow))
+
+    assert list(Search(module).never_taken()) == ["lead_and_follow"]
+
+
 def test_every_wrong_rule_has_a_countermodel_that_plain_values_confirm(
     found: ProofFindings,
 ) -> None:
@@ -97,6 +110,22 @@ def test_a_clause_that_an_action_breaks_gets_a_countermodel() -> None:
         if one.answer is ProofAnswer.COUNTERMODEL
     }
     assert refuted == {("BecomeLeader", "NoLeaderEver")}
+
+
+def test_a_property_of_steps_that_an_action_breaks_gets_a_countermodel() -> None:
+    wrong = replace(
+        REPLICATION_MODULE,
+        actions=(recompute_high_watermark,),
+        starts=(),
+        clauses=(),
+        implied=(),
+        wrong_rules=(),
+    )
+
+    (obligation,) = silent(wrong).obligations
+
+    assert obligation.clause == "HighWatermarkMonotonic"
+    assert obligation.answer is ProofAnswer.COUNTERMODEL
 
 
 def test_what_takes_more_than_the_budget_is_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -152,15 +181,14 @@ def test_the_properties_are_operators_of_the_specs(module: ProvedModule) -> None
     texts = "\n".join(path.read_text() for path in sorted(TLA.glob("*.tla")))
     operators = set(re.findall(r"^(\w+) ==", texts, re.MULTILINE))
 
-    assert {one.name for one in module.clauses if one.is_property} <= operators
+    assert {one.name for one in module.claimed if one.is_property} <= operators
 
 
 @pytest.mark.parametrize("module", MODULES, ids=lambda module: module.name)
 def test_each_wrong_rule_is_of_a_hazard_or_a_requirement(module: ProvedModule) -> None:
     known = {hazard.id for hazard in load_hazards()}
-    claimed = {one.name for one in (*module.implied, *module.clauses)}
 
-    assert {rule.breaks for rule in module.wrong_rules} <= claimed
+    assert {rule.breaks for rule in module.wrong_rules} <= {one.name for one in module.claimed}
 
     named = {rule.hazard for rule in module.wrong_rules}
     assert {one for one in named - known if not REQUIREMENT.fullmatch(one)} == set()
