@@ -278,8 +278,7 @@ PublishDecision(b) ==
 
 (* A newer epoch means another controller: the broker adopts it, and gives   *)
 (* up the office that it believed to have (CTL-007).                         *)
-IsReplaced(b, controller_epoch) ==
-    IsActive(b) /\ candidates[b].controller_epoch < controller_epoch
+IsReplaced(b, controller_epoch) == candidates[b].controller_epoch < controller_epoch
 
 Knowing(b, controller_epoch) ==
     [candidates EXCEPT
@@ -414,6 +413,8 @@ TypeOK ==
     /\ \A path \in Paths :
           /\ znodes[path].version >= -1
           /\ znodes[path].ephemeral_owner \in {NoSession} \cup live_sessions
+    /\ CurrentEpoch + 1 \in Epochs
+    /\ last_session <= Cardinality(Brokers) + Limits["crashes"] + Limits["expiries"]
     /\ live_sessions \subseteq Sessions
     /\ candidates \in [Brokers -> [status : {"down", "standing", "active"},
                                   session_id : Sessions, controller_epoch : Epochs,
@@ -485,4 +486,59 @@ IsInOffice(b) == IsActive(b) /\ IsConnected(b) /\ IsOwner(b) /\ Apply(Fence(b)).
 \* @req CTL-009
 ControllerEventuallyExists ==
     <>[](\E b \in Brokers : IsRunning(b)) => []<>(\E b \in Brokers : IsInOffice(b))
+
+-----------------------------------------------------------------------------
+(* What must be possible *)
+
+IsPast(what) == budget[what] < Limits[what]
+
+(* A second controller decides, and every broker has heard of it.            *)
+SuccessorDecides == decided_epoch > 1 /\ \E b \in Brokers : IsInOffice(b)
+SuccessorIsHeard ==
+    CurrentEpoch > 1 /\ \A b \in Brokers :
+        heard[b] = CurrentEpoch /\ candidates[b].known_epoch = CurrentEpoch
+
+(* Each broker has had the office, whoever began.                            *)
+OfficeGoesRound == \A b \in Brokers : \E term \in terms : term.controller_id = b
+
+(* A deposed controller still believes in its office, or has given it up for *)
+(* a later one.                                                              *)
+ZombieBelieves ==
+    \E b, zombie \in Brokers : b # zombie /\ IsInOffice(b) /\ IsActive(zombie)
+ZombieIsToldOfSuccessor ==
+    \E b, former \in Brokers :
+        /\ b # former /\ IsInOffice(b) /\ ~IsActive(former) /\ heard[former] = CurrentEpoch
+        /\ \E term \in terms : term.controller_id = former
+
+(* The office falls vacant after an election.                                *)
+OfficeIsVacant == terms # {} /\ ~Exists(znodes, ControllerPath)
+
+(* A session that has no process any more still owns the office.             *)
+DeadControllerOwnsOffice ==
+    \E b \in Brokers : ~IsRunning(b) /\ IsOwner(b) /\ IsConnected(b)
+
+(* A broker wins under a session that is not its first.                      *)
+WinsUnderLaterSession ==
+    \E b \in Brokers : IsInOffice(b) /\ candidates[b].session_id > Cardinality(Brokers)
+
+(* An election is won that its author does not know of.                      *)
+WinnerDoesNotKnow ==
+    \E b \in Brokers : IsOwner(b) /\ IsConnected(b) /\ candidates[b].status = "standing"
+
+(* A write that comes late takes effect, or meets its fence.                 *)
+LateWritePasses == \E one \in requests : one.kind = "write" /\ Apply(one.ops).ok
+LateWriteIsFenced == \E one \in requests : one.kind = "write" /\ ~Apply(one.ops).ok
+LateElectionIsFenced == \E one \in requests : one.kind = "election" /\ ~Apply(one.ops).ok
+
+(* People delete the office, and another election follows.                   *)
+DeletedOfficeIsTakenAgain ==
+    IsPast("deletions") /\ CurrentEpoch > 1 /\ \E b \in Brokers : IsInOffice(b)
+
+(* People write over the office, or make one that no session owns; both are  *)
+(* removed.                                                                  *)
+OfficeIsSpoilt == \E b \in Brokers : IsSpoilt(b)
+OfficeIsForeign == IsForeign
+SpoiltOfficeIsTakenAgain ==
+    IsPast("overwrites") /\ CurrentEpoch > 1 /\ \E b \in Brokers : IsInOffice(b)
+ForeignOfficeIsTaken == IsPast("overwrites") /\ CurrentEpoch = 1 /\ \E b \in Brokers : IsInOffice(b)
 =============================================================================

@@ -436,13 +436,17 @@ IsDue == is_committed /\ ~is_loss_told
 
 IsUp(b) == replicas[b].role # "down"
 
+(* How often a broker may be gone for a while.                               *)
+Absences == Limits["crashes"] + Limits["expiries"] + Limits["upgrades"]
+
 TypeOK ==
     /\ DOMAIN znodes = Paths
     /\ \A b \in Brokers : Registrations[b] \in {0, incarnations[b]}
     /\ State.leader \in Brokers \cup {NoBroker}
     /\ State.leader_epoch \in Nat
     /\ State.isr # {} /\ MemberIds(State.isr) \subseteq Brokers
-    /\ zxid \in Nat
+    /\ zxid <= Cardinality(Brokers) + Absences
+    /\ State.leader_epoch <= 2 * Absences
     /\ controller.view \in [Brokers -> 0 .. zxid]
     /\ controller.bounced \subseteq Brokers
     /\ controller.is_send_due \in BOOLEAN

@@ -89,9 +89,7 @@ TypeOK ==
     /\ \A what \in DOMAIN Limits : budget[what] \in 0 .. Limits[what]
 
 IsActive(b) == nodes[b].controller_epoch # NoEpoch
-IsController(b) ==
-    /\ controller.controller_id = b
-    /\ controller.controller_epoch = nodes[b].controller_epoch
+IsController(b) == controller.controller_epoch = nodes[b].controller_epoch
 
 Answered(r, answer) == [answers EXCEPT ![r] = answer]
 
@@ -319,12 +317,15 @@ Spec == Init /\ [][Next]_vars /\ Fairness
 
 -----------------------------------------------------------------------------
 (* No request is passed on twice, however often the controller changes, and  *)
-(* the new version of one never.                                             *)
+(* the new version of one never; nor is any before the first broker has the  *)
+(* new protocol.                                                             *)
 \* @req FWD-002
 \* @req FWD-003
 OneForward ==
     \A m \in messages :
-        m.forwards <= IF m.request \in NewVersions \ Finders THEN 0 ELSE 1
+        m.forwards <= IF \/ m.request \in NewVersions \ Finders
+                         \/ \A b \in Brokers : nodes[b].is_old
+                      THEN 0 ELSE 1
 
 (* Under the new protocol a write takes effect only if its author is         *)
 (* controller at that moment.                                                *)
@@ -388,4 +389,60 @@ EventuallyAnswered == \A r \in Requests : <>(answers[r] \in {"ok", "refused", "u
 (* In the end every broker has read the last change.                         *)
 \* @req FWD-008
 EventuallyPropagated == <>[](\A b \in Brokers : seen[b] = config.version)
+
+-----------------------------------------------------------------------------
+(* What must be possible *)
+
+IsPast(what) == budget[what] < Limits[what]
+IsWriting(b) == nodes[b].writing # <<>>
+WriteOf(b) == nodes[b].writing[1]
+
+(* Every client is told that its change is made, and every broker has read   *)
+(* it.                                                                       *)
+AllIsMade == \A r \in Requests : answers[r] = "ok"
+ChangeIsSeenByAll == config.version > 0 /\ \A b \in Brokers : seen[b] = config.version
+
+(* A request comes to the controller through another broker, or to one that  *)
+(* is controller no more.                                                    *)
+ForwardedToController == \E m \in messages : m.forwards = 1 /\ IsController(m.to)
+ForwardedInVain == \E m \in messages : m.forwards = 1 /\ ~IsActive(m.to)
+
+(* A client is told to ask again.                                            *)
+AskedAgain == \E r \in Requests : answers[r] = "again"
+
+(* A client is told nothing, of a change that is made and of one that is     *)
+(* not.                                                                      *)
+IsMade(r) == \E i \in DOMAIN effects : effects[i].request = r
+UnansweredIsMade == \E r \in Requests : answers[r] = "unknown" /\ IsMade(r)
+UnansweredIsNotMade == \E r \in Requests : answers[r] = "unknown" /\ ~IsMade(r)
+
+(* A successor writes; what its predecessor was about to write meets the     *)
+(* fence.                                                                    *)
+SuccessorWrites ==
+    \E b \in Brokers : IsWriting(b) /\ WriteOf(b).controller_epoch > 1 /\ IsWritable(WriteOf(b))
+PredecessorIsFenced ==
+    \E b \in Brokers : IsWriting(b) /\ IsUnchanged(WriteOf(b)) /\ ~IsWritable(WriteOf(b))
+PredecessorFollows ==
+    /\ controller.controller_id \notin {FirstController, NoBroker} /\ ~IsActive(FirstController)
+    /\ nodes[FirstController].active_controller_id = controller.controller_id
+
+(* Two writers have read the same version.                                   *)
+WritersOverlap == \E b, other \in Brokers : b # other /\ IsWriting(b) /\ IsWriting(other)
+SlowerWriterIsRefused == \E b \in Brokers : IsWriting(b) /\ ~IsUnchanged(WriteOf(b))
+
+(* A coordinator's topic is there when it is asked for a second time.        *)
+TopicIsPresent == \E b \in Brokers : IsWriting(b) /\ IsPresent(WriteOf(b))
+BrokerAsksForTopic == \E b \in Brokers : IsWriting(b) /\ WriteOf(b).principal = Broker
+
+(* A broker of the old protocol writes without office.                       *)
+OldBrokerWrites ==
+    \E b \in Brokers : IsWriting(b) /\ ~IsFenced(WriteOf(b)) /\ IsWritable(WriteOf(b))
+
+(* The upgrade leaves the office vacant, and ends with a controller that     *)
+(* makes changes.                                                            *)
+OfficeIsVacant == controller.controller_id = NoBroker
+UpgradeIsOver ==
+    OldBrokers # {} /\ (\A b \in Brokers : ~nodes[b].is_old) /\ \E b \in Brokers :
+        IsController(b) /\ IsWriting(b) /\ IsWritable(WriteOf(b))
+UpgradeLosesRequest == ~IsPast("losses") /\ \E r \in Requests : answers[r] = "unknown" /\ ~IsMade(r)
 =============================================================================

@@ -95,7 +95,7 @@ IsToldMetadata(b) == IsUp(b)
 (* all (UMD-001).                                                            *)
 SendUpdateMetadata(b) == IsToldMetadata(b) /\ Send("UpdateMetadata", b)
 
-Receive(b, m) == m.to = b /\ m \in messages /\ messages' = messages \ {m}
+Receive(b, m) == m.to = b /\ messages' = messages \ {m}
 
 Obey(b, is_leader) ==
     /\ \E m \in messages :
@@ -246,4 +246,44 @@ EventuallyMetadataConverges == <>[](\A b \in Brokers : brokers[b].metadata = Sta
 (* In the end the client's write gets to a leader that can commit it.        *)
 \* @req CLI-003
 EventuallyRoutedToLeader == <>(client.is_acknowledged)
+
+-----------------------------------------------------------------------------
+(* What must be possible *)
+
+IsNew == State.leader_epoch > 0
+
+(* The new leader is known to all, and the write is acknowledged by it.      *)
+ElectionIsKnown ==
+    IsNew /\ \A b \in Brokers : brokers[b].obeyed = State /\ brokers[b].metadata = State
+NewLeaderAcknowledges == client.is_acknowledged /\ client.view = State /\ IsNew
+
+(* The first leader acknowledges after another was published, since no       *)
+(* broker has heard of it.                                                   *)
+FormerLeaderAcknowledges == client.is_acknowledged /\ client.view.leader_epoch < State.leader_epoch
+
+(* The client comes to a broker that does not lead yet, and to one that no   *)
+(* longer does.                                                              *)
+ClientIsEarly == ~client.is_view_stale /\ client.view = State /\ IsNew /\ ~IsLeading(State.leader)
+ClientIsLate == client.view.leader_epoch < State.leader_epoch /\ ~IsLeading(client.view.leader)
+ClientAsksAgain == client.is_view_stale /\ client.view = State /\ IsNew
+
+(* It asks a broker that knows less than itself.                             *)
+MetadataIsOlderThanClient ==
+    client.is_view_stale /\ \E b \in Brokers :
+        IsUp(b) /\ brokers[b].metadata.leader_epoch < client.view.leader_epoch
+
+(* Two brokers lead, of which one was replaced.                              *)
+TwoLead == \E b, other \in Brokers : b # other /\ IsLeading(b) /\ IsLeading(other)
+
+(* Metadata arrives that is older than what the broker has.                  *)
+LateMetadata == \E m \in messages : m.kind = "UpdateMetadata" /\ ~IsNewMetadata(m.to, m.state)
+
+(* A broker that starts knows nothing, is told everything, and takes part.   *)
+StartedBrokerKnowsNothing == \E b \in Brokers : IsUp(b) /\ brokers[b].obeyed = Unknown
+StartedBrokerTakesPart ==
+    budget["crashes"] < Limits["crashes"]
+        /\ \A b \in Brokers : brokers[b].obeyed = State /\ brokers[b].metadata = State
+
+(* What is lost is sent again.                                               *)
+LostIsSentAgain == budget["losses"] < Limits["losses"] /\ ElectionIsKnown /\ messages = {}
 =============================================================================

@@ -300,4 +300,40 @@ RejectedCostsNothing == \A c \in Clients : charged[c] = Sum(admitted[c], 0, now)
 (* not another's.                                                            *)
 \* @req QUOTA-005
 OnlyOwnDebt == \A c \in Clients : charged[c] = 0 => Tokens(c) >= 0
+
+-----------------------------------------------------------------------------
+(* What must be possible *)
+
+IsAdmitted(c) == charged[c] > 0
+
+(* A topic takes the bucket into debt, and is paid for later.                *)
+DebtIsMade == \E c \in Clients : Tokens(c) < 0
+DebtIsPaid == \E c \in Clients : charged[c] > Burst /\ Tokens(c) >= 0
+BucketIsFullAgain == \E c \in Clients : IsAdmitted(c) /\ Tokens(c) = Burst
+
+(* A client is muted while it owes, and may ask over another connection.     *)
+MutedInDebt == \E c \in Clients : \E n \in Connections : IsMuted(c, n) /\ Tokens(c) < 0
+OtherConnectionIsOpen ==
+    \E c \in Clients : \E n, other \in Connections : IsMuted(c, n) /\ ~IsMuted(c, other)
+
+(* It has waited for as long as it was told, and is admitted.                *)
+WaitedEnough ==
+    \E c \in Clients : promises[c] # Never /\ promises[c] <= now
+        /\ \A n \in Connections : ~IsMuted(c, n)
+AdmittedBeyondBurst == \E c \in Clients : charged[c] > Burst + LargestTopic * Cost
+
+(* The request quota alone mutes a client that owes nothing.                 *)
+MutedWithoutDebt == \E c \in Clients : \E n \in Connections : IsMuted(c, n) /\ Tokens(c) > 0
+
+(* One client owes, and another does not.                                    *)
+OneClientOwes == \E c, other \in Clients : Tokens(c) < 0 /\ IsAdmitted(other) /\ Tokens(other) > 0
+
+(* A controller change gives the burst again, and ends every mute.           *)
+BurstIsGivenAgain == ~BurstOnlyOnce
+MuteIsForgotten ==
+    \E c \in Clients : failovers[now] > 0 /\ charged[c] > Burst
+        /\ \A n \in Connections : ~IsMuted(c, n)
+
+(* The wall clock is wrong while a debt is paid.                             *)
+ClockIsWrong == clock_offset # 0 /\ DebtIsPaid
 =============================================================================

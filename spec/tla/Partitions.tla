@@ -95,6 +95,9 @@ Versions == {NoVersion} \cup Nat
 (* Every variable has the shape that its readers expect.                     *)
 TypeOK ==
     /\ \A path \in Paths : znodes[path].version \in Versions /\ znodes[path].czxid \in Incarnations
+    /\ CurrentControllerEpoch <= 1 + Limits["controller_crashes"] + Limits["controller_expiries"]
+    /\ TopicVersion <= 2 * Limits["requests"]
+    /\ znodes[StatePath].version <= Limits["isr_changes"]
     /\ Topic \in [is_assigned : BOOLEAN, removing : Incarnations]
     /\ HasState => State \in [leader : Brokers, isr : SUBSET Brokers \ {{}}]
     /\ \A c \in Controllers :
@@ -457,4 +460,54 @@ AsStateZnode == INSTANCE StateZnode WITH
 \* @req CTL-011
 \* @req PART-002
 RefinesStateZnode == AsStateZnode!Spec
+
+-----------------------------------------------------------------------------
+(* What must be possible *)
+
+IsPast(what) == budget[what] < Limits[what]
+IsServed ==
+    HasState /\ IsLeading(State.leader) /\ \A b \in Brokers :
+        replicas[b].incarnation = Incarnation /\ replicas[b].leader = State.leader
+IsGoneEverywhere ==
+    ~Topic.is_assigned /\ ~HasState /\ \A b \in Brokers : replicas[b].incarnation = NoIncarnation
+IsIdle == ~Exists(znodes, AddPath) /\ ~Exists(znodes, RemovePath) /\ Topic.removing = NoIncarnation
+
+(* The partition is added, removed, and added again.                         *)
+AdditionIsOver == IsServed /\ IsIdle /\ is_wanted
+RemovalIsOver == IsGoneEverywhere /\ IsIdle /\ ~is_wanted /\ IsPast("requests")
+AddedAgain == IsServed /\ budget["requests"] + 3 <= Limits["requests"]
+
+(* Its record is committed by all replicas, or by the leader that is left in *)
+(* the ISR.                                                                  *)
+RecordIsReplicated == \E one \in committed : \A b \in Brokers : HasRecord(b, one)
+LeaderCommitsAlone ==
+    HasState /\ Incarnation \in committed /\ State.isr = {State.leader}
+        /\ \E b \in Brokers : ~replicas[b].record
+
+(* Another controller takes over in the middle of an addition, and of a      *)
+(* removal, and ends it.                                                     *)
+SuccessorAdds == CurrentControllerEpoch > 1 /\ AdditionIsOver
+SuccessorRemoves == CurrentControllerEpoch > 1 /\ RemovalIsOver
+StopIsSentTwice ==
+    \E c \in Controllers : CurrentControllerEpoch > 1 /\ IsActive(c) /\ controllers[c].is_stop_sent
+
+(* A deposed controller has a decision left.                                 *)
+ZombieDecides == \E c \in Controllers : IsDeposed(c) /\ controllers[c].decision # <<>>
+
+(* A command arrives for a partition that is gone, and a stop for one that   *)
+(* was added again.                                                          *)
+LateCommandIsRefused ==
+    \E m \in messages : m.type = "leader_and_isr" /\ m.incarnation < replicas[m.to].oldest
+LateStopDeletesNothing ==
+    \E m \in messages : m.type = "stop_replica" /\ replicas[m.to].incarnation > m.incarnation
+
+(* A broker comes back with the directory of a partition that is assigned,   *)
+(* or drops what is left over.                                               *)
+RestartKeepsDirectory ==
+    \E b \in Brokers : IsPast("crashes") /\ replicas[b].is_up /\ replicas[b].record
+        /\ IsPresent(replicas[b].incarnation) /\ replicas[b].leader = NoBroker
+RestartDropsDirectory ==
+    \E b \in Brokers : IsPast("crashes") /\ IsPast("records") /\ replicas[b].is_up
+        /\ replicas[b].incarnation = NoIncarnation /\ Topic.removing # NoIncarnation
+RestartedReplicaServes == IsPast("crashes") /\ IsServed /\ Incarnation \in committed
 =============================================================================

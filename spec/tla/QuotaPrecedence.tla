@@ -79,7 +79,7 @@ IsFor(entity, client) ==
 \* @req QUOTA-005
 SomeQuotaApplies ==
     \A client \in Clients :
-        \/ Applied(client) \in quotas /\ IsFor(Applied(client), client)
+        \/ Applied(client) \in quotas \ {NoQuota} /\ IsFor(Applied(client), client)
         \/ Applied(client) = NoQuota /\ \A entity \in quotas : ~IsFor(entity, client)
 
 (* A quota that names the user goes before one that does not, whatever they  *)
@@ -108,4 +108,16 @@ BucketsAreShared ==
             /\ Applied(client) = Applied(other)
             /\ Applied(client).user # None => client.user = other.user
             /\ Applied(client).client_id # None => client.client_id = other.client_id
+
+-----------------------------------------------------------------------------
+(* What must be possible *)
+
+(* What was set is taken away again.                                         *)
+QuotaIsTakenAway == quotas = {} /\ budget["alterations"] < Limits["alterations"]
+
+(* A default applies to two clients, each with a bucket of its own.          *)
+DefaultAppliesToTwo ==
+    \E client, other \in Clients :
+        /\ Applied(client) = Applied(other) /\ Applied(client) # NoQuota
+        /\ Bucket(client) # Bucket(other)
 =============================================================================

@@ -454,4 +454,74 @@ AsStateZnode == INSTANCE StateZnode WITH
 \* @req ZK-003
 \* @req REAS-002
 RefinesStateZnode == AsStateZnode!Spec
+
+-----------------------------------------------------------------------------
+(* What must be possible *)
+
+IsPast(what) == budget[what] < Limits[what]
+IsOver == ~IsRequested /\ Topic.removing = {} /\ Topic.adding = {} /\ StateVersion > 0
+IsServed ==
+    IsLeading(State.leader) /\ \A b \in Topic.assigned \ Dead :
+        replicas[b].leader = State.leader /\ replicas[b].leader_epoch = State.leader_epoch
+
+(* The move ends with the target alone in ISR and assignment, and no         *)
+(* directory is left over.                                                   *)
+MoveIsOver ==
+    /\ IsOver /\ IsServed /\ Topic.assigned # FirstAssigned /\ State.isr = Topic.assigned
+    /\ \A b \in Brokers \ (Topic.assigned \cup Dead) : replicas[b].log = "absent"
+
+(* Old and new replicas are all in the ISR before the switch.                *)
+AllAreInSync ==
+    Topic.adding # {} /\ State.isr = Topic.assigned /\ Settled \subseteq State.isr
+
+(* The leader of before leads until the switch, and afterwards a new replica *)
+(* does.                                                                     *)
+NewReplicaLeads == State.leader \notin FirstAssigned /\ IsLeading(State.leader)
+FormerLeaderStillLeads ==
+    \E b \in Brokers : IsLeading(b) /\ replicas[b].leader_epoch < State.leader_epoch
+
+(* It goes there and back; the target is changed on the way, or taken back.  *)
+MovedBack ==
+    /\ IsOver /\ IsServed /\ Topic.assigned = FirstAssigned
+    /\ budget["requests"] + 2 <= Limits["requests"]
+AddedIsGivenUp ==
+    IsRequested /\ Topic.removing # {} /\ Topic.removing \cap FirstAssigned = {}
+CancelledInTime ==
+    IsPast("cancellations") /\ IsOver /\ IsServed /\ Topic.assigned = FirstAssigned
+CancelledTooLate ==
+    IsPast("cancellations") /\ IsOver /\ IsServed /\ Topic.assigned # FirstAssigned
+
+(* Another controller goes on with the move; the deposed one has a decision  *)
+(* left.                                                                     *)
+SuccessorMoves == CurrentControllerEpoch > 1 /\ MoveIsOver
+ZombieDecides == \E c \in Controllers : IsDeposed(c) /\ controllers[c].decision # <<>>
+
+(* The other task adds its partition while the move goes on, or finds the    *)
+(* topic changed.                                                            *)
+PartitionIsAdded == Topic.partitions > 1 /\ MoveIsOver
+AdditionIsRefused ==
+    \E c \in Controllers : controllers[c].addition # <<>> /\ Topic.partitions = 1
+        /\ controllers[c].addition[1].version # TopicVersion
+
+(* A replica that is down leaves the ISR, comes back, and joins it again.    *)
+DownReplicaLeavesIsr == \E b \in Topic.assigned \ (State.isr \cup Dead) : ~replicas[b].is_up
+DownLeaderIsReplaced == ~replicas[FirstLeader].is_up /\ IsLeading(State.leader)
+RestartedReplicaWaits ==
+    \E b \in State.isr : replicas[b].is_up /\ replicas[b].leader = NoBroker
+RestartedReplicaJoins == IsPast("crashes") /\ MoveIsOver
+RestartDropsDirectory ==
+    \E b \in FirstAssigned : IsPast("crashes") /\ replicas[b].is_up /\ b \notin Topic.assigned
+        /\ replicas[b].log = "absent" /\ replicas[b].leader = NoBroker
+
+(* A command and a stop come late.                                           *)
+LateCommandIsRefused ==
+    \E m \in messages : m.type = "leader_and_isr" /\ m.leader_epoch < replicas[m.to].leader_epoch
+LateStopDeletesNothing ==
+    \E m \in messages : m.type = "stop_replica" /\ ~IsRemovedBy(m.to, m)
+        /\ replicas[m.to].log # "absent"
+
+(* The target cannot be reached while one of it is dead.                     *)
+DeadTargetIsAwaited == Topic.adding \cap Dead # {} /\ Topic.adding \ Dead \subseteq State.isr
+DeadReplicaIsMovedAway ==
+    MoveIsOver /\ FirstAssigned \cap Dead # {} /\ Topic.assigned \cap Dead = {}
 =============================================================================

@@ -98,6 +98,8 @@ Versions == {NoVersion} \cup Nat
 TypeOK ==
     /\ Topic \in [assigned : SUBSET Brokers \ {{}}, adding : SUBSET Brokers,
                  removing : SUBSET Brokers, partitions : Nat]
+    /\ CurrentControllerEpoch <= 1 + Limits["controller_crashes"] + Limits["controller_expiries"]
+    /\ State.leader_epoch <= 2 * (Limits["requests"] + Limits["cancellations"] + Limits["crashes"])
     /\ Topic.adding \subseteq Topic.assigned
     /\ Topic.removing \cap Topic.assigned = {}
     /\ State \in [leader : Brokers, leader_epoch : Nat, isr : SUBSET Brokers \ {{}}]

@@ -98,6 +98,7 @@ IsTree(tree) ==
 
 (* Every variable has the shape that its readers expect.                     *)
 TypeOK ==
+    /\ Len(trees) <= 1 + 2 * Limits["crashes"] + Limits["changes"]
     /\ trees # <<>> /\ \A i \in DOMAIN trees : IsTree(trees[i])
     /\ broker.phase \in {"down", "read", "registered", "read_and_registered", "running"}
     /\ Len(broker.read) <= 1 /\ \A i \in DOMAIN broker.read : IsTree(broker.read[i])
@@ -386,4 +387,56 @@ AsStateZnode(p) == INSTANCE StateZnode WITH
 RefinesStateZnode ==
     /\ \A p \in Partitions : AsStateZnode(p)!Init
     /\ [][\A p \in Partitions : AsStateZnode(p)!IsAllowed]_vars
+
+-----------------------------------------------------------------------------
+(* What must be possible *)
+
+HasRestarted == IsRegistered /\ BrokerEpoch > 1
+IsServed(p) == broker.told[p] = StateIn(znodes, p) /\ broker.logs[p] = broker.told[p].incarnation
+
+(* The broker runs again and serves what it is assigned.                     *)
+RestartedBrokerServes ==
+    HasRestarted /\ broker.phase = "running"
+        /\ \E p \in Partitions : IsAssigned(znodes, p) /\ IsServed(p)
+
+(* It runs, and waits for a command about what it has read.                  *)
+RestartedBrokerWaits ==
+    HasRestarted /\ broker.phase = "running"
+        /\ \E p \in Partitions : broker.told[p] = Nothing /\ broker.logs[p] # 0
+
+(* It is told about a partition before it has read of it, or before it acts  *)
+(* on what it has read.                                                      *)
+ToldBeforeRead == broker.phase = "registered" /\ \E p \in Partitions : broker.told[p] # Nothing
+ToldSinceRead ==
+    broker.phase = "read_and_registered"
+        /\ \E p \in Partitions : IsNewer(broker.told[p], StateIn(broker.read[1], p))
+
+(* A server that lags answers from before the last change.                   *)
+ReadsOldTree == broker.read # <<>> /\ broker.read[1] # znodes
+
+(* A log that is left over goes at a start.                                  *)
+LeftOverIsDropped ==
+    /\ HasRestarted /\ broker.phase = "running"
+    /\ \E p \in Partitions : requested[p] = 0 /\ broker.logs[p] = 0 /\ broker.told[p] = Nothing
+
+(* A topic that is made again is served from a log of its own.               *)
+NewIncarnationIsServed ==
+    \E p \in Partitions : requested[p] > FirstState.incarnation /\ requested[p] > 1 /\ IsServed(p)
+NewTopicIsServed == FirstState = Nothing /\ \E p \in Partitions : requested[p] = 1 /\ IsServed(p)
+
+(* Another leader epoch is obeyed.                                           *)
+LeaderEpochIsObeyed == \E p \in Partitions : broker.told[p].leader_epoch > 0 /\ IsServed(p)
+
+(* A command to the former process comes late.                               *)
+LateCommandIsRefused == IsRegistered /\ \E m \in messages : m.broker_epoch < BrokerEpoch
+
+(* The INIT of a successor is obeyed; what its predecessor sent comes later. *)
+SuccessorIsObeyed == broker.controller_epoch > 1
+PredecessorIsLate ==
+    IsRegistered /\ \E m \in messages : m.broker_epoch = BrokerEpoch /\ IsOlderController(m)
+
+(* An INIT knows nothing of what its controller has announced since.         *)
+InitIsOld ==
+    \E m \in messages : m.is_init
+        /\ \E p \in Partitions : requested[p] # 0 /\ p \notin DOMAIN m.states
 =============================================================================

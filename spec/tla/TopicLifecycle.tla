@@ -474,4 +474,68 @@ AsStateZnode == INSTANCE StateZnode WITH
 \* @req CTL-011
 \* @req TOP-002
 RefinesStateZnode == AsStateZnode!Spec
+
+-----------------------------------------------------------------------------
+(* What must be possible *)
+
+IsPast(what) == budget[what] < Limits[what]
+IsServed ==
+    Exists(znodes, StatePath) /\ IsLeading(State.leader) /\ \A b \in Brokers :
+        replicas[b].incarnation = CurrentIncarnation /\ replicas[b].leader = State.leader
+
+(* The topic is served, gone from every broker, and served again in another  *)
+(* incarnation.                                                              *)
+TopicIsServed == IsServed
+TopicIsGone ==
+    Created > 0 /\ ~Exists(znodes, TopicPath)
+        /\ \A b \in Brokers : replicas[b].incarnation = NoIncarnation /\ replicas[b].oldest > Created
+TopicIsServedAgain == IsServed /\ CurrentIncarnation > 1
+
+(* Two changes are seen as one: deleted and created again.                   *)
+ChangesAreSeenAsOne ==
+    \E c \in Controllers : IsActive(c) /\ CurrentIncarnation > 1 /\ controllers[c].known > 0
+        /\ controllers[c].known < CurrentIncarnation
+
+(* The record of an incarnation is committed by all, or by the leader that   *)
+(* is left in the ISR.                                                       *)
+RecordIsReplicated == \E one \in committed : \A b \in Brokers : HasRecord(b, one)
+LeaderCommitsAlone ==
+    Exists(znodes, StatePath) /\ CurrentIncarnation \in committed /\ State.isr = {State.leader}
+        /\ \E b \in Brokers : replicas[b].record = NoIncarnation
+RecordOfSecondIncarnation == CurrentIncarnation > 1 /\ CurrentIncarnation \in committed
+OldRecordIsGone ==
+    committed # {} /\ CurrentIncarnation \notin committed
+        /\ \E b \in Brokers : replicas[b].incarnation = CurrentIncarnation /\ CurrentIncarnation > 1
+
+(* A decision about an incarnation that is gone is still to be written.      *)
+DecisionIsLate ==
+    \E c \in Controllers : controllers[c].decision # <<>>
+        /\ controllers[c].decision[1].incarnation # CurrentIncarnation
+AssignmentIsWritten == Exists(znodes, TopicPath) /\ znodes[TopicPath].version > 0
+
+(* A successor initialises the topic; the deposed controller has a decision  *)
+(* left.                                                                     *)
+SuccessorInitialises == CurrentControllerEpoch > 1 /\ IsServed
+ZombieDecides == \E c \in Controllers : IsDeposed(c) /\ controllers[c].decision # <<>>
+
+(* A command of a gone incarnation is refused; a stop, and an INIT, that are *)
+(* late delete nothing.                                                      *)
+LateCommandIsRefused ==
+    \E m \in messages : m.type = "leader_and_isr" /\ IsKnownToBeGone(m.to, m.incarnation)
+LateStopDeletesNothing ==
+    \E m \in messages : m.type = "stop_replica" /\ replicas[m.to].incarnation > m.incarnation
+LateInitDeletesNothing ==
+    \E m \in messages : m.type = "init" /\ replicas[m.to].incarnation > m.zxid
+InitDeletes ==
+    \E m \in messages : m.type = "init" /\ m.incarnation # replicas[m.to].incarnation
+        /\ replicas[m.to].incarnation \in CreatedUntil(m.zxid)
+
+(* A broker comes back with its directory, or drops what is left over.       *)
+RestartKeepsDirectory ==
+    \E b \in Brokers : IsPast("crashes") /\ replicas[b].is_up /\ obeyed[b] = NoIncarnation
+        /\ replicas[b].incarnation # NoIncarnation /\ replicas[b].incarnation = CurrentIncarnation
+RestartDropsDirectory ==
+    \E b \in Brokers : IsPast("crashes") /\ replicas[b].is_up /\ obeyed[b] = NoIncarnation
+        /\ replicas[b].incarnation = NoIncarnation /\ replicas[b].oldest > 1
+RestartedReplicaServes == IsPast("crashes") /\ IsServed
 =============================================================================

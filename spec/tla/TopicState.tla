@@ -78,6 +78,9 @@ Versions == {NoVersion} \cup Nat
 (* Every variable has the shape that its readers expect.                     *)
 TypeOK ==
     /\ \A path \in Paths : znodes[path].version \in Versions /\ znodes[path].czxid \in Known
+    /\ CurrentControllerEpoch <= 1 + Limits["controller_crashes"] + Limits["controller_expiries"]
+    /\ znodes[StatePath].version <= Limits["isr_changes"]
+    /\ znodes[TopicPath].version <= Limits["reassignments"]
     /\ Exists(znodes, StatePath) => State \in [leader : Brokers, isr : SUBSET Brokers \ {{}}]
     /\ \A c \in Controllers :
           /\ controllers[c].controller_epoch \in 0 .. CurrentControllerEpoch

@@ -25,6 +25,7 @@ COMPARISONS = {
     "\\notin": ("\\in",),
 }
 """Comparison -> what it becomes."""
+ORDERS = frozenset({"<", "<=", ">", ">="})
 SETS = {"\\cup": "\\cap", "\\cap": "\\cup"}
 
 
@@ -113,9 +114,13 @@ class _Finder:
         if expression.kind == "prefix" and expression.symbol == "UNCHANGED":
             return True
         if expression.kind in {"name", "apply"}:
-            assigned = self.modules.assigned_by(self.module, _without_arguments(expression))
-            return bool(assigned) and assigned <= self.modules.history | BOUNDS
-        return False
+            return self.is_history(_without_arguments(expression))
+        return expression.kind == "if" and self.is_history(expression)
+
+    def is_history(self, expression: Expression) -> bool:
+        """Whether it says the next values of nothing but history and bounds."""
+        assigned = self.modules.assigned_by(self.module, expression)
+        return bool(assigned) and assigned <= self.modules.history | BOUNDS
 
     def live_parts(self, expression: Expression) -> tuple[Expression, ...]:
         """What of an IF or CASE is the protocol's."""
@@ -130,11 +135,21 @@ class _Finder:
 
     def changes(self, body: Expression) -> Iterator[TextChange]:
         """All changes of a definition."""
+        choices = {part.parts[0] for part in body.walk() if self.is_choice(part)}
         for part in self.protocol(body):
+            if part in choices:
+                continue
             if self.mentions(part, BOUNDS):
                 yield from self.inner_only(part)
             else:
                 yield from self.of_any(part)
+
+    def is_choice(self, part: Expression) -> bool:
+        """Whether it is the smaller or the larger of two, where it is no matter which of equals."""
+        if part.kind != "if" or part.parts[0].symbol not in ORDERS:
+            return False
+        told = [inner.text_in(self.text) for inner in (*part.parts[0].parts, *part.parts[1:])]
+        return set(told[:2]) == set(told[2:])
 
     def inner_only(self, part: Expression) -> Iterator[TextChange]:
         """Of a list in which one item is about bounds, the other items can go."""
