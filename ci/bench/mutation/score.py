@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -26,6 +27,15 @@ class Scored:
     excuse: str = ""
     """Why it may survive; empty when that is not known."""
     seconds: float = 0.0
+
+    @classmethod
+    def of_data(cls, data: dict[str, Any]) -> "Scored":
+        """What `as_data` said, without the place in the text."""
+        number = re.search(r" \((\d+)\): ", data["key"])
+        told = {name: data[name] for name in ("module", "operator", "kind", "before", "after")}
+        edit = Edit(**told, start=0, line=data["line"], number=int(number[1]) if number else 1)
+        rest = ("outcome", "by", "diff", "equivalent", "excuse", "seconds")
+        return cls(edit=edit, **{name: data[name] for name in rest})
 
     def as_data(self) -> dict[str, Any]:
         """JSON-able."""
@@ -134,6 +144,11 @@ def parser_of(prog: str, description: str | None) -> argparse.ArgumentParser:
     parser.add_argument("--list", action="store_true", help="name the edits, judge none")
     parser.add_argument("--results", type=Path, metavar="FILE", help="write the result there, too")
     return parser
+
+
+def read_results(path: Path) -> tuple[Scored, ...]:
+    """What was written with `--results`."""
+    return tuple(Scored.of_data(row) for row in json.loads(path.read_text())["edits"])
 
 
 def tell(one: Scored) -> None:

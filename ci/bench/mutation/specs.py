@@ -10,10 +10,17 @@ fewer edits than the goal are killed; `specs.toml` lists those that change nothi
 
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
-from fencepost.ci.bench.mutation.edit import sample
+from fencepost.ci.bench.mutation.edit import Edit, sample
 from fencepost.ci.bench.mutation.reasons import FOLDER, read_reasons
-from fencepost.ci.bench.mutation.score import finish, list_edits, parser_of
+from fencepost.ci.bench.mutation.score import (
+    Scored,
+    finish,
+    list_edits,
+    parser_of,
+    read_results,
+)
 from fencepost.ci.bench.mutation.spec_rows import protocol_of, rows_of
 from fencepost.ci.bench.mutation.spec_scores import EDIT_BUDGET_S, SCALE, SpecJudge
 from fencepost.ci.bench.mutation.tla.modules import read_folder
@@ -29,6 +36,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--operator", action="append", default=[], help="only edits of these")
     parser.add_argument("--nightly", action="store_true", help="also the rows of the night")
     parser.add_argument("--unlisted", action="store_true", help="leave out those with a reason")
+    parser.add_argument("--again", type=Path, metavar="FILE", help="judge its survivors, no others")
     parser.add_argument("--budget", type=float, default=EDIT_BUDGET_S, help="seconds per edit")
     given = parser.parse_args(arguments)
     modules = read_folder(MODULES)
@@ -44,6 +52,9 @@ def main(arguments: Sequence[str]) -> int:
         parser.error(f"no edit is in {', '.join([*given.module, *given.operator])}")
     reasons = read_reasons(REASONS)
     drawn = sample(edits, given.count, given.seed)
+    kept: tuple[Scored, ...] = ()
+    if given.again is not None:
+        drawn, kept = left_of(read_results(given.again), edits)
     if given.unlisted:
         drawn = tuple(edit for edit in drawn if not reasons.of_any(edit))
     if given.list:
@@ -54,7 +65,20 @@ def main(arguments: Sequence[str]) -> int:
         reasons=reasons,
         budget_s=given.budget,
     )
-    return finish(SCALE, judge.all(drawn, given.jobs), given)
+    return finish(SCALE, (*kept, *judge.all(drawn, given.jobs)), given)
+
+
+def left_of(
+    before: Sequence[Scored], edits: Sequence[Edit]
+) -> tuple[tuple[Edit, ...], tuple[Scored, ...]]:
+    """What of earlier results is to be judged again, and what stays.
+
+    A survivor in a place that the specs no longer have is neither.
+    """
+    survivors = SCALE.survivors(before)
+    keys = {(one.edit.key, one.edit.after) for one in survivors}
+    drawn = tuple(edit for edit in edits if (edit.key, edit.after) in keys)
+    return drawn, tuple(one for one in before if one not in survivors)
 
 
 if __name__ == "__main__":

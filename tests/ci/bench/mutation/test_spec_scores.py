@@ -1,5 +1,6 @@
 """What TLC says of small modules that are wrong, and of the sample that every change is held to."""
 
+import json
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
@@ -9,7 +10,7 @@ import pytest
 from fencepost.ci.bench.mutation import specs
 from fencepost.ci.bench.mutation.edit import Edit
 from fencepost.ci.bench.mutation.reasons import ListedEdit, Reasons
-from fencepost.ci.bench.mutation.score import Scored
+from fencepost.ci.bench.mutation.score import Scored, document, read_results
 from fencepost.ci.bench.mutation.spec_rows import protocol_of, rows_of
 from fencepost.ci.bench.mutation.spec_scores import (
     ERROR,
@@ -176,6 +177,22 @@ def test_a_survivor_with_an_excuse_counts_but_does_not_fail() -> None:
 
     assert SCALE.share(found, (PROPERTY,)) == 0.5
     assert SCALE.missed(found) == ()
+
+
+def test_what_was_killed_is_not_judged_again(tmp_path: Path) -> None:
+    killed, lived, gone = scored(PROPERTY), named("B", FEWER), named("C", UNCHANGED)
+    results = tmp_path / "results.json"
+    results.write_text(json.dumps(document(SCALE, [killed, lived, gone], seed=1)))
+
+    drawn, kept = specs.left_of(read_results(results), [killed.edit, lived.edit])
+
+    assert drawn == (lived.edit,)
+    assert [one.edit for one in kept] == [killed.edit]
+
+
+def named(operator: str, outcome: str) -> Scored:
+    one = scored(outcome)
+    return replace(one, edit=replace(one.edit, operator=operator, number=2))
 
 
 def test_edits_of_the_specs_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
