@@ -209,4 +209,71 @@ AsStateZnode(p) == INSTANCE StateZnode WITH
 RefinesStateZnode ==
     /\ \A p \in Partitions : AsStateZnode(p)!Init
     /\ [][\A p \in Partitions : AsStateZnode(p)!IsAllowed]_vars
+
+-----------------------------------------------------------------------------
+(* What must be possible *)
+
+IsPast(what) == budget[what] < Limits[what]
+IsServed(p) ==
+    HasState(p) /\ HasTopic /\ \A b \in Topic.assigned[p] :
+        IF b = State(p).leader THEN IsActingLeader(b, p)
+        ELSE replicas[b][p].leader = State(p).leader
+                /\ replicas[b][p].leader_epoch = State(p).leader_epoch
+
+(* A record is acknowledged and held by all, or by the leader that is left.  *)
+RecordIsReplicated ==
+    \E entry \in acknowledged : \A b \in FirstAssigned : Holds(b, entry)
+LeaderCommitsAlone ==
+    \E entry \in acknowledged : \E b \in FirstAssigned :
+        [broker |-> b, record |-> entry.record] \notin held
+
+(* The survivor of a crash leads alone; the other comes back and follows     *)
+(* with what it had lost.                                                    *)
+SurvivorLeadsAlone ==
+    \E p \in Partitions : IsServed(p) /\ State(p).leader_epoch > 0 /\ Cardinality(State(p).isr) = 1
+LostRecordIsFetched ==
+    IsPast("crashes") /\ \E entry \in committed : \A b \in FirstAssigned :
+        Holds(b, entry) /\ IsServed(entry.partition) /\ State(entry.partition).leader_epoch > 0
+
+(* A member leaves the ISR and joins it again.                               *)
+MemberLeaves ==
+    \E p \in Partitions : HasState(p) /\ Cardinality(State(p).isr) < Cardinality(FirstIsr)
+        /\ State(p).leader_epoch = 0
+MemberJoinsAgain ==
+    \E p \in Partitions : IsServed(p) /\ StateVersion(p) > 1 /\ State(p).isr = FirstIsr
+        /\ replicas[State(p).leader][p].isr = FirstIsr
+
+(* A leader finds its write done after a lost reply.                         *)
+OwnWriteIsFound ==
+    \E l \in Brokers, p \in Partitions :
+        IsWaiting(l, p) /\ replicas[l][p].is_reply_lost /\ IsOwnWrite(l, p)
+LeaderIsFenced == \E b \in Brokers, p \in Partitions : replicas[b][p].role = "fenced"
+
+(* The topic is gone from every broker, and served again as another.         *)
+TopicIsGone ==
+    ~HasTopic /\ \A b \in Brokers, p \in Partitions : logs[b][p].incarnation = NoTopic
+TopicIsServedAgain == CurrentTopic > 1 /\ \A p \in Partitions : IsServed(p)
+RecordOfSecondTopic == \E entry \in acknowledged : entry.record.incarnation > 1
+
+(* Another controller decides; the deposed one has a decision left.          *)
+SuccessorDecides == \E p \in Partitions : IsServed(p) /\ State(p).controller_epoch > 1
+ZombieDecides == \E c \in Controllers : IsActive(c) /\ ~InOffice(c) /\ controllers[c].decision # <<>>
+
+(* A move ends with the target alone, or is taken back.                      *)
+MoveIsOver ==
+    \E p \in Partitions : IsServed(p) /\ ~IsRequested /\ Topic.removing[p] = {}
+        /\ Topic.assigned[p] # FirstAssigned /\ MemberIds(State(p).isr) = Topic.assigned[p]
+        /\ \A b \in Brokers \ Topic.assigned[p] : logs[b][p].incarnation = NoTopic
+AllAreInSync ==
+    \E p \in Partitions : IsServed(p) /\ Topic.adding[p] # {}
+        /\ MemberIds(State(p).isr) = Topic.assigned[p]
+MoveIsTakenBack ==
+    IsPast("cancellations") /\ \E p \in Partitions : IsServed(p) /\ Topic.removing[p] = {}
+        /\ Topic.assigned[p] = FirstAssigned /\ State(p).leader_epoch > 0
+
+(* A command comes late: from a deposed controller, to a former process, of  *)
+(* an earlier state.                                                         *)
+LateCommandIsRefused ==
+    \E m \in messages : m.type = "leader_and_isr" /\ brokers[m.to].broker_epoch # Unregistered
+        /\ ~IsObeyed(m.to, m)
 =============================================================================

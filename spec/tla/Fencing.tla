@@ -461,6 +461,10 @@ TypeOK ==
           /\ MemberIds(replicas[b].caught_up) \subseteq Brokers
           /\ replicas[b].has_record \in BOOLEAN
           /\ replicas[b].level \in {2, 3, 4}
+          /\ ~IsUp(b) =>
+                /\ replicas[b].broker_epoch = NoBrokerEpoch /\ replicas[b].leader = NoBroker
+                /\ replicas[b].leader_epoch = NoEpoch /\ replicas[b].znode_version = NoEpoch
+                /\ replicas[b].isr = {} /\ replicas[b].caught_up = {}
     /\ \A m \in messages : m.to \in Brokers /\ m.built_for \in 1 .. zxid
     /\ \A what \in DOMAIN Limits : budget[what] \in 0 .. Limits[what]
     /\ is_committed \in BOOLEAN
@@ -573,6 +577,10 @@ LeaderStays ==
 (* The leader has bounced: the other leads with the record that it committed.*)
 FollowerLeads ==
     is_committed /\ ~is_loss_told /\ \E b \in Brokers \ {FirstLeader} : IsActing(b) /\ Log(b)
+
+(* It leads before the former leader is back.                                *)
+NewLeaderActsAlone ==
+    ~IsUp(FirstLeader) /\ \E b \in Brokers \ {FirstLeader} : IsActing(b)
 
 (* A new incarnation is back in the ISR of a later epoch, and obeys.         *)
 BouncedReplicaIsBackInSync ==

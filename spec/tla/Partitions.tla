@@ -422,7 +422,8 @@ NoResurrection == HasState => Topic.is_assigned
 \* @req CTL-011
 \* @req PART-001
 CommittedDurable ==
-    (HasState /\ Incarnation \in committed) => \A b \in State.isr : HasRecord(b, Incarnation)
+    (HasState /\ Incarnation \in committed) =>
+        \A b \in State.isr : replicas[b].incarnation = Incarnation /\ replicas[b].record
 
 (* In the end a partition that was asked for is named, has a leader, and the *)
 (* request is gone.                                                          *)
@@ -475,6 +476,7 @@ IsIdle == ~Exists(znodes, AddPath) /\ ~Exists(znodes, RemovePath) /\ Topic.remov
 (* The partition is added, removed, and added again.                         *)
 AdditionIsOver == IsServed /\ IsIdle /\ is_wanted
 RemovalIsOver == IsGoneEverywhere /\ IsIdle /\ ~is_wanted /\ IsPast("requests")
+NothingIsLeftInFlight == RemovalIsOver /\ messages = {}
 AddedAgain == IsServed /\ budget["requests"] + 3 <= Limits["requests"]
 
 (* Its record is committed by all replicas, or by the leader that is left in *)

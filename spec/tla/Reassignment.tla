@@ -470,6 +470,8 @@ MoveIsOver ==
     /\ IsOver /\ IsServed /\ Topic.assigned # FirstAssigned /\ State.isr = Topic.assigned
     /\ \A b \in Brokers \ (Topic.assigned \cup Dead) : replicas[b].log = "absent"
 
+NothingIsLeftInFlight == MoveIsOver /\ messages = {}
+
 (* Old and new replicas are all in the ISR before the switch.                *)
 AllAreInSync ==
     Topic.adding # {} /\ State.isr = Topic.assigned /\ Settled \subseteq State.isr

@@ -440,7 +440,8 @@ OnlyAuthorisedWrites ==
 \* @req CTL-011
 CommittedDurable ==
     (Exists(znodes, StatePath) /\ CurrentIncarnation \in committed) =>
-        \A b \in State.isr : HasRecord(b, CurrentIncarnation)
+        \A b \in State.isr :
+            replicas[b].incarnation = CurrentIncarnation /\ replicas[b].record = CurrentIncarnation
 
 (* In the end no broker keeps a directory of what is gone.                   *)
 \* @req TOP-002
@@ -489,6 +490,7 @@ TopicIsServed == IsServed
 TopicIsGone ==
     Created > 0 /\ ~Exists(znodes, TopicPath)
         /\ \A b \in Brokers : replicas[b].incarnation = NoIncarnation /\ replicas[b].oldest > Created
+NothingIsLeftInFlight == TopicIsGone /\ messages = {}
 TopicIsServedAgain == IsServed /\ CurrentIncarnation > 1
 
 (* Two changes are seen as one: deleted and created again.                   *)
