@@ -1,0 +1,37 @@
+"""What the mutators of Python judge, and what they leave as it was judged before."""
+
+import json
+from pathlib import Path
+
+from fencepost.ci.bench.mutation import checks
+from fencepost.ci.bench.mutation.python.python_edits import PythonEdit
+from fencepost.ci.bench.mutation.python.python_mutator import PythonMutator
+from fencepost.ci.bench.mutation.score import Scored
+
+KILLED, SURVIVED = checks.KILLED, checks.SURVIVED
+
+
+def test_what_was_killed_is_not_judged_again(tmp_path: Path) -> None:
+    judged: list[str] = []
+    outcomes = iter([KILLED, SURVIVED, SURVIVED, KILLED, KILLED])
+
+    def judge(edit: PythonEdit) -> Scored:
+        judged.append(edit.key)
+        return Scored(edit=edit, outcome=next(outcomes))
+
+    mutator = PythonMutator(
+        program="mutator",
+        description=None,
+        package=checks.PACKAGE,
+        scale=checks.SCALE,
+        judge=lambda _: judge,
+    )
+    first, second = tmp_path / "first.json", tmp_path / "second.json"
+    one_job = ["--module", "evidence.py", "--module", "verdict", "--module", "log_history"]
+    one_job += ["--jobs", "1"]
+    mutator.run([*one_job, "--count", "3", "--results", str(first)])
+    mutator.run([*one_job, "--again", str(first), "--results", str(second)])
+    ended = {row["key"]: row["outcome"] for row in json.loads(second.read_text())["edits"]}
+
+    assert judged[3:] == judged[1:3]
+    assert ended == dict.fromkeys(judged[:3], KILLED)
