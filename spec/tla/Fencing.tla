@@ -578,9 +578,11 @@ LeaderStays ==
 FollowerLeads ==
     is_committed /\ ~is_loss_told /\ \E b \in Brokers \ {FirstLeader} : IsActing(b) /\ Log(b)
 
-(* It leads before the former leader is back.                                *)
+(* It leads before the former leader is back, by a command of its own.       *)
 NewLeaderActsAlone ==
-    ~IsUp(FirstLeader) /\ \E b \in Brokers \ {FirstLeader} : IsActing(b)
+    /\ ~IsUp(FirstLeader) /\ ~HasBounced(FirstLeader)
+    /\ \E b \in Brokers \ {FirstLeader} : IsActing(b)
+    /\ \E m \in messages : m.leader_epoch < State.leader_epoch
 
 (* A new incarnation is back in the ISR of a later epoch, and obeys.         *)
 BouncedReplicaIsBackInSync ==
