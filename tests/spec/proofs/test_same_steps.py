@@ -48,7 +48,7 @@ TWO_REPLICAS: Mapping[str, Any] = {**NO_FAULTS, "InitialIsr": [1, 2], "Controlle
 
 @dataclass(frozen=True, slots=True)
 class Walked:
-    """A row of the models with other constants: a few hundred states."""
+    """A row of the models with other constants: a few hundred states, not all that is possible."""
 
     row: str
     constants: Mapping[str, Any]
@@ -130,7 +130,7 @@ def model_of(module: str, name: str) -> Model:
     walked = ROWS[module][name]
     (row,) = select(load_models(), [walked.row])
     constants = {**row.constants, **walked.constants}
-    return replace(row, name=f"{module}_{name}", constants=constants)
+    return replace(row, name=f"{module}_{name}", constants=constants, reaches=())
 
 
 def graph_of(model: Model, folder: Path) -> Graph:
