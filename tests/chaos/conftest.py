@@ -1,6 +1,7 @@
 """Each scenario is played once, and the table of all kinds of faults closes the run."""
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 
 import pytest
 
@@ -14,7 +15,7 @@ LEVEL = 2
 SEED = 1
 
 Played = Callable[[str], ScenarioResult]
-"""The result of a scenario, which is played when it is asked for first."""
+"""The result of a scenario and its absolute folder; it is played when it is asked for first."""
 
 
 @pytest.fixture(scope="session")
@@ -28,7 +29,8 @@ def played(
         if name not in results:
             folder = tmp_path_factory.mktemp("scenario")
             settings = ClusterSettings(level=LEVEL)
-            (results[name],) = run_all(selected([name]), settings=settings, seed=SEED, out=folder)
+            (result,) = run_all(selected([name]), settings=settings, seed=SEED, out=folder)
+            results[name] = replace(result, folder=str(folder / result.folder))
             assert all(path.stat().st_size for path in folder.rglob("trace-*.ndjson"))
         return results[name]
 
