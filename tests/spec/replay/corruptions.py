@@ -139,25 +139,32 @@ def command_of(event: TraceEvent) -> tuple[object, ...]:
 # A field that is changed
 
 
-def changed(
-    action: str,
-    change: Callable[[TraceEvent], TraceEvent | None],
-    is_place: IsPlace = anywhere,
-) -> Corruption:
-    """The line says something else; None where there is nothing else to say."""
+Change = Callable[[TraceEvent], TraceEvent | None]
+"""Another line of the same process; None where there is no other one to say."""
 
-    def corrupt(events: Events) -> Iterator[Corrupted]:
-        for at, event in enumerate(events):
-            if event.action != action or event.kind is Kind.INVOKE or not is_place(events, at):
-                continue
+
+def others(
+    events: Events, action: str, change: Change, is_place: IsPlace
+) -> Iterator[tuple[int, TraceEvent]]:
+    """Where lines of the action stand, and what `change` makes of each."""
+    for at, event in enumerate(events):
+        if event.action == action and event.kind is not Kind.INVOKE and is_place(events, at):
             other = change(event)
             if other is not None:
-                yield Corrupted([*events[:at], other, *events[at + 1 :]], event)
+                yield at, other
+
+
+def changed(action: str, change: Change, is_place: IsPlace = anywhere) -> Corruption:
+    """The line says something else."""
+
+    def corrupt(events: Events) -> Iterator[Corrupted]:
+        for at, other in others(events, action, change, is_place):
+            yield Corrupted([*events[:at], other, *events[at + 1 :]], events[at])
 
     return corrupt
 
 
-def moved(field: str, by: int) -> Callable[[TraceEvent], TraceEvent | None]:
+def moved(field: str, by: int) -> Change:
     """A number is larger or smaller."""
 
     def change(event: TraceEvent) -> TraceEvent | None:
@@ -169,7 +176,7 @@ def moved(field: str, by: int) -> Callable[[TraceEvent], TraceEvent | None]:
     return change
 
 
-def without_last(field: str) -> Callable[[TraceEvent], TraceEvent | None]:
+def without_last(field: str) -> Change:
     """A set of brokers lacks one of them, a sequence of two or more its last element."""
 
     def change(event: TraceEvent) -> TraceEvent | None:
@@ -305,21 +312,13 @@ def transactions_swapped(events: Events) -> Iterator[Corrupted]:
 # Lines that are made up
 
 
-def inserted(
-    action: str,
-    made: Callable[[TraceEvent], TraceEvent | None],
-    is_place: IsPlace = anywhere,
-) -> Corruption:
+def inserted(action: str, made: Change, is_place: IsPlace = anywhere) -> Corruption:
     """After each line of the action the same process says what `made` makes of it."""
 
     def corrupt(events: Events) -> Iterator[Corrupted]:
-        for at, event in enumerate(events):
-            if event.action != action or event.kind is Kind.INVOKE or not is_place(events, at):
-                continue
-            other = made(event)
-            if other is not None:
-                found = [*events[: at + 1], other, *events[at + 1 :]]
-                yield Corrupted(renumbered(found), event)
+        for at, other in others(events, action, made, is_place):
+            found = [*events[: at + 1], other, *events[at + 1 :]]
+            yield Corrupted(renumbered(found), events[at])
 
     return corrupt
 
