@@ -31,7 +31,8 @@ RecoveredLogs(b, end) ==
        ELSE {}
 
 (* What is on disk when a process has died, seen when it begins again: all   *)
-(* records, and an earlier high watermark.                                   *)
+(* records, and an earlier high watermark. What a leader answered before is  *)
+(* of its tenure, with the high watermark that it had.                       *)
 LogRecovered ==
     LET b == Event.broker_id
         end == Event.log_end_offset
@@ -41,9 +42,10 @@ LogRecovered ==
              /\ logs' = [logs EXCEPT ![b].records = log,
                                      ![b].high_watermark = Event.high_watermark]
              /\ agreed' = AgreementAfter(b, log, Min({end, EndOffset(b)}))
+             /\ tenures' = EndedTenures(b, log)
        /\ UNCHANGED belief_vars
        /\ UNCHANGED history_vars
-       /\ UNCHANGED <<tenures, obeyed, requests, committed_log>>
+       /\ UNCHANGED <<obeyed, requests, committed_log>>
 
 (* A process begins. If it is not the broker's first, the one before has     *)
 (* crashed since its last line, and the trace does not say when: CrashBroker *)
@@ -54,7 +56,7 @@ NodeStarted ==
        /\ Holding(Event.is_recovered \/ EndOffset(b) = 0)
        /\ replicas' = [replicas EXCEPT ![b] = Metadata!StoppedReplica("starting")]
        /\ controllers' = [controllers EXCEPT ![b] = Metadata!IdleController]
-       /\ tenures' = EndedTenures(b)
+       /\ tenures' = IF Event.is_recovered THEN tenures ELSE EndedTenures(b, Records(b))
        /\ logs' = [logs EXCEPT ![b].is_truncated = FALSE, ![b].epoch_start = 0,
                                ![b].end_offsets = NoEndOffsets]
        /\ failures' = IF failures[b] = "none" THEN failures ELSE [failures EXCEPT ![b] = "before"]
@@ -90,7 +92,7 @@ Obey(b, role, isr) ==
                                     !.controller_epoch = Event.controller_epoch,
                                     !.heard = Metadata!Heard(b, Event.leader_epoch,
                                                              Event.controller_epoch)]]
-       /\ tenures' = EndedTenures(b)
+       /\ tenures' = EndedTenures(b, Records(b))
        /\ obeyed' = [obeyed EXCEPT ![b] = Event.controller_epoch]
        /\ Metadata!Breach("StaleControllerHarmless", b, Metadata!IsStale(b, command))
        /\ UNCHANGED <<znodes, controllers, messages, committed_log, agreed>>

@@ -141,8 +141,10 @@ LedLogs(f) ==
     {tenure \in Tenures(replicas[f].leader) :
         truncation = "leader_epoch" => tenure.leader_epoch = replicas[f].leader_epoch}
 
-(* The tenure of `b` is over. *)
-EndedTenures(b) == IF IsServing(b) THEN [tenures EXCEPT ![b] = Append(@, Tenure(b))] ELSE tenures
+(* The tenure of `b` is over, and its log was `records`. *)
+EndedTenures(b, records) ==
+    IF IsServing(b) THEN [tenures EXCEPT ![b] = Append(@, [Tenure(b) EXCEPT !.records = records])]
+    ELSE tenures
 
 (* A follower asks from the end of its log, which grows from `from` to `to`. *)
 (* It takes what answers the offset `answered`, with at least that high      *)

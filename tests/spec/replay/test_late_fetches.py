@@ -74,6 +74,24 @@ steps:
 """The follower gets y in an answer that is older than a high watermark of 1, and that one is older
 than its first fetch when that arrives at last."""
 
+FROM_A_DEAD_LEADER = """
+schema: 1
+id: from_a_dead_leader
+cluster: {level: LEVEL, brokers: 4, first_controller: 4, replica_lag_ms: 20000}
+steps:
+  - {create_topic: t, replicas: [1, 2, 3]}
+  - {run_ms: 100}
+  - {produce: t/0, records: [x], wait: false}
+  - {hold_response: Fetch, sender: 2, count: 1}
+  - {until: {held: 1}}
+  - {kill: 1}
+  - {restart: 1}
+  - {deliver: Fetch, sender: 2}
+  - {run_ms: 20}
+"""
+"""A follower is answered by a process that has died since, and the next one began with an older
+checkpoint of the high watermark than that answer tells."""
+
 
 def traced(story: str, level: int = ProtocolLevel.LEADER_EPOCH) -> list[TraceEvent]:
     (trace,) = play(story.replace("LEVEL", str(int(level))), lambda _: ()).traces
@@ -88,7 +106,7 @@ def projected(events: list[TraceEvent], level: int) -> Projection:
     return project("run", level, ordered, key, assigned)
 
 
-def index_of(events: list[TraceEvent], action: Action, **wanted: object) -> int:
+def index_of(events: list[TraceEvent], action: str, **wanted: object) -> int:
     """The last line of the action with these fields."""
     return max(
         index
@@ -153,6 +171,20 @@ def test_a_fetch_from_before_a_command_may_be_served_before_the_log_is_cut() -> 
 
     # The fetch that was never sent is refused, and so is what a follower takes without a cut.
     assert accepted(*runs) == ["1", "2", "4"]
+
+
+def test_an_answer_of_a_process_that_has_died_since_is_of_its_tenure() -> None:
+    for level in ProtocolLevel:
+        events = traced(FROM_A_DEAD_LEADER, level)
+        began = index_of(events, "LogRecovered", broker_id=LEADER)
+        taken = index_of(events, Action.FOLLOWER_APPEND, broker_id=FOLLOWER)
+        assert began < taken
+        assert (events[began].high_watermark, events[taken].high_watermark) == (0, 1)
+        run = projected(events, level)
+        more: Fields = {"values": (9,), "record_epochs": (0,), "log_end_offset": 2}
+        unsent = changed(run, lambda fields, more=more: fields | more, Action.FOLLOWER_APPEND)
+
+        assert accepted(run, unsent) == ["1"]
 
 
 def test_at_the_newest_level_epochs_tell_late_fetches_from_wrong_ones() -> None:
