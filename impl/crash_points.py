@@ -4,17 +4,22 @@ The simulator and the shell count in the same way, and each ends the process in 
 """
 
 from dataclasses import dataclass
+from typing import get_args
 
 from fencepost.impl.core.types.effects import (
     AppendRecords,
     CheckpointHighWatermark,
     Effect,
+    RefusalTold,
     Reply,
     ReplyRecords,
     Send,
     TruncateRecords,
     WriteZnodes,
 )
+
+_ALL = tuple(one for one in get_args(Effect) if one is not RefusalTold)
+"""A refusal does nothing."""
 
 _EFFECTS: dict[str, tuple[type, ...]] = {
     "append": (AppendRecords,),
@@ -23,7 +28,7 @@ _EFFECTS: dict[str, tuple[type, ...]] = {
     "send": (Send,),
     "truncate": (TruncateRecords,),
     "write": (WriteZnodes,),
-    "effect": (object,),
+    "effect": _ALL,
 }
 
 MESSAGES = (Send, Reply, ReplyRecords, WriteZnodes)

@@ -8,7 +8,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from fencepost.impl.core.rules.replica import RecoveredLog
-from fencepost.impl.core.types.effects import ActionTaken, Effect, ReadZnodes, WriteZnodes
+from fencepost.impl.core.types.effects import (
+    ActionTaken,
+    Effect,
+    ReadZnodes,
+    RefusalTold,
+    WriteZnodes,
+)
 from fencepost.impl.core.types.events import Event, ZnodesRead, ZnodesWritten
 from fencepost.impl.core.types.zookeeper import (
     Create,
@@ -40,6 +46,18 @@ READ_CONTROLLER = "ReadController"
 
 CONNECTION_LOST = "CONNECTION_LOST"
 """The `error_code` of an operation without an answer."""
+
+_OF_REFUSALS = (
+    "partition_incarnation",
+    "leader",
+    "leader_epoch",
+    "znode_version",
+    "controller_id",
+    "controller_epoch",
+    "offset",
+    "error_code",
+)
+"""What a refusal tells of what was refused, as it stands in the effect."""
 
 _Invocation = tuple[int, Line]
 """An operation on one LeaderAndISR znode that has begun: which one of the effect, and its line."""
@@ -114,6 +132,22 @@ def action_taken(effect: ActionTaken, broker_id: BrokerId) -> Line:
     _add_epochs(line, effect)
     _add_places(line, effect)
     _add_members(line, effect)
+    return line
+
+
+def refused(effect: RefusalTold, broker_id: BrokerId) -> Line:
+    """The line of a refusal; what the effect leaves out, the line does too."""
+    line: Line = {"kind": Kind.REFUSAL, "action": str(effect.refusal), "broker_id": broker_id}
+    if effect.topic_partition is not None:
+        line.update(_partition(effect.topic_partition))
+    if effect.peer is not None:
+        line["peer"] = node_name(effect.peer)
+    if effect.isr is not None:
+        line["isr"] = sorted(effect.isr)
+    for name in _OF_REFUSALS:
+        value = getattr(effect, name)
+        if value is not None:
+            line[name] = value
     return line
 
 

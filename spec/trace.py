@@ -76,6 +76,7 @@ class Kind(StrEnum):
     COMPLETE = "complete"
     ZOOKEEPER = "zookeeper"
     FAULT = "fault"
+    REFUSAL = "refusal"
 
 
 class Phase(StrEnum):

@@ -97,6 +97,14 @@ class Action(StrEnum):
     COMPLETE_REASSIGNMENT = "CompleteReassignment"
 
 
+class RefusalKind(StrEnum):
+    """What a process was told or asked and did not act upon: it changes nothing."""
+
+    REFUSE_COMMAND = "RefuseCommand"
+    REFUSE_FETCH = "RefuseFetch"
+    DISCARD_READING = "DiscardReading"
+
+
 class ModelledAction(StrEnum):
     """Actions of the specs that the core does not perform yet.
 

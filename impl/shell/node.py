@@ -23,6 +23,7 @@ from fencepost.impl.core.types.effects import (
     Effect,
     ListChildren,
     ReadZnodes,
+    RefusalTold,
     Reply,
     ReplyRecords,
     ReportMalformed,
@@ -80,6 +81,7 @@ from fencepost.impl.trace_lines import (
     mutant_awake,
     node_name,
     node_started,
+    refused,
 )
 from fencepost.spec.vocabulary import BrokerId
 from fencepost.spec.znodes import TopicPartition, broker_path
@@ -264,6 +266,9 @@ class NodeProcess:
         for effect in self._left(self._core.step(event, now_ms), failed):
             if isinstance(effect, ActionTaken):
                 self._note(effect)
+                continue
+            if isinstance(effect, RefusalTold):
+                self._tracer.note(refused(effect, self._options.config.broker_id))
                 continue
             if self._crashes.is_planned or type(effect) not in UNSEEN:
                 self._tracer.flush()

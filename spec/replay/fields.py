@@ -5,7 +5,7 @@ from functools import partial
 from typing import Protocol
 
 from fencepost.spec.trace import TraceEvent
-from fencepost.spec.vocabulary import Action
+from fencepost.spec.vocabulary import Action, RefusalKind
 from fencepost.spec.znodes import MalformedZnodeError, parse_leader_and_isr
 
 Value = (
@@ -105,6 +105,7 @@ READERS: dict[str, _Reader] = {
         )
     },
     **{name: partial(_set, name) for name in ("isr", "maximal_isr", "live_brokers")},
+    "error_code": lambda _, event: event.error_code or "",
     "assigned_replicas": lambda _, event: tuple(event.assigned_replicas or ()),
     "broker_epochs": lambda self, event: frozenset(
         (broker_id, self.zxids.of(zxid))
@@ -174,5 +175,8 @@ FIELDS: dict[str, tuple[str, ...]] = {
     Action.EXPAND_ISR: _WISH,
     Action.ADOPT_ISR: _SETTLED,
     Action.FENCE_LEADER: _SETTLED,
+    Action.SEND_INIT: ("peer", "controller_epoch"),
+    RefusalKind.REFUSE_COMMAND: (*_COMMAND, "controller_id", "error_code"),
+    RefusalKind.REFUSE_FETCH: ("leader_epoch", "peer", "offset", "error_code"),
 }
-"""The fields of each action that the spec knows; all of them are compared."""
+"""The fields of each action and refusal that the spec knows; all of them are compared."""

@@ -29,7 +29,6 @@ LIFECYCLE = frozenset(
         Action.DETECT_TOPIC_CHANGE,
         Action.READ_ASSIGNMENT,
         Action.RECOVER_REPLICAS,
-        Action.SEND_INIT,
         Action.OBEY_INIT,
         Action.SEND_STOP_REPLICA,
         Action.STOP_REPLICA,

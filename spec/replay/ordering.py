@@ -14,7 +14,7 @@ from statistics import median_low
 
 from fencepost.spec.replay.recorded_run import RecordedRun, ReplayError, TraceFileLine
 from fencepost.spec.trace import Kind, TraceEvent
-from fencepost.spec.vocabulary import Action, BrokerId
+from fencepost.spec.vocabulary import Action, BrokerId, RefusalKind
 from fencepost.spec.znodes import CONTROLLER, CONTROLLER_EPOCH, broker_path
 
 Fact = tuple[object, ...]
@@ -194,7 +194,7 @@ def _needs(event: TraceEvent) -> Iterable[Fact]:
             return [("epoch", str(event.controller_epoch))]
         case Kind.ACTION, Action.CREATE_TOPIC:
             return [("exists", f"/brokers/topics/{event.topic}")]
-        case Kind.ACTION, Action.BECOME_LEADER | Action.BECOME_FOLLOWER:
+        case _, Action.BECOME_LEADER | Action.BECOME_FOLLOWER | RefusalKind.REFUSE_COMMAND:
             return [("sent", event.node, *_command(event))]
         case _:
             return []

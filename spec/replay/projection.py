@@ -14,6 +14,7 @@ from fencepost.spec.replay.fields import (
     READERS,
     Fields,
     actor,
+    broker_number,
     number,
     numbers,
     state_fields,
@@ -45,6 +46,9 @@ NO_BROKER = 0
 """The author of a write by a session of no broker."""
 
 ACKS_ALL = -1
+
+SENDS = frozenset({Action.SEND_LEADER_AND_ISR, Action.SEND_STOP_REPLICA})
+"""What a broker hears of a controller's epoch by, beside INITs."""
 
 NO_LEADER = -1
 """The epoch of the leader that reads its write back, where another part of a broker reads."""
@@ -224,6 +228,8 @@ class _Projector:
     """The processes that told of their start."""
     recovering: set[Process] = field(default_factory=set)
     """Those that told last that they read their assignment, or ask for the states because of it."""
+    told: set[tuple[int, int]] = field(default_factory=set)
+    """Brokers to which a controller of the epoch has sent something."""
     floors: set[tuple[Process, int | None]] = field(default_factory=set)
     """Readings by a starting process, as (process, operation): its floor, and no reading else."""
 
@@ -245,9 +251,9 @@ class _Projector:
         match event.kind:
             case Kind.ZOOKEEPER:
                 yield from self._zookeeper(event)
-            case Kind.ACTION if process_of(event) not in self.begun:
+            case Kind.ACTION | Kind.REFUSAL if process_of(event) not in self.begun:
                 yield {"action": UNKNOWN}
-            case Kind.ACTION:
+            case Kind.ACTION | Kind.REFUSAL:
                 yield from self._action(event)
             case Kind.RUN if event.action in ("NodeStarted", "LogRecovered"):
                 yield from self._start(event)
@@ -405,13 +411,32 @@ class _Projector:
 
     # Actions
 
+    def _told(self, event: TraceEvent) -> Iterator[Fields]:
+        """The first command of a controller epoch to a broker, whatever it is about."""
+        if event.action not in SENDS or event.controller_epoch is None:
+            return
+        told = (broker_number(event.peer), event.controller_epoch)
+        if told not in self.told:
+            self.told.add(told)
+            yield {
+                "action": "ControllerSends",
+                "broker_id": actor(event),
+                "peer": told[0],
+                "controller_epoch": told[1],
+            }
+
     def _action(self, event: TraceEvent) -> Iterator[Fields]:
+        yield from self._told(event)
         if event.action in LIFECYCLE:
             return
         is_elsewhere = event.partition is not None and not is_about(event, self.key)
         if is_elsewhere or (event.topic is not None and event.topic != self.key.topic):
             return
-        if event.log_end_offset is not None and event.leader_epoch is not None:
+        if (
+            event.kind is Kind.ACTION
+            and event.log_end_offset is not None
+            and event.leader_epoch is not None
+        ):
             self.ends[number(event.broker_id)] = (event.leader_epoch, event.log_end_offset)
         fields: Fields = {"action": event.action, "broker_id": actor(event)}
         for name in FIELDS.get(event.action, ()):

@@ -9,15 +9,19 @@ VARIABLES
     acting,         \* per controller the epoch under which it acts, as far as it told
     versions_heard, \* per broker the versions of the state that it read or published
     followed,       \* per broker the controller that it knows
+    epochs_sent,    \* per broker the largest controller epoch under which it was sent something
+    refused,        \* per broker the commands that its floor forbade
     owed            \* per broker the actions of which one must be its next; {} for any
 
-heard_vars == <<acting, versions_heard, followed, owed>>
+heard_vars == <<acting, versions_heard, followed, epochs_sent, refused, owed>>
 
 TraceInit ==
     /\ PastInit
     /\ acting = [c \in Controllers |-> Metadata!NoEpoch]
     /\ versions_heard = [b \in Brokers |-> {}]
     /\ followed = [b \in Brokers |-> Metadata!NoBroker]
+    /\ epochs_sent = [b \in Brokers |-> 0]
+    /\ refused = [b \in Brokers |-> {}]
     /\ owed = [b \in Brokers |-> {}]
 
 (* Lines of ZooKeeper and of clients; all others are of a broker's process.  *)
@@ -26,6 +30,21 @@ OfTheWorld ==
      "ZkWriteState", "Acknowledge"}
 
 Starts == {"LogRecovered", "NodeStarted"}
+
+-----------------------------------------------------------------------------
+(* Brokers that were away, or are treated so *)
+
+(* Whoever refuses such a command of its controller is treated as if it had  *)
+(* been away, even if it never was.                                          *)
+HaveRefused(c, state) ==
+    {b \in Brokers :
+        /\ HasVersion(floors[b])
+        /\ PastState(floors[b]).leader_epoch >= state.leader_epoch - 1
+        /\ \E m \in refused[b] :
+              /\ m.from = c
+              /\ m.controller_epoch = controllers[c].controller_epoch}
+
+Bounced(c, state) == WereAway(c, state) \cup HaveRefused(c, state)
 
 -----------------------------------------------------------------------------
 (* Writes that a process asked for *)
@@ -68,12 +87,12 @@ DueOnReading(b) ==
     ELSE {"AdoptIsr"}
 
 (* A broker that reads of another controller gives up its own office, and    *)
-(* knows that one from then on; or it reads again, if that has changed.      *)
+(* knows that one from then on, unless that has changed since it asked.      *)
 IsNews(b) == Event.controller_id \notin {b, followed[b]}
 DueOnController(b) ==
     IF ~IsNews(b) THEN {}
-    ELSE {"ControllerAsked", IF acting[b] = Metadata!NoEpoch THEN "LearnController"
-                             ELSE "ResignController"}
+    ELSE {"DiscardReading", IF acting[b] = Metadata!NoEpoch THEN "LearnController"
+                            ELSE "ResignController"}
 
 Due ==
     CASE Is("WriteHeard") -> DueOnWrite(Event.broker_id)
@@ -110,8 +129,24 @@ VersionsHeardNext ==
       [] Is("NodeStarted") -> [versions_heard EXCEPT ![Event.broker_id] = {}]
       [] OTHER -> versions_heard
 
+Command(from, to) ==
+    [from |-> from, to |-> to, place |-> 0, copy |-> 1,
+     leader |-> Event.leader, leader_epoch |-> Event.leader_epoch, isr |-> Event.isr,
+     znode_version |-> Event.znode_version, controller_epoch |-> Event.controller_epoch]
+
+EpochsSentNext ==
+    IF Event.action \in {"SendInit", "ControllerSends"} THEN [epochs_sent EXCEPT ![Event.peer] = Max({@, Event.controller_epoch})]
+    ELSE epochs_sent
+
+RefusedNext ==
+    IF Is("RefuseCommand") /\ Event.error_code = "REPLICA_NOT_AVAILABLE"
+    THEN [refused EXCEPT ![Event.broker_id] = @ \cup {Command(Event.controller_id, Event.broker_id)}]
+    ELSE refused
+
 Hear ==
     /\ IsPaid
+    /\ epochs_sent' = EpochsSentNext
+    /\ refused' = RefusedNext
     /\ owed' = OwedNext
     /\ acting' = ActingNext
     /\ versions_heard' = VersionsHeardNext

@@ -321,11 +321,6 @@ PublishDecisionHeard ==
        /\ UNCHANGED history_vars
        /\ UNCHANGED record_vars
 
-Command(from, to) ==
-    [from |-> from, to |-> to, place |-> 0, copy |-> 1,
-     leader |-> Event.leader, leader_epoch |-> Event.leader_epoch, isr |-> Event.isr,
-     znode_version |-> Event.znode_version, controller_epoch |-> Event.controller_epoch]
-
 (* To one broker, and again until it is answered. What is sent is what       *)
 (* ZooKeeper held at that version, which the controller has read or written. *)
 SendLeaderAndIsrSeen ==
@@ -339,6 +334,52 @@ SendLeaderAndIsrSeen ==
           /\ Event.isr = state.isr
     /\ messages' = messages \cup {Command(Event.broker_id, Event.peer)}
     /\ UNCHANGED <<znodes, controllers, replicas, breaches>>
+    /\ UNCHANGED history_vars
+    /\ UNCHANGED record_vars
+
+(* Something about another partition, or about all that a broker has.        *)
+ControllerSendsSeen ==
+    /\ Event.action \in {"SendInit", "ControllerSends"}
+    /\ IsActive(Event.broker_id)
+    /\ Event.peer \in Brokers
+    /\ UNCHANGED belief_vars
+    /\ UNCHANGED history_vars
+    /\ UNCHANGED record_vars
+
+-----------------------------------------------------------------------------
+(* What a process does not act upon *)
+
+(* By what it knows, or has been sent; a broker that has not read what there *)
+(* is, or has not heard of the registration that an INIT is for, obeys none. *)
+IsRefused(b, command) ==
+    CASE Event.error_code = "STALE_CONTROLLER_EPOCH" ->
+            /\ Metadata!RaisedControllerEpoch > Metadata!CurrentControllerEpoch
+            /\ command.controller_epoch < Max({replicas[b].controller_epoch, epochs_sent[b]})
+      [] Event.error_code = "STALE_LEADER_EPOCH" ->
+            /\ replicas[b].role \in {"idle", "follower", "leader", "fenced"}
+            /\ command.leader_epoch <= replicas[b].leader_epoch
+            /\ replicas[b].role = "idle" => command.leader_epoch < replicas[b].leader_epoch
+      [] Event.error_code = "REPLICA_NOT_AVAILABLE" ->
+            /\ replicas[b].role = "idle"
+            /\ HasVersion(floors[b])
+            /\ IsBelowFloor(b, command)
+      [] Event.error_code = "STORAGE_ERROR" -> failures[b] = "now"
+      [] Event.error_code = "BROKER_NOT_AVAILABLE" -> replicas[b].role # "down"
+      [] OTHER -> FALSE
+
+RefuseCommandSeen ==
+    LET b == Event.broker_id
+        command == Command(Event.controller_id, b)
+    IN /\ Is("RefuseCommand")
+       /\ command \in messages
+       /\ Holding(IsRefused(b, command))
+       /\ UNCHANGED belief_vars
+       /\ UNCHANGED history_vars
+       /\ UNCHANGED record_vars
+
+DiscardReading ==
+    /\ Is("DiscardReading")
+    /\ UNCHANGED belief_vars
     /\ UNCHANGED history_vars
     /\ UNCHANGED record_vars
 
@@ -365,4 +406,7 @@ MetadataStep ==
     \/ ElectLeaderSeen
     \/ PublishDecisionHeard
     \/ SendLeaderAndIsrSeen
+    \/ ControllerSendsSeen
+    \/ RefuseCommandSeen
+    \/ DiscardReading
 =============================================================================

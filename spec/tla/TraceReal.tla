@@ -300,7 +300,8 @@ IsReal(k, s, t, b) ==
 (* The broker is there to hear of it; for the rest nothing happens.          *)
 Quiet ==
     {"CreateTopic", "WriteAsked", "WriteHeard", "ControllerAsked", "ControllerRead",
-     "ElectController", "LogFailed", "Acknowledge"}
+     "ElectController", "LogFailed", "Acknowledge", "SendInit", "ControllerSends", "RefuseCommand",
+     "RefuseFetch", "DiscardReading"}
 
 IsRealStep ==
     CASE Event.action \in Quiet -> Stays

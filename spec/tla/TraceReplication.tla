@@ -199,6 +199,24 @@ ServeFetchSeen ==
        /\ UNCHANGED history_vars
        /\ UNCHANGED <<tenures, obeyed, committed_log, agreed>>
 
+(* A follower that obeys another epoch than its leader has not heard, or has *)
+(* heard, of the newest one.                                                 *)
+RefuseFetchSeen ==
+    LET l == Event.broker_id
+        f == Event.peer
+        epoch == replicas[l].leader_epoch
+    IN /\ Is("RefuseFetch")
+       /\ truncation = "leader_epoch"
+       /\ IsServing(l)
+       /\ f \in Brokers \ {l}
+       /\ CASE Event.error_code = "FENCED_LEADER_EPOCH" -> Event.leader_epoch < epoch
+            [] Event.error_code = "UNKNOWN_LEADER_EPOCH" -> Event.leader_epoch > epoch
+            [] OTHER -> FALSE
+       /\ Holding(HasRequested(f, l, Event.leader_epoch, Event.offset, Len(requests[f])))
+       /\ UNCHANGED belief_vars
+       /\ UNCHANGED history_vars
+       /\ UNCHANGED record_vars
+
 (* The answer is not in the trace. Its records are the leader's at that      *)
 (* offset, and its high watermark is one that the leader had since it heard  *)
 (* of this offset.                                                           *)
@@ -331,12 +349,14 @@ FenceLeaderHeard ==
 RecordStep ==
     \/ LeaderAppendSeen
     \/ ServeFetchSeen
+    \/ RefuseFetchSeen
     \/ FollowerAppendSeen
     \/ AdvanceHighWatermarkSeen
     \/ AcknowledgeSeen
 
 RecordActions ==
-    {"LeaderAppend", "ServeFetch", "FollowerAppend", "AdvanceHighWatermark", "Acknowledge"}
+    {"LeaderAppend", "ServeFetch", "RefuseFetch", "FollowerAppend", "AdvanceHighWatermark",
+     "Acknowledge"}
 
 RoleStep ==
     \/ NodeStarted

@@ -90,20 +90,6 @@ IsBelowFloor(b, command) ==
     IN \/ command.leader = b /\ command.leader_epoch <= floor_epoch
        \/ command.leader_epoch = floor_epoch /\ command.znode_version < floors[b]
 
-(* Whoever refuses such a command of its controller is treated as if it had  *)
-(* been away, even if it never was. The refusal is not in the trace.         *)
-MayHaveRefused(c, state) ==
-    {b \in Brokers :
-        /\ HasVersion(floors[b])
-        /\ PastState(floors[b]).leader_epoch >= state.leader_epoch - 1
-        /\ \E m \in messages :
-              /\ m.from = c
-              /\ m.to = b
-              /\ m.controller_epoch = controllers[c].controller_epoch
-              /\ IsBelowFloor(b, m)}
-
-Bounced(c, state) == WereAway(c, state) \cup MayHaveRefused(c, state)
-
 (* A controller that was told treats a broker with a failed log as dead,     *)
 (* until a new process of it registers (START-006).                          *)
 HaveFailed == {b \in Brokers : failures[b] # "none"}

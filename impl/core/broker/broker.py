@@ -11,6 +11,7 @@ from fencepost.impl.core.broker.fetcher import Fetcher
 from fencepost.impl.core.broker.isr_update import IsrUpdates
 from fencepost.impl.core.broker.offsets import OffsetQueries
 from fencepost.impl.core.broker.produce import Produces
+from fencepost.impl.core.broker.refused import refuse_command
 from fencepost.impl.core.broker.replicas import Replicas
 from fencepost.impl.core.broker.role_change import RoleChanges
 from fencepost.impl.core.broker.stop_replica import StopReplicas
@@ -77,8 +78,7 @@ class Broker:
     def on_leader_and_isr(self, token: int, request: LeaderAndIsrRequest) -> None:
         """Obey or refuse each partition alone (CMD-009); refuse all from a stale controller."""
         if self._is_stale(request.controller_epoch):
-            error = ErrorCode.STALE_CONTROLLER_EPOCH
-            self.outbox.reply(token, LeaderAndIsrResponse(error_code=error))
+            self._refuse(token, request, ErrorCode.STALE_CONTROLLER_EPOCH)
             return
         adopt = self.config.rules.adopt_controller_epoch
         self.follow_controller(adopt(self.controller_epoch, request.controller_epoch))
@@ -86,8 +86,7 @@ class Broker:
         # now, what it omits would stay, and no request would say it a second time (CMD-007).
         is_early = request.is_init and request.broker_epoch > self.broker_epoch
         if request.is_init and (is_early or not self.is_ready):
-            error = ErrorCode.BROKER_NOT_AVAILABLE
-            self.outbox.reply(token, LeaderAndIsrResponse(error_code=error))
+            self._refuse(token, request, ErrorCode.BROKER_NOT_AVAILABLE)
             return
         self._obey_init(request)
         errors = tuple(self._obey(command, request) for command in request.partitions)
@@ -109,6 +108,12 @@ class Broker:
             self.controller_epoch = controller_epoch
             self.stop_replicas.forget(controller_epoch)
 
+    def _refuse(self, token: int, request: LeaderAndIsrRequest, error: ErrorCode) -> None:
+        """No partition of the request is obeyed."""
+        for command in request.partitions:
+            self.outbox.emit(*refuse_command(command, request, error))
+        self.outbox.reply(token, LeaderAndIsrResponse(error_code=error))
+
     def _is_stale(self, controller_epoch: ControllerEpoch) -> bool:
         return self.config.rules.is_stale_controller(self.controller_epoch, controller_epoch)
 
@@ -125,6 +130,7 @@ class Broker:
         error = ErrorCode.BROKER_NOT_AVAILABLE
         if self.is_ready:
             error = self.role_changes.obey(command, request)
+            self.outbox.emit(*refuse_command(command, request, error))
         return PartitionError(topic=command.topic, partition=command.partition, error_code=error)
 
     def _stop(self, stop: PartitionStop, controller_epoch: ControllerEpoch) -> PartitionError:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from fencepost.impl.core.broker.isr_update import IsrUpdates
 from fencepost.impl.core.broker.produce import Produces
 from fencepost.impl.core.broker.purgatory import DelayedFetch
+from fencepost.impl.core.broker.refused import refuse_fetch
 from fencepost.impl.core.broker.replicas import Replicas
 from fencepost.impl.core.config import Config
 from fencepost.impl.core.rules.replication import note_high_watermark_sent
@@ -102,6 +103,7 @@ class Fetches:
         self._answer(delayed.token, request, may_wait=False)
 
     def _refuse(self, token: int, request: FetchRequest, error_code: ErrorCode) -> None:
+        self._outbox.emit(*refuse_fetch(request, error_code))
         self._outbox.reply(token, self._response(request, error_code))
 
     def _response(self, request: FetchRequest, error_code: ErrorCode) -> FetchResponse:

@@ -19,11 +19,18 @@ from fencepost.impl.core.rules.controller.controller_election import (
 from fencepost.impl.core.rules.tables import Writer
 from fencepost.impl.core.rules.znode_writes import write
 from fencepost.impl.core.types.actions import action, taken
+from fencepost.impl.core.types.effects import RefusalTold
 from fencepost.impl.core.types.node_session import NodeSession
 from fencepost.impl.core.types.scripts import Outbox, Script, read
 from fencepost.impl.core.types.znode_reading import parsed
 from fencepost.impl.core.types.zookeeper import Check, Delete, Znode
-from fencepost.spec.vocabulary import NO_BROKER, NO_CONTROLLER_EPOCH, BrokerId, ControllerEpoch
+from fencepost.spec.vocabulary import (
+    NO_BROKER,
+    NO_CONTROLLER_EPOCH,
+    BrokerId,
+    ControllerEpoch,
+    RefusalKind,
+)
 from fencepost.spec.znodes import (
     CONTROLLER,
     CONTROLLER_EPOCH,
@@ -76,9 +83,11 @@ class ControllerElection:
         is_watched = WatchedReading.CONTROLLER in self._config.rules.watched
         znodes = yield from read(CONTROLLER, CONTROLLER_EPOCH, watch=is_watched)
         if self._session.session_id != session_id:
+            self._discard()
             return
         self._is_standing = False
         if self._must_stand_again:
+            self._discard()
             self._must_stand_again = False
             self.stand()
             return
@@ -106,6 +115,10 @@ class ControllerElection:
                     holder=znode, replaced=replaced, epoch=epoch, controller_epoch=controller_epoch
                 )
             )
+
+    def _discard(self) -> None:
+        """What was read says nothing: the session is another one, or something changed since."""
+        self._outbox.emit(RefusalTold(refusal=RefusalKind.DISCARD_READING))
 
     def _node(self) -> NodeView:
         return NodeView(

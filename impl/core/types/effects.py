@@ -15,9 +15,11 @@ from fencepost.spec.vocabulary import (
     BrokerEpoch,
     BrokerId,
     ControllerEpoch,
+    ErrorCode,
     LeaderEpoch,
     Offset,
     PartitionIncarnation,
+    RefusalKind,
     SessionId,
     ZnodeVersion,
 )
@@ -169,6 +171,26 @@ class ActionTaken(Struct, frozen=True, kw_only=True):
     path: str | None = None
 
 
+class RefusalTold(Struct, frozen=True, kw_only=True):
+    """What was told, asked or read changed nothing: one line of the trace.
+
+    Fields have the names and meaning of `fencepost.spec.trace.TraceEvent`; None is left out.
+    """
+
+    refusal: RefusalKind
+    topic_partition: TopicPartition | None = None
+    partition_incarnation: PartitionIncarnation | None = None
+    leader: BrokerId | None = None
+    leader_epoch: LeaderEpoch | None = None
+    isr: frozenset[BrokerId] | None = None
+    znode_version: ZnodeVersion | None = None
+    controller_id: BrokerId | None = None
+    controller_epoch: ControllerEpoch | None = None
+    peer: BrokerId | None = None
+    offset: Offset | None = None
+    error_code: ErrorCode | None = None
+
+
 Effect = (
     Send
     | Reply
@@ -180,4 +202,5 @@ Effect = (
     | ReportMalformed
     | ReportWaiting
     | ActionTaken
+    | RefusalTold
 )

@@ -16,6 +16,7 @@ from fencepost.impl.core.types.effects import (
     Effect,
     ListChildren,
     ReadZnodes,
+    RefusalTold,
     Reply,
     ReplyRecords,
     ReportMalformed,
@@ -37,7 +38,13 @@ from fencepost.impl.sim.engine.move_recorder import RequestOrigin
 from fencepost.impl.sim.engine.recorder import NodeTrace
 from fencepost.impl.sim.world.disk import SimulatedDisk
 from fencepost.impl.sim.world.virtual_world import VirtualWorld
-from fencepost.impl.trace_lines import ZnodeTrace, action_taken, log_recovered, node_started
+from fencepost.impl.trace_lines import (
+    ZnodeTrace,
+    action_taken,
+    log_recovered,
+    node_started,
+    refused,
+)
 from fencepost.spec.vocabulary import Action, SessionId
 
 Answer = Callable[[Response, int], None]
@@ -116,6 +123,8 @@ class SimulatedBroker(ABC):
                 if effect.action is Action.ADVANCE_HIGH_WATERMARK:
                     self._make_durable()
                 self._take_action(effect)
+            case RefusalTold():
+                self.trace.write(refused(effect, self.broker_id))
             case Send():
                 self._make_durable()
                 self._send(effect)

@@ -23,6 +23,7 @@ from fencepost.impl.core.types.effects import (
     Effect,
     ListChildren,
     ReadZnodes,
+    RefusalTold,
     Reply,
     ReplyRecords,
     ReportMalformed,
@@ -351,7 +352,7 @@ class Driver:
                 self.disk.perform(effect)
             case StartLog() | DeleteLog():
                 self.disk.perform(effect)
-            case ActionTaken() | ReportMalformed() | ReportWaiting():
+            case ActionTaken() | RefusalTold() | ReportMalformed() | ReportWaiting():
                 pass
 
     def _answered(self, token: int, response: Response) -> None:

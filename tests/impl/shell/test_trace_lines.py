@@ -2,12 +2,19 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
 
 from fencepost.impl.core.rules.replica import RecoveredLog
-from fencepost.impl.core.types.effects import ActionTaken, ListChildren, ReadZnodes, WriteZnodes
+from fencepost.impl.core.types.effects import (
+    ActionTaken,
+    ListChildren,
+    ReadZnodes,
+    RefusalTold,
+    WriteZnodes,
+)
 from fencepost.impl.core.types.events import Tick, ZnodesRead, ZnodesWritten
 from fencepost.impl.core.types.messages import Record
 from fencepost.impl.core.types.zookeeper import (
@@ -23,16 +30,24 @@ from fencepost.impl.core.types.zookeeper import (
     Znode,
 )
 from fencepost.impl.shell.tracer import Tracer
-from fencepost.impl.trace_lines import ZnodeTrace, action_taken, log_recovered, node_started
+from fencepost.impl.trace_lines import (
+    ZnodeTrace,
+    action_taken,
+    log_recovered,
+    node_started,
+    refused,
+)
 from fencepost.spec.trace import Kind, LamportClock, TraceEvent, json_schema, read_trace
 from fencepost.spec.vocabulary import (
     Action,
     BrokerId,
     ControllerEpoch,
+    ErrorCode,
     LeaderEpoch,
     Offset,
     Outcome,
     PartitionIncarnation,
+    RefusalKind,
     SessionId,
     ZnodeVersion,
 )
@@ -71,6 +86,38 @@ def test_an_action_tells_what_it_knows_and_nothing_else() -> None:
         "assigned_replicas": [3, 1, 2],
         "peer": "broker-1",
     }
+
+
+def test_a_refusal_tells_what_was_refused() -> None:
+    effect = RefusalTold(
+        refusal=RefusalKind.REFUSE_FETCH,
+        topic_partition=PARTITION,
+        leader_epoch=LeaderEpoch(1),
+        peer=BrokerId(3),
+        offset=Offset(0),
+        error_code=ErrorCode.FENCED_LEADER_EPOCH,
+    )
+
+    assert refused(effect, BROKER) == {
+        "kind": Kind.REFUSAL,
+        "action": "RefuseFetch",
+        "broker_id": 2,
+        "topic": "t",
+        "partition": 3,
+        "peer": "broker-3",
+        "leader_epoch": 1,
+        "offset": 0,
+        "error_code": "FENCED_LEADER_EPOCH",
+    }
+
+
+def test_every_field_of_a_refusal_is_a_field_of_the_line() -> None:
+    told = set(RefusalTold.__struct_fields__) - {"refusal", "topic_partition"}
+
+    assert told <= set(TraceEvent.__struct_fields__)
+    some: Any = dict.fromkeys(told, 1) | {"peer": BrokerId(1), "isr": frozenset({BrokerId(1)})}
+    line = refused(RefusalTold(refusal=RefusalKind.REFUSE_COMMAND, **some), BROKER)
+    assert told <= line.keys()
 
 
 @pytest.mark.parametrize("records", [None, ()])

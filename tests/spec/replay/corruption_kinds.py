@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from fencepost.spec.vocabulary import Action
+from fencepost.spec.vocabulary import Action, RefusalKind
 from tests.spec.replay.corruptions import (
     Corruption,
     acknowledged_nowhere,
@@ -33,6 +33,12 @@ from tests.spec.replay.corruptions import (
     with_stranger,
     without_last,
     write_made_up,
+)
+from tests.spec.replay.refusals import (
+    fetch_refused,
+    is_refused_for_good,
+    refused,
+    refused_as_stale_controllers,
 )
 
 KINDS: Mapping[str, Corruption] = {
@@ -66,6 +72,7 @@ KINDS: Mapping[str, Corruption] = {
     ),
     "drop AdvanceHighWatermark": dropped(Action.ADVANCE_HIGH_WATERMARK),
     "drop LogRecovered": dropped("LogRecovered"),
+    "drop the refusal of a command": dropped(RefusalKind.REFUSE_COMMAND, is_refused_for_good),
     "drop a write of the state": dropped("SetData", is_of_state),
     "drop a registration": dropped("Create", is_registration),
     "drop the end of a registration": dropped("Delete", is_registration),
@@ -107,6 +114,11 @@ KINDS: Mapping[str, Corruption] = {
     "fetch at a later offset": changed(Action.SERVE_FETCH, moved("offset", 1)),
     "disk that forgot a record": changed("LogRecovered", log_forgotten),
     "disk with a larger high watermark": changed("LogRecovered", moved("high_watermark", 1)),
+    "refusal of a command that was not sent": changed(
+        RefusalKind.REFUSE_COMMAND, moved("znode_version", 1)
+    ),
+    "refusal for another reason": changed(RefusalKind.REFUSE_COMMAND, refused_as_stale_controllers),
+    "refusal of a fetch that was not sent": changed(RefusalKind.REFUSE_FETCH, moved("offset", 1)),
     "acknowledged at another offset": changed("Produce", moved("offset", 1)),
     # swapped
     "published before it is decided": swapped(Action.ELECT_LEADER, Action.PUBLISH_DECISION),
@@ -129,6 +141,8 @@ KINDS: Mapping[str, Corruption] = {
     "second controller of an epoch": elected_too,
     "acknowledged, and in no log": inserted("Produce", acknowledged_nowhere),
     "state that no broker wrote": write_made_up,
+    "command refused for no reason": inserted(Action.BECOME_FOLLOWER, refused),
+    "fetch refused for no reason": inserted(Action.SERVE_FETCH, fetch_refused),
     "fenced for no reason": inserted(Action.BECOME_LEADER, fenced),
 }
 """What each kind is called, and how it is made."""

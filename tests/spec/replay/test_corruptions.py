@@ -26,7 +26,7 @@ from tests.spec.replay.corruptions import Corrupted, Events
 
 TABLE = Path(__file__).parent / "corruptions.md"
 LEVEL = 2
-SEEDS = (49, 46, 25, 23, 43, 40, 50)
+SEEDS = (49, 46, 25, 40, 50, 57, 43)
 """Short runs in which every kind has a place; the shortest comes first."""
 
 PASSED: Mapping[str, str] = {}

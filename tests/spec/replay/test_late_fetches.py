@@ -151,6 +151,11 @@ def taking_y(projection: Projection, at: Action, leader_epoch: int) -> Projectio
     return replace(projection, events=(*events[: last + 1], taken))
 
 
+def with_stranger(fields: Fields) -> Fields:
+    """A record that its leader never had comes with it."""
+    return fields | {"values": (9,), "record_epochs": (0,), "log_end_offset": 2}
+
+
 def accepted(*runs: Projection) -> list[str]:
     return sorted(
         str(marker.values[0]) for marker in run_tlc(runs, StopSignal()) if marker.name == "accepted"
@@ -181,8 +186,7 @@ def test_an_answer_of_a_process_that_has_died_since_is_of_its_tenure() -> None:
         assert began < taken
         assert (events[began].high_watermark, events[taken].high_watermark) == (0, 1)
         run = projected(events, level)
-        more: Fields = {"values": (9,), "record_epochs": (0,), "log_end_offset": 2}
-        unsent = changed(run, lambda fields, more=more: fields | more, Action.FOLLOWER_APPEND)
+        unsent = changed(run, with_stranger, Action.FOLLOWER_APPEND)
 
         assert accepted(run, unsent) == ["1"]
 
