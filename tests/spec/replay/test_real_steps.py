@@ -15,9 +15,9 @@ from tests.spec.replay.corruption_kinds import KINDS
 from tests.spec.replay.corruptions import Corrupted
 from tests.spec.replay.test_corruptions import projected, run_of, tried
 
-SEEDS = (46, 49, 25, 43, 40)
+SEEDS = (40, 50, 49, 25, 43)
 """Between them they have every action."""
-MORE_SEEDS = (50, 57, 3, 18, 19, 37)
+MORE_SEEDS = (46, 57, 3, 18, 19, 37)
 
 
 @dataclass(frozen=True, slots=True)
