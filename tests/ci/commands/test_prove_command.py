@@ -15,7 +15,10 @@ from fencepost.spec.proofs.module import ProvedModule, WrongRule
 
 ALONE = replace(LEADER_AND_ISR_MODULE, starts=(), actions=(fence_leader,))
 SHOWN = WrongRule(
-    name="no_step_down", hazard="H40", breaks="QuorumSuperset", actions=(lead_on_after_conflict,)
+    name="no_step_down",
+    hazard="H40",
+    breaks="LeaderKnowsVersion",
+    actions=(lead_on_after_conflict,),
 )
 HARMLESS = WrongRule(
     name="as_it_should_be", hazard="H40", breaks="QuorumSuperset", actions=(fence_leader,)
@@ -41,7 +44,7 @@ def test_a_proof_is_told_clause_by_clause(
     out = capsys.readouterr().out
 
     assert "1 of 1" in next(line for line in out.splitlines() if "QuorumSuperset" in line)
-    assert "H40 no_step_down: countermodel to QuorumSuperset after FenceLeader" in out
+    assert "H40 no_step_down: countermodel to LeaderKnowsVersion after FenceLeader" in out
     assert "PASS: 30 of 30 obligations proved for any size, 1 of 1 hazard with a" in out
 
 
@@ -56,7 +59,7 @@ def test_a_broken_rule_is_a_violation(
 
     answers = {row["clause"]: row["answer"] for row in told["proofs"]}
     assert told["verdict"] == "FAIL"
-    assert answers["QuorumSuperset"] == "countermodel"
+    assert answers["LeaderKnowsVersion"] == "countermodel"
     assert answers["OneControllerPerEpoch"] == "untouched"
 
 

@@ -20,7 +20,7 @@ def random_behaviours(
     model: Model, *, count: int, depth: int, seed: int
 ) -> Iterator[SteppedSchedule]:
     """`count` random walks of at most `depth` states; raises `ScheduleError`."""
-    config = replace(model.tlc_config(), invariants=(), properties=())
+    config = replace(model.tlc_config(), invariants=(), properties=(), reports=())
     options = ("-simulate", f"file=walk,num={count}", "-depth", str(depth), "-seed", str(seed))
     with stepped_model(model, config) as stepped:
         command = find_tlc().command(
