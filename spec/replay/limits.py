@@ -9,6 +9,7 @@ from fencepost.spec.trace import Kind, Phase, TraceEvent
 from fencepost.spec.vocabulary import Action
 from fencepost.spec.znodes import (
     CONTROLLER,
+    CONTROLLER_EPOCH,
     REQUEST_PATHS,
     TopicPartition,
     leader_and_isr_path,
@@ -130,11 +131,19 @@ def _is_about(event: TraceEvent, key: TopicPartition) -> bool:
 
 
 def has_strangers(events: Iterable[TraceEvent]) -> bool:
-    """True when a fault of the run writes what only brokers write."""
-    return any(event.kind is Kind.FAULT and event.action in BY_STRANGERS for event in events)
+    """True when a fault of the run, or a person, writes what only brokers write."""
+    return any(
+        (event.kind is Kind.FAULT and event.action in BY_STRANGERS)
+        or (event.action == "RunStarted" and _has_writes_by_hand(event))
+        for event in events
+    )
+
+
+def _has_writes_by_hand(started: TraceEvent) -> bool:
+    return bool(json.loads(started.detail or "{}").get("writes_by_hand"))
 
 
 def is_by_stranger(event: TraceEvent, key: TopicPartition, sessions: Container[int]) -> bool:
     """True where a session that is none of `sessions`, the brokers', writes what is theirs."""
-    is_theirs = event.path in (CONTROLLER, leader_and_isr_path(key))
+    is_theirs = event.path in (CONTROLLER, CONTROLLER_EPOCH, leader_and_isr_path(key))
     return event.kind is Kind.ZOOKEEPER and is_theirs and (event.session_id or 0) not in sessions

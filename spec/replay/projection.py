@@ -85,7 +85,10 @@ class Projection:
 
 
 def partitions_of_run(lines: list[TraceFileLine]) -> dict[TopicPartition, tuple[int, ...]]:
-    """The partitions of all topics that were created, and their replicas; raises `ReplayError`."""
+    """The partitions of all topics that were created, and their replicas.
+
+    A topic whose znode cannot be read has none: brokers skip it, too, until it is repaired.
+    """
     found: dict[TopicPartition, tuple[int, ...]] = {}
     for line in lines:
         event = line.event
@@ -96,8 +99,8 @@ def partitions_of_run(lines: list[TraceFileLine]) -> dict[TopicPartition, tuple[
             continue
         try:
             assignment = parse_topic(event.path, (event.data or "").encode())
-        except MalformedZnodeError as error:
-            raise ReplayError(f"{line.file}, line {line.number}: {error}") from error
+        except MalformedZnodeError:
+            continue
         for partition, replicas in assignment.items():
             found.setdefault(TopicPartition(topic, partition), replicas)
     return dict(sorted(found.items()))

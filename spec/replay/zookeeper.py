@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from fencepost.spec.replay.fields import MISSING, Fields, number
+from fencepost.spec.replay.limits import has_strangers
 from fencepost.spec.replay.projection import UNKNOWN, Event
 from fencepost.spec.replay.recorded_run import TraceFileLine
 from fencepost.spec.tlc import values as tlc
@@ -64,6 +65,7 @@ def project_zookeeper(run: str, lines: list[TraceFileLine]) -> ZooKeeperProjecti
     projector = _Projector(
         zxids={zxid: at for at, zxid in enumerate(zxids, start=1)},
         sessions={session: at for at, session in enumerate(sessions, start=1)},
+        own_nothing=_strangers(lines),
     )
     return ZooKeeperProjection(
         run=run,
@@ -80,6 +82,8 @@ class _Projector:
 
     zxids: dict[int, int]
     sessions: dict[int, int]
+    own_nothing: frozenset[int]
+    """The sessions that make no ephemerals, in the numbers of the trace."""
 
     def events(self, lines: list[TraceFileLine], own: list[TraceFileLine]) -> Iterator[Event]:
         """All events; ZooKeeper's lines follow each other as they were logged."""
@@ -121,7 +125,11 @@ class _Projector:
                 return {"action": UNKNOWN}
 
     def _change(self, event: TraceEvent) -> Fields:
-        is_ephemeral = event.action == "Create" and EPHEMERAL.fullmatch(event.path or "")
+        is_ephemeral = (
+            event.action == "Create"
+            and EPHEMERAL.fullmatch(event.path or "")
+            and event.session_id not in self.own_nothing
+        )
         version = event.znode_version
         return {
             "action": event.action,
@@ -156,6 +164,19 @@ class _Projector:
 
     def _session(self, event: TraceEvent) -> int:
         return self.sessions[event.session_id] if event.session_id else NO_SESSION
+
+
+def _strangers(lines: list[TraceFileLine]) -> frozenset[int]:
+    """The sessions under which no broker registers; what a person makes outlives the session."""
+    if not has_strangers(line.event for line in lines):
+        return frozenset()
+    own = [line.event for line in lines if line.event.kind is Kind.ZOOKEEPER]
+    brokers = {event.session_id for event in own if _is_registration(event)}
+    return frozenset(event.session_id for event in own if event.session_id) - brokers
+
+
+def _is_registration(event: TraceEvent) -> bool:
+    return event.action == "Create" and (event.path or "").startswith(f"{BROKER_IDS}/")
 
 
 def _refused(lines: list[TraceFileLine]) -> list[TraceFileLine]:

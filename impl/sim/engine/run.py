@@ -142,6 +142,7 @@ def run_details(options: RunOptions, scenario: str, **more: object) -> Line:
         "seed": options.seed,
         "scenario": scenario,
         "mutant": options.mutant,
+        "writes_by_hand": options.by_hand,
         **more,
     }
 

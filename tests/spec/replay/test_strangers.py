@@ -8,22 +8,26 @@ from msgspec import structs
 from fencepost.fault_injection.faults.admin_faults import KickController
 from fencepost.fault_injection.faults.fault import Fault
 from fencepost.impl.sim.adapter import play_story
+from fencepost.impl.sim.world.admin_workload import write_bad_topic
 from fencepost.impl.sim.world.cluster import VirtualCluster
 from fencepost.spec.replay.ordering import total_order
 from fencepost.spec.replay.projection import Projection, partitions_of_run, project
 from fencepost.spec.replay.recorded_run import TraceFileLine, as_lines, recorded_run
 from fencepost.spec.trace import TRACE_VERSION, Kind
+from fencepost.spec.znodes import topic_path
 from tests.impl.sim.build import calm, inject, run_for, settled, topic
 
 LEVEL = 2
 
 
-def run_with(fault: Fault) -> list[TraceFileLine]:
-    cluster = VirtualCluster(calm((100, fault)), "run")
+def run_with(*faults: Fault, has_bad_topic: bool = False) -> list[TraceFileLine]:
+    cluster = VirtualCluster(calm(*((100, fault) for fault in faults)), "run")
     started = json.dumps({"trace_version": TRACE_VERSION, "level": LEVEL})
     harness = cluster.recorder.node("start")
     harness.write({"kind": Kind.RUN, "action": "RunStarted", "detail": started})
     topic(cluster)
+    if has_bad_topic:
+        write_bad_topic(cluster)
     assert settled(cluster)
     inject(cluster)
     run_for(cluster, 2_000)
@@ -50,6 +54,14 @@ def test_a_run_ends_where_a_stranger_deposes_the_controller_and_says_so() -> Non
     assert projected(lines).ended.endswith("a client that is no broker wrote /controller")
     # Without the fault in the trace it is a deletion that the spec does not have.
     assert untold[len(told)] == "Unknown"
+
+
+def test_a_topic_that_cannot_be_read_has_no_partition_and_hides_no_other() -> None:
+    bad = run_with(has_bad_topic=True)
+
+    assert any(line.event.path == topic_path("bad") for line in bad)
+    assert projected(bad).partition.topic == "t"
+    assert "BecomeLeader" in actions(projected(bad))
 
 
 def run_with_a_kill(wipe: str) -> list[TraceFileLine]:
