@@ -131,7 +131,7 @@ def _is_about(event: TraceEvent, key: TopicPartition) -> bool:
 
 
 def has_strangers(events: Iterable[TraceEvent]) -> bool:
-    """True when a fault of the run, or a person, writes what only brokers write."""
+    """True when a fault of the run, or a client without a fault, writes what only brokers write."""
     return any(
         (event.kind is Kind.FAULT and event.action in BY_STRANGERS)
         or (event.action == "RunStarted" and _has_writes_by_hand(event))

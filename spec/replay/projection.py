@@ -87,7 +87,7 @@ class Projection:
 def partitions_of_run(lines: list[TraceFileLine]) -> dict[TopicPartition, tuple[int, ...]]:
     """The partitions of all topics that were created, and their replicas.
 
-    A topic whose znode cannot be read has none: brokers skip it, too, until it is repaired.
+    A topic has none while its znode cannot be read: brokers skip it, too, until it is repaired.
     """
     found: dict[TopicPartition, tuple[int, ...]] = {}
     for line in lines:

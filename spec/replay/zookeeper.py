@@ -167,7 +167,7 @@ class _Projector:
 
 
 def _strangers(lines: list[TraceFileLine]) -> frozenset[int]:
-    """The sessions under which no broker registers; what a person makes outlives the session."""
+    """The sessions under which no broker registers: what they make outlives them."""
     if not has_strangers(line.event for line in lines):
         return frozenset()
     own = [line.event for line in lines if line.event.kind is Kind.ZOOKEEPER]
