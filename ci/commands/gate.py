@@ -43,7 +43,7 @@ def gate(
 ) -> int:
     """Run every stage and judge the whole.
 
-    The stages are spec, simulate, chaos, canary, replay, analyse and report.
+    The stages are spec, proofs, simulate, chaos, canary, replay, analyse and report.
     """
     with as_usage(ChoiceError):
         require_zookeeper(zookeeper)
