@@ -12,7 +12,6 @@ from fencepost.ci.bench.mutation.tla.modules import Definition, TlaModules
 from fencepost.ci.bench.mutation.tla.syntax import Expression
 from fencepost.ci.bench.mutation.tla.tokens import line_of
 
-SWITCH = "Has"
 BOUNDS = frozenset({"budget", "Limits"})
 COMPARISONS = {
     "<": ("<=",),
@@ -96,17 +95,15 @@ class _Finder:
         return self.modules.modules[self.module].text
 
     def protocol(self, expression: Expression) -> Iterator[Expression]:
-        """The expression and what is in it, without history, bounds, and switched-off parts."""
+        """The expression and what is in it, without history and bounds."""
         if self.is_beside(expression):
             return
         yield expression
-        for part in self.live_parts(expression):
+        for part in expression.parts:
             yield from self.protocol(part)
 
     def is_beside(self, expression: Expression) -> bool:
         """Whether it only says what happens to history, or to the bounds of a model."""
-        if is_off_or_on(expression) is not None:
-            return True
         if expression.kind == "infix" and expression.symbol == "=":
             left = expression.parts[0]
             if left.kind == "group" and left.symbol == "'":
@@ -121,17 +118,6 @@ class _Finder:
         """Whether it says the next values of nothing but history and bounds."""
         assigned = self.modules.assigned_by(self.module, expression)
         return bool(assigned) and assigned <= self.modules.history | BOUNDS
-
-    def live_parts(self, expression: Expression) -> tuple[Expression, ...]:
-        """What of an IF or CASE is the protocol's."""
-        if expression.kind == "if":
-            condition, then, other = expression.parts
-            truth = is_off_or_on(condition)
-            if truth is not None:
-                return (then,) if truth else (other,)
-        if expression.kind == "case":
-            return tuple(arm for arm in expression.parts if is_off_or_on(arm.parts[0]) is not False)
-        return expression.parts
 
     def changes(self, body: Expression) -> Iterator[TextChange]:
         """All changes of a definition."""
@@ -169,7 +155,7 @@ class _Finder:
     def conjuncts(self, part: Expression) -> Iterator[TextChange]:
         """A guard falls away."""
         for item in part.parts:
-            if _is_conjunction(item) or has_switch(item) or self.mentions(item, BOUNDS):
+            if _is_conjunction(item) or self.mentions(item, BOUNDS):
                 continue
             if not self.modules.assigned_by(self.module, item):
                 yield TextChange("drop_conjunct", item.start, item.end, "TRUE")
@@ -178,22 +164,19 @@ class _Finder:
         left, right = part.parts
         if part.symbol == "=" and self.modules.assigned_by(self.module, left):
             name = left.text_in(self.text).rstrip("'")
-            if left.kind == "group" and left.symbol == "'" and not has_switch(right):
+            if left.kind == "group" and left.symbol == "'":
                 yield TextChange("unchanged", part.start, part.end, f"UNCHANGED {name}")
             return
         middle = self.text[left.end : right.start]
         for other in COMPARISONS.get(part.symbol, ()):
-            if not has_switch(part):
-                after = middle.replace(part.symbol, other)
-                yield TextChange(
-                    "comparison", left.start, right.end, self.joined(left, after, right)
-                )
-        if part.symbol in SETS and not has_switch(part):
+            after = middle.replace(part.symbol, other)
+            yield TextChange("comparison", left.start, right.end, self.joined(left, after, right))
+        if part.symbol in SETS:
             after = middle.replace(part.symbol, SETS[part.symbol])
             yield TextChange(
                 "set_operation", left.start, right.end, self.joined(left, after, right)
             )
-        if part.symbol in {*SETS, "\\"} and not has_switch(right):
+        if part.symbol in {*SETS, "\\"}:
             yield TextChange(
                 "set_operation_dropped", left.start, right.end, left.text_in(self.text)
             )
@@ -205,12 +188,9 @@ class _Finder:
         """An update of an EXCEPT falls away; of a single one, the whole EXCEPT."""
         function, *updates = part.parts
         if len(updates) == 1:
-            if not has_switch(part):
-                yield TextChange("drop_update", part.start, part.end, function.text_in(self.text))
+            yield TextChange("drop_update", part.start, part.end, function.text_in(self.text))
             return
         for place, update in enumerate(updates):
-            if has_switch(update):
-                continue
             if place + 1 < len(updates):
                 yield TextChange("drop_update", update.start, updates[place + 1].start, "")
             else:
@@ -218,8 +198,6 @@ class _Finder:
 
     def conditions(self, part: Expression) -> Iterator[TextChange]:
         condition = part.parts[0]
-        if has_switch(condition):
-            return
         told = condition.text_in(self.text)
         if "\n" not in told:
             yield TextChange("negate_condition", condition.start, condition.end, f"~({told})")
@@ -233,36 +211,6 @@ class _Finder:
             and (inner.symbol in names or inner.symbol.split("!")[-1] == "Spend")
             for inner in part.walk()
         )
-
-
-def has_switch(expression: Expression) -> bool:
-    """Whether a mutant is asked for in it."""
-    return any(
-        (part.kind == "apply" and part.symbol.split("!")[-1] == SWITCH)
-        or (part.kind == "name" and part.symbol == "mutants")
-        for part in expression.walk()
-    )
-
-
-def is_off_or_on(expression: Expression) -> bool | None:
-    """What a formula is worth when no switch is on; None when something else decides."""
-    if expression.kind == "apply" and expression.symbol.split("!")[-1] == SWITCH:
-        return False
-    inner = [is_off_or_on(part) for part in expression.parts]
-    if expression.kind == "group" and expression.symbol == "(" and len(inner) == 1:
-        return inner[0]
-    if expression.kind == "prefix" and expression.symbol == "~":
-        return None if inner[0] is None else not inner[0]
-    if expression.kind in {"list", "infix"} and expression.symbol in {"/\\", "\\/"}:
-        ends = expression.symbol == "\\/"
-        if ends in inner:
-            return ends
-        return None if None in inner else not ends
-    if expression.kind == "infix" and expression.symbol == "=>":
-        if inner[0] is False or inner[1] is True:
-            return True
-        return inner[1] if inner[0] is True else None
-    return None
 
 
 def _is_conjunction(expression: Expression) -> bool:

@@ -11,7 +11,6 @@ VARIABLES
     x,
     budget,
     breaches        \\* history: acts that no rule allows
-Has(mutant) == mutant \\in mutants
 """
 
 
@@ -66,16 +65,6 @@ def test_history_and_bounds_are_no_protocol() -> None:
     )
 
     assert found == {"x' = 1  ->  UNCHANGED x"}
-
-
-def test_what_a_switch_decides_is_left_alone() -> None:
-    found = told(
-        'Next == /\\ x > 1 \\/ Has("a")\n'
-        '        /\\ Has("b") => x = 3\n'
-        '        /\\ x\' = IF Has("c") THEN x \\cup y ELSE x \\cap y',
-    )
-
-    assert {"x > 1  ->  x >= 1", "x \\cap y  ->  x", "x \\cap y  ->  x \\cup y"} == found
 
 
 def test_only_what_next_reaches_is_changed() -> None:
