@@ -14,12 +14,10 @@ def gate_seeds(number: int, run: int = 0) -> tuple[int, ...]:
     """So many seeds; of another run than 0 others, of which none is chosen."""
     chosen = chosen_seeds()
     others = (seed for seed in count() if seed not in chosen)
+    if not run:
+        return (*chosen, *islice(others, number))[:number]
     first = max(0, run * number - len(chosen))
-    return (
-        (*chosen, *islice(others, number))[:number]
-        if not run
-        else tuple(islice(others, first, first + number))
-    )
+    return tuple(islice(others, first, first + number))
 
 
 def chosen_seeds() -> tuple[int, ...]:

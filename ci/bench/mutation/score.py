@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fencepost.ci.bench.mutation.edit import Edit
+from fencepost.ci.bench.mutation.edit import AnyEdit, Edit
 from fencepost.ci.screens.console import note, say, show_json, show_table
 
 
@@ -143,12 +143,30 @@ def parser_of(prog: str, description: str | None) -> argparse.ArgumentParser:
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
     parser.add_argument("--list", action="store_true", help="name the edits, judge none")
     parser.add_argument("--results", type=Path, metavar="FILE", help="write the result there, too")
+    parser.add_argument("--again", type=Path, metavar="FILE", help="judge its survivors, no others")
     return parser
 
 
 def read_results(path: Path) -> tuple[Scored, ...]:
     """What was written with `--results`."""
     return tuple(Scored.of_data(row) for row in json.loads(path.read_text())["edits"])
+
+
+def left_of(
+    scale: Scale, before: Sequence[Scored], edits: Sequence[AnyEdit]
+) -> tuple[tuple[AnyEdit, ...], tuple[Scored, ...]]:
+    """What of earlier results is to be judged again, and what stays.
+
+    What is in a place that is no more, or another one now, is neither.
+    """
+    survivors = {_place(one.edit) for one in scale.survivors(before)}
+    there = {_place(edit) for edit in edits}
+    drawn = tuple(edit for edit in edits if _place(edit) in survivors)
+    return drawn, tuple(one for one in before if _place(one.edit) in there - survivors)
+
+
+def _place(edit: Edit) -> tuple[str, str]:
+    return edit.key, edit.after
 
 
 def tell(one: Scored) -> None:

@@ -10,13 +10,13 @@ fewer edits than the goal are killed; `specs.toml` lists those that change nothi
 
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 
-from fencepost.ci.bench.mutation.edit import Edit, sample
+from fencepost.ci.bench.mutation.edit import sample
 from fencepost.ci.bench.mutation.reasons import FOLDER, read_reasons
 from fencepost.ci.bench.mutation.score import (
     Scored,
     finish,
+    left_of,
     list_edits,
     parser_of,
     read_results,
@@ -36,7 +36,6 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--operator", action="append", default=[], help="only edits of these")
     parser.add_argument("--nightly", action="store_true", help="also the rows of the night")
     parser.add_argument("--unlisted", action="store_true", help="leave out those with a reason")
-    parser.add_argument("--again", type=Path, metavar="FILE", help="judge its survivors, no others")
     parser.add_argument("--budget", type=float, default=EDIT_BUDGET_S, help="seconds per edit")
     given = parser.parse_args(arguments)
     modules = read_folder(MODULES)
@@ -54,7 +53,7 @@ def main(arguments: Sequence[str]) -> int:
     drawn = sample(edits, given.count, given.seed)
     kept: tuple[Scored, ...] = ()
     if given.again is not None:
-        drawn, kept = left_of(read_results(given.again), edits)
+        drawn, kept = left_of(SCALE, read_results(given.again), edits)
     if given.unlisted:
         drawn = tuple(edit for edit in drawn if not reasons.of_any(edit))
     if given.list:
@@ -66,19 +65,6 @@ def main(arguments: Sequence[str]) -> int:
         budget_s=given.budget,
     )
     return finish(SCALE, (*kept, *judge.all(drawn, given.jobs)), given)
-
-
-def left_of(
-    before: Sequence[Scored], edits: Sequence[Edit]
-) -> tuple[tuple[Edit, ...], tuple[Scored, ...]]:
-    """What of earlier results is to be judged again, and what stays.
-
-    A survivor in a place that the specs no longer have is neither.
-    """
-    survivors = SCALE.survivors(before)
-    keys = {(one.edit.key, one.edit.after) for one in survivors}
-    drawn = tuple(edit for edit in edits if (edit.key, edit.after) in keys)
-    return drawn, tuple(one for one in before if one not in survivors)
 
 
 if __name__ == "__main__":

@@ -10,10 +10,10 @@ from fencepost.fault_injection.stories.story import Story
 from fencepost.impl.sim.engine.liveness_state import ORPHANS, unhealed
 from fencepost.impl.sim.engine.options import RunOptions
 from fencepost.impl.sim.engine.run import SimulatedRun, prepare_topic
-from fencepost.impl.sim.injectors.znodes import delete_controller
 from fencepost.impl.sim.world.admin_workload import (
     KEYS_OF_EVERYTHING,
     SimulatedAdministrator,
+    delete_controller,
     everything,
     remove_bad_topic,
     write_bad_topic,

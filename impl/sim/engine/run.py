@@ -12,8 +12,7 @@ from fencepost.impl.sim.engine.liveness_state import ORPHANS, unhealed, unserved
 from fencepost.impl.sim.engine.move_recorder import MoveRecorder
 from fencepost.impl.sim.engine.options import TOPIC, RunOptions
 from fencepost.impl.sim.injectors.driver import SimulatedFaultDriver
-from fencepost.impl.sim.injectors.znodes import delete_controller
-from fencepost.impl.sim.world.admin_workload import remove_bad_topic
+from fencepost.impl.sim.world.admin_workload import delete_controller, remove_bad_topic
 from fencepost.impl.sim.world.clients import FinalReader, SimulatedClient
 from fencepost.impl.sim.world.cluster import VirtualCluster
 from fencepost.impl.sim.world.workload import break_connections, create_topic, start_clients

@@ -2,13 +2,14 @@
 
 from fencepost.fault_injection.faults.admin_faults import KickController
 from fencepost.fault_injection.faults.zookeeper_faults import RaceVersion
-from fencepost.impl.core.types.zookeeper import Delete, SetData, Written
+from fencepost.impl.core.types.zookeeper import SetData, Written
 from fencepost.impl.sim.injectors.injector import InstantInjector, nothing_to_act_on
+from fencepost.impl.sim.world.admin_workload import delete_controller
 from fencepost.impl.sim.world.cluster import VirtualCluster
 from fencepost.impl.trace_lines import Line
 from fencepost.spec.trace import Kind
-from fencepost.spec.vocabulary import ANY_VERSION, Outcome, SessionId
-from fencepost.spec.znodes import CONTROLLER, TopicPartition, leader_and_isr_path
+from fencepost.spec.vocabulary import Outcome, SessionId
+from fencepost.spec.znodes import TopicPartition, leader_and_isr_path
 
 WRITE = "WriteLeaderAndIsr"
 
@@ -50,12 +51,6 @@ class SimulatedVersionRace(InstantInjector[RaceVersion]):
     def undo(self) -> Line:
         """Nothing to undo; by how much the version has grown."""
         return self._found
-
-
-def delete_controller(cluster: VirtualCluster) -> bool:
-    """Delete `/controller` in a session that no broker has; False when it was not there."""
-    result = cluster.write_by_hand(Delete(path=CONTROLLER, expected_version=ANY_VERSION))
-    return isinstance(result, Written)
 
 
 def _write_again(key: TopicPartition, cluster: VirtualCluster, session_id: SessionId) -> None:

@@ -20,7 +20,7 @@ from fencepost.impl.core.types.topic_messages import (
     DeleteTopicRequest,
     ReplicaList,
 )
-from fencepost.impl.core.types.zookeeper import Create, Delete, SetData
+from fencepost.impl.core.types.zookeeper import Create, Delete, SetData, Written
 from fencepost.impl.sim.engine.options import TOPIC
 from fencepost.impl.sim.world.clients import SimulatedClient
 from fencepost.impl.sim.world.cluster import VirtualCluster
@@ -280,6 +280,12 @@ def remove_bad_topic(cluster: VirtualCluster) -> None:
 # Writes by hand
 
 
+def delete_controller(cluster: VirtualCluster) -> bool:
+    """Delete `/controller` in a session that no broker has; False when it was not there."""
+    result = cluster.write_by_hand(Delete(path=CONTROLLER, expected_version=ANY_VERSION))
+    return isinstance(result, Written)
+
+
 class HandWriter(SimulatedClient):
     """Deletes, occupies and overwrites the znodes of the controller's election until it is stopped.
 
@@ -300,7 +306,7 @@ class HandWriter(SimulatedClient):
         self.cluster.scheduler.after_ms(self.random.randint(*range_ms), act)
 
     def _delete(self) -> None:
-        self.cluster.write_by_hand(Delete(path=CONTROLLER, expected_version=ANY_VERSION))
+        delete_controller(self.cluster)
 
     def _occupy(self) -> None:
         """The znode names a broker, and belongs to no session."""

@@ -170,6 +170,11 @@ def init_leader(s: StateT, c: Term, leader: Term) -> ActionStep:
     )
 
 
+def has_no_live_member(s: StateT, live: Term) -> Term:
+    """No broker of the ISR is live, so that none can lead without a loss."""
+    return no(s.some(B, lambda b: both(in_state_isr(s, b), live(b))))
+
+
 def is_leader_to_be(s: StateT, live: Term, leader: Term) -> Term:
     """Leader in Leaders(live): the present one, else a live member of the ISR, else none."""
     present = state_leader(s)
@@ -177,11 +182,10 @@ def is_leader_to_be(s: StateT, live: Term, leader: Term) -> Term:
     version = s.znodes.version
     stays = both(present != s.no_broker, in_state_isr(s, present), live(present))
     member = both(leader != s.no_broker, is_live_member(version, leader), live(leader))
-    has_none = no(s.some(B, lambda b: both(in_state_isr(s, b), live(b))))
     return either(
         both(stays, leader == present),
         both(no(stays), member),
-        both(has_none, leader == s.no_broker),
+        both(has_no_live_member(s, live), leader == s.no_broker),
     )
 
 

@@ -8,7 +8,7 @@ from fencepost.spec.proofs.metadata.decisions import (
     activated,
     elect_leader,
     exists,
-    in_state_isr,
+    has_no_live_member,
     is_fence_passed,
     is_free,
     is_version_expected,
@@ -245,19 +245,11 @@ def elect_returned_member(s: StateT, c: Term, leader: Term) -> ActionStep:
     def live(b: Term) -> Term:
         return s.controllers.live_brokers(c, b)
 
-    decided = s.controllers.at(
-        c,
-        has_decision=True,
-        decided_leader=leader,
-        decided_leader_epoch=state_epoch(s) + 1,
-        decided_isr=lambda b: b == leader,
-        decided_author_epoch=s.controllers.controller_epoch(c),
-        expected_version=s.znodes.version,
-    )
-    is_none_left = no(s.some(B, lambda b: both(in_state_isr(s, b), live(b))))
+    right = elect_leader.step(s, c, leader).next
+    controllers = right.controllers.at(c, decided_isr=lambda b: b == leader)
     return ActionStep(
-        both(is_free(s, c), exists(s), is_none_left, live(leader)),
-        replace(s, controllers=decided),
+        both(is_free(s, c), exists(s), has_no_live_member(s, live), live(leader)),
+        replace(right, controllers=controllers),
     )
 
 

@@ -4,7 +4,6 @@ import argparse
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from pathlib import Path
 
 from fencepost.ci.bench.mutation.edit import sample
 from fencepost.ci.bench.mutation.python.python_edits import PythonEdit, python_edits
@@ -13,6 +12,7 @@ from fencepost.ci.bench.mutation.score import (
     Scale,
     Scored,
     finish,
+    left_of,
     list_edits,
     parser_of,
     read_results,
@@ -37,9 +37,6 @@ class PythonMutator:
     def run(self, arguments: Sequence[str]) -> int:
         """Draw edits, judge them, tell the score; 0 when the goals are reached, else 1."""
         parser = parser_of(self.program, self.description)
-        parser.add_argument(
-            "--again", type=Path, metavar="FILE", help="judge its survivors, no others"
-        )
         self.add_options(parser)
         given = parser.parse_args(arguments)
         edits = [
@@ -50,15 +47,12 @@ class PythonMutator:
         if not edits:
             parser.error(f"no edit is in {', '.join(given.module)}")
         drawn = sample(edits, given.count, given.seed)
-        earlier = read_results(given.again) if given.again is not None else ()
-        survived = {one.edit.key for one in self.scale.survivors(earlier)}
+        kept: tuple[Scored, ...] = ()
         if given.again is not None:
-            drawn = tuple(edit for edit in edits if edit.key in survived)
+            drawn, kept = left_of(self.scale, read_results(given.again), edits)
         if given.list:
             return list_edits(drawn)
         judge = self.judge(given)
         with ThreadPoolExecutor(max_workers=given.jobs) as pool:
             scored = tuple(pool.map(judge, drawn))
-        known = {edit.key for edit in edits} - survived
-        kept = (one for one in earlier if one.edit.key in known)
         return finish(self.scale, (*kept, *scored), given)

@@ -10,7 +10,7 @@ import pytest
 from fencepost.ci.bench.mutation import specs
 from fencepost.ci.bench.mutation.edit import Edit
 from fencepost.ci.bench.mutation.reasons import ListedEdit, Reasons
-from fencepost.ci.bench.mutation.score import Scored, document, read_results
+from fencepost.ci.bench.mutation.score import Scored, document, left_of, read_results
 from fencepost.ci.bench.mutation.spec_rows import protocol_of, rows_of
 from fencepost.ci.bench.mutation.spec_scores import (
     ERROR,
@@ -180,11 +180,12 @@ def test_a_survivor_with_an_excuse_counts_but_does_not_fail() -> None:
 
 
 def test_what_was_killed_is_not_judged_again(tmp_path: Path) -> None:
-    killed, lived, gone = scored(PROPERTY), named("B", FEWER), named("C", UNCHANGED)
+    killed, lived = scored(PROPERTY), named("B", FEWER)
+    gone = [named("C", UNCHANGED), named("D", PROPERTY)]
     results = tmp_path / "results.json"
-    results.write_text(json.dumps(document(SCALE, [killed, lived, gone], seed=1)))
+    results.write_text(json.dumps(document(SCALE, [killed, lived, *gone], seed=1)))
 
-    drawn, kept = specs.left_of(read_results(results), [killed.edit, lived.edit])
+    drawn, kept = left_of(SCALE, read_results(results), [killed.edit, lived.edit])
 
     assert drawn == (lived.edit,)
     assert [one.edit for one in kept] == [killed.edit]
