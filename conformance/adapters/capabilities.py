@@ -58,6 +58,7 @@ NEEDED: Mapping[str, frozenset[Capability]] = MappingProxyType(
         "step.expire": _ZOOKEEPER | _FAULT_CONTROL,
         "step.znode": _ZOOKEEPER,
         "step.create_znode": _ZOOKEEPER,
+        "step.set_znode": _ZOOKEEPER,
         "step.delete_znode": _ZOOKEEPER,
         # A controller that is looked at has to be one of the brokers.
         "see.": frozenset(),

@@ -1,7 +1,7 @@
 """`OneControllerPerEpoch`: a controller epoch has one controller (CTL-002, CTL-005).
 
-- No two `ElectController` name different brokers under one controller epoch, and a broker resigns
-  the epoch under which it was elected.
+- No two `ElectController` name different brokers under one controller epoch, nor different sessions
+  of one broker, and a broker resigns the epoch under which it was elected.
 - In ZooKeeper, `/controller_epoch` rises by exactly 1 with each election, in the same transaction
   that creates `/controller`. What people create by hand, in a session of no broker, elects none,
   and an epoch that they write counts from then on; it must not fall either.
@@ -55,6 +55,14 @@ def _check_elections(elections: Sequence[TraceEvent], evidence: Evidence) -> Non
         if first.controller_id != event.controller_id:
             message = f"Controller epoch {epoch} has two controllers, brokers {first.controller_id}"
             evidence.violated(f"{message} and {event.controller_id}.", first, event)
+        elif _sessions_differ(first, event):
+            message = f"Broker {event.controller_id} took office under two sessions"
+            evidence.violated(f"{message} in controller epoch {epoch}.", first, event)
+
+
+def _sessions_differ(first: TraceEvent, event: TraceEvent) -> bool:
+    sessions = {first.session_id, event.session_id}
+    return len(sessions - {None}) > 1
 
 
 def _check_resignations(events: Sequence[TraceEvent], evidence: Evidence) -> None:

@@ -135,7 +135,7 @@ _OF_A_RUN: Mapping[Invariant, tuple[CheckFunction, frozenset[str]]] = {
     ),
     Invariant.STALE_CONTROLLER_HARMLESS: (
         stale_controller_harmless.check,
-        ZOOKEEPER | _COMMANDS | {Action.STOP_REPLICA},
+        ZOOKEEPER | _COMMANDS | {Action.STOP_REPLICA, Action.SEND_INIT, Action.SEND_LEADER_AND_ISR},
     ),
     Invariant.ONE_CONTROLLER_PER_EPOCH: (
         one_controller_per_epoch.check,

@@ -1,7 +1,7 @@
 """`StaleControllerHarmless`: an old controller epoch has no effect (CTL-006, CTL-013, CMD-002).
 
 - A broker, until it restarts, never obeys a command of a smaller controller epoch than one that
-  it has obeyed or read in ZooKeeper, over all its partitions.
+  it has obeyed or read in ZooKeeper, over all its partitions; nor does it send one (CTL-007).
 - For each partition `(incarnation, leader_epoch, znode_version)` of the commands that it obeys
   rises strictly, until it has given up that incarnation of the partition.
 - Once ZooKeeper holds controller epoch n + 1, no leadership decision of an epoch up to n is
@@ -26,6 +26,7 @@ from fencepost.spec.vocabulary import NO_EPOCH, Action, Invariant
 
 _COMMANDS = frozenset({Action.BECOME_LEADER, Action.BECOME_FOLLOWER})
 _TEACH_EPOCHS = _COMMANDS | {Action.LEARN_CONTROLLER}
+_SENT = frozenset({Action.SEND_LEADER_AND_ISR, Action.SEND_INIT})
 
 
 class _Version(NamedTuple):
@@ -51,16 +52,18 @@ def check(events: Sequence[TraceEvent]) -> CheckResult:
 
 def _check_controller_epochs(events: Iterable[TraceEvent], evidence: Evidence) -> None:
     newest: dict[tuple[str, int], TraceEvent] = {}
-    for event in actions(events, *_TEACH_EPOCHS):
-        before = newest.setdefault((event.node, event.incarnation), event)
-        if (event.controller_epoch or 0) >= (before.controller_epoch or 0):
-            newest[event.node, event.incarnation] = event
-            continue
-        message = (
-            f"Broker {event.broker_id} obeyed controller epoch {event.controller_epoch}"
-            f" when it knew epoch {before.controller_epoch}."
-        )
-        evidence.violated(message, before, event)
+    for event in actions(events, *_TEACH_EPOCHS, *_SENT):
+        process = event.node, event.incarnation
+        before = newest.get(process, event)
+        if (event.controller_epoch or 0) < (before.controller_epoch or 0):
+            acted = "sent a command of" if event.action in _SENT else "obeyed"
+            message = (
+                f"Broker {event.broker_id} {acted} controller epoch {event.controller_epoch}"
+                f" when it knew epoch {before.controller_epoch}."
+            )
+            evidence.violated(message, before, event)
+        elif event.action in _TEACH_EPOCHS:
+            newest[process] = event
 
 
 def _check_versions(lines: Iterable[TraceEvent], evidence: Evidence) -> None:

@@ -26,7 +26,7 @@ from fencepost.fault_injection.stories.steps.znode_contents import not_held
 from fencepost.fault_injection.workload.operations import ListOffsets
 from fencepost.fault_injection.zookeeper.client import NoZnodeError
 from fencepost.spec.trace import LamportClock
-from fencepost.spec.vocabulary import BrokerId
+from fencepost.spec.vocabulary import ANY_VERSION, BrokerId
 
 
 def _cluster_of(player: StepPlayer[Any]) -> ClusterUnderTest:
@@ -109,6 +109,12 @@ def _create_znode(player: StepPlayer[Any], step: steps.CreateZnodeStep) -> Lines
     return []
 
 
+def _set_znode(player: StepPlayer[Any], step: steps.SetZnodeStep) -> Lines:
+    data = step.data.encode()
+    _cluster_of(player).znodes.set(step.set_znode, data, version=ANY_VERSION)
+    return []
+
+
 def _delete_znode(player: StepPlayer[Any], step: steps.DeleteZnodeStep) -> Lines:
     _cluster_of(player).znodes.delete(step.delete_znode)
     return []
@@ -118,6 +124,7 @@ PROCESS_STEPS: StepTable = {
     **PERFORMED,
     steps.ZnodeStep: _znode,
     steps.CreateZnodeStep: _create_znode,
+    steps.SetZnodeStep: _set_znode,
     steps.DeleteZnodeStep: _delete_znode,
 }
 PROCESS_OBSERVATIONS: ObservationTable = {

@@ -40,24 +40,6 @@ _QUOTA = AbsentRule(
 
 ABSENT_RULES: Mapping[str, AbsentRule] = MappingProxyType(
     {
-        "H23b": AbsentRule(
-            "a broker stands once it is registered, and that waits for the end of its former "
-            "session, with which its /controller goes"
-        ),
-        "KIP-CTL.1": AbsentRule(
-            "the core reads an absent /controller_epoch as 0 in one place, and the models say what "
-            "1 would do",
-            (r"Rules\.first_controller_epoch",),
-        ),
-        "KIP-CTL.2": AbsentRule(
-            "a second acting controller is all that there is to see: its writes and commands are "
-            "refused",
-            (r"Rules\.resigns_.*",),
-        ),
-        "KIP-CTL.4": AbsentRule(
-            "no step of a story writes over a znode by hand; "
-            "`tests/impl/core/controller/test_registration.py` plays it on the core"
-        ),
         "H8d": AbsentRule(
             "the core writes only under the session that was elected; "
             "`tests/impl/core/controller/test_registration.py` shows that the term goes with it"

@@ -49,6 +49,7 @@ from fencepost.spec.znodes import (
     CONTROLLER,
     CONTROLLER_EPOCH,
     MalformedZnodeError,
+    parse_controller,
     parse_controller_epoch,
 )
 
@@ -245,6 +246,54 @@ def create_over_foreign_znode(rules: Rules) -> Rules:
             structs.replace(one, replaced=None)
         ),
     )
+
+
+@mutant(97, "CTL-009", shows="ControllerEventuallyExists")
+def keep_overwritten_znode(rules: Rules) -> Rules:
+    """A controller with a `/controller` that was overwritten resigns, and leaves it there."""
+    return replace(
+        rules,
+        holds_controller=lambda node, holder: (
+            rules.holds_controller(node, holder) and not rules.is_overwritten(holder)
+        ),
+    )
+
+
+@mutant(98, "CTL-005", {Invariant.ONE_CONTROLLER_PER_EPOCH}, shows="OneControllerPerEpoch")
+def absent_epoch_is_one(rules: Rules) -> Rules:
+    """Before the first election the controller epoch is 1."""
+
+    def begun(candidacy: Candidacy) -> Candidacy:
+        if candidacy.epoch.stat is not None:
+            return candidacy
+        return structs.replace(candidacy, controller_epoch=ControllerEpoch(1))
+
+    return replace(
+        rules,
+        election_operations=lambda one: rules.election_operations(begun(one)),
+        elected_of=lambda one, result: rules.elected_of(begun(one), result),
+    )
+
+
+@mutant(99, "CTL-002", {Invariant.ONE_CONTROLLER_PER_EPOCH}, shows="OneControllerPerEpoch")
+def own_name_is_own_session(rules: Rules) -> Rules:
+    """A broker that finds its name in `/controller` goes on where its former process ended."""
+
+    def holds_controller(node: NodeView, holder: Znode) -> bool:
+        if holder.stat is None:
+            return False
+        try:
+            return parse_controller(holder.path, holder.data).brokerid == node.broker_id
+        except MalformedZnodeError:
+            return False
+
+    return replace(rules, holds_controller=holds_controller)
+
+
+@mutant(100, "CTL-007", {Invariant.STALE_CONTROLLER_HARMLESS}, shows="StaleControllerHarmless")
+def ignore_newer_controller_epoch(rules: Rules) -> Rules:
+    """A controller that obeys another one of a newer epoch stays controller."""
+    return replace(rules, deposes_controller=lambda _own, _command: False)
 
 
 @suite_mutant("CTL-003")

@@ -298,6 +298,13 @@ class CreateZnodeStep(OrderStep, frozen=True, kw_only=True):
     data: str = ""
 
 
+class SetZnodeStep(OrderStep, frozen=True, kw_only=True):
+    """Write over a znode by hand."""
+
+    set_znode: str
+    data: str = ""
+
+
 class ZnodeStep(StoryStep, frozen=True, kw_only=True):
     """Read a znode, and print what it does not hold."""
 

@@ -122,6 +122,7 @@ class ControllerElection:
 
     def _node(self) -> NodeView:
         return NodeView(
+            broker_id=self._config.broker_id,
             session_id=self._session.session_id,
             is_active=self._controller.is_active,
             controller_id=self.active_controller_id,

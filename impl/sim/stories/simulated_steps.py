@@ -20,7 +20,7 @@ from fencepost.fault_injection.stories.steps.story_cluster import Lines
 from fencepost.fault_injection.stories.steps.znode_contents import not_held
 from fencepost.fault_injection.stories.story_refusal import StoryError
 from fencepost.impl.core.types.effects import WriteZnodes
-from fencepost.impl.core.types.zookeeper import Create, Delete, Rejected
+from fencepost.impl.core.types.zookeeper import Create, Delete, Rejected, SetData
 from fencepost.impl.sim.engine.run import FINAL_READ_MS, SimulatedRun
 from fencepost.impl.sim.stepped.replay import replay
 from fencepost.impl.sim.stepped.schedule import SCHEDULES, read_schedule
@@ -106,6 +106,13 @@ def _create_znode(player: Player, step: steps.CreateZnodeStep) -> Lines:
     return _write(player, step, Create(path=step.create_znode, data=step.data.encode()))
 
 
+def _set_znode(player: Player, step: steps.SetZnodeStep) -> Lines:
+    data = step.data.encode()
+    return _write(
+        player, step, SetData(path=step.set_znode, data=data, expected_version=ANY_VERSION)
+    )
+
+
 def _znode(player: Player, step: steps.ZnodeStep) -> Lines:
     found = player.cluster.world.zookeeper.peek(step.znode)
     if found.stat is None:
@@ -113,7 +120,7 @@ def _znode(player: Player, step: steps.ZnodeStep) -> Lines:
     return not_held(step, found.data, is_ephemeral=bool(found.stat.ephemeral_owner))
 
 
-def _write(player: Player, step: steps.StoryStep, op: Create | Delete) -> Lines:
+def _write(player: Player, step: steps.StoryStep, op: Create | Delete | SetData) -> Lines:
     """Write a znode in a session that no broker has, as an operator does."""
     result = player.cluster.world.write_by_hand(op)
     if isinstance(result, Rejected):
@@ -294,6 +301,7 @@ SIMULATED_STEPS: StepTable = {
     steps.ZnodeStep: _znode,
     steps.DeleteZnodeStep: _delete_znode,
     steps.CreateZnodeStep: _create_znode,
+    steps.SetZnodeStep: _set_znode,
     steps.HoldRequestStep: _add_rule,
     steps.DropRequestStep: _add_rule,
     steps.HoldResponseStep: _add_rule,

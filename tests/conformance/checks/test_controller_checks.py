@@ -148,6 +148,11 @@ def command_of_a_controller_known_to_be_deposed(trace: Trace) -> None:
     obey(trace, 1, "BecomeFollower", (1, 0, 0))
 
 
+def command_sent_after_one_of_a_newer_epoch_was_obeyed(trace: Trace) -> None:
+    obey(trace, 3, "BecomeFollower", (2, 1, 1))
+    trace.broker(3, "SendLeaderAndIsr", controller_epoch=1, leader_epoch=0, znode_version=0)
+
+
 def command_of_the_same_leader_epoch(trace: Trace) -> None:
     obey(trace, 1, "BecomeLeader", (1, 0, 0))
     obey(trace, 1, "BecomeFollower", (1, 0, 0))
@@ -155,6 +160,10 @@ def command_of_the_same_leader_epoch(trace: Trace) -> None:
 
 def two_controllers_of_one_epoch(trace: Trace) -> None:
     trace.broker(2, "ElectController", controller_id=2, controller_epoch=1, session_id=session(2))
+
+
+def two_sessions_of_one_epoch(trace: Trace) -> None:
+    trace.broker(3, "ElectController", controller_id=3, controller_epoch=1, session_id=77)
 
 
 def epoch_skipped(trace: Trace) -> None:
@@ -206,8 +215,14 @@ def elected_without_raising_the_epoch(trace: Trace) -> None:
             command_of_a_controller_known_to_be_deposed,
             "epoch 1 when it knew epoch 2",
         ),
+        (
+            stale_controller_harmless.check,
+            command_sent_after_one_of_a_newer_epoch_was_obeyed,
+            "sent a command of controller epoch 1",
+        ),
         (stale_controller_harmless.check, command_of_the_same_leader_epoch, "after leader epoch 0"),
         (one_controller_per_epoch.check, two_controllers_of_one_epoch, "brokers 2 and 3"),
+        (one_controller_per_epoch.check, two_sessions_of_one_epoch, "under two sessions in"),
         (one_controller_per_epoch.check, epoch_skipped, "went from 1 to 3"),
         (one_controller_per_epoch.check, elected_without_raising_the_epoch, "without raising"),
     ],

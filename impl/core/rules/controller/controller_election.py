@@ -101,6 +101,7 @@ Election = Generator[Ask, Answer, tuple[Elected | None, bool]]
 class NodeView(Struct, frozen=True, kw_only=True):
     """What a node knows of itself and of the controller when it reads `/controller`."""
 
+    broker_id: BrokerId
     session_id: SessionId
     is_active: bool
     """True while it is controller, as far as it knows."""
