@@ -132,6 +132,9 @@ class ModelledAction(StrEnum):
     # QuotaPrecedence
     ALTER_QUOTA = "AlterQuota"
 
+    # Zk
+    SETTLE_WRITE = "SettleWrite"
+
     # ZkWatches
     LIST_CHILDREN = "ListChildren"
     SYNC_SERVER = "SyncServer"
@@ -143,6 +146,7 @@ class EnvironmentAction(StrEnum):
     CRASH_BROKER = "CrashBroker"
     CRASH_CONTROLLER = "CrashController"
     RESTART_BROKER = "RestartBroker"
+    ABANDON_SESSION = "AbandonSession"
     EXPIRE_SESSION = "ExpireSession"
     LOSE_MESSAGE = "LoseMessage"
     DUPLICATE_MESSAGE = "DuplicateMessage"

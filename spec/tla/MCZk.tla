@@ -2,9 +2,11 @@
 (* Bounds for TLC, as numbers that a cfg can set. *)
 EXTENDS Zk
 
-CONSTANTS MaxWrites, MaxSessions, MaxCloses, MaxExpiries, MaxLostReplies
+CONSTANTS MaxWrites, MaxSessions, MaxCloses, MaxAbandonments, MaxExpiries, MaxLostReplies,
+    MaxLostRequests
 
 Bounds ==
     [writes |-> MaxWrites, sessions |-> MaxSessions, closes |-> MaxCloses,
-     expiries |-> MaxExpiries, lost_replies |-> MaxLostReplies]
+     abandonments |-> MaxAbandonments, expiries |-> MaxExpiries,
+     lost_replies |-> MaxLostReplies, lost_requests |-> MaxLostRequests]
 =============================================================================

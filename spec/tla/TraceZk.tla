@@ -121,7 +121,7 @@ TraceStep ==
        \/ /\ ReadHeard \/ WriteHeard \/ WriteRefused
           /\ UNCHANGED <<znodes, zxid, sessions, history, lives>>
     /\ at' = at + 1
-    /\ UNCHANGED <<results, budget, run>>
+    /\ UNCHANGED <<abandoned, requests, results, budget, run>>
 
 Shown ==
     [znodes |-> [path \in {p \in Paths : Exists(znodes, p)} |-> znodes[path]],

@@ -66,9 +66,11 @@ Serve(version, base) ==
        ELSE /\ UNCHANGED events
             /\ client' = [client EXCEPT !.is_connected = TRUE]
 
+MayCatchUp == client.is_connected
+
 (* The client's server learns of one more transaction.                       *)
 CatchUp ==
-    /\ client.is_connected
+    /\ MayCatchUp
     /\ server_version < CurrentVersion
     /\ Serve(server_version + 1, server_version)
     /\ UNCHANGED <<children, budget>>
@@ -76,9 +78,12 @@ CatchUp ==
 -----------------------------------------------------------------------------
 (* The client *)
 
+(* A notification waits for nothing but its turn.                            *)
+MayNotify == client.is_connected
+
 (* The notification arrives. It tells that something changed, not what.      *)
 FireWatch ==
-    /\ client.is_connected
+    /\ MayNotify
     /\ events # <<>>
     /\ events' = Tail(events)
     /\ client' = [client EXCEPT !.must_read = TRUE]
@@ -146,6 +151,18 @@ Next ==
     \/ SuspendSession
     \/ ResumeSession
 
+(* A server catches up and notifies, a client finds a server again and reads *)
+(* what it was told of. No fairness has the client that reads of its own     *)
+(* accord, and none a fault. One condition for each: they do not wait for    *)
+(* each other.                                                               *)
+Fairness ==
+    /\ WF_vars(CatchUp)
+    /\ WF_vars(FireWatch)
+    /\ WF_vars(ResumeSession)
+    /\ WF_vars(client.must_read /\ ListChildren)
+
+Spec == Init /\ [][Next]_vars /\ Fairness
+
 -----------------------------------------------------------------------------
 Children == [Names -> 0 .. CurrentVersion]
 
@@ -176,6 +193,17 @@ ChildrenNoticed ==
      /\ ~client.must_read
      /\ events = <<>>
      /\ server_version = CurrentVersion) => client.acted_on = Current
+
+(* A watch that is due fires: whoever watches and has not seen the children  *)
+(* as they are is told to read, or has read of its own accord.               *)
+\* @req CTL-004
+DueWatchFires ==
+    (client.is_watching /\ client.seen_version < CurrentVersion)
+        ~> (client.must_read \/ client.seen_version = CurrentVersion)
+
+(* What the client acts upon is what is there, once nothing changes any more.*)
+\* @req TOP-003
+EventuallyNoticed == <>[](client.acted_on = Current)
 
 (* Does not hold, and that is a fact about ZooKeeper: what a client knows,   *)
 (* and was not told against, may be old, because its server lags. A client   *)
