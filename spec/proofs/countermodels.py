@@ -16,7 +16,9 @@ from fencepost.spec.proofs.clauses import Clause
 from fencepost.spec.proofs.logic import Function, Term, both, no
 from fencepost.spec.proofs.module import ProvedModule
 from fencepost.spec.proofs.small import (
+    SMALL,
     ModelReading,
+    Size,
     constants,
     is_closed,
     plain_universe,
@@ -43,14 +45,15 @@ class Countermodel:
 class Search:
     """Looks for states of a small universe that keep the invariant of a module."""
 
-    def __init__(self, module: ProvedModule) -> None:
+    def __init__(self, module: ProvedModule, size: Size = SMALL) -> None:
         self.module = module
-        self.universe = small_universe()
+        self.size = size
+        self.universe = small_universe(size)
         self.state: SpecState = module.shape.symbolic(self.universe)
         self.solver = z3.Solver()
         self.solver.set(random_seed=0)
         self.solver.add(
-            module.is_small(self.state),
+            module.is_small(self.state, size),
             is_closed(self.universe, module.shape, self.state),
             *self.held(self.state),
         )
@@ -89,9 +92,14 @@ class Search:
                 if self.solver.check() != z3.sat:
                     yield action.way
                     continue
-                reading = ModelReading(self.solver.model())
+                reading = ModelReading(self.solver.model(), self.size)
             state = reading.state(self.module.shape, self.state)
-            waiting = [one for one in waiting if not _allows(state, one)]
+            waiting = [one for one in waiting if not self.allows(state, one)]
+
+    def allows(self, state: SpecState, action: ProofAction) -> bool:
+        """Whether the action can be taken in a state of plain values."""
+        choices = plain_universe(self.size).choices(action.choices)
+        return any(action.step(state, *chosen).guard is True for chosen in choices)
 
     def against(self, actions: Iterable[ProofAction], name: str) -> Countermodel | None:
         """To the clause of that name, after one of the actions."""
@@ -110,7 +118,7 @@ class Search:
         with self.assuming(*bounds, no(clause.after(self.state, taken.next)(*terms))):
             if self.solver.check() != z3.sat:
                 return None
-            reading = ModelReading(self.solver.model())
+            reading = ModelReading(self.solver.model(), self.size)
         return Countermodel(
             clause=clause.name,
             is_property=clause.is_property,
@@ -142,9 +150,3 @@ def _of(clause: Clause, state: SpecState) -> Function:
         return clause.claim(state, *terms)
 
     return claim
-
-
-def _allows(state: SpecState, action: ProofAction) -> bool:
-    """Whether the action can be taken in a state of plain values."""
-    choices = plain_universe().choices(action.choices)
-    return any(action.step(state, *chosen).guard is True for chosen in choices)

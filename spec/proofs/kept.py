@@ -63,7 +63,7 @@ def names_in(module: ProvedModule) -> Iterator[str]:
     """What is told of a module by name alone."""
     yield from (one.name for one in (*module.whole, *module.claimed))
     for rule in module.wrong_rules:
-        yield from (rule.name, rule.breaks)
+        yield from (rule.name, rule.breaks, str(rule.size))
 
 
 def functions_of(module: ProvedModule) -> Iterator[Callable[..., Any]]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from fencepost.spec.proofs.actions import ProofAction
 from fencepost.spec.proofs.clauses import Clause
 from fencepost.spec.proofs.logic import Sort, Term
+from fencepost.spec.proofs.small import SMALL, Size
 from fencepost.spec.proofs.state import Shape, SpecState
 
 Defined = tuple[SpecState, tuple[Clause, ...]]
@@ -30,6 +31,8 @@ class WrongRule:
     """The clause to which it has a countermodel: a property, where it breaks one in a step."""
     actions: tuple[ProofAction, ...]
     """In which the rule is wrong."""
+    size: Size = SMALL
+    """Of the universe in which its countermodel is looked for."""
 
 
 def _as_it_is(state: SpecState) -> Defined:
@@ -58,7 +61,7 @@ class ProvedModule:
     steps: tuple[Clause, ...] = ()
     """What holds of every step: of a state and the next."""
     is_small: Callable[..., Term]
-    """That a state fits into a small universe, with room for one step."""
+    """That a state fits into a universe of some size, with room for one step."""
     wrong_rules: tuple[WrongRule, ...]
     part: "ProvedModule | None" = None
     """A module that this one composes: its actions are parts of these, so its invariant is kept."""

@@ -9,6 +9,7 @@ import signal
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from itertools import groupby
 from multiprocessing import connection
 from multiprocessing.connection import Connection
 from typing import Any, TypeVar
@@ -40,8 +41,9 @@ def shares_of(module: ProvedModule) -> Iterator[Share]:
     for actions in batches(module.actions):
         yield Share(module=replace(module, starts=(), implied=(), actions=actions), work=judged)
     yield Share(module=module, work=never_taken)
-    for rules in batches(module.wrong_rules):
-        yield Share(module=replace(module, wrong_rules=rules), work=countermodels)
+    for _, rules in groupby(module.wrong_rules, key=lambda rule: rule.size):
+        for some in batches(tuple(rules)):
+            yield Share(module=replace(module, wrong_rules=some), work=countermodels)
 
 
 def batches(things: Sequence[T]) -> Iterator[tuple[T, ...]]:
@@ -75,8 +77,8 @@ def never_taken(module: ProvedModule) -> Iterator[str]:
 
 
 def countermodels(module: ProvedModule) -> Iterator[Countermodel | None]:
-    """To the clause that each wrong rule breaks."""
-    search = Search(module)
+    """To the clause that each wrong rule breaks, all in a universe of the same size."""
+    search = Search(module, module.wrong_rules[0].size)
     for rule in module.wrong_rules:
         yield search.against(rule.actions, rule.breaks)
 

@@ -20,6 +20,7 @@ from fencepost.spec.proofs.replication.joints import GIVEN, JOINTS
 from fencepost.spec.proofs.replication.starts import starts_empty, starts_serving
 from fencepost.spec.proofs.replication.tables import ReplicationState
 from fencepost.spec.proofs.replication.wrong_rules import WRONG_REPLICATION
+from fencepost.spec.proofs.small import Size
 from fencepost.spec.proofs.state import Shape
 
 B, E, N, K = Sort.BROKER, Sort.EPOCH, Sort.OFFSET, Sort.COUNT
@@ -81,12 +82,12 @@ def counts(s: ReplicationState, pool: Pool) -> Pool:
     return {K: committed, N: [n - 1 for n in pool.get(K, [])]}
 
 
-def is_small(s: ReplicationState) -> Term:
-    """Logs of at most one record besides."""
+def is_small(s: ReplicationState, size: Size) -> Term:
+    """No more records besides than fit into a log."""
     return both(
-        is_metadata_small(s),
-        s.every(B, lambda b: s.logs.end(b) <= 1),
-        s.every(E, lambda e: s.epoch_logs.end(e) <= 1),
+        is_metadata_small(s, size),
+        s.every(B, lambda b: s.logs.end(b) <= size.log_end),
+        s.every(E, lambda e: s.epoch_logs.end(e) <= size.log_end),
     )
 
 

@@ -17,10 +17,12 @@ from fencepost.spec.proofs.replication.actions import (
     is_fetching,
     leader_append,
     restart_as_another,
+    truncate_once,
     truncated,
     with_committed,
 )
 from fencepost.spec.proofs.replication.tables import ReplicationState
+from fencepost.spec.proofs.small import Size
 from fencepost.spec.proofs.state import UNKNOWN, ReplicaRole
 
 B, M, A, N = Sort.BROKER, Sort.MESSAGE, Sort.ANSWER, Sort.OFFSET
@@ -36,6 +38,15 @@ def truncate_to_high_watermark(s: ReplicationState, b: Term) -> ActionStep:
     )
     offset = s.logs.high_watermark(b)
     return ActionStep(guard, replace(s, logs=truncated(s, b, offset, is_truncated=True)))
+
+
+@action("TruncateLog", B, N, N)
+def trust_first_answer(s: ReplicationState, b: Term, theirs: Term, mine: Term) -> ActionStep:
+    """The first answer settles it, whatever epoch it is about."""
+    right = truncate_once.step(s, b, theirs, mine)
+    return ActionStep(
+        right.guard, replace(right.next, logs=right.next.logs.at(b, is_truncated=True))
+    )
 
 
 @action("BecomeFollower", B, M)
@@ -217,38 +228,60 @@ def expand_with_offset_of_former(s: ReplicationState, b: Term, old: Term, new: T
     return ActionStep(both(told.guard, is_former), told.next)
 
 
-WRONG_REPLICATION = tuple(
-    WrongRule(name=name, hazard=hazard, breaks=breaks, actions=actions)
-    for name, hazard, breaks, actions in (
-        ("inclusive_high_watermark", "H0", "CommittedDurable", (commit_one_more,)),
-        ("compare_broker_ids_only", "H2", "CommittedDurable", (lose_tail_in_isr,)),
-        ("broker_epochs_in_memory", "H2b", "CommittedDurable", (return_as_member,)),
-        (
-            "remember_end_offset_over_bounce",
-            "H3",
-            "CommittedByQuorum",
-            (expand_with_offset_of_former,),
-        ),
-        (
-            "acknowledge_before_replication",
-            "REPL-008",
-            "AcknowledgedDurable",
-            (acknowledge_at_once,),
-        ),
-        (
-            "recompute_high_watermark",
-            "REPL-002",
-            "HighWatermarkMonotonic",
-            (recompute_high_watermark,),
-        ),
-        ("truncate_on_new_leader_only", "H16", "FollowersMatchLeader", (keep_log_of_same_leader,)),
-        ("truncation_to_high_watermark", "H17", "CommittedDurable", (truncate_to_high_watermark,)),
-        ("remember_end_offsets", "H18", "LeaderKnowsOffsets", (remember_end_offsets,)),
-        ("expand_laggards", "H35", "CommittedByQuorum", (expand_laggards,)),
-        ("expand_below_epoch_start", "H36", "CommittedByQuorum", (expand_below_epoch_start,)),
-        ("commit_with_old_isr", "H39", "CommittedDurable", (commit_with_old_isr,)),
-        ("fetch_without_epoch", "H41", "FetchedIsHeld", (serve_any_epoch,)),
-        ("unbounded_high_watermark", "H42", "LogMatching", (take_high_watermark_as_it_comes,)),
-        ("high_watermark_from_leader_alone", "REPL-002", "CommittedDurable", (commit_alone,)),
-    )
+FOUR_EPOCHS = Size(brokers=2, controllers=1, messages=1, answers=1, records=3, newest=3, log_end=2)
+"""Two brokers that led by turns, each with records of its own."""
+
+WRONG_REPLICATION = (
+    *(
+        WrongRule(name=name, hazard=hazard, breaks=breaks, actions=actions)
+        for name, hazard, breaks, actions in (
+            ("inclusive_high_watermark", "H0", "CommittedDurable", (commit_one_more,)),
+            ("compare_broker_ids_only", "H2", "CommittedDurable", (lose_tail_in_isr,)),
+            ("broker_epochs_in_memory", "H2b", "CommittedDurable", (return_as_member,)),
+            (
+                "remember_end_offset_over_bounce",
+                "H3",
+                "CommittedByQuorum",
+                (expand_with_offset_of_former,),
+            ),
+            (
+                "acknowledge_before_replication",
+                "REPL-008",
+                "AcknowledgedDurable",
+                (acknowledge_at_once,),
+            ),
+            (
+                "recompute_high_watermark",
+                "REPL-002",
+                "HighWatermarkMonotonic",
+                (recompute_high_watermark,),
+            ),
+            (
+                "truncate_on_new_leader_only",
+                "H16",
+                "FollowersMatchLeader",
+                (keep_log_of_same_leader,),
+            ),
+            (
+                "truncation_to_high_watermark",
+                "H17",
+                "CommittedDurable",
+                (truncate_to_high_watermark,),
+            ),
+            ("remember_end_offsets", "H18", "LeaderKnowsOffsets", (remember_end_offsets,)),
+            ("expand_laggards", "H35", "CommittedByQuorum", (expand_laggards,)),
+            ("expand_below_epoch_start", "H36", "CommittedByQuorum", (expand_below_epoch_start,)),
+            ("commit_with_old_isr", "H39", "CommittedDurable", (commit_with_old_isr,)),
+            ("fetch_without_epoch", "H41", "FetchedIsHeld", (serve_any_epoch,)),
+            ("unbounded_high_watermark", "H42", "LogMatching", (take_high_watermark_as_it_comes,)),
+            ("high_watermark_from_leader_alone", "REPL-002", "CommittedDurable", (commit_alone,)),
+        )
+    ),
+    WrongRule(
+        name="truncate_once",
+        hazard="KIP-279.1",
+        breaks="FollowersMatchLeader",
+        actions=(trust_first_answer,),
+        size=FOUR_EPOCHS,
+    ),
 )
