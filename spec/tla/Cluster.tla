@@ -38,13 +38,9 @@ RestartBroker(b) ==
                     [@[p] EXCEPT !.high_watermark = IF is_old THEN 0 ELSE @]]]
     /\ UNCHANGED <<zookeeper_vars, controllers, replicas, network_vars, budget, history_vars>>
 
-Members(p) ==
-    Topic.assigned[p] \cup
-        (IF HasState(p) THEN MemberIds(State(p).isr) \cup {State(p).leader} ELSE {})
-
 (* A starting broker keeps a directory of this incarnation of the topic, if  *)
-(* it belongs to the partition in any way.                                   *)
-IsKept(b, p) == HasTopic /\ logs[b][p].incarnation = Topic.id /\ b \in Members(p)
+(* it is assigned; so are the ISR and the leader (IsrSubsetAssigned).        *)
+IsKept(b, p) == HasTopic /\ logs[b][p].incarnation = Topic.id /\ b \in Topic.assigned[p]
 
 (* What was read of the state at the start: no older command is obeyed.      *)
 StartedReplica(p) ==
@@ -132,10 +128,12 @@ LogFor(b, m) ==
 AnswersAfterRoleChange(b, p) ==
     {answer \in fetches : answer.to # b \/ answer.partition # p}
 
+ControllerEpochAfter(b, m) == m.controller_epoch
+
 Obey(b, m, role, log) ==
     LET p == m.partition
     IN /\ messages' = messages \ {m}
-       /\ brokers' = [brokers EXCEPT ![b].controller_epoch = m.controller_epoch]
+       /\ brokers' = [brokers EXCEPT ![b].controller_epoch = ControllerEpochAfter(b, m)]
        /\ replicas' = [replicas EXCEPT ![b][p] =
             [NoReplica EXCEPT
                 !.role = role, !.incarnation = m.incarnation, !.leader = m.leader,
@@ -195,7 +193,6 @@ StopReplica(b) ==
 (* Records *)
 
 IsLedBy(f, l, p) ==
-    /\ f # l
     /\ replicas[f][p].role = "follower"
     /\ IsLeading(l, p)
     /\ replicas[f][p].leader = l

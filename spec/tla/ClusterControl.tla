@@ -217,16 +217,20 @@ AdvanceReassignment(c) ==
            ELSE IsCaughtUpTo(c, p) /\ Move(c, p, Target(p), {})
     /\ UNCHANGED budget
 
+AreStopsSent(c, p) == Topic.removing[p] = {} \/ controllers[c].is_stop_sent
+
+RequestOnceDone(p) == IF IsRequested /\ Request.partition = p THEN <<"delete">> ELSE Checked
+
 (* The request goes when all is done and the stops are sent.                 *)
 CompleteReassignment(c) ==
     /\ IsFree(c)
     /\ \E p \in Partitions :
         /\ ~IsMoveDue(p)
-        /\ Topic.removing[p] = {} \/ controllers[c].is_stop_sent
+        /\ AreStopsSent(c, p)
         /\ (IsRequested /\ Request.partition = p) \/ Topic.removing[p] # {}
         /\ Decide(c, [NoWrites EXCEPT
             !.topic = <<[data |-> [Topic EXCEPT !.removing[p] = {}], version |-> TopicVersion]>>,
-            !.request = IF IsRequested /\ Request.partition = p THEN <<"delete">> ELSE Checked])
+            !.request = RequestOnceDone(p)])
     /\ UNCHANGED budget
 
 -----------------------------------------------------------------------------

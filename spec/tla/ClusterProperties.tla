@@ -168,6 +168,38 @@ CommandReflectsZk ==
 \* @req TOP-003
 NoResurrection == \A p \in Partitions : HasState(p) => HasTopic
 
+(* A replica that was taken away is stopped, or about to be, when nothing    *)
+(* tells of it any more; while all brokers keep their sessions.              *)
+\* @req REAS-001
+RemovedAreStopped ==
+    \A b \in Brokers, p \in Partitions :
+        (/\ HasTopic
+         /\ logs[b][p].incarnation = Topic.id
+         /\ b \notin Topic.assigned[p] \cup Topic.removing[p]) =>
+            \E m \in messages :
+                /\ m.type = "stop_replica"
+                /\ m.to = b
+                /\ m.partition = p
+                /\ m.incarnation = Topic.id
+
+(* What is as it should be is not written again: each multi changes data, or *)
+(* which znodes exist.                                                       *)
+\* @req REAS-001
+NoIdleWrite ==
+    [][znodes' # znodes =>
+        \E path \in Paths :
+            \/ znodes'[path].data # znodes[path].data
+            \/ Exists(znodes', path) # Exists(znodes, path)]_vars
+
+(* A process never forgets a controller epoch, of commands that it obeyed    *)
+(* neither.                                                                  *)
+\* @req CTL-006
+ControllerEpochsRise ==
+    /\ [][\A b \in Brokers : brokers[b].is_up /\ brokers'[b].is_up
+            => brokers'[b].controller_epoch >= brokers[b].controller_epoch]_vars
+    /\ [][\A m \in messages : m \notin messages' /\ m.type = "leader_and_isr"
+            => brokers'[m.to].controller_epoch >= m.controller_epoch]_vars
+
 IsCleanOf(invariant) == \A breach \in breaches : breach.invariant # invariant
 
 (* A deposed controller's writes fail.                                       *)
@@ -235,6 +267,16 @@ LostRecordIsFetched ==
     IsPast("crashes") /\ \E entry \in committed : \A b \in FirstAssigned :
         Holds(b, entry) /\ IsServed(entry.partition) /\ State(entry.partition).leader_epoch > 0
 
+(* A broker that starts still has what it held.                              *)
+DirectoryIsKept ==
+    \E b \in Brokers, p \in Partitions : replicas[b][p].role = "idle" /\ Records(b, p) # <<>>
+
+(* What a deposed leader took alone is replaced by what was committed.       *)
+LogsPart ==
+    \E l, f \in Brokers, p \in Partitions :
+        IsLedBy(f, l, p) /\ ~logs[f][p].is_truncated
+            /\ TruncationPoint(f, l, p) < Min({EndOffset(f, p), logs[l][p].high_watermark})
+
 (* A member leaves the ISR and joins it again.                               *)
 MemberLeaves ==
     \E p \in Partitions : HasState(p) /\ Cardinality(State(p).isr) < Cardinality(FirstIsr)
@@ -242,6 +284,11 @@ MemberLeaves ==
 MemberJoinsAgain ==
     \E p \in Partitions : IsServed(p) /\ StateVersion(p) > 1 /\ State(p).isr = FirstIsr
         /\ replicas[State(p).leader][p].isr = FirstIsr
+
+(* It joins as another incarnation.                                          *)
+NewIncarnationJoins ==
+    \E p \in Partitions : IsServed(p) /\ MemberIds(State(p).isr) = FirstAssigned
+        /\ State(p).isr # FirstIsr
 
 (* A leader finds its write done after a lost reply.                         *)
 OwnWriteIsFound ==
@@ -257,6 +304,7 @@ RecordOfSecondTopic == \E entry \in acknowledged : entry.record.incarnation > 1
 
 (* Another controller decides; the deposed one has a decision left.          *)
 SuccessorDecides == \E p \in Partitions : IsServed(p) /\ State(p).controller_epoch > 1
+SuccessorTells == \E m \in messages : m.controller_epoch > 1 /\ m.type = "leader_and_isr"
 ZombieDecides == \E c \in Controllers : IsActive(c) /\ ~InOffice(c) /\ controllers[c].decision # <<>>
 
 (* A move ends with the target alone, or is taken back.                      *)
@@ -276,4 +324,7 @@ MoveIsTakenBack ==
 LateCommandIsRefused ==
     \E m \in messages : m.type = "leader_and_isr" /\ brokers[m.to].broker_epoch # Unregistered
         /\ ~IsObeyed(m.to, m)
+DeposedSenderIsRefused ==
+    \E m \in messages : IsDeposedSender(m.to, m) /\ IsForThisIncarnation(m.to, m)
+        /\ m.type = "leader_and_isr" /\ IsNewer(replicas[m.to][m.partition], m)
 =============================================================================

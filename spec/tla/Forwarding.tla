@@ -49,7 +49,6 @@ TopicKey == -1
 SharedKey == 0
 Keys == {TopicKey, SharedKey} \cup Requests
 KeyOf(r) == CASE r \in Finders -> TopicKey [] r \in Rivals -> SharedKey [] OTHER -> r
-ValueOf(r) == IF r \in Finders THEN 1 ELSE r
 
 (* Names: a client, and all brokers as one.                                  *)
 Broker == "broker"
@@ -72,7 +71,7 @@ Init ==
 
 (* Every variable has the shape that its readers expect.                     *)
 TypeOK ==
-    /\ config.data \in [Keys -> {0, 1} \cup Requests]
+    /\ config.data \in [Keys -> {0} \cup Requests]
     /\ config.version \in Nat
     /\ controller.controller_id \in {NoBroker} \cup Brokers
     /\ \A b \in Brokers :
@@ -185,7 +184,7 @@ IsWritable(write) ==
 IsPresent(write) == write.request \in Finders /\ write.data[TopicKey] # 0
 
 Write(b, write) ==
-    /\ config' = [data |-> [write.data EXCEPT ![KeyOf(write.request)] = ValueOf(write.request)],
+    /\ config' = [data |-> [write.data EXCEPT ![KeyOf(write.request)] = write.request],
                   version |-> config.version + 1]
     /\ effects' = Append(effects,
                     [request |-> write.request, principal |-> write.principal,
@@ -370,7 +369,7 @@ NoLostUpdate ==
     \A i \in DOMAIN effects :
         LET key == KeyOf(effects[i].request)
         IN (\A j \in i + 1 .. Len(effects) : KeyOf(effects[j].request) # key)
-            => config.data[key] = ValueOf(effects[i].request)
+            => config.data[key] = effects[i].request
 
 (* A change that was answered as made is made, and one that was refused, or  *)
 (* may be asked for again, is not. Without an answer it may be either.       *)

@@ -62,7 +62,7 @@ RefuseMutation ==
     /\ status = "asking"
     /\ tokens < 0
     /\ status' = IF IsPatient THEN "waiting" ELSE "failed"
-    /\ wait' = IF IsPatient THEN WaitFor(RoundedUp(-tokens, Rate)) ELSE 0
+    /\ wait' = WaitFor(RoundedUp(-tokens, Rate))
     /\ refusals' = Min(refusals + 1, 2)
     /\ UNCHANGED <<tokens, wanted, left>>
 

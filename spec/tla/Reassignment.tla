@@ -272,6 +272,8 @@ ChangeIsr(b, isr) ==
        /\ znodes' = written.tree
        /\ replicas' = [replicas EXCEPT ![b].isr = isr, ![b].znode_version = @ + 1]
 
+IsOfThisEpoch(b, f) == replicas[f].leader_epoch = replicas[b].leader_epoch
+
 (* A replica that has caught up in this epoch joins the ISR. A refused write *)
 (* changes nothing here.                                                     *)
 ExpandIsr(b, f) ==
@@ -279,7 +281,7 @@ ExpandIsr(b, f) ==
     /\ f \in Admitted \ replicas[b].isr
     /\ replicas[f].is_up
     /\ replicas[f].leader = b
-    /\ replicas[f].leader_epoch = replicas[b].leader_epoch
+    /\ IsOfThisEpoch(b, f)
     /\ replicas[f].log = "complete"
     /\ ChangeIsr(b, replicas[b].isr \cup {f})
     /\ UNCHANGED <<controllers, messages, requested, budget>>
@@ -418,6 +420,14 @@ DeleteOnlyIfUnassigned ==
          \/ b = znodes[StatePath].data.leader)
             => /\ replicas[b].log = "complete" => replicas'[b].log = "complete"
                /\ replicas[b].log # "absent" => replicas'[b].log # "absent"]_vars
+
+(* What a replica held in an earlier leader epoch counts for nothing: one    *)
+(* that joins the ISR follows in the epoch of the state.                     *)
+\* @req ISR-002
+JoinsInThisEpoch ==
+    [][znodes'[StatePath].data.leader_epoch = State.leader_epoch =>
+        \A b \in znodes'[StatePath].data.isr \ State.isr :
+            replicas[b].leader_epoch = State.leader_epoch]_vars
 
 (* In the end what was asked for last is assigned, the request is gone and so*)
 (* are the directories of others; unless a target can never catch up, which  *)

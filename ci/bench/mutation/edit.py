@@ -71,14 +71,21 @@ def numbered(edits: Iterable[AnyEdit]) -> tuple[AnyEdit, ...]:
     return tuple(told)
 
 
-def sample(edits: Sequence[AnyEdit], count: int, seed: int) -> tuple[AnyEdit, ...]:
-    """So many of them by chance, all where there are no more, in the order of the texts.
+def sample(edits: Sequence[AnyEdit], count: int, seed: int, each: int = 0) -> tuple[AnyEdit, ...]:
+    """So many of them by chance, all where there are no more, in the order of their lots.
 
     Each edit has its own lot, drawn from seed and key: where the texts change elsewhere, the sample
-    stays nearly the same.
+    stays nearly the same, and what is judged before a run is stopped is a sample as well. `each` is
+    how many of every module there are at least, as far as the module has them and `count` allows.
     """
-    chosen = sorted(range(len(edits)), key=lambda place: _lot(edits[place], seed))[:count]
-    return tuple(edits[place] for place in sorted(chosen))
+    drawn = sorted(edits, key=lambda edit: _lot(edit, seed))
+    seen: Counter[str] = Counter()
+    ranks: list[tuple[bool, int]] = []
+    for place, edit in enumerate(drawn):
+        seen[edit.module] += 1
+        ranks.append((seen[edit.module] > each, place))
+    chosen = sorted(place for _, place in sorted(ranks)[:count])
+    return tuple(drawn[place] for place in chosen)
 
 
 def _lot(edit: Edit, seed: int) -> bytes:

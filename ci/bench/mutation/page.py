@@ -14,7 +14,7 @@ from typing import Any
 from fencepost.ci.bench.mutation import checks, spec_scores
 from fencepost.ci.bench.mutation.edit import one_line
 from fencepost.ci.bench.mutation.python import core_scores
-from fencepost.ci.bench.mutation.score import Scale
+from fencepost.ci.bench.mutation.score import Scale, drawn_in
 
 SCALES = {one.title: one for one in (spec_scores.SCALE, core_scores.SCALE, checks.SCALE)}
 ARGUMENTS_MIN = 2
@@ -35,7 +35,9 @@ def main(arguments: Sequence[str]) -> int:
 def page(documents: Sequence[Row]) -> str:
     """The page about results, as `score.document` has them."""
     rows: dict[str, dict[tuple[str, str], Row]] = {}
+    draws: defaultdict[str, set[str]] = defaultdict(set)
     for document in documents:
+        draws[document["title"]].add(drawn_in(document))
         known = rows.setdefault(document["title"], {})
         known.update({(row["key"], row["after"]): row for row in document["edits"]})
     head = [
@@ -48,16 +50,19 @@ def page(documents: Sequence[Row]) -> str:
         line
         for title, scale in SCALES.items()
         if title in rows
-        for line in _section(scale, [row for _, row in sorted(rows[title].items())])
+        for line in _section(
+            scale, [row for _, row in sorted(rows[title].items())], sorted(draws[title])
+        )
     )
     return "\n".join([*head, *sections]) + "\n"
 
 
-def _section(scale: Scale, rows: Sequence[Row]) -> Iterator[str]:
+def _section(scale: Scale, rows: Sequence[Row], draws: Sequence[str]) -> Iterator[str]:
     live = [row for row in rows if not row["equivalent"]]
     counted = [row for row in live if row["outcome"] not in scale.without_count]
     yield from ("", f"## {scale.title.capitalize()}", "")
     equivalent = len(rows) - len(live)
+    yield f"Drawn by {', '.join(f'`{options}`' for options in draws)}."
     yield f"{len(rows)} were tried, {equivalent} of them equivalent; {len(counted)} count."
     for goal in scale.goals:
         killed = sum(row["outcome"] in goal.outcomes for row in counted)

@@ -5,8 +5,9 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 from fencepost.ci.bench.mutation.edit import AnyEdit, Edit
@@ -119,11 +120,11 @@ def show_score(scale: Scale, scored: Sequence[Scored]) -> None:
     say(f"{excused} of {len(scale.survivors(scored))} survivors have a known reason")
 
 
-def document(scale: Scale, scored: Sequence[Scored], seed: int) -> dict[str, Any]:
+def document(scale: Scale, scored: Sequence[Scored], drawn: str) -> dict[str, Any]:
     """The same as JSON."""
     return {
         "title": scale.title,
-        "seed": seed,
+        "drawn": drawn,
         "scores": {goal.name: scale.share(scored, goal.outcomes) for goal in scale.goals},
         "goals": {goal.name: goal.share for goal in scale.goals},
         "counted": len(scale.counted(scored)),
@@ -139,12 +140,27 @@ def parser_of(prog: str, description: str | None) -> argparse.ArgumentParser:
     parser.add_argument("--module", action="append", default=[], help="only edits of these")
     parser.add_argument("--count", type=int, default=50, help="so many edits, at random")
     parser.add_argument("--seed", type=int, default=0, help="which are drawn")
+    parser.add_argument("--each", type=int, default=0, help="at least so many of every module")
     parser.add_argument("--jobs", type=int, default=2, help="so many at a time")
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
     parser.add_argument("--list", action="store_true", help="name the edits, judge none")
     parser.add_argument("--results", type=Path, metavar="FILE", help="write the result there, too")
     parser.add_argument("--again", type=Path, metavar="FILE", help="judge its survivors, no others")
     return parser
+
+
+def drawn_in(told: dict[str, Any]) -> str:
+    """The same as a document says it; one of before has the seed alone."""
+    return str(told["drawn"]) if "drawn" in told else f"--seed {told['seed']}"
+
+
+def drawn_by(given: argparse.Namespace) -> str:
+    """The options by which edits are drawn, or were, where they are judged again."""
+    if given.again is not None:
+        return drawn_in(json.loads(given.again.read_text()))
+    modules = "".join(f"--module {name} " for name in given.module)
+    each = f"--each {given.each} " if given.each else ""
+    return f"{modules}--count {given.count} {each}--seed {given.seed}"
 
 
 def read_results(path: Path) -> tuple[Scored, ...]:
@@ -169,22 +185,44 @@ def _place(edit: Edit) -> tuple[str, str]:
     return edit.key, edit.after
 
 
-def tell(one: Scored) -> None:
-    """A line of progress."""
-    by = f" by {one.by}" if one.by else ""
-    note(f"{one.outcome}{by} ({one.seconds:.0f} s): {one.edit.key}")
+@dataclass(slots=True, kw_only=True)
+class JudgedEdits:
+    """What has been judged so far: told line by line, and written after each edit.
 
+    Results of a run that is stopped are those of a smaller sample.
+    """
 
-def finish(scale: Scale, scored: Sequence[Scored], given: argparse.Namespace) -> int:
-    """Show and write the result; 0 when what has no excuse reaches the goals."""
-    told = document(scale, scored, given.seed)
-    if given.results is not None:
-        given.results.write_text(json.dumps(told, indent=1) + "\n")
-    if given.json:
-        show_json(told)
-    else:
-        show_score(scale, scored)
-    return 1 if scale.missed(scored) else 0
+    scale: Scale
+    drawn: str
+    """The options by which the edits were drawn."""
+    path: Path | None = None
+    scored: list[Scored] = field(default_factory=list)
+    _lock: Lock = field(default_factory=Lock)
+
+    def add(self, one: Scored) -> None:
+        """One more, from any thread."""
+        by = f" by {one.by}" if one.by else ""
+        note(f"{one.outcome}{by} ({one.seconds:.0f} s): {one.edit.key}")
+        with self._lock:
+            self.scored.append(one)
+            self.write()
+
+    def write(self) -> None:
+        """All of them, at once."""
+        if self.path is not None:
+            told = document(self.scale, self.scored, self.drawn)
+            draft = self.path.with_name(f"{self.path.name}.draft")
+            draft.write_text(json.dumps(told, indent=1) + "\n")
+            draft.replace(self.path)
+
+    def finish(self, *, is_json: bool) -> int:
+        """Show the result; 0 when what has no excuse reaches the goals, else 1."""
+        self.write()
+        if is_json:
+            show_json(document(self.scale, self.scored, self.drawn))
+        else:
+            show_score(self.scale, self.scored)
+        return 1 if self.scale.missed(self.scored) else 0
 
 
 def list_edits(edits: Iterable[Edit]) -> int:

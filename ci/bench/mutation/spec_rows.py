@@ -8,7 +8,7 @@ from fencepost.ci.bench.mutation.tla.modules import Definition, TlaModules
 from fencepost.ci.bench.mutation.tla.syntax import read_module
 from fencepost.ci.bench.mutation.tla.tla_edits import reached
 from fencepost.spec.tlc.config import read_config
-from fencepost.spec.tlc.models import Model, ModelVerdict, Tier
+from fencepost.spec.tlc.models import Model, Tier
 from fencepost.spec.tlc.modules import modules_read
 from fencepost.spec.tlc.mutants import Mutated
 
@@ -23,17 +23,18 @@ class Row:
     @property
     def is_violated(self) -> bool:
         """Whether the row leads to a violation, by a mutant or by an attack."""
-        return self.model.expected is ModelVerdict.VIOLATES
+        return not self.model.is_clean
 
     @property
-    def effort(self) -> tuple[bool, bool, bool, int, str]:
-        """Sorts: nightly last, then rows that hold, safety, and few states first."""
+    def effort(self) -> tuple[bool, bool, bool, bool, int, str]:
+        """Sorts: nightly last, then rows that hold, all states, safety, and few states first."""
         config = read_config(self.model.directory / self.model.config)
         return (
             self.model.tier is Tier.NIGHTLY,
             self.is_violated,
+            self.model.simulation is not None,
             bool(config.specification),
-            self.model.distinct_states,
+            states_of(self.model),
             self.model.name,
         )
 
@@ -63,10 +64,19 @@ class Row:
         return TlaModules(own)
 
 
+def states_of(model: Model) -> int:
+    """How many states a row visits, as measured."""
+    return model.distinct_states if model.simulation is None else model.simulation.states
+
+
 def rows_of(modules: TlaModules, models: Iterable[Model]) -> tuple[Row, ...]:
-    """The rows that are searched in whole, those first that cost least and say most."""
-    rows = [Row(model=model, modules=modules) for model in models if model.simulation is None]
-    return tuple(sorted(rows, key=lambda row: row.effort))
+    """The rows that judge, those first that cost least and say most.
+
+    A violation that random behaviours found before is no fact about an edit: they take other ways.
+    """
+    rows = [Row(model=model, modules=modules) for model in models]
+    judging = [row for row in rows if row.model.simulation is None or not row.is_violated]
+    return tuple(sorted(judging, key=lambda row: row.effort))
 
 
 def protocol_of(rows: Iterable[Row]) -> frozenset[Definition]:

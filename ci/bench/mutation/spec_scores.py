@@ -4,7 +4,8 @@ A row that is violated, by a mutant or an attack, judges too: one that holds has
 """
 
 import shutil
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -12,8 +13,8 @@ from time import monotonic
 
 from fencepost.ci.bench.mutation.edit import Edit
 from fencepost.ci.bench.mutation.reasons import NO_REASONS, Reasons
-from fencepost.ci.bench.mutation.score import Goal, Scale, Scored, tell
-from fencepost.ci.bench.mutation.spec_rows import Row
+from fencepost.ci.bench.mutation.score import Goal, Scale, Scored
+from fencepost.ci.bench.mutation.spec_rows import Row, states_of
 from fencepost.ci.bench.mutation.tla.modules import TlaModules
 from fencepost.spec.scratch import scratch_folder
 from fencepost.spec.tlc.compare import ModelResult
@@ -45,7 +46,7 @@ SCALE = Scale(
 )
 EDIT_BUDGET_S = 240.0
 """For the rows of an edit that hold, and again for the others."""
-START_S = 15.0
+START_S = 30.0
 STATES_PER_S = 300
 """What a row may take: a start, and its states at a pace that a busy machine keeps. What a change
 lets grow without bound is not searched for ever."""
@@ -61,13 +62,19 @@ class SpecJudge:
     budget_s: float = EDIT_BUDGET_S
     folder: Path = MODULES
     stop: StopSignal = field(default_factory=StopSignal)
+    kills: Counter[str] = field(default_factory=Counter)
+    """Row -> how many edits it has killed: those that killed most are run first."""
 
-    def all(self, edits: Sequence[Edit], jobs: int) -> tuple[Scored, ...]:
-        """What becomes of each, `jobs` at a time."""
+    def all(self, edits: Sequence[Edit], jobs: int, add: Callable[[Scored], None]) -> None:
+        """What becomes of each is told to `add`, `jobs` at a time."""
         tlc = find_tlc()
         make_class_archive(tlc.java, tlc.jar, self.stop)
-        tasks = [partial(self.one, edit) for edit in edits]
-        return tuple(side_by_side(tasks, workers=jobs, stop=self.stop))
+        tasks = [partial(self.told, edit, add) for edit in edits]
+        side_by_side(tasks, workers=jobs, stop=self.stop)
+
+    def told(self, edit: Edit, add: Callable[[Scored], None]) -> None:
+        """Judge one, and tell."""
+        add(self.one(edit))
 
     def one(self, edit: Edit) -> Scored:
         """What becomes of an edit; one that is known to be equivalent is not run."""
@@ -76,7 +83,7 @@ class SpecJudge:
         diff = edit.diff(text, f"spec/tla/{edit.module}.tla")
         equivalent = self.reasons.of_equivalent(edit)
         outcome, by = ("", "") if equivalent else self.played(edit, text)
-        scored = Scored(
+        return Scored(
             edit=edit,
             outcome=outcome,
             by=by,
@@ -85,35 +92,50 @@ class SpecJudge:
             excuse=self.reasons.of_survivor(edit),
             seconds=monotonic() - started,
         )
-        tell(scored)
-        return scored
 
     def played(self, edit: Edit, text: str) -> tuple[str, str]:
         """Outcome, and by what."""
-        rows = [row for row in self.rows if row.depends_on((edit.module, edit.operator))]
+        rows = [
+            row
+            for row in self.rows
+            if row.depends_on((edit.module, edit.operator))
+            and not (row.is_violated and self.only_adds(edit))
+        ]
         with scratch_folder("mutation") as directory:
             shutil.copytree(self.folder, directory, dirs_exist_ok=True)
             (directory / f"{edit.module}.tla").write_text(edit.applied_to(text))
             models = [replace(row.model, directory=directory) for row in rows]
+            models.sort(key=lambda model: (model.tier is Tier.NIGHTLY, -self.kills[model.name]))
             return self.judged(models)
+
+    def only_adds(self, edit: Edit) -> bool:
+        """Whether it is a guard of an action: without it every behaviour is there, violations too.
+
+        Fairness alone may say otherwise, and is not asked.
+        """
+        is_action = bool(self.modules.assigned[edit.module, edit.operator])
+        return edit.kind == "drop_conjunct" and is_action
 
     def judged(self, models: Sequence[Model]) -> tuple[str, str]:
         """Of rows that are run one after another, until one says otherwise than it should."""
         holding = _Judgement()
-        for expected in (ModelVerdict.HOLDS, ModelVerdict.VIOLATES):
+        for is_violated in (False, True):
             until = monotonic() + self.budget_s
-            for model in (one for one in models if one.expected is expected):
+            for model in models:
+                if model.is_clean is is_violated:
+                    continue
                 left = until - monotonic()
                 if left <= 0:
                     holding.undecided.append(f"not run: {model.name} and what comes after")
                     break
                 if found := holding.heard(model, self.run(model, left)):
+                    self.kills[model.name] += found[0] in KILLED
                     return found
         return holding.conclude()
 
     def run(self, model: Model, left_s: float) -> ModelResult:
         """One row, within its own budget and what is left of the edit's."""
-        wanted = START_S + model.distinct_states / STATES_PER_S
+        wanted = START_S + states_of(model) / STATES_PER_S
         budget_s = min(model.budget_s, left_s, wanted)
         return check_model(model, stop=self.stop, options=TlcOptions(time_budget_s=budget_s))
 
@@ -130,7 +152,8 @@ class _Judgement:
         """Outcome and why, where this row decides."""
         self.asked += 1
         if result.verdict is ModelVerdict.NOT_EXHAUSTED:
-            self.undecided.append(model.name)
+            if model.simulation is None:
+                self.undecided.append(model.name)
         elif model.expected is ModelVerdict.VIOLATES:
             return self._of_hazard(model, result)
         elif result.verdict is ModelVerdict.VIOLATES:
@@ -139,7 +162,7 @@ class _Judgement:
             return _killed(POSSIBLE, model, f"{result.violated} in {model.name}")
         elif result.verdict is ModelVerdict.ERROR:
             return ERROR, f"{model.name}: {result.why}"
-        elif result.distinct != model.distinct_states:
+        elif model.simulation is None and result.distinct != model.distinct_states:
             more = "more" if result.distinct > model.distinct_states else "fewer"
             self.moved.append(f"{more} in {model.name}")
         return None

@@ -14,8 +14,9 @@ from collections.abc import Sequence
 from fencepost.ci.bench.mutation.edit import sample
 from fencepost.ci.bench.mutation.reasons import FOLDER, read_reasons
 from fencepost.ci.bench.mutation.score import (
+    JudgedEdits,
     Scored,
-    finish,
+    drawn_by,
     left_of,
     list_edits,
     parser_of,
@@ -50,7 +51,7 @@ def main(arguments: Sequence[str]) -> int:
     if not edits:
         parser.error(f"no edit is in {', '.join([*given.module, *given.operator])}")
     reasons = read_reasons(REASONS)
-    drawn = sample(edits, given.count, given.seed)
+    drawn = sample(edits, given.count, given.seed, given.each)
     kept: tuple[Scored, ...] = ()
     if given.again is not None:
         drawn, kept = left_of(SCALE, read_results(given.again), edits)
@@ -58,13 +59,10 @@ def main(arguments: Sequence[str]) -> int:
         drawn = tuple(edit for edit in drawn if not reasons.of_any(edit))
     if given.list:
         return list_edits(drawn)
-    judge = SpecJudge(
-        modules=modules,
-        rows=rows,
-        reasons=reasons,
-        budget_s=given.budget,
-    )
-    return finish(SCALE, (*kept, *judge.all(drawn, given.jobs)), given)
+    judged = JudgedEdits(scale=SCALE, drawn=drawn_by(given), path=given.results, scored=list(kept))
+    judge = SpecJudge(modules=modules, rows=rows, reasons=reasons, budget_s=given.budget)
+    judge.all(drawn, given.jobs, judged.add)
+    return judged.finish(is_json=given.json)
 
 
 if __name__ == "__main__":

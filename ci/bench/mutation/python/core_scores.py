@@ -15,7 +15,7 @@ from fencepost.ci.bench.mutation.python.limited_run import Ended, run_limited
 from fencepost.ci.bench.mutation.python.python_edits import PythonEdit
 from fencepost.ci.bench.mutation.python.scratch_tree import ROOT, edited_tree, environment
 from fencepost.ci.bench.mutation.reasons import NO_REASONS, Reasons
-from fencepost.ci.bench.mutation.score import Goal, Scale, Scored, tell
+from fencepost.ci.bench.mutation.score import Goal, Scale, Scored
 
 SEEDS = "killed by seeds and checks"
 FAILS = "the simulator fails in a seed"
@@ -87,7 +87,7 @@ def judged(
     if not equivalent:
         with edited_tree(edit, package) as tree:
             outcome, by = play(edit, tree)
-    scored = Scored(
+    return Scored(
         edit=edit,
         outcome=outcome,
         by=by,
@@ -96,8 +96,6 @@ def judged(
         excuse=reasons.of_survivor(edit),
         seconds=monotonic() - started,
     )
-    tell(scored)
-    return scored
 
 
 def diff_of(edit: Edit) -> str:

@@ -9,9 +9,10 @@ from fencepost.ci.bench.mutation.edit import sample
 from fencepost.ci.bench.mutation.python.python_edits import PythonEdit, python_edits
 from fencepost.ci.bench.mutation.python.scratch_tree import modules_of
 from fencepost.ci.bench.mutation.score import (
+    JudgedEdits,
     Scale,
     Scored,
-    finish,
+    drawn_by,
     left_of,
     list_edits,
     parser_of,
@@ -46,13 +47,17 @@ class PythonMutator:
         ]
         if not edits:
             parser.error(f"no edit is in {', '.join(given.module)}")
-        drawn = sample(edits, given.count, given.seed)
+        drawn = sample(edits, given.count, given.seed, given.each)
         kept: tuple[Scored, ...] = ()
         if given.again is not None:
             drawn, kept = left_of(self.scale, read_results(given.again), edits)
         if given.list:
             return list_edits(drawn)
         judge = self.judge(given)
+        judged = JudgedEdits(
+            scale=self.scale, drawn=drawn_by(given), path=given.results, scored=list(kept)
+        )
         with ThreadPoolExecutor(max_workers=given.jobs) as pool:
-            scored = tuple(pool.map(judge, drawn))
-        return finish(self.scale, (*kept, *scored), given)
+            for _ in pool.map(lambda edit: judged.add(judge(edit)), drawn):
+                pass
+        return judged.finish(is_json=given.json)

@@ -4,6 +4,6 @@
 EXTENDS Startup
 
 WrongDeletedByOmission(m) ==
-    IF m.is_init /\ (m.controller_epoch > broker.controller_epoch \/ "first" \notin InitRules)
+    IF m.is_init /\ (m.controller_epoch # broker.controller_epoch \/ "first" \notin InitRules)
     THEN Partitions \ DOMAIN m.states ELSE {}
 =============================================================================

@@ -54,7 +54,18 @@ def test_a_sample_stays_when_other_edits_come() -> None:
     assert len(drawn) == 20
     assert drawn == sample(edits, 20, 3) != sample(edits, 20, 4)
     assert len(set(drawn) & set(drawn_later)) >= 19
-    assert [edit.start for edit in drawn] == sorted(edit.start for edit in drawn)
+    assert drawn[:5] == sample(edits, 5, 3)
+
+
+def test_a_sample_has_so_many_of_each_module() -> None:
+    edits = [replace(EDIT, operator=f"A{n}", start=n) for n in range(200)]
+    few = [replace(EDIT, module="Few", operator=f"A{n}", start=n) for n in range(3)]
+
+    drawn = sample([*edits, *few], 10, 3, each=2)
+
+    assert len(drawn) == 10
+    assert sum(edit.module == "Few" for edit in drawn) >= 2
+    assert set(drawn) >= set(sample(edits, 7, 3))
 
 
 def test_a_reason_is_found_by_key_in_any_layout() -> None:

@@ -17,9 +17,9 @@ def scored(name: str, outcome: str, excuse: str = "") -> Scored:
 
 
 def test_the_page_has_scores_and_survivors(tmp_path: Path) -> None:
-    first = document(SCALE, [scored("A", FEWER), scored("B", PROPERTY)], seed=1)
-    later = document(SCALE, [scored("A", PROPERTY), scored("C", FEWER, "why")], seed=2)
-    other = document(SCALE, [scored("D", ERROR)], seed=3)
+    first = document(SCALE, [scored("A", FEWER), scored("B", PROPERTY)], "--seed 1")
+    later = document(SCALE, [scored("A", PROPERTY), scored("C", FEWER, "why")], "--seed 2")
+    other = document(SCALE, [scored("D", ERROR)], "--seed 3")
     names = []
     for number, told in enumerate((first, later, other)):
         names.append(str(tmp_path / f"{number}.json"))
@@ -29,6 +29,7 @@ def test_the_page_has_scores_and_survivors(tmp_path: Path) -> None:
     assert page.main([*names, str(written)]) == 0
 
     text = written.read_text()
+    assert "Drawn by `--seed 1`, `--seed 2`, `--seed 3`." in text
     assert "4 were tried, 0 of them equivalent; 3 count." in text
     assert "Killed by a property: 2 of 3 (67%), wanted 95%." in text
     assert "| comparison | 2 | 3 |" in text

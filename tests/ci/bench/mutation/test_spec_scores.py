@@ -10,7 +10,7 @@ import pytest
 from fencepost.ci.bench.mutation import specs
 from fencepost.ci.bench.mutation.edit import Edit
 from fencepost.ci.bench.mutation.reasons import ListedEdit, Reasons
-from fencepost.ci.bench.mutation.score import Scored, document, left_of, read_results
+from fencepost.ci.bench.mutation.score import JudgedEdits, Scored, document, left_of, read_results
 from fencepost.ci.bench.mutation.spec_rows import protocol_of, rows_of
 from fencepost.ci.bench.mutation.spec_scores import (
     ERROR,
@@ -183,12 +183,27 @@ def test_what_was_killed_is_not_judged_again(tmp_path: Path) -> None:
     killed, lived = scored(PROPERTY), named("B", FEWER)
     gone = [named("C", UNCHANGED), named("D", PROPERTY)]
     results = tmp_path / "results.json"
-    results.write_text(json.dumps(document(SCALE, [killed, lived, *gone], seed=1)))
+    results.write_text(json.dumps(document(SCALE, [killed, lived, *gone], "--seed 1")))
 
     drawn, kept = left_of(SCALE, read_results(results), [killed.edit, lived.edit])
 
     assert drawn == (lived.edit,)
     assert [one.edit for one in kept] == [killed.edit]
+
+
+def test_each_result_is_written_at_once(tmp_path: Path) -> None:
+    judged = JudgedEdits(scale=SCALE, drawn="--seed 1", path=tmp_path / "results.json")
+
+    judged.add(scored(PROPERTY))
+
+    (read,) = read_results(tmp_path / "results.json")
+    assert read == scored(PROPERTY)
+
+
+def test_without_a_guard_of_an_action_no_violation_goes(judge: SpecJudge) -> None:
+    assert judge.only_adds(edit_of(judge, "n < 3  ->  TRUE", "Count"))
+    assert not judge.only_adds(edit_of(judge, "n < 3  ->  n <= 3", "Count"))
+    assert not judge.only_adds(edit_of(judge, "count >= 0  ->  TRUE", "After"))
 
 
 def named(operator: str, outcome: str) -> Scored:
