@@ -102,6 +102,7 @@ class RefusalKind(StrEnum):
 
     REFUSE_COMMAND = "RefuseCommand"
     REFUSE_FETCH = "RefuseFetch"
+    REFUSE_STOP = "RefuseStop"
     DISCARD_READING = "DiscardReading"
 
 

@@ -39,6 +39,10 @@ class Numbering(Protocol):
         """Of payload ids."""
 
     @property
+    def topics(self) -> SmallNumbers:
+        """Of topics."""
+
+    @property
     def zxids(self) -> SmallNumbers:
         """Of transactions."""
 
@@ -97,6 +101,7 @@ READERS: dict[str, _Reader] = {
             "leader_epoch",
             "controller_id",
             "controller_epoch",
+            "partition",
             "znode_version",
             "expected_version",
             "high_watermark",
@@ -116,6 +121,7 @@ READERS: dict[str, _Reader] = {
     "peer": lambda _, event: broker_number(event.peer),
     "values": lambda self, event: tuple(self.values.of(value) for value in event.values or ()),
     "record_epochs": lambda _, event: tuple(event.record_epochs or ()),
+    "topic": lambda self, event: self.topics.of(event.topic),
     "session_id": lambda self, event: self.session_numbers.of(event.session_id),
     "zxid": lambda self, event: self.zxids.of(event.zxid),
 }
@@ -136,6 +142,7 @@ _DECISION = (
     "expected_version",
 )
 _COMMAND = ("leader", "leader_epoch", "isr", "znode_version", "controller_epoch")
+_STOP = ("topic", "partition", "leader_epoch", "controller_epoch")
 _ROLE = (*_COMMAND, "controller_id", "high_watermark", "log_end_offset")
 _RECORDS = (
     "leader_epoch",
@@ -154,6 +161,7 @@ FIELDS: dict[str, tuple[str, ...]] = {
     Action.RESIGN_CONTROLLER: ("controller_id", "controller_epoch"),
     Action.LEARN_CONTROLLER: ("controller_id", "controller_epoch"),
     Action.DETECT_BROKER_CHANGE: ("controller_epoch", "live_brokers", "broker_epochs"),
+    Action.DETECT_TOPIC_CHANGE: ("controller_epoch", "zxid"),
     Action.INIT_LEADER: _DECISION,
     Action.ELECT_LEADER: _DECISION,
     Action.PUBLISH_DECISION: (*_COMMAND, "zxid"),
@@ -176,7 +184,10 @@ FIELDS: dict[str, tuple[str, ...]] = {
     Action.ADOPT_ISR: _SETTLED,
     Action.FENCE_LEADER: _SETTLED,
     Action.SEND_INIT: ("peer", "controller_epoch"),
+    Action.SEND_STOP_REPLICA: (*_STOP, "peer"),
+    Action.STOP_REPLICA: _STOP,
     RefusalKind.REFUSE_COMMAND: (*_COMMAND, "controller_id", "error_code"),
+    RefusalKind.REFUSE_STOP: (*_STOP, "controller_id", "error_code"),
     RefusalKind.REFUSE_FETCH: ("leader_epoch", "peer", "offset", "error_code"),
 }
 """The fields of each action and refusal that the spec knows; all of them are compared."""

@@ -27,12 +27,8 @@ WIPES = "wipe"
 LIFECYCLE = frozenset(
     {
         Action.DELETE_TOPIC,
-        Action.DETECT_TOPIC_CHANGE,
-        Action.READ_ASSIGNMENT,
         Action.RECOVER_REPLICAS,
         Action.OBEY_INIT,
-        Action.SEND_STOP_REPLICA,
-        Action.STOP_REPLICA,
         Action.REQUEST_PARTITIONS,
         Action.ADD_PARTITIONS,
         Action.REMOVE_PARTITIONS,

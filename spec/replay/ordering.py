@@ -156,6 +156,8 @@ def _establishes(event: TraceEvent) -> Iterable[Fact]:
             return [*_asked(event, event.expected_version)]
         case Kind.ACTION, Action.SEND_LEADER_AND_ISR:
             return [("sent", event.peer, *_command(event))]
+        case Kind.ACTION, Action.SEND_STOP_REPLICA:
+            return [("stop", event.peer, *_command(event))]
         case _:
             return []
 
@@ -186,16 +188,28 @@ def _needs(event: TraceEvent) -> Iterable[Fact]:
             return [("version", event.path, event.znode_version, event.data)]
         case Kind.COMPLETE, "ReadController" if event.controller_epoch is not None:
             return [("epoch", str(event.controller_epoch))]
-        case Kind.ACTION, Action.REGISTER_BROKER | Action.DETECT_BROKER_CHANGE:
+        case Kind.ACTION | Kind.REFUSAL, _:
+            return _needs_of_action(event)
+        case _:
+            return []
+
+
+def _needs_of_action(event: TraceEvent) -> Iterable[Fact]:
+    match event.action:
+        case Action.REGISTER_BROKER | Action.DETECT_BROKER_CHANGE:
             return [*_registrations(event)]
-        case Kind.ACTION, Action.ELECT_CONTROLLER:
+        case Action.ELECT_CONTROLLER:
             return [("office", event.session_id), ("epoch", str(event.controller_epoch))]
-        case Kind.ACTION, Action.LEARN_CONTROLLER:
+        case Action.LEARN_CONTROLLER:
             return [("epoch", str(event.controller_epoch))]
-        case Kind.ACTION, Action.CREATE_TOPIC:
+        case Action.DETECT_TOPIC_CHANGE if event.zxid is not None:
+            return [("written", f"/brokers/topics/{event.topic}", event.zxid)]
+        case Action.CREATE_TOPIC:
             return [("exists", f"/brokers/topics/{event.topic}")]
-        case _, Action.BECOME_LEADER | Action.BECOME_FOLLOWER | RefusalKind.REFUSE_COMMAND:
+        case Action.BECOME_LEADER | Action.BECOME_FOLLOWER | RefusalKind.REFUSE_COMMAND:
             return [("sent", event.node, *_command(event))]
+        case Action.STOP_REPLICA | RefusalKind.REFUSE_STOP:
+            return [("stop", event.node, *_command(event))]
         case _:
             return []
 

@@ -23,7 +23,7 @@ from fencepost.spec.replay.incarnations import first_incarnation
 from fencepost.spec.replay.limits import LIFECYCLE, up_to_the_limits
 from fencepost.spec.replay.recorded_run import ReplayError, TraceFileLine
 from fencepost.spec.trace import Kind, TraceEvent
-from fencepost.spec.vocabulary import Action, Outcome, ProtocolLevel
+from fencepost.spec.vocabulary import Action, Outcome, ProtocolLevel, RefusalKind
 from fencepost.spec.znodes import (
     BROKER_IDS,
     CONTROLLER,
@@ -49,6 +49,9 @@ ACKS_ALL = -1
 
 SENDS = frozenset({Action.SEND_LEADER_AND_ISR, Action.SEND_STOP_REPLICA})
 """What a broker hears of a controller's epoch by, beside INITs."""
+
+STOPS = frozenset({Action.SEND_STOP_REPLICA, Action.STOP_REPLICA, RefusalKind.REFUSE_STOP})
+"""Of any partition: what they tell of a controller's epoch is the broker's, not the partition's."""
 
 NO_LEADER = -1
 """The epoch of the leader that reads its write back, where another part of a broker reads."""
@@ -223,6 +226,7 @@ class _Projector:
     seen: dict[tuple[int, int], str]
     """(leader epoch, offset) -> what some follower stored there."""
     values: Numbers = field(default_factory=Numbers)
+    topics: Numbers = field(default_factory=Numbers)
     zxids: Numbers = field(default_factory=Numbers)
     session_numbers: Numbers = field(default_factory=Numbers)
     ends: dict[int, tuple[int, int]] = field(default_factory=dict)
@@ -294,7 +298,7 @@ class _Projector:
         elif path == CONTROLLER:
             yield from self._office(event)
         elif path == topic_path(self.key.topic) and event.action == "Create":
-            yield {"action": "ZkCreateTopic"}
+            yield {"action": "ZkCreateTopic", "zxid": self.zxids.of(event.zxid)}
         elif path == leader_and_isr_path(self.key) and event.data is not None:
             author = self.sessions.get(event.session_id or 0, NO_BROKER)
             yield {
@@ -433,7 +437,8 @@ class _Projector:
         if event.action in LIFECYCLE:
             return
         is_elsewhere = event.partition is not None and not is_about(event, self.key)
-        if is_elsewhere or (event.topic is not None and event.topic != self.key.topic):
+        is_elsewhere |= event.topic is not None and event.topic != self.key.topic
+        if is_elsewhere and event.action not in STOPS:
             return
         if (
             event.kind is Kind.ACTION

@@ -11,9 +11,13 @@ VARIABLES
     followed,       \* per broker the controller that it knows
     epochs_sent,    \* per broker the largest controller epoch under which it was sent something
     refused,        \* per broker the commands that its floor forbade
+    stops,          \* the StopReplicas that were sent, of any partition
+    has_read,       \* per broker whether its process has read what is assigned to it
+    topic_known,    \* per controller whether it knows the topic: "no", "yes", "maybe"
     owed            \* per broker the actions of which one must be its next; {} for any
 
-heard_vars == <<acting, versions_heard, followed, epochs_sent, refused, owed>>
+heard_vars ==
+    <<acting, versions_heard, followed, epochs_sent, refused, stops, has_read, topic_known, owed>>
 
 TraceInit ==
     /\ PastInit
@@ -22,6 +26,9 @@ TraceInit ==
     /\ followed = [b \in Brokers |-> Metadata!NoBroker]
     /\ epochs_sent = [b \in Brokers |-> 0]
     /\ refused = [b \in Brokers |-> {}]
+    /\ stops = {}
+    /\ has_read = [b \in Brokers |-> FALSE]
+    /\ topic_known = [c \in Controllers |-> "no"]
     /\ owed = [b \in Brokers |-> {}]
 
 (* Lines of ZooKeeper and of clients; all others are of a broker's process.  *)
@@ -143,8 +150,35 @@ RefusedNext ==
     THEN [refused EXCEPT ![Event.broker_id] = @ \cup {Command(Event.controller_id, Event.broker_id)}]
     ELSE refused
 
+Stop(from, to) ==
+    [from |-> from, to |-> to, topic |-> Event.topic, partition |-> Event.partition,
+     leader_epoch |-> Event.leader_epoch, controller_epoch |-> Event.controller_epoch]
+
+StopsNext ==
+    IF Is("SendStopReplica") THEN stops \cup {Stop(Event.broker_id, Event.peer)} ELSE stops
+
+(* A process obeys and stands for election when it has read its assignment.  *)
+HasReadNext ==
+    CASE Is("ReadAssignment") -> [has_read EXCEPT ![Event.broker_id] = TRUE]
+      [] Is("NodeStarted") -> [has_read EXCEPT ![Event.broker_id] = FALSE]
+      [] OTHER -> has_read
+
+(* A new controller reads all topics before it sends anything, and no line   *)
+(* tells of that. What comes later it learns with a line.                    *)
+TopicKnownNext ==
+    CASE Is("ElectController") -> [topic_known EXCEPT ![Event.broker_id] = "maybe"]
+      [] Is("DetectTopicChange") -> [topic_known EXCEPT ![Event.broker_id] = "yes"]
+      [] Event.action \in {"SendInit", "ControllerSends"} ->
+            IF topic_known[Event.broker_id] # "maybe" THEN topic_known
+            ELSE [topic_known EXCEPT ![Event.broker_id] =
+                    IF Metadata!Exists(znodes, Metadata!TopicPath) THEN "yes" ELSE "no"]
+      [] OTHER -> topic_known
+
 Hear ==
     /\ IsPaid
+    /\ stops' = StopsNext
+    /\ has_read' = HasReadNext
+    /\ topic_known' = TopicKnownNext
     /\ epochs_sent' = EpochsSentNext
     /\ refused' = RefusedNext
     /\ owed' = OwedNext

@@ -24,7 +24,7 @@ ZkRegister ==
        /\ failures' = IF failures[Event.broker_id] # "before" THEN failures
                       ELSE [failures EXCEPT ![Event.broker_id] = "none"]
        /\ UNCHANGED <<controllers, replicas, messages, breaches>>
-       /\ UNCHANGED <<past, offices, live_epochs, departures, floors>>
+       /\ UNCHANGED <<past, topics, offices, live_epochs, departures, floors>>
        /\ UNCHANGED record_vars
 
 ZkUnregister ==
@@ -32,7 +32,7 @@ ZkUnregister ==
     IN /\ Is("ZkUnregister")
        /\ Metadata!Exists(znodes, Metadata!BrokerPath(b))
        /\ znodes' = [znodes EXCEPT ![Metadata!BrokerPath(b)] = Metadata!Absent]
-       /\ UNCHANGED <<past, offices, registrations, live_epochs, departures, floors, failures>>
+       /\ UNCHANGED <<past, topics, offices, registrations, live_epochs, departures, floors, failures>>
        /\ views' = Viewed
        /\ UNCHANGED <<controllers, replicas, messages, breaches>>
        /\ UNCHANGED record_vars
@@ -58,7 +58,7 @@ ZkElect ==
        /\ views' = [views EXCEPT ![c] = <<BrokerEpochs(registrations, Metadata!Registered)>>]
        /\ live_epochs' = [live_epochs EXCEPT ![c] = NotSeen]
        /\ departures' = [departures EXCEPT ![c] = NoneLeft]
-       /\ UNCHANGED <<past, registrations, floors, failures>>
+       /\ UNCHANGED <<past, topics, registrations, floors, failures>>
        /\ UNCHANGED record_vars
 
 ZkDismiss ==
@@ -72,7 +72,8 @@ ZkDismiss ==
 ZkCreateTopic ==
     /\ Is("ZkCreateTopic")
     /\ Metadata!CreateTopic
-    /\ UNCHANGED history_vars
+    /\ topics' = topics \cup {Event.zxid}
+    /\ UNCHANGED <<past, offices, registrations, live_epochs, departures, floors, failures, views>>
     /\ UNCHANGED record_vars
 
 (* As LoseLeaderReply, with the state that the core writes.                  *)
@@ -99,7 +100,7 @@ ZkWriteState ==
     /\ Metadata!State' = StateOf(Event)
     /\ Metadata!StateVersion' = Event.znode_version
     /\ past' = Append(past, [state |-> StateOf(Event), zxid |-> Event.zxid])
-    /\ UNCHANGED <<offices, registrations, live_epochs, departures, floors, failures, views>>
+    /\ UNCHANGED <<topics, offices, registrations, live_epochs, departures, floors, failures, views>>
     /\ UNCHANGED record_vars
 
 -----------------------------------------------------------------------------
@@ -124,6 +125,14 @@ CreateTopicHeard ==
     /\ UNCHANGED history_vars
     /\ UNCHANGED record_vars
 
+(* Of all its partitions, once it is registered and before it obeys any.     *)
+ReadAssignmentHeard ==
+    /\ Is("ReadAssignment")
+    /\ replicas[Event.broker_id].role = "idle"
+    /\ UNCHANGED belief_vars
+    /\ UNCHANGED history_vars
+    /\ UNCHANGED record_vars
+
 (* A starting broker takes what it reads as a floor, the second half of      *)
 (* RegisterBroker; it obeys no command before.                               *)
 ReadState ==
@@ -131,14 +140,14 @@ ReadState ==
     IN /\ Is("ReadState")
        /\ HasVersion(Event.znode_version)
        /\ PastState(Event.znode_version) = StateOf(Event)
-       /\ Event.is_start => replicas[b].role = "idle"
+       /\ Event.is_start => replicas[b].role = "idle" /\ has_read[b]
        /\ replicas' = IF ~Event.is_start THEN replicas
                       ELSE [replicas EXCEPT ![b].leader_epoch = Event.leader_epoch,
                                             ![b].znode_version = Event.znode_version,
                                             ![b].heard = Metadata!Heard(b, Event.leader_epoch, 0)]
        /\ floors' = IF Event.is_start THEN [floors EXCEPT ![b] = Event.znode_version] ELSE floors
        /\ UNCHANGED <<znodes, controllers, messages, breaches>>
-       /\ UNCHANGED <<past, offices, registrations, live_epochs, departures, failures, views>>
+       /\ UNCHANGED <<past, topics, offices, registrations, live_epochs, departures, failures, views>>
        /\ UNCHANGED record_vars
 
 (* A controller asks for what it decided, a leader for the ISR that it wants. *)
@@ -161,6 +170,7 @@ WriteHeard ==
 (* date when it is heard.                                                    *)
 ControllerAsked ==
     /\ Is("ControllerAsked")
+    /\ has_read[Event.broker_id]
     /\ UNCHANGED belief_vars
     /\ UNCHANGED history_vars
     /\ UNCHANGED record_vars
@@ -243,8 +253,17 @@ DetectBrokerChangeSeen ==
        /\ departures' = [departures EXCEPT ![c] =
                             [b \in Brokers |-> IF b \in back THEN LatestLeaderEpoch ELSE @[b]]]
        /\ UNCHANGED <<znodes, replicas, messages, breaches>>
-       /\ UNCHANGED <<past, offices, registrations, floors, failures>>
+       /\ UNCHANGED <<past, topics, offices, registrations, floors, failures>>
        /\ UNCHANGED record_vars
+
+(* The topic has been created, in that transaction. *)
+DetectTopicChangeSeen ==
+    /\ Is("DetectTopicChange")
+    /\ IsActive(Event.broker_id)
+    /\ Event.zxid \in topics
+    /\ UNCHANGED belief_vars
+    /\ UNCHANGED history_vars
+    /\ UNCHANGED record_vars
 
 (* A decision that was not published gives way to the next one when it can   *)
 (* no longer take effect, or not together with that.                         *)
@@ -273,6 +292,7 @@ InitLeaderSeen ==
         preferred == SelectSeq(Recorded[run].assigned_replicas, LAMBDA b : b \in alive)
     IN /\ Is("InitLeader")
        /\ Metadata!Exists(znodes, Metadata!TopicPath)
+       /\ topic_known[c] # "no"
        /\ Event.expected_version = Metadata!NoVersion
        /\ Event.leader_epoch = 0
        /\ Event.isr = alive
@@ -339,12 +359,27 @@ SendLeaderAndIsrSeen ==
 
 (* Something about another partition, or about all that a broker has.        *)
 ControllerSendsSeen ==
-    /\ Event.action \in {"SendInit", "ControllerSends"}
+    /\ Event.action \in {"SendInit", "SendStopReplica", "ControllerSends"}
     /\ IsActive(Event.broker_id)
     /\ Event.peer \in Brokers
     /\ UNCHANGED belief_vars
     /\ UNCHANGED history_vars
     /\ UNCHANGED record_vars
+
+(* Of any partition: it was sent, and tells of the epoch of its controller.  *)
+StopReplicaSeen ==
+    LET b == Event.broker_id
+        told == Event.controller_epoch
+    IN /\ Is("StopReplica")
+       /\ has_read[b]
+       /\ \E stop \in stops : stop = Stop(stop.from, b)
+       /\ told >= replicas[b].controller_epoch
+       /\ replicas' = [replicas EXCEPT
+                            ![b].controller_epoch = told,
+                            ![b].heard = Metadata!Heard(b, Metadata!NoEpoch, told)]
+       /\ UNCHANGED <<znodes, controllers, messages, breaches>>
+       /\ UNCHANGED history_vars
+       /\ UNCHANGED record_vars
 
 -----------------------------------------------------------------------------
 (* What a process does not act upon *)
@@ -377,6 +412,25 @@ RefuseCommandSeen ==
        /\ UNCHANGED history_vars
        /\ UNCHANGED record_vars
 
+(* What the broker has of another partition the replay does not know. *)
+IsStopRefused(b) ==
+    CASE Event.error_code = "STALE_CONTROLLER_EPOCH" ->
+            /\ Metadata!RaisedControllerEpoch > Metadata!CurrentControllerEpoch
+            /\ Event.controller_epoch < Max({replicas[b].controller_epoch, epochs_sent[b]})
+      [] Event.error_code = "STALE_LEADER_EPOCH" ->
+            has_read[b] /\ Event.controller_epoch >= replicas[b].controller_epoch
+      [] Event.error_code = "BROKER_NOT_AVAILABLE" -> ~has_read[b]
+      [] OTHER -> FALSE
+
+RefuseStopSeen ==
+    LET b == Event.broker_id
+    IN /\ Is("RefuseStop")
+       /\ Stop(Event.controller_id, b) \in stops
+       /\ Holding(IsStopRefused(b))
+       /\ UNCHANGED belief_vars
+       /\ UNCHANGED history_vars
+       /\ UNCHANGED record_vars
+
 DiscardReading ==
     /\ Is("DiscardReading")
     /\ UNCHANGED belief_vars
@@ -393,6 +447,7 @@ MetadataStep ==
     \/ ZkWriteState
     \/ RegisterBrokerHeard
     \/ CreateTopicHeard
+    \/ ReadAssignmentHeard
     \/ ReadState
     \/ WriteAsked
     \/ WriteHeard
@@ -402,11 +457,14 @@ MetadataStep ==
     \/ ElectControllerHeard
     \/ ResignControllerSeen
     \/ DetectBrokerChangeSeen
+    \/ DetectTopicChangeSeen
     \/ InitLeaderSeen
     \/ ElectLeaderSeen
     \/ PublishDecisionHeard
     \/ SendLeaderAndIsrSeen
     \/ ControllerSendsSeen
+    \/ StopReplicaSeen
     \/ RefuseCommandSeen
+    \/ RefuseStopSeen
     \/ DiscardReading
 =============================================================================

@@ -276,7 +276,7 @@ IsReal(k, s, t, b) ==
                                 Becomes(k, x, y)!ExpireSession
       [] Is("ZkWriteState") -> StateWritten(k, s, t, b)
       [] Is("ReadState") -> HasRead(k, s, t, b)
-      [] Is("LearnController") -> Learnt(k, s, t, b)
+      [] Event.action \in {"LearnController", "StopReplica"} -> Learnt(k, s, t, b)
       [] Is("ResignController") -> Resigned(k, s, t, b)
       [] Is("DetectBrokerChange") -> Detected(k, s, t, b)
       [] Is("InitLeader") -> FirstLeader(k, s, t, b)
@@ -300,8 +300,9 @@ IsReal(k, s, t, b) ==
 (* The broker is there to hear of it; for the rest nothing happens.          *)
 Quiet ==
     {"CreateTopic", "WriteAsked", "WriteHeard", "ControllerAsked", "ControllerRead",
-     "ElectController", "LogFailed", "Acknowledge", "SendInit", "ControllerSends", "RefuseCommand",
-     "RefuseFetch", "DiscardReading"}
+     "ReadAssignment", "DetectTopicChange", "ElectController", "LogFailed", "Acknowledge", "SendInit",
+     "SendStopReplica", "ControllerSends", "RefuseCommand", "RefuseStop", "RefuseFetch",
+     "DiscardReading"}
 
 IsRealStep ==
     CASE Event.action \in Quiet -> Stays

@@ -61,7 +61,7 @@ NodeStarted ==
                                ![b].end_offsets = NoEndOffsets]
        /\ failures' = IF failures[b] = "none" THEN failures ELSE [failures EXCEPT ![b] = "before"]
        /\ UNCHANGED <<znodes, messages, breaches, obeyed, requests, committed_log, agreed>>
-       /\ UNCHANGED <<past, offices, registrations, live_epochs, departures, floors, views>>
+       /\ UNCHANGED <<past, topics, offices, registrations, live_epochs, departures, floors, views>>
 
 (* The replica serves no request until it starts again; as far as others can *)
 (* tell it is slow. What it did before may still be on its way.              *)
@@ -69,7 +69,7 @@ LogFailed ==
     /\ Is("LogFailed")
     /\ failures' = [failures EXCEPT ![Event.broker_id] = "now"]
     /\ UNCHANGED belief_vars
-    /\ UNCHANGED <<past, offices, registrations, live_epochs, departures, floors, views>>
+    /\ UNCHANGED <<past, topics, offices, registrations, live_epochs, departures, floors, views>>
     /\ UNCHANGED record_vars
 
 -----------------------------------------------------------------------------
@@ -80,6 +80,7 @@ LogFailed ==
 Obey(b, role, isr) ==
     LET command == Command(Event.controller_id, b)
     IN /\ command \in messages
+       /\ has_read[b]
        /\ Holding(Metadata!IsObeyed(b, command))
        /\ Event.high_watermark = logs[b].high_watermark
        /\ Event.log_end_offset = EndOffset(b)

@@ -11,6 +11,7 @@ VARIABLES
     run,            \* which element of Recorded
     at,             \* the event that comes next
     past,           \* what the state znode held, by version: [state, zxid]
+    topics,         \* the zxids at which the topic was created
     offices,        \* elections that took effect: [controller_id, controller_epoch, session_id]
     registrations,  \* registrations that took effect: [broker_id, session_id, zxid]
     live_epochs,    \* per controller the live brokers when it last looked, as <<broker, broker epoch>>
@@ -27,7 +28,8 @@ VARIABLES
 Place == <<run, at>>
 
 network_vars == <<fetches, committed, acknowledged, budget>>
-history_vars == <<past, offices, registrations, live_epochs, departures, floors, failures, views>>
+history_vars ==
+    <<past, topics, offices, registrations, live_epochs, departures, floors, failures, views>>
 record_vars == <<logs, tenures, obeyed, requests, committed_log, agreed>>
 belief_vars == <<znodes, controllers, replicas, messages, breaches>>
 
@@ -50,6 +52,7 @@ PastInit ==
     /\ run \in DOMAIN Recorded
     /\ at = 1
     /\ past = <<>>
+    /\ topics = {}
     /\ offices = {}
     /\ registrations = {}
     /\ live_epochs = [c \in Controllers |-> NotSeen]

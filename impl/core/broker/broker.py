@@ -11,7 +11,7 @@ from fencepost.impl.core.broker.fetcher import Fetcher
 from fencepost.impl.core.broker.isr_update import IsrUpdates
 from fencepost.impl.core.broker.offsets import OffsetQueries
 from fencepost.impl.core.broker.produce import Produces
-from fencepost.impl.core.broker.refused import refuse_command
+from fencepost.impl.core.broker.refused import refuse_command, refuse_stop
 from fencepost.impl.core.broker.replicas import Replicas
 from fencepost.impl.core.broker.role_change import RoleChanges
 from fencepost.impl.core.broker.stop_replica import StopReplicas
@@ -96,10 +96,12 @@ class Broker:
         """Give up each partition or not, alone (CMD-009); a stale controller stops nothing."""
         if self._is_stale(request.controller_epoch):
             error = ErrorCode.STALE_CONTROLLER_EPOCH
+            for stop in request.partitions:
+                self.outbox.emit(*refuse_stop(stop, request, error))
             self.outbox.reply(token, StopReplicaResponse(error_code=error))
             return
         self.follow_controller(request.controller_epoch)
-        errors = tuple(self._stop(stop, request.controller_epoch) for stop in request.partitions)
+        errors = tuple(self._stop(stop, request) for stop in request.partitions)
         self.outbox.reply(token, StopReplicaResponse(partitions=errors))
 
     def follow_controller(self, controller_epoch: ControllerEpoch) -> None:
@@ -133,10 +135,11 @@ class Broker:
             self.outbox.emit(*refuse_command(command, request, error))
         return PartitionError(topic=command.topic, partition=command.partition, error_code=error)
 
-    def _stop(self, stop: PartitionStop, controller_epoch: ControllerEpoch) -> PartitionError:
+    def _stop(self, stop: PartitionStop, request: StopReplicaRequest) -> PartitionError:
         error = ErrorCode.BROKER_NOT_AVAILABLE
         if self.is_ready:
-            error = self.stop_replicas.stop_replica(stop, controller_epoch)
+            error = self.stop_replicas.stop_replica(stop, request.controller_epoch)
+        self.outbox.emit(*refuse_stop(stop, request, error))
         return PartitionError(topic=stop.topic, partition=stop.partition, error_code=error)
 
     def on_log_failed(self, event: LogFailed) -> None:

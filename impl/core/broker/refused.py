@@ -1,7 +1,13 @@
 """Commands and fetches that a broker refuses, as lines of the trace: they change nothing."""
 
 from fencepost.impl.core.types.effects import RefusalTold
-from fencepost.impl.core.types.messages import FetchRequest, LeaderAndIsrRequest, PartitionState
+from fencepost.impl.core.types.messages import (
+    FetchRequest,
+    LeaderAndIsrRequest,
+    PartitionState,
+    PartitionStop,
+    StopReplicaRequest,
+)
 from fencepost.spec.vocabulary import NO_BROKER, ErrorCode, RefusalKind
 
 _COMMANDS = frozenset(
@@ -33,6 +39,24 @@ def refuse_command(
         leader_epoch=command.leader_epoch,
         isr=frozenset(command.isr),
         znode_version=command.znode_version,
+        controller_id=request.controller_id,
+        controller_epoch=request.controller_epoch,
+        error_code=error,
+    )
+    return (line,)
+
+
+def refuse_stop(
+    stop: PartitionStop, request: StopReplicaRequest, error: ErrorCode
+) -> tuple[RefusalTold, ...]:
+    """The line of a StopReplica that stops nothing, of one partition; none when it does."""
+    if error not in _COMMANDS:
+        return ()
+    line = RefusalTold(
+        refusal=RefusalKind.REFUSE_STOP,
+        topic_partition=stop.key,
+        partition_incarnation=stop.partition_incarnation,
+        leader_epoch=stop.leader_epoch,
         controller_id=request.controller_id,
         controller_epoch=request.controller_epoch,
         error_code=error,

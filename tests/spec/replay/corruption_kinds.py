@@ -19,6 +19,7 @@ from tests.spec.replay.corruptions import (
     has_records,
     inserted,
     is_followed_by,
+    is_late_topic,
     is_of_state,
     is_registration,
     led_by_another,
@@ -39,6 +40,7 @@ from tests.spec.replay.refusals import (
     is_refused_for_good,
     refused,
     refused_as_stale_controllers,
+    stop_never_sent,
 )
 
 KINDS: Mapping[str, Corruption] = {
@@ -64,7 +66,10 @@ KINDS: Mapping[str, Corruption] = {
     },
     "drop PublishDecision": dropped(Action.PUBLISH_DECISION),
     "drop DetectBrokerChange": dropped(Action.DETECT_BROKER_CHANGE, decides_next),
+    "drop ReadAssignment": dropped(Action.READ_ASSIGNMENT),
+    "drop DetectTopicChange": dropped(Action.DETECT_TOPIC_CHANGE, is_late_topic),
     "drop SendLeaderAndIsr": command_never_sent,
+    "drop SendStopReplica": stop_never_sent,
     "drop LeaderAppend": dropped(Action.LEADER_APPEND),
     "drop FollowerAppend": dropped(Action.FOLLOWER_APPEND, has_records),
     "drop ServeFetch": dropped(
@@ -93,6 +98,7 @@ KINDS: Mapping[str, Corruption] = {
     "departure denied": departure_denied,
     "arrival denied": arrival_denied,
     "another broker epoch": changed(Action.REGISTER_BROKER, moved("zxid", 1)),
+    "another zxid of a topic": changed(Action.DETECT_TOPIC_CHANGE, moved("zxid", 1)),
     "another zxid of a write": changed(Action.PUBLISH_DECISION, moved("zxid", 1)),
     "another version in ZooKeeper": changed("SetData", moved("znode_version", 1), is_of_state),
     "another offset": changed(Action.LEADER_APPEND, moved("offset", 1)),
@@ -119,6 +125,13 @@ KINDS: Mapping[str, Corruption] = {
     ),
     "refusal for another reason": changed(RefusalKind.REFUSE_COMMAND, refused_as_stale_controllers),
     "refusal of a fetch that was not sent": changed(RefusalKind.REFUSE_FETCH, moved("offset", 1)),
+    "stop that was not sent": changed(Action.STOP_REPLICA, moved("leader_epoch", 1)),
+    "refusal of a stop that was not sent": changed(
+        RefusalKind.REFUSE_STOP, moved("leader_epoch", 1)
+    ),
+    "stop refused for another reason": changed(
+        RefusalKind.REFUSE_STOP, refused_as_stale_controllers
+    ),
     "acknowledged at another offset": changed("Produce", moved("offset", 1)),
     # swapped
     "published before it is decided": swapped(Action.ELECT_LEADER, Action.PUBLISH_DECISION),

@@ -12,7 +12,7 @@ import msgspec
 
 from fencepost.spec.trace import Kind, TraceEvent
 from fencepost.spec.vocabulary import Action, Outcome
-from fencepost.spec.znodes import BROKER_IDS, parse_leader_and_isr
+from fencepost.spec.znodes import BROKER_IDS, parse_leader_and_isr, topic_path
 
 Events = list[TraceEvent]
 
@@ -109,6 +109,19 @@ def decides_next(events: Events, at: int) -> bool:
         if other.node == event.node and other.action in (Action.ELECT_LEADER, Action.INIT_LEADER):
             return True
     return False
+
+
+def is_late_topic(events: Events, at: int) -> bool:
+    """Its controller had sent something when the topic came, and decides which broker leads it."""
+    event = events[at]
+    came = next((n for n in range(at) if events[n].path == topic_path(event.topic or "")), at)
+    act = (event.node, event.incarnation, event.controller_epoch)
+    sent = (e for e in events[:came] if e.action == Action.SEND_INIT)
+    led = (e for e in events[at:] if e.action == Action.INIT_LEADER and e.topic == event.topic)
+    return all(
+        any((e.node, e.incarnation, e.controller_epoch) == act for e in lines)
+        for lines in (sent, led)
+    )
 
 
 def command_never_sent(events: Events) -> Iterator[Corrupted]:

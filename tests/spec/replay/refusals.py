@@ -1,10 +1,18 @@
-"""Corruptions of what a process tells that it did not act upon."""
+"""Corruptions of what a process tells that it did not act upon, and of stops."""
+
+from collections.abc import Iterator
 
 import msgspec
 
 from fencepost.spec.trace import Kind, TraceEvent
 from fencepost.spec.vocabulary import Action, ErrorCode, RefusalKind
-from tests.spec.replay.corruptions import Events, live_of
+from tests.spec.replay.corruptions import (
+    Corrupted,
+    Events,
+    command_of,
+    live_of,
+    renumbered,
+)
 
 
 def refused(event: TraceEvent) -> TraceEvent:
@@ -24,6 +32,20 @@ def refused_as_stale_controllers(event: TraceEvent) -> TraceEvent | None:
     if event.error_code != ErrorCode.STALE_LEADER_EPOCH:
         return None
     return msgspec.structs.replace(event, error_code=ErrorCode.STALE_CONTROLLER_EPOCH)
+
+
+def stop_never_sent(events: Events) -> Iterator[Corrupted]:
+    """A StopReplica that was obeyed is in no line of its sender."""
+    for event in events:
+        if event.action == Action.STOP_REPLICA:
+            kept = [other for other in events if not is_stop_sent(other, event)]
+            yield Corrupted(renumbered(kept), event)
+
+
+def is_stop_sent(line: TraceEvent, obeyed: TraceEvent) -> bool:
+    """The line of a controller that sends what the other line obeys."""
+    about = line.action == Action.SEND_STOP_REPLICA and line.peer == obeyed.node
+    return about and command_of(line) == command_of(obeyed)
 
 
 def fetch_refused(event: TraceEvent) -> TraceEvent:

@@ -4,7 +4,7 @@ import pytest
 
 from fencepost.impl.core.config import Config
 from fencepost.impl.core.rules.tables import Role
-from fencepost.impl.core.types.effects import DeleteLog, StartLog
+from fencepost.impl.core.types.effects import DeleteLog, RefusalTold, StartLog
 from fencepost.impl.core.types.messages import (
     FetchResponse,
     LeaderAndIsrResponse,
@@ -22,6 +22,7 @@ from fencepost.spec.vocabulary import (
     LeaderEpoch,
     Offset,
     PartitionIncarnation,
+    RefusalKind,
 )
 from fencepost.spec.znodes import TopicPartition
 from tests.impl.core.build import ME, T0, T1, command, order, records
@@ -64,6 +65,12 @@ def stop(
     )
     errors = [error.error_code for error in response.partitions]
     return errors[0] if errors else response.error_code
+
+
+def told_of_refusals(driver: Driver) -> list[ErrorCode | None]:
+    """The reasons of the stops that were refused, as the trace has them."""
+    told = (effect for effect in driver.effects if isinstance(effect, RefusalTold))
+    return [one.error_code for one in told if one.refusal is RefusalKind.REFUSE_STOP]
 
 
 def leading(epoch: int = 1) -> Driver:
@@ -147,6 +154,7 @@ def test_a_stop_within_the_incarnation_is_fenced_by_leader_epoch(
 
     assert stop(driver, NOW, leader_epoch=leader_epoch) is expected
     assert has_replica(driver) is (expected is not ErrorCode.NONE)
+    assert told_of_refusals(driver) == [expected] * has_replica(driver)
 
 
 def test_a_stop_of_an_older_controller_deletes_nothing() -> None:
@@ -155,6 +163,7 @@ def test_a_stop_of_an_older_controller_deletes_nothing() -> None:
 
     assert stop(driver, NOW, epoch=1) is ErrorCode.STALE_CONTROLLER_EPOCH
     assert has_replica(driver)
+    assert told_of_refusals(driver) == [ErrorCode.STALE_CONTROLLER_EPOCH]
 
 
 def test_a_stop_that_comes_again_is_done_already() -> None:
