@@ -18,11 +18,12 @@ VARIABLES
     written,        \* partitions of which ZooKeeper has the decision
     stale,          \* partitions that were changed since the controller read them
     batches,        \* multis still to be sent, in order
+    unsure,         \* partitions of a multi without an answer
     to_send,        \* partitions with a command that is due
     told,           \* partitions with a command that is sent
     budget
 
-vars == <<written, stale, batches, to_send, told, budget>>
+vars == <<written, stale, batches, unsure, to_send, told, budget>>
 
 ASSUME Busy \subseteq Partitions
 
@@ -43,6 +44,7 @@ Init ==
     /\ written = {}
     /\ stale = {}
     /\ batches = <<>>
+    /\ unsure = {}
     /\ to_send = {}
     /\ told = {}
     /\ budget = Limits
@@ -52,6 +54,7 @@ TypeOK ==
     /\ written \subseteq Partitions
     /\ stale \subseteq Busy
     /\ batches \in Seq(SUBSET Partitions \ {{}})
+    /\ unsure \subseteq Partitions
     /\ to_send \subseteq Partitions
     /\ told \subseteq Partitions
     /\ \A what \in DOMAIN Limits : budget[what] \in 0 .. Limits[what]
@@ -65,18 +68,18 @@ BatchSize == OperationsMax
 (* decided, all at once, and cut into multis of bounded size. They come after*)
 (* those that wait already.                                                  *)
 ElectLeader ==
-    LET undecided == Partitions \ (written \cup Waiting)
+    LET undecided == Partitions \ (written \cup Waiting \cup unsure)
     IN /\ undecided # {}
        /\ batches' = batches \o InBatchesOf(undecided, BatchSize)
        /\ stale' = stale \ undecided
-       /\ UNCHANGED <<written, to_send, told, budget>>
+       /\ UNCHANGED <<written, unsure, to_send, told, budget>>
 
 (* A leader drops a follower from its ISR. Nothing bounds how often.         *)
 ShrinkIsr(p) ==
     /\ p \in Busy \ written
     /\ p \in Waiting
     /\ stale' = stale \cup {p}
-    /\ UNCHANGED <<written, batches, to_send, told, budget>>
+    /\ UNCHANGED <<written, batches, unsure, to_send, told, budget>>
 
 IsTooLarge(batch) == Cardinality(batch) > OperationsMax
 
@@ -101,26 +104,56 @@ Done(batch) == IF IsAccepted(batch) THEN batch ELSE {}
 (* look as if they had been done.                                            *)
 Told(batch) == Done(batch)
 
-(* One multi.                                                                *)
-PublishDecision ==
+(* The next multi, and its answer.                                           *)
+WriteBatch ==
     /\ batches # <<>>
     /\ LET batch == Head(batches)
        IN /\ written' = written \cup Done(batch)
           /\ to_send' = to_send \cup Told(batch)
           /\ batches' = IF IsAccepted(batch) THEN Tail(batches) ELSE AfterFailure(batch)
+    /\ UNCHANGED unsure
+
+(* What is there is the decision: all of the multi, or none of it.           *)
+FoundDone(S) == S \cap written
+
+(* The states of a multi without an answer are read. What is there is told,  *)
+(* the rest is decided anew.                                                 *)
+SettleBatch ==
+    /\ unsure' = {}
+    /\ to_send' = to_send \cup FoundDone(unsure)
+    /\ UNCHANGED <<written, batches>>
+
+(* One multi, or what became of the last one (ZK-006).                       *)
+PublishDecision ==
+    /\ IF unsure # {} THEN SettleBatch ELSE WriteBatch
     /\ UNCHANGED <<stale, told, budget>>
+
+LosesAnswer(done) ==
+    /\ batches # <<>>
+    /\ unsure = {}
+    /\ written' = written \cup done
+    /\ unsure' = Head(batches)
+    /\ batches' = Tail(batches)
+    /\ UNCHANGED <<stale, to_send, told>>
+
+(* A multi is written or refused, and the controller does not hear which.    *)
+LoseReply == Spend("lost_replies") /\ LosesAnswer(Done(Head(batches)))
+
+(* A multi never arrives, and the controller knows as little.                *)
+LoseRequest == Spend("lost_requests") /\ LosesAnswer({})
 
 SendLeaderAndIsr(p) ==
     /\ p \in to_send
     /\ to_send' = to_send \ {p}
     /\ told' = told \cup {p}
-    /\ UNCHANGED <<written, stale, batches, budget>>
+    /\ UNCHANGED <<written, stale, batches, unsure, budget>>
 
 (* Between any two multis. The next controller tells what ZooKeeper has, and *)
 (* decides the rest.                                                         *)
 CrashController ==
     /\ Spend("crashes")
     /\ batches' = <<>>
+    /\ unsure' = {}
     /\ to_send' = written
     /\ UNCHANGED <<written, stale, told>>
 
@@ -130,6 +163,8 @@ Next ==
     \/ PublishDecision
     \/ \E p \in Partitions : SendLeaderAndIsr(p)
     \/ CrashController
+    \/ LoseReply
+    \/ LoseRequest
 
 Spec ==
     /\ Init
@@ -169,4 +204,13 @@ AsStateZnode(p) == INSTANCE StateZnode WITH
 RefinesStateZnode ==
     /\ \A p \in Partitions : AsStateZnode(p)!Init
     /\ [][\A p \in Partitions : AsStateZnode(p)!IsAllowed]_vars
+
+-----------------------------------------------------------------------------
+(* What must be possible: the others of a refused multi are written and told *)
+(* while the one that was refused still waits, and a multi without an answer *)
+(* is found done, or not.                                                    *)
+OthersOvertake ==
+    \E p \in Busy : p \notin written /\ \E other \in told : other > p /\ other <= OperationsMax
+BatchFoundDone == unsure # {} /\ unsure \subseteq written
+BatchFoundLost == unsure # {} /\ unsure \cap (written \cup stale) = {}
 =============================================================================

@@ -2,7 +2,8 @@
 (* Bounds for TLC, as numbers that a cfg can set. *)
 EXTENDS DecisionBatch
 
-CONSTANTS MaxCrashes
+CONSTANTS MaxCrashes, MaxLostReplies, MaxLostRequests
 
-Bounds == [crashes |-> MaxCrashes]
+Bounds ==
+    [crashes |-> MaxCrashes, lost_replies |-> MaxLostReplies, lost_requests |-> MaxLostRequests]
 =============================================================================

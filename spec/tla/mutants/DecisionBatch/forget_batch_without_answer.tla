@@ -1,0 +1,6 @@
+-------------------- MODULE forget_batch_without_answer ---------------------
+(* Whatever was not answered counts as refused.                              *)
+EXTENDS DecisionBatch
+
+WrongFoundDone(S) == {}
+=============================================================================
