@@ -143,7 +143,8 @@ def replay_runs(run: GateRun) -> StageOutcome:
     first = run.seed * effort.seeds
     seeds = [
         recorded_run(
-            f"seed {seed}", as_lines(simulator.simulate(seed, level=run.level, mutant=None))
+            f"seed {seed}",
+            as_lines(simulator.simulate_modelled(seed, level=run.level, mutant=None)),
         )
         for seed in range(first, first + effort.replayed_seeds)
     ]

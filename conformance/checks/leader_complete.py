@@ -6,6 +6,10 @@ at the same offset, whenever in real time the two happened: an old leader may co
 its successor had already fetched. An election outside the ISR that says so begins a new generation:
 what was committed before it may be lost (FAIL-002). So does another incarnation of the partition.
 
+Nor does a replica give up what it knows to be committed: it truncates no further than to its own
+high watermark. What it agrees about with its leader reaches that far (CMD-005), and a member of the
+ISR that gave up more would count for what it has not.
+
 Where a trace does not tell which records a log holds, its length decides: a leader with a log
 that ends at or below an offset that was committed lacks that record, whichever it is.
 
@@ -21,7 +25,13 @@ from collections.abc import Sequence
 from fencepost.conformance.checks.evidence import Evidence
 from fencepost.conformance.checks.generations import Generations, generations
 from fencepost.conformance.checks.incarnations import split_by_incarnation
-from fencepost.conformance.checks.replica_log import ReplicaEntry, ReplicaLog, replay
+from fencepost.conformance.checks.ordering import order
+from fencepost.conformance.checks.replica_log import (
+    ReplicaEntry,
+    ReplicaLog,
+    is_replica_event,
+    replay,
+)
 from fencepost.conformance.verdict import CheckResult
 from fencepost.spec.trace import TraceEvent
 from fencepost.spec.vocabulary import Action, Invariant
@@ -36,7 +46,7 @@ _Leaders = list[tuple[TraceEvent, list[ReplicaEntry | None]]]
 
 
 def check(events: Sequence[TraceEvent]) -> CheckResult:
-    """Judge one partition; the premise counts leaders that came after a committed record."""
+    """Judge one partition; the premise counts leaders after a committed record, and truncations."""
     evidence = Evidence(invariant=Invariant.LEADER_COMPLETE)
     for _, part in split_by_incarnation(events):
         _check_incarnation(part, evidence)
@@ -56,6 +66,31 @@ def _check_incarnation(events: Sequence[TraceEvent], evidence: Evidence) -> None
     for event, entries in leaders:
         own = [commit for commit in in_order if commit[0][0] == logs.of(event.leader_epoch)]
         _check_leader(event, entries, own, evidence)
+    _check_truncations(events, logs, evidence)
+
+
+def _check_truncations(events: Sequence[TraceEvent], logs: Generations, evidence: Evidence) -> None:
+    """One premise per truncation by a process that has learnt a high watermark in its generation.
+
+    What it had learnt in an earlier one is void with the first truncation after it.
+    """
+    learnt: dict[tuple[int | None, int], TraceEvent] = {}
+    for event in order(filter(is_replica_event, events)):
+        process = event.broker_id, event.incarnation
+        known = learnt.get(process)
+        committed = known.high_watermark or 0 if known is not None else 0
+        if (event.high_watermark or 0) > committed:
+            learnt[process] = event
+        if event.action != Action.TRUNCATE_LOG or event.log_end_offset is None or known is None:
+            continue
+        if logs.of(known.leader_epoch) != logs.of(event.leader_epoch):
+            learnt.pop(process, None)
+            continue
+        evidence.premise_count += 1
+        if event.log_end_offset < committed:
+            message = f"Broker {event.broker_id} truncated its log to {event.log_end_offset}"
+            message = f"{message}, and knew of the high watermark {committed}."
+            evidence.violated(message, known, event)
 
 
 def _commit(event: TraceEvent, log: ReplicaLog, logs: Generations, commits: _Commits) -> None:

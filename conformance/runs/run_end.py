@@ -21,12 +21,14 @@ class Ending(StrEnum):
     CONVERGED = "Converged"
     FINAL_READ = "FinalRead"
     DEMANDS = "DemandsMet"
+    ANSWERS = "AnswersRight"
 
 
 SENTENCES = {
     Ending.CONVERGED: "The cluster had not healed in the time it had after the last fault.",
     Ending.FINAL_READ: "The final read did not end in its time.",
     Ending.DEMANDS: "Something that the story demands was not so in its time.",
+    Ending.ANSWERS: "An administrator of the healed cluster was answered wrongly.",
 }
 
 
@@ -46,6 +48,8 @@ class RunEndDetail(msgspec.Struct, frozen=True):
     final_read: bool = True
     demands_met: bool = True
     unhealed: tuple[Liveness, ...] = ()
+    wrong_answers: tuple[str, ...] = ()
+    """What an administrator was not answered or given as it must be, once all was healed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,12 +81,20 @@ def run_end(events: Sequence[TraceEvent]) -> RunEnd:
         Ending.CONVERGED: any(not detail.converged for detail in told),
         Ending.FINAL_READ: any(not detail.final_read for detail in told),
         Ending.DEMANDS: any(not detail.demands_met for detail in told),
+        Ending.ANSWERS: any(detail.wrong_answers for detail in told),
     }
     return RunEnd(
         unhealed=frozenset(name for detail in told for name in detail.unhealed),
         bad=tuple(
-            BadEnding(invariant=ending, message=SENTENCES[ending])
+            BadEnding(invariant=ending, message=_sentence(ending, told))
             for ending, failed in fails.items()
             if failed
         ),
     )
+
+
+def _sentence(ending: Ending, told: Sequence[RunEndDetail]) -> str:
+    if ending is not Ending.ANSWERS:
+        return SENTENCES[ending]
+    wrong = "; ".join(answer for detail in told for answer in detail.wrong_answers)
+    return f"{SENTENCES[ending]} {wrong}."

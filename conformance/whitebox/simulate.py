@@ -48,6 +48,9 @@ class Simulator(Protocol):
     def simulate(self, seed: int, *, level: int, mutant: str | None) -> list[TraceEvent]:
         """The trace that belongs to `seed`; the same seed gives the same trace."""
 
+    def simulate_modelled(self, seed: int, *, level: int, mutant: str | None) -> list[TraceEvent]:
+        """The same without what the specs do not have, for a replay by TLC."""
+
     def mutants(self) -> list[dict[str, Any]]:
         """What can be made wrong: `mutant`, `rule`, `requirement`, `caught_by`.
 

@@ -5,6 +5,7 @@ names and events of `fencepost.spec.trace`.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 
 from fencepost.fault_injection.stories.story_file import story_from_document
 from fencepost.impl.mutants.mutant import Mutant, MutantName
@@ -50,9 +51,16 @@ def simulate(seed: int, *, level: int, mutant: str | None = None) -> list[TraceE
     return run(drawn, f"sim-{seed}-level-{level}" + (f"-{mutant}" if mutant else ""))
 
 
+def simulate_modelled(seed: int, *, level: int, mutant: str | None = None) -> list[TraceEvent]:
+    """The same without its last requests, which the specs do not have: TLC replays this one."""
+    options = swarm(seed, level=_level(level), mutant=_mutant(mutant))
+    return run(described(replace(options, asks_last=False)), f"sim-{seed}-level-{level}-modelled")
+
+
 def simulate_long(seed: int, *, level: int, seconds: int) -> list[TraceEvent]:
     """The trace of a run like that of `seed`, of so many virtual seconds."""
     options = swarm(seed, level=_level(level), duration_ms=seconds * 1000)
+    options = replace(options, asks_last=False)
     return run(described(options), f"sim-{seed}-level-{level}-long")
 
 

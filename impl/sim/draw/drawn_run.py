@@ -209,6 +209,7 @@ def _consistent(options: RunOptions) -> RunOptions:
         partitions=1 if options.session_timeout_ms == PATIENT_MS else options.partitions,
         moves=moves,
         asks=asks,
+        asks_last=options.asks_last and not has_many,
         founds=options.founds and not has_many and not asks,
         duration_ms=min(options.duration_ms, 6_000) if has_many else options.duration_ms,
         settle_ms=healing_ms(options),

@@ -104,6 +104,7 @@ SWARM = RunMix(
         "asks": (*(False,) * 7, True),
         "bad_topic": (*(False,) * 5, True),
         "by_hand": (*(False,) * 11, True),
+        "asks_last": (False, True),
     },
     round={
         "duration_ms": (6_000, 9_000, 12_000),

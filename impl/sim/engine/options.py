@@ -59,6 +59,9 @@ class RunOptions:
     """An administrator asks for everything: topics come, go and come again, and partitions move."""
     bad_topic: bool = False
     """Until all is healed, a znode beside the topics holds no topic."""
+    asks_last: bool = False
+    """Once all is healed, an administrator asks for all that can be asked for, and for wrong
+    things (`last_requests.py`)."""
     by_hand: bool = False
     """The znodes of the controller's election are written by hand while brokers work."""
     request_bytes_max: int = 1 << 20

@@ -32,6 +32,8 @@ from fencepost.impl.core.types.messages import (
 )
 from fencepost.impl.core.types.topic_messages import (
     CreateTopicRequest,
+    CreateTopicsResponse,
+    DeleteTopicsResponse,
     ReplicaList,
 )
 from fencepost.impl.sim.engine.options import BATCH_RECORDS_MAX, RunOptions
@@ -339,10 +341,12 @@ class AdministrativeRequest(SimulatedClient):
 
 
 def error_codes(response: Response | None) -> list[ErrorCode]:
-    """Of the answer to an administrator, and of each partition in it."""
+    """Of the answer to an administrator, and of each partition or topic in it."""
     match response:
         case AlterPartitionReassignmentsResponse() | ElectLeadersResponse():
             return [one.error_code for one in (response, *response.partitions)]
+        case CreateTopicsResponse() | DeleteTopicsResponse():
+            return [one.error_code for one in (response, *response.topics)]
         case None:
             return [ErrorCode.REQUEST_TIMED_OUT]
         case _:

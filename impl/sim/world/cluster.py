@@ -14,7 +14,7 @@ from fencepost.impl.mutants.mutants import rules_of
 from fencepost.impl.sim.engine.move_recorder import MoveRecorder, RequestOrigin
 from fencepost.impl.sim.engine.options import RunOptions
 from fencepost.impl.sim.world.disk import SimulatedDisk
-from fencepost.impl.sim.world.network import RequestRule, SimulatedNetwork
+from fencepost.impl.sim.world.network import RequestRule, SimulatedNetwork, method_of
 from fencepost.impl.sim.world.process import OnAnswer, Process, ProcessHost
 from fencepost.spec.vocabulary import BrokerId, SessionId
 from fencepost.spec.znodes import (
@@ -62,6 +62,8 @@ class VirtualCluster(ProcessHost):
         """Brokers that are dead for now, of which no liveness property is expected."""
         self.cut_from_zookeeper: Counter[BrokerId] = Counter()
         """How many faults keep each broker from ZooKeeper."""
+        self.sent: Counter[str] = Counter()
+        """Method -> how many requests have left their senders."""
         self.link_faults = {b: [] for b in self.disks}
         self._boot_ms = boot_ms
         for broker_id in sorted(self.disks) if first is None else [first]:
@@ -171,6 +173,7 @@ class VirtualCluster(ProcessHost):
         origin: RequestOrigin | None = None,
     ) -> None:
         """Carry the request to the receiver, and its answer back, through the network."""
+        self.sent[method_of(request)] += 1
 
         def deliver() -> None:
             process = self.processes.get(receiver)

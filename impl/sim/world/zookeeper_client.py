@@ -52,6 +52,9 @@ class _Link:
 class SimulatedZooKeeperClient:
     """One client of one process; `gate` runs callbacks only while that process runs."""
 
+    asked = 0
+    """How much the core has asked of the server."""
+
     def __init__(
         self,
         *,
@@ -92,6 +95,11 @@ class SimulatedZooKeeperClient:
         """The ones that a fault holds back."""
         self._arrival_us = self._delivery_us = 0
 
+    @property
+    def is_connected(self) -> bool:
+        """True while what the core asks reaches the server."""
+        return self._is_connected
+
     def start(self) -> None:
         """Open the first session; heartbeats go out while the process runs."""
         self._later(self._open_session, self._draw(DELAY_US))
@@ -107,6 +115,7 @@ class SimulatedZooKeeperClient:
         if not self._is_connected:
             self._later(lambda: self._deliver(unknown(ask)), 0)
             return
+        self.asked += 1
         self._in_flight[ask.op_id] = ask
         link = _Link(self._connection, self.session_id)
         parts = ask.paths if isinstance(ask, ReadZnodes | ListChildren) else ("",)

@@ -232,6 +232,13 @@ def zombie_advances(trace: Trace) -> None:
     replica(trace, "AdvanceHighWatermark", 1, 1, 5, 5)
 
 
+def committed_is_truncated(trace: Trace) -> None:
+    """What the follower knows of an earlier epoch binds it in the next one."""
+    append(trace, 2, 0, "abc", 2)
+    replica(trace, "BecomeFollower", 2, 3, 2, 3)
+    replica(trace, "TruncateLog", 2, 3, 1, 1)
+
+
 @pytest.mark.parametrize(
     ("check", "write", "message"),
     [
@@ -242,6 +249,7 @@ def zombie_advances(trace: Trace) -> None:
         (leader_complete.check, leader_lacks_a_record, "with nothing at offset 1"),
         (leader_complete.check, leader_has_another_record, "with c of leader epoch 1 at offset 1"),
         (leader_complete.check, later_of_two_leaders_lacks_a_record, "where epoch 3 had committed"),
+        (leader_complete.check, committed_is_truncated, "to 1, and knew of the high watermark 2"),
         (leader_complete.check, leader_begins_below_what_was_committed, "committed a record"),
         (one_committer_per_epoch.check, leader_begins_below_what_was_committed, "began at 1"),
         (high_watermark_monotonic.check, high_watermark_falls, "fell from 2 to 1"),
@@ -369,3 +377,16 @@ def test_lines_of_other_kinds_are_not_taken_for_replicas() -> None:
     trace.zookeeper("Create", ZNODE, "not JSON", session=9, zxid=1)
 
     assert all(check(trace.events).verdict is Verdict.VACUOUS for check in ALL)
+
+
+def test_what_is_not_committed_or_lost_to_an_unclean_election_may_be_truncated() -> None:
+    trace = Trace()
+    append(trace, 2, 0, "abc", 2)
+    replica(trace, "TruncateLog", 2, 2, 2, 2)
+    trace.broker(9, "ElectLeader", leader_epoch=3, is_unclean=True)
+    replica(trace, "BecomeFollower", 2, 3, 2, 2)
+    replica(trace, "TruncateLog", 2, 3, 0, 0)
+    replica(trace, "TruncateLog", 2, 4, 0, 0)
+    result = leader_complete.check(trace.events)
+
+    assert (result.verdict, result.premise_count) == (Verdict.PASS, 1)

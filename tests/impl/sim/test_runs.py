@@ -217,6 +217,11 @@ def test_at_level_0_the_simulator_finds_a_lost_record_by_itself() -> None:
     assert violated(simulate(seed, level=2)) == set()
 
 
+def test_at_level_0_no_later_controller_must_delete_what_is_left() -> None:
+    """Without controller epochs its INIT cannot be told from one that comes twice (CMD-007)."""
+    assert run_end(simulate(202, level=0)).bad == ()
+
+
 # The adapter
 
 

@@ -6,7 +6,7 @@ from functools import cache
 
 import msgspec
 
-from fencepost.impl.sim.adapter import simulate
+from fencepost.impl.sim.adapter import simulate_modelled
 from fencepost.spec.replay.fields import FIELDS
 from fencepost.spec.replay.limits import LIFECYCLE
 from fencepost.spec.replay.ordering import total_order
@@ -54,7 +54,7 @@ class Case:
 
 @cache
 def lines_of(seed: int) -> tuple[TraceFileLine, ...]:
-    return tuple(as_lines(simulate(seed, level=LEVEL, mutant=None)))
+    return tuple(as_lines(simulate_modelled(seed, level=LEVEL, mutant=None)))
 
 
 @cache

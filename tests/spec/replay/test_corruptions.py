@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from fencepost.conformance.checks.registry import run_checks
-from fencepost.impl.sim.adapter import simulate
+from fencepost.impl.sim.adapter import simulate_modelled
 from fencepost.spec.replay.ordering import total_order
 from fencepost.spec.replay.projection import (
     STOPS,
@@ -53,7 +53,7 @@ class Tried:
 
 @cache
 def run_of(seed: int) -> Events:
-    lines = as_lines(simulate(seed, level=LEVEL, mutant=None))
+    lines = as_lines(simulate_modelled(seed, level=LEVEL, mutant=None))
     return [line.event for line in total_order(recorded_run("run", lines))]
 
 

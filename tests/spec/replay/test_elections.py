@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 
-from fencepost.impl.sim.adapter import simulate
+from fencepost.impl.sim.adapter import simulate_modelled
 from fencepost.spec.replay.fields import Fields
 from fencepost.spec.replay.ordering import total_order
 from fencepost.spec.replay.projection import Event, Projection, partitions_of_run, project
@@ -26,7 +26,7 @@ FAILED = 430
 
 def until_election(seed: int, begins: Callable[[Event], bool]) -> Projection:
     """The run of the seed up to the first election behind such an event."""
-    lines = as_lines(simulate(seed, level=LEVEL, mutant=None))
+    lines = as_lines(simulate_modelled(seed, level=LEVEL, mutant=None))
     ordered = total_order(recorded_run("run", lines))
     key, assigned = next(iter(partitions_of_run(ordered).items()))
     projection = project("run", LEVEL, ordered, key, assigned)

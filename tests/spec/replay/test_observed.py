@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from fencepost.impl.sim.adapter import simulate
+from fencepost.impl.sim.adapter import simulate_modelled
 from fencepost.spec.replay.recorded_run import as_lines, recorded_run
 from fencepost.spec.replay.replay import ZOOKEEPER, Replayed, ReplayReport, ReplayResult, replay
 from fencepost.spec.trace import Kind, TraceEvent, read_trace
@@ -257,7 +257,7 @@ def test_a_replay_ends_where_the_run_leaves_the_spec(found: ReplayReport, why: s
 
 def test_what_the_reference_does_is_a_behaviour_from_outside_too() -> None:
     found = replayed(
-        {str(seed): from_outside(simulate(seed, level=2, mutant=None)) for seed in SEEDS}
+        {str(seed): from_outside(simulate_modelled(seed, level=2, mutant=None)) for seed in SEEDS}
     )
 
     results = [result for seed in SEEDS for result in partitions(found, str(seed))]

@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from fencepost.impl.sim.adapter import simulate
+from fencepost.impl.sim.adapter import simulate_modelled
 from fencepost.spec.replay.ordering import total_order
 from fencepost.spec.replay.recorded_run import (
     RecordedRun,
@@ -25,7 +25,7 @@ SEED = 40
 
 @pytest.fixture(name="events", scope="module")
 def simulated_events() -> list[TraceEvent]:
-    return simulate(SEED, level=2, mutant=None)
+    return simulate_modelled(SEED, level=2, mutant=None)
 
 
 def save(events: list[TraceEvent], folder: Path) -> None:

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from fencepost.ci.cli import run as main
-from fencepost.impl.sim.adapter import simulate, simulate_long
+from fencepost.impl.sim.adapter import simulate_long, simulate_modelled
 from fencepost.spec.replay.recorded_run import RecordedRun, as_lines, recorded_run
 from fencepost.spec.replay.replay import (
     ZOOKEEPER,
@@ -26,7 +26,7 @@ HASTY = "acknowledge_before_replication"
 
 
 def simulated(name: str, seed: int, level: int, mutant: str | None = None) -> RecordedRun:
-    return recorded_run(name, as_lines(simulate(seed, level=level, mutant=mutant)))
+    return recorded_run(name, as_lines(simulate_modelled(seed, level=level, mutant=mutant)))
 
 
 @pytest.fixture(scope="module")

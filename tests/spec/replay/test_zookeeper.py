@@ -6,7 +6,7 @@ from functools import cache
 
 import msgspec
 
-from fencepost.impl.sim.adapter import simulate
+from fencepost.impl.sim.adapter import simulate_modelled
 from fencepost.spec.replay.fields import Fields
 from fencepost.spec.replay.ordering import total_order
 from fencepost.spec.replay.projection import Event
@@ -60,7 +60,7 @@ TOLD_LATER = {("CreateSession", "session_id"), ("Create", "data"), ("SetData", "
 
 @cache
 def ordered() -> tuple[TraceFileLine, ...]:
-    events = simulate(SEED, level=2, mutant=None)
+    events = simulate_modelled(SEED, level=2, mutant=None)
     return tuple(total_order(recorded_run("run", as_lines(events))))
 
 
@@ -141,7 +141,7 @@ def test_one_wrong_field_is_rejected_where_it_stands() -> None:
 
 
 def test_a_write_that_never_happened_is_told_with_the_tree() -> None:
-    lines = as_lines(simulate(SEED, level=2, mutant=None))
+    lines = as_lines(simulate_modelled(SEED, level=2, mutant=None))
     wrong = next(
         line for line in lines if line.event.action == WRITE and line.event.outcome is Outcome.OK
     )

@@ -77,7 +77,8 @@ def play_seeds(usual: dict[int, str]) -> dict[str, Any]:
 
 def told(result: SeedResult) -> str:
     """What a seed shows."""
-    shown = ", ".join(sorted(result.violated)) or result.error or str(result.verdict)
+    names = sorted({*result.violated, *(bad.invariant for bad in result.bad_endings)})
+    shown = ", ".join(names) or result.error or str(result.verdict)
     return f"{shown} in seed {result.seed}"
 
 

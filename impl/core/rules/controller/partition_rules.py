@@ -48,7 +48,7 @@ def refuse_election(view: View, kind: ElectionKind, key: TopicPartition) -> Refu
             return Refusal(ErrorCode.ELIGIBLE_LEADERS_NOT_AVAILABLE, message)
         return None
     preferred = assignment.assigned[0]
-    if state.leader == preferred:
+    if state.leader == preferred and preferred in view.live:
         return Refusal(ErrorCode.ELECTION_NOT_NEEDED, f"{key} is led by {preferred} already")
     if preferred not in state.isr & view.live:
         message = f"broker {preferred} is no live member of the ISR {sorted(state.isr)}"

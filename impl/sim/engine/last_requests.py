@@ -1,0 +1,358 @@
+"""What an administrator asks of a healed cluster: what can be done is done, all else is refused.
+
+The requests are about topics of their own, so that nothing that the run left behind decides them.
+"""
+
+from collections import Counter
+from functools import partial
+from typing import Any
+
+from msgspec import structs
+
+from fencepost.fault_injection.faults.process_faults import KillBroker, PauseBroker
+from fencepost.fault_injection.faults.targets import broker
+from fencepost.fault_injection.workload.operations import ListOffsets, Produce
+from fencepost.impl.core.types.messages import (
+    CreatePartitionsRequest,
+    ListPartitionReassignmentsRequest,
+    ListPartitionReassignmentsResponse,
+    MetadataRequest,
+    MetadataResponse,
+    ProduceRequest,
+    RemovePartitionsRequest,
+)
+from fencepost.impl.core.types.topic_messages import (
+    CreateTopicRequest,
+    CreateTopicsRequest,
+    DeleteTopicRequest,
+    DeleteTopicsRequest,
+    ReplicaList,
+)
+from fencepost.impl.sim.engine.asking import After, AskingClient, Replicas, Step, Until, results
+from fencepost.impl.sim.injectors.driver import SimulatedFaultDriver
+from fencepost.impl.sim.world.admin_workload import (
+    addition,
+    election,
+    reassignment,
+    remove_bad_topic,
+    write_bad_topic,
+)
+from fencepost.impl.sim.world.cluster import VirtualCluster
+from fencepost.impl.sim.world.operations import request_of
+from fencepost.spec.vocabulary import BrokerId, ElectionKind, ErrorCode
+from fencepost.spec.znodes import TopicPartition, broker_path
+
+NAME = "client-last"
+TOPIC = "last"
+OTHERS = ("last-2", "last-3")
+MISSING = "missing"
+KEY = TopicPartition(TOPIC, 0)
+NO_PARTITION = TopicPartition(TOPIC, 9)
+PAUSED_MS = 300
+"""Less than a session: the broker is not missed."""
+QUIET_AFTER_MS = 200
+QUIET_MS = 600
+FETCHES_MAX = 7
+"""Of one follower in that time: one that waits for records asks seldom."""
+LOOKS_MAX = 20
+"""At ZooKeeper in that time, where a znode cannot be read."""
+BAD_TOPICS = 0.25
+ZOOKEEPER = "ZooKeeper"
+RACES = 4
+APART_MS = (0, 25)
+"""Between two requests that race."""
+DEATHS = 0.25
+"""Share in which brokers die as well, which takes the time of some sessions."""
+INVALID = ErrorCode.INVALID_REPLICA_ASSIGNMENT
+UNKNOWN = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
+
+class LastRequests(AskingClient):
+    """Asks for one thing after the other, wrong things among them."""
+
+    def __init__(self, cluster: VirtualCluster, driver: SimulatedFaultDriver) -> None:
+        super().__init__(cluster, NAME, driver)
+        controller = cluster.view().controller_id
+        brokers = sorted(cluster.disks)
+        drawn = self.random.sample(brokers, len(brokers))
+        self._third = next(one for one in drawn if one != controller)
+        self._first, self._second = [one for one in drawn if one != self._third][:2]
+        self._absent = BrokerId(brokers[-1] + 1)
+
+    def script(self) -> Step:
+        """All requests in turn."""
+        yield self.rest()
+        yield from self._topic_is_created()
+        yield from self._records_are_taken()
+        yield from self._leaders_are_elected()
+        yield from self._partition_moves()
+        yield from self._move_is_cancelled()
+        yield from self._moves_race()
+        yield from self._partitions_are_added()
+        yield from self._partitions_are_removed()
+        yield from self._topics_come_and_go()
+        yield from self._topic_comes_again()
+        if self.random.random() < DEATHS and not self.cluster.options.unclean_leader_election:
+            yield from self._isr_is_dead()
+        yield from self._metadata_is_true()
+        yield from self._cluster_is_quiet()
+
+    def _topic_is_created(self) -> Step:
+        """TOP-003, TOP-004."""
+        too_many = len(self.cluster.disks) + 1
+        for replicas in ((self._absent,), (self._first, self._first), ()):
+            yield from self.expect(_creation(TOPIC, replicas), INVALID)
+        for count, factor in ((0, 1), (1, 0), (1, too_many)):
+            wrong = CreateTopicRequest(
+                topic=TOPIC, partition_count=count, replication_factor=factor
+            )
+            yield from self.expect(wrong, INVALID)
+        bad_name = CreateTopicRequest(topic="no topic")
+        yield from self.expect(bad_name, ErrorCode.INVALID_TOPIC)
+        yield from self.expect(_creation(TOPIC, (self._third, self._first)), ErrorCode.NONE)
+        yield self.served(KEY, (self._third, self._first))
+        again = _creation(TOPIC, (self._first,))
+        yield from self.expect(again, ErrorCode.TOPIC_ALREADY_EXISTS)
+
+    def _records_are_taken(self) -> Step:
+        """What is well-formed is appended, and what is not is refused (CLI-001)."""
+        yield from self._append(KEY, 1)
+        good = ProduceRequest(topic=TOPIC, partition=0, values=(f"{NAME}/0/1",))
+        mistakes: tuple[dict[str, Any], ...] = (
+            {"values": ()},
+            {"acks": 5},
+            {"producer_id": 1, "producer_epoch": -1},
+            {"producer_id": 1, "base_sequence": -1},
+        )
+        leader = self.leader_of(KEY)
+        for mistake in mistakes:
+            malformed = structs.replace(good, **mistake)
+            yield from self.expect(malformed, ErrorCode.INVALID_REQUEST, to=leader)
+        yield from self.operate(ListOffsets(partition=KEY))
+        follower = self._first if leader == self._third else self._third
+        elsewhere = request_of(ListOffsets(partition=KEY))
+        yield from self.expect(elsewhere, ErrorCode.NOT_LEADER_OR_FOLLOWER, to=follower)
+        missing = request_of(ListOffsets(partition=TopicPartition(MISSING, 0)))
+        yield from self.expect(missing, UNKNOWN)
+
+    def _leaders_are_elected(self) -> Step:
+        """The first assigned replica leads already, and no other one is wanted (KIP-460)."""
+        for kind in ElectionKind:
+            yield from self.expect(election(KEY, kind), ErrorCode.ELECTION_NOT_NEEDED)
+            yield from self.expect(election(NO_PARTITION, kind), UNKNOWN)
+
+    def _partition_moves(self) -> Step:
+        """First its preferred leader changes, then a replica (REAS-001)."""
+        for replicas in ((self._absent,), (self._second, self._second)):
+            yield from self.expect(reassignment(KEY, replicas), INVALID)
+        yield from self.expect(reassignment(NO_PARTITION, (self._first,)), UNKNOWN)
+        yield from self.expect(reassignment(KEY, ()), ErrorCode.NO_REASSIGNMENT_IN_PROGRESS)
+        turned = (self._first, self._third)
+        yield from self._move_to(turned)
+        if self.leader_of(KEY) != self._first:
+            yield from self.expect(election(KEY), ErrorCode.NONE)
+        yield Until("the preferred leader", lambda: self.leader_of(KEY) == self._first)
+        yield self.served(KEY, turned)
+        yield from self._move_to((self._first, self._second))
+        yield from self._append(KEY, 2)
+
+    def _move_is_cancelled(self) -> Step:
+        """A move that waits for a broker is listed, and is taken back (REAS-004)."""
+        target = (self._second, self._third)
+        self.begin_fault(NAME, PauseBroker(target=broker(self._third), for_ms=PAUSED_MS))
+        yield Until("the pause", lambda: self.cluster.processes[self._third].is_paused)
+        to = self._first
+        yield from self.expect(reassignment(KEY, target), ErrorCode.NONE, to=to)
+        listed = yield to, ListPartitionReassignmentsRequest()
+        if not isinstance(listed, ListPartitionReassignmentsResponse) or [
+            (one.key, one.replicas) for one in listed.reassignments
+        ] != [(KEY, target)]:
+            self.wrong.append("the list of moves is not that of the one that is under way")
+        yield from self.expect(reassignment(KEY, ()), ErrorCode.NONE, to=to)
+        yield self.served(KEY, (self._first, self._second))
+        yield from self.expect(reassignment(KEY, ()), ErrorCode.NO_REASSIGNMENT_IN_PROGRESS)
+
+    def _moves_race(self) -> Step:
+        """A move is taken back, and what is assigned without it stands; or it is replaced (H33)."""
+        here, there = (self._first, self._second), (self._second, self._third)
+        for _ in range(RACES):
+            yield from self.expect(reassignment(KEY, there), ErrorCode.NONE)
+            yield self._moment()
+            told = results((yield None, reassignment(KEY, ())))
+            if told not in ([ErrorCode.NONE], [ErrorCode.NO_REASSIGNMENT_IN_PROGRESS]):
+                self.wrong.append(f"a move is not taken back: {', '.join(told)}")
+            yield self.rest()
+            if self.cluster.assignments().get(KEY) == there:
+                here, there = there, here
+            elif told != [ErrorCode.NONE]:
+                self.wrong.append("a move was not done and is not under way")
+            yield self.served(KEY, here)
+        yield from self.expect(reassignment(KEY, there), ErrorCode.NONE)
+        yield self._moment()
+        yield from self._move_to((self._first, self._second))
+
+    def _partitions_are_added(self) -> Step:
+        """Those that are there stay; as many are added as are missing."""
+        yield from self.expect(addition(TOPIC, 1), ErrorCode.INVALID_PARTITIONS)
+        yield from self.expect(addition(MISSING, 2), UNKNOWN)
+        wrong: tuple[tuple[Replicas, ...], ...] = (
+            ((self._absent,),),
+            ((self._first, self._first),),
+            ((),),
+            ((self._first,), (self._first,)),
+        )
+        for lists in wrong:
+            yield from self.expect(_addition(2, lists), INVALID)
+        yield from self.expect(_addition(2, ((self._second,),)), ErrorCode.NONE)
+        yield self.served(TopicPartition(TOPIC, 1), (self._second,))
+        yield from self.expect(addition(TOPIC, 3), ErrorCode.NONE)
+        yield self.served(TopicPartition(TOPIC, 2))
+
+    def _partitions_are_removed(self) -> Step:
+        """Never all, and none that is not there."""
+        for numbers in ((), (0, 1, 2), (9,)):
+            wrong = RemovePartitionsRequest(topic=TOPIC, partitions=numbers)
+            yield from self.expect(wrong, ErrorCode.INVALID_PARTITIONS)
+        missing = RemovePartitionsRequest(topic=MISSING, partitions=(0,))
+        yield from self.expect(missing, UNKNOWN)
+        for numbers in ((2,), (1,)):
+            removal = RemovePartitionsRequest(topic=TOPIC, partitions=numbers)
+            yield from self.expect(removal, ErrorCode.NONE)
+            left = [TopicPartition(TOPIC, number) for number in range(numbers[0])]
+            yield Until("the removal", partial(self._has_left, left))
+
+    def _topics_come_and_go(self) -> Step:
+        """Many in one request, each by itself (TOP-002)."""
+        second, third = OTHERS
+        creations = (
+            _creation(second, (self._first, self._third)),
+            _creation(TOPIC, (self._first,)),
+            _creation(third, (self._second,)),
+            _creation(MISSING, (self._absent,)),
+        )
+        codes = (ErrorCode.NONE, ErrorCode.TOPIC_ALREADY_EXISTS, ErrorCode.NONE, INVALID)
+        yield from self.expect(CreateTopicsRequest(topics=creations), *codes)
+        yield self.served(TopicPartition(second, 0), (self._first, self._third))
+        yield self.served(TopicPartition(third, 0), (self._second,))
+        deletion = DeleteTopicsRequest(topics=(second, MISSING))
+        yield from self.expect(deletion, ErrorCode.NONE, UNKNOWN)
+        yield from self.expect(DeleteTopicRequest(topic=third), ErrorCode.NONE)
+        yield from self.expect(DeleteTopicRequest(topic=third), UNKNOWN)
+        for topic in OTHERS:
+            yield Until(f"the deletion of {topic}", partial(self._is_gone, topic))
+
+    def _topic_comes_again(self) -> Step:
+        """It is deleted as soon as it is there, and created elsewhere while that goes on."""
+        topic = OTHERS[0]
+        for replicas in ((self._first, self._third), (self._third, self._second)):
+            yield from self.expect(_creation(topic, replicas), ErrorCode.NONE)
+            yield self._moment()
+            yield from self.expect(DeleteTopicRequest(topic=topic), ErrorCode.NONE)
+            yield self._moment()
+        last = (self._second, self._first)
+        yield from self.expect(_creation(topic, last), ErrorCode.NONE)
+        key = TopicPartition(topic, 0)
+        yield self.served(key, last)
+        yield from self._append(key, 3)
+        yield self.rest()
+
+    def _isr_is_dead(self) -> Step:
+        """No other replica leads unless an unclean election is asked for (FAIL-003, KIP-460)."""
+        key = TopicPartition(OTHERS[1], 0)
+        yield from self.expect(_creation(key.topic, (self._third, self._first)), ErrorCode.NONE)
+        yield self.served(key, (self._third, self._first))
+        for name, one in (("dies-first", self._first), ("dies-third", self._third)):
+            self.begin_fault(name, KillBroker(target=broker(one), restart_after_ms=None))
+            yield Until("the death", partial(self._is_not_live, one))
+            yield Until("a smaller ISR", partial(self._is_isr, key, self._third))
+        to = self._second
+        none = election(key, ElectionKind.UNCLEAN)
+        yield from self.expect(none, ErrorCode.ELIGIBLE_LEADERS_NOT_AVAILABLE, to=to)
+        yield from self.expect(election(key), ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE, to=to)
+        self.end_fault("dies-first")
+        yield Until("the return", lambda: not self._is_not_live(self._first))
+        if self.leader_of(key) == self._first:
+            self.wrong.append("a replica out of the ISR leads that was not asked to")
+        yield from self.expect(none, ErrorCode.NONE, to=to)
+        yield Until("the unclean election", lambda: self.leader_of(key) == self._first)
+        self.end_fault("dies-third")
+        yield self.rest()
+
+    def _metadata_is_true(self) -> Step:
+        """What a client is told is what ZooKeeper holds (CLI-003)."""
+        yield self.rest()
+        told = yield None, MetadataRequest()
+        view = self.cluster.view()
+        if not isinstance(told, MetadataResponse):
+            self.wrong.append("no metadata are told")
+            return
+        leaders = {TopicPartition(one.topic, one.partition): one.leader for one in told.partitions}
+        brokers = [one.broker_id for one in told.brokers]
+        if (told.controller_id, leaders) != (view.controller_id, view.leaders):
+            self.wrong.append("the metadata name other leaders than ZooKeeper")
+        if brokers != sorted(self.cluster.disks):
+            self.wrong.append("the metadata name other brokers than ZooKeeper")
+
+    def _cluster_is_quiet(self) -> Step:
+        """Where nothing is asked for, brokers ask for nothing but records, and not in a hurry."""
+        yield self.rest()
+        yield After(QUIET_AFTER_MS)
+        followers = sum(len(replicas) - 1 for replicas in self.cluster.assignments().values())
+        yield from self._is_calm({"Fetch": followers * FETCHES_MAX})
+        if self.random.random() < BAD_TOPICS:
+            write_bad_topic(self.cluster)
+            yield from self._is_calm({"Fetch": followers * FETCHES_MAX, ZOOKEEPER: LOOKS_MAX})
+            remove_bad_topic(self.cluster)
+            yield self.rest()
+
+    # What they are made of
+
+    def _is_calm(self, most: dict[str, int]) -> Step:
+        """In some time no more is asked than this."""
+        before = self._work()
+        yield After(QUIET_MS)
+        for what, count in sorted((self._work() - before).items()):
+            if count > most.get(what, 0):
+                self.wrong.append(f"at rest, {what} is asked {count} times in {QUIET_MS} ms")
+
+    def _work(self) -> Counter[str]:
+        """How often brokers have asked for something, by what it is."""
+        asked = sum(one.zookeeper.asked for one in self.cluster.processes.values())
+        return self.cluster.sent + Counter({ZOOKEEPER: asked})
+
+    def _append(self, key: TopicPartition, number: int) -> Step:
+        return self.operate(Produce(partition=key, values=(f"{NAME}/{number}/1",)))
+
+    def _move_to(self, replicas: Replicas) -> Step:
+        yield from self.expect(reassignment(KEY, replicas), ErrorCode.NONE)
+        yield self.served(KEY, replicas)
+
+    def _moment(self) -> After:
+        return After(self.random.randint(*APART_MS))
+
+    def _partitions(self, topic: str) -> list[TopicPartition]:
+        return sorted(key for key in self.cluster.assignments() if key.topic == topic)
+
+    def _has_left(self, left: list[TopicPartition]) -> bool:
+        return self._partitions(TOPIC) == left
+
+    def _is_isr(self, key: TopicPartition, only: BrokerId) -> bool:
+        known = self.cluster.state(key)
+        return known is not None and known[0].isr == {only}
+
+    def _is_not_live(self, broker_id: BrokerId) -> bool:
+        return self.cluster.zookeeper.peek(broker_path(broker_id)).stat is None
+
+    def _is_gone(self, topic: str) -> bool:
+        key = TopicPartition(topic, 0)
+        processes = self.cluster.processes.values()
+        return not any(key in one.node.broker.replicas.partitions() for one in processes)
+
+
+def _creation(topic: str, replicas: Replicas) -> CreateTopicRequest:
+    return CreateTopicRequest(topic=topic, assignment=(ReplicaList(replicas=replicas),))
+
+
+def _addition(count: int, lists: tuple[Replicas, ...]) -> CreatePartitionsRequest:
+    entries = tuple(ReplicaList(replicas=one) for one in lists)
+    return CreatePartitionsRequest(topic=TOPIC, partition_count=count, assignment=entries)
