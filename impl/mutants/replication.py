@@ -181,12 +181,6 @@ def truncate_below_high_watermark(rules: Rules) -> Rules:
     return replace(rules, truncate_follower=lambda committed: Offset(max(committed - 1, 0)))
 
 
-@mutant(97, "CMD-005", {Invariant.LEADER_COMPLETE}, seed=16)
-def truncate_to_the_start(rules: Rules) -> Rules:
-    """A follower gives up its whole log, committed records too, and fetches all of it again."""
-    return replace(rules, compare_logs=lambda _replica, _epoch, _end: (Offset(0), True))
-
-
 @suite_mutant("REPL-005")
 def never_truncate(rules: Rules) -> Rules:
     """A follower keeps what its leader does not have."""

@@ -217,6 +217,12 @@ def test_at_level_0_the_simulator_finds_a_lost_record_by_itself() -> None:
     assert violated(simulate(seed, level=2)) == set()
 
 
+def test_a_truncation_below_the_high_watermark_is_seen_where_nothing_is_lost() -> None:
+    events = simulate(1, level=2, mutant="truncate_below_high_watermark")
+
+    assert violated(events) == {Invariant.LEADER_COMPLETE}
+
+
 def test_at_level_0_no_later_controller_must_delete_what_is_left() -> None:
     """Without controller epochs its INIT cannot be told from one that comes twice (CMD-007)."""
     assert run_end(simulate(202, level=0)).bad == ()
