@@ -335,9 +335,11 @@ IsTellable(c, told) ==
     \/ told.state.leader = NoBroker
     \/ \E member \in told.state.isr : member.broker = told.state.leader /\ IsCurrent(c, member)
 
+IsTopicKnown(c) == controllers[c].topic = CurrentTopic
+
 SendLeaderAndIsr(c) ==
     /\ controllers[c].to_tell # {}
-    /\ controllers[c].topic = CurrentTopic
+    /\ IsTopicKnown(c)
     /\ HasTopic
     /\ messages' = messages \cup UNION {
             {[type |-> "leader_and_isr", to |-> b, partition |-> told.partition,

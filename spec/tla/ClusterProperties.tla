@@ -164,6 +164,12 @@ CommandReflectsZk ==
                 /\ m.leader_epoch = State(m.partition).leader_epoch
                 /\ m.isr = State(m.partition).isr
 
+(* What is sent is about the topic that exists.                              *)
+\* @req TOP-003
+CommandsOfPresentTopic ==
+    [][\A m \in messages' \ messages :
+        m.type = "leader_and_isr" => m.incarnation = CurrentTopic]_vars
+
 (* There is no state without a topic.                                        *)
 \* @req TOP-003
 NoResurrection == \A p \in Partitions : HasState(p) => HasTopic

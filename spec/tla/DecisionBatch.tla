@@ -207,10 +207,11 @@ RefinesStateZnode ==
 
 -----------------------------------------------------------------------------
 (* What must be possible: the others of a refused multi are written and told *)
-(* while the one that was refused still waits, and a multi without an answer *)
-(* is found done, or not.                                                    *)
+(* while the one that was refused still waits, in the end all are told, and  *)
+(* a multi without an answer is found done, or not.                          *)
 OthersOvertake ==
     \E p \in Busy : p \notin written /\ \E other \in told : other > p /\ other <= OperationsMax
+AllIsTold == told = Partitions /\ to_send = {} /\ batches = <<>>
 BatchFoundDone == unsure # {} /\ unsure \subseteq written
 BatchFoundLost == unsure # {} /\ unsure \cap (written \cup stale) = {}
 =============================================================================

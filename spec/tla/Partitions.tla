@@ -496,6 +496,12 @@ StopIsSentTwice ==
 (* A deposed controller has a decision left.                                 *)
 ZombieDecides == \E c \in Controllers : IsDeposed(c) /\ controllers[c].decision # <<>>
 
+(* One that sees that it is deposed is a candidate again.                    *)
+DeposedControllerResigns ==
+    /\ CurrentControllerEpoch > 1
+    /\ \E c \in Controllers : IsActive(c)
+    /\ \A c \in Controllers : IsActive(c) => ~IsDeposed(c)
+
 (* A command arrives for a partition that is gone, and a stop for one that   *)
 (* was added again.                                                          *)
 LateCommandIsRefused ==

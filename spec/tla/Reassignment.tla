@@ -508,6 +508,12 @@ CancelledTooLate ==
 SuccessorMoves == CurrentControllerEpoch > 1 /\ MoveIsOver
 ZombieDecides == \E c \in Controllers : IsDeposed(c) /\ controllers[c].decision # <<>>
 
+(* One that sees that it is deposed is a candidate again.                    *)
+DeposedControllerResigns ==
+    /\ CurrentControllerEpoch > 1
+    /\ \E c \in Controllers : IsActive(c)
+    /\ \A c \in Controllers : IsActive(c) => ~IsDeposed(c)
+
 (* The other task adds its partition while the move goes on, or finds the    *)
 (* topic changed.                                                            *)
 PartitionIsAdded == Topic.partitions > 1 /\ MoveIsOver

@@ -520,6 +520,12 @@ AssignmentIsWritten == Exists(znodes, TopicPath) /\ znodes[TopicPath].version > 
 SuccessorInitialises == CurrentControllerEpoch > 1 /\ IsServed
 ZombieDecides == \E c \in Controllers : IsDeposed(c) /\ controllers[c].decision # <<>>
 
+(* One that sees that it is deposed is a candidate again.                    *)
+DeposedControllerResigns ==
+    /\ CurrentControllerEpoch > 1
+    /\ \E c \in Controllers : IsActive(c)
+    /\ \A c \in Controllers : IsActive(c) => ~IsDeposed(c)
+
 (* A command of a gone incarnation is refused; a stop, and an INIT, that are *)
 (* late delete nothing.                                                      *)
 LateCommandIsRefused ==
