@@ -219,6 +219,21 @@ def later_isr_has_choosable(s: S, b: Term, d: Term, e: Term, n: Term, i: Term) -
     )
 
 
+@clause("FetchedIsKept", E, B, K, N)
+def fetched_is_kept(s: S, d: Term, b: Term, n: Term, i: Term) -> Term:
+    """Whoever has asked for what is choosable keeps it, whatever it obeys later."""
+    return implies(
+        both(
+            d >= 0,
+            n > 0,
+            is_choosable(s, d, n),
+            n <= s.epoch_logs.fetched(d, b),
+            below(i, n),
+        ),
+        both(i < s.logs.end(b), s.logs.record(b, i) == s.epoch_logs.record(d, i)),
+    )
+
+
 @clause("CommitUnique", E, N, is_property=True)
 def commit_unique(s: S, d: Term, i: Term) -> Term:
     """All leaders committed one log; its end was committed in an epoch that is known."""
@@ -301,6 +316,7 @@ CLAUSES = (
     leader_knows_offsets,
     later_leaders_have_choosable,
     later_isr_has_choosable,
+    fetched_is_kept,
     below_high_watermark_is_committed,
     answers_are_of_epoch,
     acknowledged_is_committed,
@@ -338,6 +354,16 @@ def acknowledged_durable(s: S, b: Term, i: Term, record: Term) -> Term:
     return implies(
         both(s.acknowledgements.was_told(i, record), is_electable),
         both(i < s.logs.end(b), s.logs.record(b, i) == record),
+    )
+
+
+@clause("CommittedInWholeIsr", E, B, N)
+def committed_in_whole_isr(s: S, e: Term, b: Term, i: Term) -> Term:
+    """Each member that a leader waited for has what that committed: as many logs as members."""
+    is_waited_for = both(was_written(s, e), s.epochs.maximal_isr(e, b))
+    return implies(
+        both(is_waited_for, below(i, s.epoch_logs.committed(e))),
+        both(i < s.logs.end(b), s.logs.record(b, i) == s.epoch_logs.record(e, i)),
     )
 
 
@@ -398,6 +424,7 @@ def followers_match_leader(s: S, b: Term, f: Term, i: Term) -> Term:
 IMPLIED = (
     committed_durable,
     acknowledged_durable,
+    committed_in_whole_isr,
     leader_complete,
     log_matching,
     same_epoch_same_prefix,
