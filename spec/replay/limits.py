@@ -2,10 +2,10 @@
 
 import json
 from collections.abc import Container, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from fencepost.spec.replay.recorded_run import TraceFileLine
-from fencepost.spec.trace import Kind, Phase, TraceEvent
+from fencepost.spec.trace import Kind, TraceEvent
 from fencepost.spec.vocabulary import Action
 from fencepost.spec.znodes import (
     CONTROLLER,
@@ -41,7 +41,7 @@ LIFECYCLE = frozenset(
 """Of incarnations that end and replicas that change: other modules have them, not the replay."""
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
     """Finds where the replay of one partition ends, and why."""
 
@@ -49,14 +49,6 @@ class Limits:
     sessions: Container[int]
     """The brokers'."""
     has_strangers: bool
-    recovered: dict[tuple[str, int], int]
-    """Start of a broker -> the end of the log that it found, if it found one."""
-    forgetful: frozenset[str]
-    """Ids of the faults by which disks lose records."""
-    _robbed: set[str] = field(default_factory=set)
-    """The nodes that lost something from their disk by one of them."""
-    _ends: dict[str, int] = field(default_factory=dict)
-    """Node -> the end of its log, as it told last."""
 
     def why_it_ends(self, event: TraceEvent) -> str:
         """Why the replay ends before this line; empty where it does not."""
@@ -67,20 +59,6 @@ class Limits:
         if event.kind is Kind.ZOOKEEPER and event.action == "Create":
             asked = event.path in {request_path(kind, self.key) for kind in REQUEST_PATHS}
             return f"{event.path} asks for what the spec does not have" if asked else ""
-        return self._why_it_lost_records(event)
-
-    def _why_it_lost_records(self, event: TraceEvent) -> str:
-        """No crash takes records from a replica of `Replication`: `Fencing` has that."""
-        node = event.node
-        if event.kind is Kind.FAULT and event.phase is Phase.INJECTING:
-            if event.fault_id in self.forgetful:
-                self._robbed.add(f"broker-{event.broker_id}")
-        elif event.action == "NodeStarted" and node in self._robbed:
-            self._robbed.discard(node)
-            if self.recovered.get((node, event.incarnation), 0) < self._ends.get(node, 0):
-                return f"the disk of {node} lost records that it had told of"
-        elif _is_about(event, self.key) and event.log_end_offset is not None:
-            self._ends[node] = event.log_end_offset
         return ""
 
 
@@ -93,12 +71,6 @@ def up_to_the_limits(
         key=key,
         sessions=sessions,
         has_strangers=has_strangers(events),
-        recovered={
-            (event.node, event.incarnation): event.log_end_offset or 0
-            for event in events
-            if event.action == "LogRecovered" and _is_about(event, key)
-        },
-        forgetful=frozenset(forgetful_faults(events)),
     )
     for number, line in enumerate(lines):
         why = limits.why_it_ends(line.event)

@@ -20,9 +20,9 @@ from fencepost.spec.replay.fields import (
     state_fields,
 )
 from fencepost.spec.replay.incarnations import first_incarnation
-from fencepost.spec.replay.limits import LIFECYCLE, up_to_the_limits
+from fencepost.spec.replay.limits import LIFECYCLE, forgetful_faults, up_to_the_limits
 from fencepost.spec.replay.recorded_run import ReplayError, TraceFileLine
-from fencepost.spec.trace import Kind, TraceEvent
+from fencepost.spec.trace import Kind, Phase, TraceEvent
 from fencepost.spec.vocabulary import Action, Outcome, ProtocolLevel, RefusalKind
 from fencepost.spec.znodes import (
     BROKER_IDS,
@@ -116,8 +116,8 @@ def project(
 
     Of a partition that is deleted, the first incarnation, up to its end. They also end where an
     administrator asks for another leader or other replicas of the partition, or where a leader
-    outside the ISR is elected, or where a fault writes what only brokers write, or takes records
-    from a disk: from there on it is no behaviour of this spec.
+    outside the ISR is elected, or where a fault writes what only brokers write: from there on it is
+    no behaviour of this spec.
     """
     lines = first_incarnation(lines, key)
     lines, ended = up_to_the_limits(lines, key, broker_sessions(lines))
@@ -129,6 +129,7 @@ def project(
         brokers=brokers,
         sessions=broker_sessions(lines),
         started=_recovered(lines, key),
+        forgetful=frozenset(forgetful_faults(line.event for line in lines)),
         controller_epochs=_controller_epochs(lines),
         seen=_seen(lines, key),
     )
@@ -221,6 +222,8 @@ class _Projector:
     brokers: frozenset[int]
     sessions: dict[int, int]
     started: set[Process]
+    forgetful: frozenset[str]
+    """Ids of the faults by which disks lose records."""
     controller_epochs: dict[int, int]
     """zxid -> the controller epoch that it wrote; none at level 0."""
     seen: dict[tuple[int, int], str]
@@ -231,6 +234,10 @@ class _Projector:
     session_numbers: Numbers = field(default_factory=Numbers)
     ends: dict[int, tuple[int, int]] = field(default_factory=dict)
     """Broker -> leader epoch and log end of its last line that tells them."""
+    robbed: set[str] = field(default_factory=set)
+    """The nodes with a disk that such a fault has hit, until they start."""
+    bereft: set[Process] = field(default_factory=set)
+    """The processes that started on such a disk."""
     begun: set[Process] = field(default_factory=set)
     """The processes that told of their start."""
     recovering: set[Process] = field(default_factory=set)
@@ -255,6 +262,7 @@ class _Projector:
 
     def _events(self, event: TraceEvent) -> Iterator[Fields]:
         self._note_recovery(event)
+        self._note_loss(event)
         match event.kind:
             case Kind.ZOOKEEPER:
                 yield from self._zookeeper(event)
@@ -285,6 +293,15 @@ class _Projector:
                 self.floors.add((process, event.op_id))
             else:
                 self.recovering.discard(process)
+
+    def _note_loss(self, event: TraceEvent) -> None:
+        """What a broker finds on its disk may be less than it has told of."""
+        if event.kind is Kind.FAULT and event.fault_id in self.forgetful:
+            if event.phase is Phase.INJECTING:
+                self.robbed.add(f"broker-{event.broker_id}")
+        elif event.action == "NodeStarted" and event.node in self.robbed:
+            self.robbed.discard(event.node)
+            self.bereft.add(process_of(event))
 
     # ZooKeeper
 
@@ -348,6 +365,7 @@ class _Projector:
             "action": "NodeStarted",
             "broker_id": broker_id,
             "is_recovered": is_recovered,
+            "is_forgetful": process_of(event) in self.bereft,
         }
         if event.action == "NodeStarted" and not is_recovered:
             yield begun
@@ -355,6 +373,7 @@ class _Projector:
             yield {
                 "action": event.action,
                 **numbers(event, "broker_id", "log_end_offset", "high_watermark"),
+                "is_forgetful": process_of(event) in self.bereft,
                 "values": self._unlogged(broker_id, number(event.log_end_offset)),
             }
             yield begun

@@ -14,10 +14,12 @@ VARIABLES
     stops,          \* the StopReplicas that were sent, of any partition
     has_read,       \* per broker whether its process has read what is assigned to it
     topic_known,    \* per controller whether it knows the topic: "no", "yes", "maybe"
+    forgotten,      \* members of the ISR with a disk that lost what they had told of
     owed            \* per broker the actions of which one must be its next; {} for any
 
 heard_vars ==
-    <<acting, versions_heard, followed, epochs_sent, refused, stops, has_read, topic_known, owed>>
+    <<acting, versions_heard, followed, epochs_sent, refused, stops, has_read, topic_known,
+      forgotten, owed>>
 
 TraceInit ==
     /\ PastInit
@@ -29,6 +31,7 @@ TraceInit ==
     /\ stops = {}
     /\ has_read = [b \in Brokers |-> FALSE]
     /\ topic_known = [c \in Controllers |-> "no"]
+    /\ forgotten = {}
     /\ owed = [b \in Brokers |-> {}]
 
 (* Lines of ZooKeeper and of clients; all others are of a broker's process.  *)
@@ -174,8 +177,19 @@ TopicKnownNext ==
                     IF Metadata!Exists(znodes, Metadata!TopicPath) THEN "yes" ELSE "no"]
       [] OTHER -> topic_known
 
+(* A disk lost what its broker had told of. Its controller, which sees that  *)
+(* it was away, removes it from the ISR; if another one takes over before,   *)
+(* the broker stays a member (H2b).                                          *)
+HasLost(b) == Len(logs'[b].records) < Len(logs[b].records)
+ForgottenNext ==
+    CASE Event.action \in Starts /\ Event.is_forgetful /\ HasLost(Event.broker_id) ->
+            forgotten \cup {Event.broker_id}
+      [] Is("ZkWriteState") -> forgotten \cap Event.isr
+      [] OTHER -> forgotten
+
 Hear ==
     /\ IsPaid
+    /\ forgotten' = ForgottenNext
     /\ stops' = StopsNext
     /\ has_read' = HasReadNext
     /\ topic_known' = TopicKnownNext

@@ -243,6 +243,7 @@ DetectBrokerChangeSeen ==
         first == FirstView(c, live)
         known == {entry[1] : entry \in live_epochs[c]}
         back == {entry[1] : entry \in {e \in live \ live_epochs[c] : e[1] \in known}}
+        away == back \cup (known \ {entry[1] : entry \in live})
     IN /\ Is("DetectBrokerChange")
        /\ IsActive(c)
        /\ first \in DOMAIN views[c]
@@ -251,7 +252,7 @@ DetectBrokerChangeSeen ==
        /\ views' = [views EXCEPT ![c] = SubSeq(@, first, Len(@))]
        /\ live_epochs' = [live_epochs EXCEPT ![c] = live]
        /\ departures' = [departures EXCEPT ![c] =
-                            [b \in Brokers |-> IF b \in back THEN LatestLeaderEpoch ELSE @[b]]]
+                            [b \in Brokers |-> IF b \in away THEN LatestLeaderEpoch ELSE @[b]]]
        /\ UNCHANGED <<znodes, replicas, messages, breaches>>
        /\ UNCHANGED <<past, topics, offices, registrations, floors, failures>>
        /\ UNCHANGED record_vars

@@ -157,11 +157,13 @@ Obeyed(k, s, t, b) ==
                 Becomes(k, x, y)!BecomeFollower(b)
 
 (* A crash and a restart in one step; a controller that crashes forgets its  *)
-(* office.                                                                   *)
+(* office. What a disk has lost it had not.                                  *)
 Started(k, s, t, b) ==
-    LET down == [s EXCEPT !.replicas[b] = Metadata!StoppedReplica("down"), !.logs[b] = t.logs[b]]
+    LET found == [s EXCEPT !.logs[b].records = t.logs[b].records,
+                           !.logs[b].high_watermark = t.logs[b].high_watermark]
+        down == [s EXCEPT !.replicas[b] = Metadata!StoppedReplica("down"), !.logs[b] = t.logs[b]]
         up == [t EXCEPT !.controllers = s.controllers]
-    IN /\ \E x \in {s}, y \in {Spending(down, "crashes")} :
+    IN /\ \E x \in {found}, y \in {Spending(down, "crashes")} :
               Becomes(k, x, y)!CrashBroker(b)
        /\ \E x \in {down}, y \in {up} :
               Becomes(k, x, y)!RestartBroker(b)

@@ -30,6 +30,11 @@ RecoveredLogs(b, end) ==
        ELSE IF IsLeading(b) /\ Len(log \o written) = end THEN {log \o written}
        ELSE {}
 
+(* A disk lost the last records, and a leader had answered with them.        *)
+IsLoss(b, end) == Event.is_forgetful /\ end < EndOffset(b)
+FoundLogs(b, end) ==
+    IF IsLoss(b, end) THEN {SubSeq(Records(b), 1, end)} ELSE RecoveredLogs(b, end)
+
 (* What is on disk when a process has died, seen when it begins again: all   *)
 (* records, and an earlier high watermark. What a leader answered before is  *)
 (* of its tenure, with the high watermark that it had.                       *)
@@ -38,29 +43,35 @@ LogRecovered ==
         end == Event.log_end_offset
     IN /\ Is("LogRecovered")
        /\ Event.high_watermark \in 0 .. Min({logs[b].high_watermark, end})
-       /\ \E log \in RecoveredLogs(b, end) :
+       /\ \E log \in FoundLogs(b, end) :
              /\ logs' = [logs EXCEPT ![b].records = log,
                                      ![b].high_watermark = Event.high_watermark]
              /\ agreed' = AgreementAfter(b, log, Min({end, EndOffset(b)}))
-             /\ tenures' = EndedTenures(b, log)
+             /\ tenures' = EndedTenures(b, IF IsLoss(b, end) THEN Records(b) ELSE log)
        /\ UNCHANGED belief_vars
        /\ UNCHANGED history_vars
        /\ UNCHANGED <<obeyed, requests, committed_log>>
 
 (* A process begins. If it is not the broker's first, the one before has     *)
 (* crashed since its last line, and the trace does not say when: CrashBroker *)
-(* and RestartBroker are one step. Without a log on disk there was none.     *)
+(* and RestartBroker are one step. Without a log on disk there was none, or  *)
+(* the disk has lost it all.                                                 *)
 NodeStarted ==
     LET b == Event.broker_id
+        end == IF Event.is_recovered THEN EndOffset(b) ELSE 0
+        records == SubSeq(Records(b), 1, end)
     IN /\ Is("NodeStarted")
-       /\ Holding(Event.is_recovered \/ EndOffset(b) = 0)
+       /\ Holding(end = EndOffset(b) \/ Event.is_forgetful)
        /\ replicas' = [replicas EXCEPT ![b] = Metadata!StoppedReplica("starting")]
        /\ controllers' = [controllers EXCEPT ![b] = Metadata!IdleController]
        /\ tenures' = IF Event.is_recovered THEN tenures ELSE EndedTenures(b, Records(b))
-       /\ logs' = [logs EXCEPT ![b].is_truncated = FALSE, ![b].epoch_start = 0,
+       /\ logs' = [logs EXCEPT ![b].records = records,
+                               ![b].high_watermark = Min({@, end}),
+                               ![b].is_truncated = FALSE, ![b].epoch_start = 0,
                                ![b].end_offsets = NoEndOffsets]
+       /\ agreed' = AgreementAfter(b, records, end)
        /\ failures' = IF failures[b] = "none" THEN failures ELSE [failures EXCEPT ![b] = "before"]
-       /\ UNCHANGED <<znodes, messages, breaches, obeyed, requests, committed_log, agreed>>
+       /\ UNCHANGED <<znodes, messages, breaches, obeyed, requests, committed_log>>
        /\ UNCHANGED <<past, topics, offices, registrations, live_epochs, departures, floors, views>>
 
 (* The replica serves no request until it starts again; as far as others can *)
@@ -391,7 +402,7 @@ HasCommitted(b) == agreed[b] = Len(committed_log)
 
 TraceCommittedDurable ==
     \/ ~Metadata!Exists(znodes, Metadata!StatePath)
-    \/ \A b \in Metadata!State.isr : HasCommitted(b)
+    \/ \A b \in Metadata!State.isr : HasCommitted(b) \/ b \in forgotten
 TraceLeaderComplete == \A b \in Brokers : Metadata!IsActingLeader(b) => HasCommitted(b)
 TraceLogMatching == \A b \in Brokers : logs[b].high_watermark <= agreed[b]
 

@@ -1,19 +1,26 @@
-"""Where strangers write, or a disk forgets, a run leaves the spec: its replay ends there."""
+"""Where strangers write, a run leaves the spec and its replay ends; disks that forget end none."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
+import pytest
 from msgspec import structs
 
+from fencepost.conformance.checks.registry import judge
 from fencepost.fault_injection.faults.admin_faults import KickController
 from fencepost.fault_injection.faults.fault import Fault
 from fencepost.impl.sim.adapter import play_story
+from fencepost.impl.sim.stories.play import play
 from fencepost.impl.sim.world.admin_workload import write_bad_topic
 from fencepost.impl.sim.world.cluster import VirtualCluster
 from fencepost.spec.replay.ordering import total_order
 from fencepost.spec.replay.projection import Projection, partitions_of_run, project
 from fencepost.spec.replay.recorded_run import TraceFileLine, as_lines, recorded_run
-from fencepost.spec.trace import TRACE_VERSION, Kind
+from fencepost.spec.replay.tlc_run import Marker, run_tlc
+from fencepost.spec.tlc.java.process import StopSignal
+from fencepost.spec.trace import TRACE_VERSION, Kind, TraceEvent
 from fencepost.spec.znodes import topic_path
 from tests.impl.sim.build import calm, inject, run_for, settled, topic
 
@@ -75,17 +82,40 @@ def of_each_partition(lines: list[TraceFileLine]) -> list[Projection]:
     return [project("run", LEVEL, lines, key, assigned) for key, assigned in partitions]
 
 
-def test_a_replay_ends_where_a_disk_has_lost_records_and_says_so() -> None:
+@pytest.mark.tlc
+def test_a_replay_goes_on_past_a_disk_that_lost_records() -> None:
     lines = run_with_a_kill("all")
-    silent = [line for line in lines if line.event.kind is not Kind.FAULT]
+    told = of_each_partition(lines)
+    silent = of_each_partition([line for line in lines if line.event.kind is not Kind.FAULT])
 
-    for told, untold in zip(of_each_partition(lines), of_each_partition(silent), strict=True):
-        assert told.ended.endswith("the disk of broker-2 lost records that it had told of")
-        assert actions(untold)[: len(told.events)] == actions(told)
-        # Without the fault in the trace it is a start that the spec does not have.
-        begun = untold.events[len(told.events)].fields
-        assert (begun["action"], begun["broker_id"]) == ("NodeStarted", 2)
-        assert not begun["is_recovered"]
+    assert [one.ended for one in told] == [""] * 3
+    # Without the fault in the trace it is a start that the spec does not have.
+    markers = run_tlc([*told, *silent], StopSignal())
+    assert sorted(found(markers)) == [("accepted", number) for number in (1, 2, 3)]
+
+
+@pytest.mark.tlc
+def test_what_is_lost_with_a_disk_is_found_where_it_is_lost() -> None:
+    story = Path("tests/stories/h2b_next_controller_forgets.yaml").read_text()
+    runs = [one for trace in play(story, judge).traces for one in of_each_partition(whole(trace))]
+
+    markers = run_tlc(runs, StopSignal())
+
+    assert sorted(found(markers)) == [("accepted", 2), ("violated", 1)]
+    (violated,) = (marker for marker in markers if marker.name == "violated")
+    assert violated.values[2] == ["LeaderComplete"]
+
+
+def found(markers: Sequence[Marker]) -> list[tuple[str, int]]:
+    return [(marker.name, int(str(marker.values[0]))) for marker in markers]
+
+
+def whole(trace: Sequence[TraceEvent]) -> list[TraceFileLine]:
+    """A run of a story, which does not say that it ended."""
+    begun = next(event for event in trace if event.action == "RunStarted")
+    last = max(event.seq for event in trace if event.node == begun.node)
+    ends = structs.replace(begun, action="RunEnded", seq=last + 1, mono_ns=trace[-1].mono_ns + 1)
+    return total_order(recorded_run("run", as_lines([*trace, ends])))
 
 
 def test_a_disk_that_lost_nothing_ends_no_replay() -> None:
