@@ -85,15 +85,10 @@ End(session_id) ==
     /\ lives' = lives \cup Lived(session_id, "end", zxid + 1)
     /\ UNCHANGED <<requests, history>>
 
-(* A session is in order: what it asks for now comes after what it asked for *)
-(* before.                                                                   *)
-IsInOrder(c) == \A r \in requests : r.session_id # sessions[c].session_id
-
 (* The client ends its session and knows it; its ephemerals go at once.      *)
 CloseSession(c) ==
     /\ Spend("closes")
     /\ sessions[c].is_live
-    /\ IsInOrder(c)
     /\ End(sessions[c].session_id)
     /\ sessions' = [sessions EXCEPT ![c] = NoClientSession]
     /\ UNCHANGED <<abandoned, results>>
@@ -245,7 +240,6 @@ IsOwn(r, znode) ==
 
 (* Another write has replaced the version that this one expects.             *)
 IsTaken(r, znode) ==
-    /\ Write(r.ops).op # "create"
     /\ znode.czxid = r.seen.czxid
     /\ znode.version = r.seen.version + 1
     /\ ~IsOwn(r, znode)
@@ -263,7 +257,12 @@ Settled(c, r) ==
        ELSE IF IsTaken(r, znode) \/ (IsAsSeen(r, znode) /\ IsTooLate(c, r)) THEN "refused"
        ELSE "unknown"
 
-MaySettle(c) == results[c].outcome = "unknown" /\ sessions[c].is_live /\ IsInOrder(c)
+IsUnsure(c) == results[c].outcome = "unknown"
+
+(* What a session reads comes after what it wrote before.                    *)
+IsInOrder(c) == \A r \in requests : r.session_id # sessions[c].session_id
+
+MaySettle(c) == IsUnsure(c) /\ sessions[c].is_live /\ IsInOrder(c)
 
 (* A client that does not know reads the znode, behind a `sync` where its    *)
 (* session is a new one. Its own content says that the write was done, the   *)
@@ -292,9 +291,12 @@ Next ==
 ExpireAbandoned == ExpireOrphan /\ UNCHANGED results
 
 (* The servers serve each client in the end, and end the sessions that were  *)
-(* left behind. Faults have no fairness, and clients want nothing for sure.  *)
+(* left behind; a client that does not know reads. Faults have no fairness,  *)
+(* and what a client wants it need not want.                                 *)
 Fairness ==
-    /\ \A c \in Clients : WF_vars(Create(c) \/ SetData(c) \/ Delete(c))
+    /\ \A c \in Clients :
+          /\ WF_vars(Create(c) \/ SetData(c) \/ Delete(c))
+          /\ WF_vars(SettleWrite(c))
     /\ WF_vars(ExpireAbandoned)
 
 Spec == Init /\ [][Next]_vars /\ Fairness
@@ -354,10 +356,23 @@ RefusedHasNoEffect ==
         /\ results[c].outcome = "refused" => results[c].effect = 0
         /\ results[c].outcome = "ok" => results[c].effect # 0
 
+IsContentThere(c) ==
+    \E i \in DOMAIN results[c].asked :
+        LET r == results[c].asked[i]
+            path == Write(r.ops).path
+        IN Exists(znodes, path) /\ znodes[path].data = r.number
+
 (* Each request is answered, or its author knows that no answer comes.       *)
 \* @req ZK-006
 RequestsAnswered ==
     \A c \in Clients : results[c].outcome = "waiting" ~> results[c].outcome # "waiting"
+
+(* A client with a session comes to know that its own content is there.      *)
+\* @req ZK-006
+OwnWriteRecognised ==
+    \A c \in Clients :
+        (IsUnsure(c) /\ sessions[c].is_live /\ IsContentThere(c))
+            ~> ~(IsUnsure(c) /\ sessions[c].is_live /\ IsContentThere(c))
 
 (* The session of a client that crashed, or went on without it, ends.        *)
 \* @req CTL-001
@@ -377,11 +392,12 @@ VersionsNeverRepeat ==
 (* What must be possible: what a client does not know is found out, and a    *)
 (* write that comes late, under a session that its author has replaced,      *)
 (* takes effect all the same.                                                *)
-MayFind(c, outcome) == MaySettle(c) /\ Settled(c, results[c].asked[1]) = outcome
-
-WriteFoundDone == \E c \in Clients : MayFind(c, "ok")
+WriteFoundDone == \E c \in Clients : MaySettle(c) /\ Settled(c, results[c].asked[1]) = "ok"
 WriteFoundLost ==
-    \E c \in Clients : MayFind(c, "refused") /\ results[c].asked[1].session_id \in LiveSessions
+    \E c \in Clients :
+        /\ MaySettle(c)
+        /\ LET r == results[c].asked[1]
+           IN Settled(c, r) = "refused" /\ IsAsSeen(r, znodes[Write(r.ops).path])
 WriteTakesEffectLate ==
     \E c \in Clients :
         /\ results[c].effect > sessions[c].session_id

@@ -1,0 +1,6 @@
+------------------------- MODULE own_write_unknown --------------------------
+(* A client does not know its own content.                                   *)
+EXTENDS Zk
+
+WrongIsOwn(r, znode) == FALSE
+=============================================================================
