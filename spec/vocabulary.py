@@ -156,6 +156,7 @@ class EnvironmentAction(StrEnum):
     APPLY_REQUEST = "ApplyRequest"
     DELETE_CONTROLLER = "DeleteController"
     OVERWRITE_CONTROLLER = "OverwriteController"
+    WRITE_EPOCH = "WriteEpoch"
     CATCH_UP = "CatchUp"
     FIRE_WATCH = "FireWatch"
     SUSPEND_SESSION = "SuspendSession"

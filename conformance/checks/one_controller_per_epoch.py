@@ -3,8 +3,8 @@
 - No two `ElectController` name different brokers under one controller epoch, nor different sessions
   of one broker, and a broker resigns the epoch under which it was elected.
 - In ZooKeeper, `/controller_epoch` rises by exactly 1 with each election, in the same transaction
-  that creates `/controller`. What people create by hand, in a session of no broker, elects none,
-  and an epoch that they write counts from then on; it must not fall either.
+  that creates `/controller`. What people create by hand, in a session of no broker, elects none;
+  an epoch that they write counts from then on, and after a smaller one comes none that there was.
   Kafka up to 2.0 raises it in a transaction of its own, and a quorum that elects its leaders may
   skip epochs, for an election may fail (`TraceDialect`).
 - At level 0 there is no epoch; then every `ElectController` rests on a creation of `/controller`
@@ -22,7 +22,7 @@ from fencepost.conformance.checks.znode_history import brokers_by_session, epoch
 from fencepost.conformance.verdict import CheckResult
 from fencepost.spec.trace import TraceEvent
 from fencepost.spec.vocabulary import NO_CONTROLLER_EPOCH, Action, Invariant
-from fencepost.spec.znodes import CONTROLLER
+from fencepost.spec.znodes import CONTROLLER, CONTROLLER_EPOCH
 
 
 def check(events: Sequence[TraceEvent], dialect: TraceDialect = SPEC) -> CheckResult:
@@ -31,7 +31,8 @@ def check(events: Sequence[TraceEvent], dialect: TraceDialect = SPEC) -> CheckRe
     elections = actions(events, Action.ELECT_CONTROLLER)
     lines = by_zxid(events)
     creations = [e for e in lines if e.path == CONTROLLER and e.action == "Create"]
-    epochs = [(epoch, line) for line in lines if (epoch := epoch_of(line)) is not None]
+    written = [e for e in lines if e.path == CONTROLLER_EPOCH and e.action != "Delete"]
+    epochs = [(epoch_of(line) or 0, line) for line in written]
     _check_elections(elections, evidence)
     _check_resignations(events, evidence)
     own = brokers_by_session(events)
@@ -88,11 +89,15 @@ def _check_epochs(
     if epochs and epochs[0][0] > 1 and not may_skip:
         message = f"The first controller epoch is {epochs[0][0]} instead of 1."
         evidence.violated(message, epochs[0][1])
+    elected = 0
     for (before, first), (after, second) in pairwise(epochs):
-        if second.session_id in by_hand and after >= before:
+        if first.session_id not in by_hand:
+            elected = max(elected, before)
+        if second.session_id in by_hand:
             continue
-        if after != before + 1 and not (may_skip and after > before):
-            message = f"The controller epoch went from {before} to {after}."
+        is_next = after == before + 1 or may_skip or first.session_id in by_hand
+        if after <= max(elected, before) or not is_next:
+            message = f"The controller epoch went from {max(elected, before)} to {after}."
             evidence.violated(message, first, second)
 
 

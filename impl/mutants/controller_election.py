@@ -109,9 +109,11 @@ def two_step_controller_election(rules: Rules) -> Rules:
 def controller_epoch_not_raised(rules: Rules) -> Rules:
     """An elected controller goes on under its predecessor's epoch."""
 
-    def same_epoch(candidacy: Candidacy) -> Candidacy:
-        before = ControllerEpoch(candidacy.controller_epoch - 1)
-        return structs.replace(candidacy, controller_epoch=before)
+    def elected_of(candidacy: Candidacy, result: WriteResult) -> Elected | None:
+        elected = rules.elected_of(candidacy, result)
+        if elected is None:
+            return None
+        return structs.replace(elected, controller_epoch=candidacy.controller_epoch)
 
     def not_raised(candidacy: Candidacy) -> tuple[WriteOp, ...]:
         data = str(candidacy.controller_epoch).encode()
@@ -125,7 +127,7 @@ def controller_epoch_not_raised(rules: Rules) -> Rules:
     return replace(
         rules,
         election_operations=not_raised,
-        elected_of=lambda one, result: rules.elected_of(same_epoch(one), result),
+        elected_of=elected_of,
     )
 
 
@@ -294,6 +296,34 @@ def own_name_is_own_session(rules: Rules) -> Rules:
 def ignore_newer_controller_epoch(rules: Rules) -> Rules:
     """A controller that obeys another one of a newer epoch stays controller."""
     return replace(rules, deposes_controller=lambda _own, _command: False)
+
+
+@mutant(101, "CTL-005", {Invariant.ONE_CONTROLLER_PER_EPOCH}, shows="OneControllerPerEpoch")
+def take_epoch_as_written(rules: Rules) -> Rules:
+    """The next controller epoch is one more than what stands there, also by hand."""
+
+    def as_written(candidacy: Candidacy) -> Candidacy:
+        stat = candidacy.epoch.stat
+        if stat is None or stat.version <= candidacy.controller_epoch:
+            return candidacy
+        before = structs.replace(stat, version=ZnodeVersion(candidacy.controller_epoch))
+        epoch = structs.replace(candidacy.epoch, stat=before)
+        return structs.replace(candidacy, epoch=epoch)
+
+    def operations(candidacy: Candidacy) -> tuple[WriteOp, ...]:
+        stat = candidacy.epoch.stat
+        return tuple(
+            structs.replace(one, expected_version=stat.version)
+            if stat is not None and isinstance(one, SetData) and one.path == CONTROLLER_EPOCH
+            else one
+            for one in rules.election_operations(as_written(candidacy))
+        )
+
+    return replace(
+        rules,
+        election_operations=operations,
+        elected_of=lambda one, result: rules.elected_of(as_written(one), result),
+    )
 
 
 @suite_mutant("CTL-003")

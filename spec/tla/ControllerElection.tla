@@ -57,7 +57,7 @@ ControllerEpochPath == "/controller_epoch"
 (* that comes late; a mutant begins one higher.                              *)
 Epochs ==
     0 .. 3 + Limits["crashes"] + Limits["expiries"] + 2 * Limits["lost_replies"]
-           + Limits["deletions"] + Limits["overwrites"]
+           + Limits["deletions"] + Limits["overwrites"] + 3 * Limits["epoch_writes"]
 TermPaths == [e \in Epochs |-> ControllerEpochPath \o "/" \o ToString(e)]
 Paths == {ControllerPath, ControllerEpochPath} \cup {TermPaths[e] : e \in Epochs}
 
@@ -86,6 +86,8 @@ IsOwner(b) ==
 
 (* Of /controller once the multi that elects has created and written it.     *)
 OfficeVersion == 1
+
+OfficeCheck == <<CheckOp(ControllerPath, OfficeVersion)>>
 
 (* It was overwritten: the broker with the session that owns it is not the   *)
 (* one that it names, or it names none.                                      *)
@@ -163,10 +165,16 @@ ExpireSession ==
 -----------------------------------------------------------------------------
 (* The election *)
 
-RaisedEpoch == CurrentEpoch + 1
-
 (* The version of the epoch that was read before.                            *)
 EpochVersion == znodes[ControllerEpochPath].version
+
+(* The first epoch is 1, at version 0, and each election writes the znode    *)
+(* once: an epoch is larger than its version, unless people wrote a smaller  *)
+(* one by hand. That is no epoch to go on from: it had its controller. No    *)
+(* election was at the version of that, so that none had a larger epoch.     *)
+EpochsBefore == EpochVersion
+RaisedEpoch == (IF CurrentEpoch < EpochsBefore THEN EpochsBefore ELSE CurrentEpoch) + 1
+IsOfElection == CurrentEpoch > EpochsBefore
 
 RaiseEpoch ==
     IF Exists(znodes, ControllerEpochPath)
@@ -206,7 +214,10 @@ WinElection(b) ==
 
 (* /controller is this broker's already: the reply to its multi was lost.    *)
 (* Its own is what its own session owns, not what carries its name. The      *)
-(* epoch is from the same multi, or /controller would be another's by now.   *)
+(* epoch is from the same multi, or /controller would be another's by now;   *)
+(* one that people wrote is raised once more. (The core compares the         *)
+(* transactions of the two znodes. Here one that follows such an epoch is    *)
+(* raised too often, which does no harm.)                                    *)
 IsOwnOffice(b) == IsOwner(b)
 
 FindOwnOffice(b) ==
@@ -214,13 +225,25 @@ FindOwnOffice(b) ==
     /\ Exists(znodes, ControllerPath)
     /\ ~IsOverwritten
     /\ IsOwnOffice(b)
+    /\ IsOfElection
     /\ InOffice(b, CurrentEpoch, znodes[ControllerEpochPath].version)
     /\ UNCHANGED <<znodes, elected>>
+
+RaiseOnceMore(b) ==
+    LET written == Apply(OfficeCheck \o <<RaiseEpoch, BeginTerm(b)>>)
+    IN /\ candidates[b].status = "standing"
+       /\ Exists(znodes, ControllerPath)
+       /\ IsOwnOffice(b)
+       /\ ~IsOfElection
+       /\ written.ok
+       /\ znodes' = written.tree
+       /\ InOffice(b, RaisedEpoch, written.tree[ControllerEpochPath].version)
+       /\ IsElected(b)
 
 (* A broker that finds no /controller stands, and the one with the multi     *)
 (* that succeeds is controller (CTL-002, CTL-003). Whoever finds another's   *)
 (* waits for its watch, which here is the guard.                             *)
-Elects(b) == WinElection(b) \/ FindOwnOffice(b)
+Elects(b) == WinElection(b) \/ FindOwnOffice(b) \/ RaiseOnceMore(b)
 
 ElectController(b) ==
     /\ IsConnected(b)
@@ -250,7 +273,6 @@ ResignController(b) ==
 (* What every write of a controller checks in its own multi (ZK-005, H8):    *)
 (* see above. The decision itself is left out.                               *)
 EpochCheck(b) == <<CheckOp(ControllerEpochPath, candidates[b].epoch_version)>>
-OfficeCheck == <<CheckOp(ControllerPath, OfficeVersion)>>
 TermCheck(b) == <<CheckOp(TermPaths[candidates[b].controller_epoch], AnyVersion)>>
 Fence(b) == EpochCheck(b) \o OfficeCheck \o TermCheck(b)
 
@@ -376,6 +398,14 @@ OverwriteController ==
           IN znodes' = Apply(<<write>>).tree
     /\ UNCHANGED <<live_sessions, last_session, requests, beliefs, history>>
 
+(* No text recommends that they write an epoch. A larger one is no harm.     *)
+WriteEpoch ==
+    /\ Spend("epoch_writes")
+    /\ Exists(znodes, ControllerEpochPath)
+    /\ \E epoch \in 0 .. CurrentEpoch :
+          znodes' = Apply(<<SetDataOp(ControllerEpochPath, <<epoch>>, AnyVersion)>>).tree
+    /\ UNCHANGED <<live_sessions, last_session, requests, beliefs, history>>
+
 -----------------------------------------------------------------------------
 Next ==
     \/ \E b \in Brokers : CrashBroker(b)
@@ -391,6 +421,7 @@ Next ==
     \/ ApplyRequest
     \/ DeleteController
     \/ OverwriteController
+    \/ WriteEpoch
 
 (* Faults are bounded; sessions are replaced, those of the dead end, and     *)
 (* brokers do not pause for ever. That a dead one returns is not asked for,  *)

@@ -2,9 +2,9 @@
 (* Bounds for TLC, as numbers that a cfg can set. *)
 EXTENDS ControllerElection
 
-CONSTANTS MaxCrashes, MaxExpiries, MaxLostReplies, MaxDeletions, MaxOverwrites
+CONSTANTS MaxCrashes, MaxExpiries, MaxLostReplies, MaxDeletions, MaxOverwrites, MaxEpochWrites
 
 Bounds ==
     [crashes |-> MaxCrashes, expiries |-> MaxExpiries, lost_replies |-> MaxLostReplies,
-     deletions |-> MaxDeletions, overwrites |-> MaxOverwrites]
+     deletions |-> MaxDeletions, overwrites |-> MaxOverwrites, epoch_writes |-> MaxEpochWrites]
 =============================================================================

@@ -8,7 +8,8 @@ CONSTANTS Brokers, Controllers, mutants, unclean_leader_election
 VARIABLES znodes, controllers, replicas, messages,
     told,       \* commands that the core sent; the specs send to every broker, always
     looks,      \* controllers that read the state, or are about to
-    refused     \* controllers that the fence told that their office is over
+    refused,    \* controllers that the fence told that their office is over
+    overtaken   \* controllers with a broker that is back before they decided that it was away
 
 HasSent(c) == controllers[c].to_send # <<>> /\ controllers'[c].to_send = <<>>
 HasDecided(c) == controllers[c].decision = <<>> /\ controllers'[c].decision # <<>>
@@ -84,24 +85,31 @@ NoEpochIsLedTwice ==
 
 (* The core notices by the registration's czxid a broker that left and came   *)
 (* back between two reads, and one that is back before its departure was      *)
-(* decided (H2). Where a leader may come from outside the ISR the brokers are *)
-(* read again first, and the behaviours end with that election.               *)
-IsDecided(b) ==
+(* decided (H2): what its controller does next is no step of the specs. It    *)
+(* may stand still. Where a leader may come from outside the ISR the brokers  *)
+(* are read again first, and the behaviours end with that election.           *)
+IsDecided(c, b) ==
     LET state == znodes["/brokers/topics/t/0/leaderAndISR"]
+        decision == controllers[c].decision
     IN \/ unclean_leader_election
-       \/ state.version = -1
-       \/ state.data.leader = -1
-       \/ b \notin state.data.isr
+       \/ /\ state.version = -1 \/ state.data.leader = -1 \/ b \notin state.data.isr
+          /\ decision = <<>> \/ b \notin decision[1].state.isr
 
-EveryReturnIsSeen ==
-    \A b \in Brokers : \A c \in Controllers :
-        LET path == "/brokers/ids/" \o ToString(b)
-        IN (/\ znodes[path].version = -1
-            /\ znodes'[path].version # -1
-            /\ controllers[c].status = "active") =>
-                b \notin controllers[c].live_brokers /\ IsDecided(b)
+IsBack(b) ==
+    LET path == "/brokers/ids/" \o ToString(b)
+    IN znodes[path].version = -1 /\ znodes'[path].version # -1
+IsOvertakenBy(c, b) == IsBack(b) /\ ~(b \notin controllers[c].live_brokers /\ IsDecided(c, b))
 
-CoreInit == told = {} /\ looks = {} /\ refused = {}
+Overtaken ==
+    overtaken' = {c \in Controllers :
+        /\ controllers[c].status = "active"
+        /\ controllers'[c].status = "active"
+        /\ c \in overtaken \/ \E b \in Brokers : IsOvertakenBy(c, b)}
+
+OvertakenStandStill ==
+    \A c \in overtaken : controllers'[c].status = "active" => controllers'[c] = controllers[c]
+
+CoreInit == told = {} /\ looks = {} /\ refused = {} /\ overtaken = {}
 
 CoreCan ==
     /\ Told
@@ -113,5 +121,6 @@ CoreCan ==
     /\ NothingIsToldWhileDeciding
     /\ NoDecisionIsOutdated
     /\ NoEpochIsLedTwice
-    /\ EveryReturnIsSeen
+    /\ Overtaken
+    /\ OvertakenStandStill
 =============================================================================

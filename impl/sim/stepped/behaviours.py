@@ -26,7 +26,7 @@ from fencepost.spec.tlc.values import Value
 CORE_CAN = Path(__file__).with_name("CoreCan.tla")
 _STEPPED = """---- MODULE {stepped} ----
 EXTENDS {module}
-VARIABLES told, looks, refused
+VARIABLES told, looks, refused, overtaken
 Core == INSTANCE CoreCan WITH mutants <- {mutants}
 SteppedInit == {init} /\\ Core!CoreInit
 SteppedNext == {next} /\\ Core!CoreCan{more}

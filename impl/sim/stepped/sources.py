@@ -82,9 +82,7 @@ SOURCES: Mapping[str, ScheduleSource] = MappingProxyType(
             row="high_watermark_from_leader_alone_two_leaders"
         ),
         "restart_ignores_znode": ScheduleSource(
-            row="restart_ignores_znode",
-            constants={"MaxElections": 0, "MaxDuplicates": 1},
-            is_slow=True,
+            row="restart_ignores_znode", constants={"MaxElections": 0, "MaxDuplicates": 1}
         ),
         "shrink_on_election_empties_isr": ScheduleSource(row="empty_isr_without_candidates"),
         "expand_below_epoch_start": ScheduleSource(row="expand_below_epoch_start", is_slow=True),

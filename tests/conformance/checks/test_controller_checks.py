@@ -279,12 +279,19 @@ def test_a_producer_id_is_in_one_block(begins: int, expected: int) -> None:
     assert len(violations) == expected
 
 
-@pytest.mark.parametrize(("epoch", "expected"), [("3", 0), ("1", 0), ("0", 1)])
-def test_an_epoch_written_by_hand_counts_and_may_not_fall(epoch: str, expected: int) -> None:
+@pytest.mark.parametrize(
+    ("by_hand", "elected", "expected"),
+    [("8", "9", 0), ("8", "8", 1), ("8", "4", 1), ("2", "5", 0), ("2", "3", 1), ("0", "1", 1)],
+)
+def test_no_epoch_that_there_was_follows_one_written_by_hand(
+    by_hand: str, elected: str, expected: int
+) -> None:
     trace = Trace()
     register(trace)
-    trace.zookeeper("Create", "/controller_epoch", "1", session=session(1), zxid=2)
-    trace.zookeeper("SetData", "/controller_epoch", epoch, session=99, zxid=3)
+    for epoch in (1, 2, 3):
+        elect(trace, 1, epoch, zxid=epoch)
+    trace.zookeeper("SetData", "/controller_epoch", by_hand, session=99, zxid=4)
+    trace.zookeeper("SetData", "/controller_epoch", elected, session=session(1), zxid=5)
     violations = one_controller_per_epoch.check(trace.events).violations
 
     assert len(violations) == expected

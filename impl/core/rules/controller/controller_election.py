@@ -86,8 +86,13 @@ class Candidacy(Struct, frozen=True, kw_only=True):
 
     @property
     def next_epoch(self) -> ControllerEpoch:
-        """Of the controller that is elected now."""
-        return ControllerEpoch(self.controller_epoch + 1)
+        """Of the controller that is elected now; none that there was, whatever is written.
+
+        An election leaves an epoch that is larger than its version; people may write a smaller one,
+        and no epoch before was larger than the version of that (H24d).
+        """
+        writes = self.epoch.stat.version if self.epoch.stat is not None else 0
+        return ControllerEpoch(max(self.controller_epoch, writes) + 1)
 
 
 Operations = Callable[[Candidacy], tuple[WriteOp, ...]]

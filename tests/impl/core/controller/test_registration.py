@@ -251,6 +251,20 @@ def test_an_epoch_raised_meanwhile_makes_the_election_fail(driver: Driver) -> No
     assert epoch(driver) == b"10"
 
 
+@pytest.mark.parametrize("data", [b"0", b"1", b"many"])
+def test_an_epoch_that_was_set_back_does_not_come_again(driver: Driver, data: bytes) -> None:
+    elect_other(driver, 3)
+    elect_other(driver, 3)
+
+    driver.write(SetData(path=CONTROLLER_EPOCH, data=data, expected_version=ANY_VERSION))
+    driver.start()
+    driver.unregister(3)
+    driver.tick(100)
+
+    assert driver.node.controller.controller_epoch == 3
+    assert epoch(driver) == b"3"
+
+
 def test_an_election_whose_reply_was_lost_is_found_by_reading_back(driver: Driver) -> None:
     driver.plan_write(CONTROLLER, Fate.LOSE_REPLY)
 

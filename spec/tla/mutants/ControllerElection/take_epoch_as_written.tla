@@ -1,0 +1,6 @@
+------------------------ MODULE take_epoch_as_written ------------------------
+(* The next epoch is one more than what the znode says, whoever wrote that.  *)
+EXTENDS ControllerElection
+
+WrongRaisedEpoch == CurrentEpoch + 1
+=============================================================================
