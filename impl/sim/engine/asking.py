@@ -6,7 +6,7 @@ from functools import partial
 
 from fencepost.fault_injection.faults.fault import Fault
 from fencepost.fault_injection.stories.story import StoryAction
-from fencepost.fault_injection.workload.operations import Operation
+from fencepost.fault_injection.workload.operations import Answer, Operation
 from fencepost.impl.core.types.messages import Request, Response
 from fencepost.impl.sim.engine.liveness_state import is_converged
 from fencepost.impl.sim.injectors.driver import SimulatedFaultDriver
@@ -38,7 +38,8 @@ class After:
     ms: int
 
 
-Step = Generator[tuple[BrokerId | None, Request] | Until | After, Response | None, None]
+Asked = tuple[BrokerId | None, Request] | Until | After
+Step = Generator[Asked, Response | None, None]
 """Yields what is asked, of a broker or of any, and is sent the answer; or yields a wait."""
 
 
@@ -91,14 +92,15 @@ class AskingClient(SimulatedClient):
             name = type(answer if answer is not None else request).__name__
             self.wrong.append(f"{name}: {', '.join(told)} in place of {', '.join(codes)}")
 
-    def operate(self, operation: Operation) -> Step:
-        """The leader of the partition does it."""
+    def operate(self, operation: Operation) -> Generator[Asked, Response | None, Answer]:
+        """The leader of the partition does it, and answers."""
         traced = self.begin(operation)
         response = yield self.leader_of(operation.partition), request_of(operation)
         answer = traced.answer(response)
         traced.end(answer)
         if not answer.is_ok:
             self.wrong.append(f"{operation.action}: {answer.error_code}")
+        return answer
 
     def served(self, key: TopicPartition, replicas: Sequence[BrokerId] = ()) -> Until:
         """The partition is led, and has these replicas, or any, which are its ISR."""

@@ -11,14 +11,17 @@ from msgspec import structs
 
 from fencepost.fault_injection.faults.process_faults import KillBroker, PauseBroker
 from fencepost.fault_injection.faults.targets import broker
-from fencepost.fault_injection.workload.operations import ListOffsets, Produce
+from fencepost.fault_injection.workload.operations import Fetch, ListOffsets, Produce
 from fencepost.impl.core.types.messages import (
     CreatePartitionsRequest,
+    InitProducerIdRequest,
+    InitProducerIdResponse,
     ListPartitionReassignmentsRequest,
     ListPartitionReassignmentsResponse,
     MetadataRequest,
     MetadataResponse,
     ProduceRequest,
+    ProduceResponse,
     RemovePartitionsRequest,
 )
 from fencepost.impl.core.types.topic_messages import (
@@ -39,8 +42,16 @@ from fencepost.impl.sim.world.admin_workload import (
 )
 from fencepost.impl.sim.world.cluster import VirtualCluster
 from fencepost.impl.sim.world.operations import request_of
-from fencepost.spec.vocabulary import BrokerId, ElectionKind, ErrorCode
-from fencepost.spec.znodes import TopicPartition, broker_path
+from fencepost.spec.vocabulary import (
+    NO_EPOCH,
+    NO_INCARNATION,
+    NO_PRODUCER,
+    BrokerId,
+    ElectionKind,
+    ErrorCode,
+    LeaderEpoch,
+)
+from fencepost.spec.znodes import TopicPartition, broker_path, leader_and_isr_path
 
 NAME = "client-last"
 TOPIC = "last"
@@ -86,6 +97,8 @@ class LastRequests(AskingClient):
         yield from self._records_are_taken()
         yield from self._leaders_are_elected()
         yield from self._partition_moves()
+        yield from self._log_is_told()
+        yield from self._batches_are_taken_once()
         yield from self._move_is_cancelled()
         yield from self._moves_race()
         yield from self._partitions_are_added()
@@ -128,12 +141,61 @@ class LastRequests(AskingClient):
         for mistake in mistakes:
             malformed = structs.replace(good, **mistake)
             yield from self.expect(malformed, ErrorCode.INVALID_REQUEST, to=leader)
-        yield from self.operate(ListOffsets(partition=KEY))
-        follower = self._first if leader == self._third else self._third
+
+    def _log_is_told(self) -> Step:
+        """The leader alone tells it, in its epoch and incarnation (REPL-006, CLI-001)."""
+        known, leader = self.cluster.state(KEY), self.leader_of(KEY)
+        epoch = known[0].leader_epoch if known is not None else NO_EPOCH
+        stat = self.cluster.zookeeper.peek(leader_and_isr_path(KEY)).stat
+        incarnation = stat.czxid if stat is not None else NO_INCARNATION
+        listed = yield from self.operate(ListOffsets(partition=KEY))
+        fetched = yield from self.operate(Fetch(partition=KEY, offset=0))
+        for told in (listed, fetched):
+            place = told.leader_epoch, told.partition_incarnation
+            ends = told.high_watermark, told.log_end_offset
+            if (*place, *ends) != (epoch, incarnation, 2, 2):
+                self.wrong.append(f"the log of epoch {epoch} is told as {(*place, *ends)}")
+        if fetched.values != (f"{NAME}/1/1", f"{NAME}/2/1"):
+            self.wrong.append(f"the log holds {fetched.values}")
+        for offset, named, error in (
+            (9, NO_EPOCH, ErrorCode.OFFSET_OUT_OF_RANGE),
+            (0, epoch - 1, ErrorCode.FENCED_LEADER_EPOCH),
+            (0, epoch + 1, ErrorCode.UNKNOWN_LEADER_EPOCH),
+        ):
+            wrong = Fetch(partition=KEY, offset=offset, leader_epoch=LeaderEpoch(named))
+            yield from self.expect(request_of(wrong), error, to=leader)
+        follower = self._first if leader == self._second else self._second
         elsewhere = request_of(ListOffsets(partition=KEY))
         yield from self.expect(elsewhere, ErrorCode.NOT_LEADER_OR_FOLLOWER, to=follower)
         missing = request_of(ListOffsets(partition=TopicPartition(MISSING, 0)))
         yield from self.expect(missing, UNKNOWN)
+
+    def _batches_are_taken_once(self) -> Step:
+        """Ids are given once, and what comes twice is appended once (KIP-98)."""
+        ids = []
+        for to in (self._first, self._second, self._first):
+            given = yield to, InitProducerIdRequest()
+            ids.append(
+                given.producer_id if isinstance(given, InitProducerIdResponse) else NO_PRODUCER
+            )
+        if NO_PRODUCER in ids or len({*ids}) < len(ids):
+            self.wrong.append(f"the ids of three producers are {ids}")
+            return
+        values = (f"{NAME}/4/1", f"{NAME}/4/2")
+        batch = Produce(partition=KEY, values=values, producer_id=ids[0])
+        first, leader = (yield from self.operate(batch)), self.leader_of(KEY)
+        again = yield leader, request_of(batch)
+        if not isinstance(again, ProduceResponse) or again.base_offset != first.offset:
+            self.wrong.append("a batch that comes twice is not where it was")
+        gap = structs.replace(batch, base_sequence=7)
+        yield from self.expect(request_of(gap), ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, to=leader)
+        large = values * self.cluster.options.fetch_records_max
+        too_large = request_of(structs.replace(batch, values=large))
+        yield from self.expect(too_large, ErrorCode.RECORD_LIST_TOO_LARGE, to=leader)
+        newer = structs.replace(batch, values=(f"{NAME}/5/1",), producer_epoch=1)
+        yield from self.operate(newer)
+        late = structs.replace(batch, base_sequence=2)
+        yield from self.expect(request_of(late), ErrorCode.INVALID_PRODUCER_EPOCH, to=leader)
 
     def _leaders_are_elected(self) -> Step:
         """The first assigned replica leads already, and no other one is wanted (KIP-460)."""
@@ -321,7 +383,7 @@ class LastRequests(AskingClient):
         return self.cluster.sent + Counter({ZOOKEEPER: asked})
 
     def _append(self, key: TopicPartition, number: int) -> Step:
-        return self.operate(Produce(partition=key, values=(f"{NAME}/{number}/1",)))
+        yield from self.operate(Produce(partition=key, values=(f"{NAME}/{number}/1",)))
 
     def _move_to(self, replicas: Replicas) -> Step:
         yield from self.expect(reassignment(KEY, replicas), ErrorCode.NONE)

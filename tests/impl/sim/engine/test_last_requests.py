@@ -27,7 +27,7 @@ def test_all_that_is_asked_last_is_done_or_refused(seed: int) -> None:
 
     assert run_end(events).bad == ()
     produced = [event for event in events if event.node == NAME and event.action == "Produce"]
-    assert len(produced) == 6
+    assert len(produced) == 10
 
 
 @pytest.mark.parametrize(
