@@ -14,6 +14,7 @@ from fencepost.conformance.checks import (
 from fencepost.conformance.checks.registry import CheckFunction
 from fencepost.conformance.checks.trace_dialect import KAFKA_2_7
 from fencepost.conformance.verdict import Verdict
+from fencepost.spec.vocabulary import Outcome
 from tests.conformance.checks.trace_builder import ZNODE, Trace, document
 
 Write = Callable[[Trace], None]
@@ -390,3 +391,14 @@ def test_what_is_not_committed_or_lost_to_an_unclean_election_may_be_truncated()
     result = leader_complete.check(trace.events)
 
     assert (result.verdict, result.premise_count) == (Verdict.PASS, 1)
+
+
+def test_an_answer_without_a_high_watermark_says_nothing_of_it() -> None:
+    trace = Trace()
+    trace.broker(1, "BecomeLeader", leader_epoch=1)
+    trace.fetch(0, "ab", 2, broker_id=1)
+    trace.operation(
+        "client-2", "Fetch", Outcome.OK, leader_epoch=1, broker_id=1, offset=2, values=[]
+    )
+
+    assert high_watermark_monotonic.check(trace.events).verdict is not Verdict.FAIL

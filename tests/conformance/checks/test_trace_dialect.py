@@ -19,7 +19,7 @@ from fencepost.conformance.checks.trace_dialect import (
     dialect_of,
 )
 from fencepost.conformance.verdict import Verdict
-from tests.conformance.checks.trace_builder import Trace, document
+from tests.conformance.checks.trace_builder import PARTITION, Trace, document
 from tests.conformance.checks.znode_stories import (
     FIRST,
     SHRUNK,
@@ -108,6 +108,30 @@ def test_the_controller_of_kafka_writes_the_isr_that_a_leader_asks_for(
     store(trace, 3, SHRUNK, 1, zxid=3)
 
     assert only_authorised_writes.check(trace.events, dialect).verdict is verdict
+
+
+@pytest.mark.parametrize(
+    ("assigned", "verdict"),
+    [
+        pytest.param(None, Verdict.FAIL, id="nothing moves"),
+        pytest.param([2, 1], Verdict.FAIL, id="another order of the same replicas"),
+        pytest.param([1, 2, 3], Verdict.PASS, id="a replica more"),
+    ],
+)
+def test_a_decision_takes_more_into_the_isr_only_with_the_end_of_a_move(
+    assigned: list[int] | None, verdict: Verdict
+) -> None:
+    topic, moved = f"/brokers/topics/{PARTITION.topic}", '{"version":1,"partitions":{"0":%s}}'
+    trace = Trace()
+    register(trace)
+    elect(trace, 3, 1, zxid=1)
+    trace.zookeeper("Create", topic, moved % [1, 2], session=session(3), zxid=2)
+    store(trace, 3, document(1, 0, [1]), 0, zxid=3)
+    if assigned is not None:
+        trace.zookeeper("SetData", topic, moved % assigned, session=session(3), zxid=4, version=1)
+    store(trace, 3, document(1, 1, [1, 2]), 1, zxid=4)
+
+    assert only_authorised_writes.check(trace.events, KAFKA_2_7).verdict is verdict
 
 
 @pytest.mark.parametrize(

@@ -87,6 +87,16 @@ def test_who_could_not_have_known_does_not(told_then: TraceEvent) -> None:
     assert judge_elections(events) == (1, ())
 
 
+def test_a_loss_of_the_office_after_the_election_says_nothing_of_it() -> None:
+    later = [
+        zookeeper(10, "Delete", CONTROLLER, session_id=AUTHOR),
+        zookeeper(11, "Create", CONTROLLER, session_id=OTHER),
+    ]
+    events = [OFFICE, FIRST, BACK, UNCLEAN, ELECTED, HEARD, told(75), *later]
+
+    assert judge_elections(events) == (1, ())
+
+
 def test_who_has_lost_the_office_elects_needlessly_whatever_he_knew() -> None:
     deposed = zookeeper(7, "Delete", CONTROLLER, session_id=AUTHOR)
     successor = zookeeper(8, "Create", CONTROLLER, session_id=OTHER)
@@ -99,4 +109,5 @@ def test_a_member_of_the_isr_is_never_elected_needlessly() -> None:
     clean = written(9, leader=1, epoch=1, isr=[1])
 
     assert judge_elections([OFFICE, FIRST, BACK, clean]) == (1, ())
+    assert judge_elections([FIRST, BACK, clean]) == (1, ())
     assert judge_elections([OFFICE, FIRST]) == (0, ())
