@@ -22,9 +22,11 @@ from fencepost.spec.tlc.counterexample import Counterexample
 from fencepost.spec.tlc.java.dialect import dialect_of
 from fencepost.spec.tlc.java.installation import EXPECTED_ERRORS, Tlc, find_tlc
 from fencepost.spec.tlc.java.output import (
+    FINISHED,
     PROGRESS,
     UNKNOWN_NAME,
     UNNAMED,
+    VIOLATIONS,
     MessageReader,
     TlcFinding,
     TlcMessage,
@@ -243,6 +245,8 @@ class _Run:
             messages = list(self.listen(child.process))
             child.process.wait()
         ended_by_us = child.time_is_up.is_set() or self.check.stop.requested.is_set()
+        if ended_by_us:
+            messages = told_whole(messages)
         finding = self.as_modelled(conclude(messages, timed_out=ended_by_us), messages)
         was_killed = child.process.returncode == -SIGKILL and not ended_by_us
         if finding.is_out_of_memory or (was_killed and finding.verdict is ModelVerdict.ERROR):
@@ -297,6 +301,13 @@ class _Run:
                 queued=counts.queued,
             )
         )
+
+
+def told_whole(messages: list[TlcMessage]) -> list[TlcMessage]:
+    """Without the violation that TLC was about to tell when it was ended: its states are cut."""
+    if any(message.code == FINISHED for message in messages):
+        return messages
+    return [message for message in messages if message.code not in VIOLATIONS]
 
 
 def _key(model: Model, config: str, jar: Path) -> str:

@@ -1,10 +1,11 @@
 """The last measured scores as a page: `python -m fencepost.ci.bench.mutation.page RESULTS... FILE`.
 
 RESULTS are what the mutators wrote with `--results`; several of one mutator are taken together, the
-last one of an edit counts.
+last one of an edit counts. What FILE says of a mutator that is in none of them stays.
 """
 
 import json
+import re
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
@@ -14,10 +15,23 @@ from typing import Any
 from fencepost.ci.bench.mutation import checks, spec_scores
 from fencepost.ci.bench.mutation.edit import one_line
 from fencepost.ci.bench.mutation.python import core_scores
-from fencepost.ci.bench.mutation.score import Scale, drawn_in
+from fencepost.ci.bench.mutation.reasons import FOLDER, Reasons, read_reasons
+from fencepost.ci.bench.mutation.score import Scale, Scored, drawn_in
 
-SCALES = {one.title: one for one in (spec_scores.SCALE, core_scores.SCALE, checks.SCALE)}
+SCALES = {
+    "specs.toml": spec_scores.SCALE,
+    "core.toml": core_scores.SCALE,
+    "checks.toml": checks.SCALE,
+}
+"""File of reasons -> what it speaks of, in the order of the page."""
 ARGUMENTS_MIN = 2
+
+HEAD = (
+    "# Edits at random\n\n"
+    "Written by `python -m fencepost.ci.bench.mutation.page RESULTS... FILE`, from what "
+    "`specs`, `core` and `checks` beside it measured with `--results`."
+)
+WHOLE = re.MULTILINE | re.DOTALL
 
 Row = dict[str, Any]
 
@@ -28,41 +42,46 @@ def main(arguments: Sequence[str]) -> int:
         sys.stderr.write("usage: python -m fencepost.ci.bench.mutation.page RESULTS... FILE\n")
         return 4
     *results, page_file = map(Path, arguments)
-    page_file.write_text(page([json.loads(path.read_text()) for path in results]))
+    before = page_file.read_text() if page_file.exists() else ""
+    page_file.write_text(page([json.loads(path.read_text()) for path in results], before))
     return 0
 
 
-def page(documents: Sequence[Row]) -> str:
-    """The page about results, as `score.document` has them."""
+def page(documents: Sequence[Row], before: str = "") -> str:
+    """The page about results, as `score.document` has them.
+
+    What it said `before` stays where there are no results.
+    """
     rows: dict[str, dict[tuple[str, str], Row]] = {}
     draws: defaultdict[str, set[str]] = defaultdict(set)
     for document in documents:
         draws[document["title"]].add(drawn_in(document))
         known = rows.setdefault(document["title"], {})
         known.update({(row["key"], row["after"]): row for row in document["edits"]})
-    head = [
-        "# Edits at random",
-        "",
-        "Written by `python -m fencepost.ci.bench.mutation.page RESULTS... FILE`, from what "
-        "`specs`, `core` and `checks` beside it measured with `--results`.",
-    ]
-    sections = (
-        line
-        for title, scale in SCALES.items()
-        if title in rows
-        for line in _section(
-            scale, [row for _, row in sorted(rows[title].items())], sorted(draws[title])
-        )
-    )
-    return "\n".join([*head, *sections]) + "\n"
+    parts = [HEAD]
+    for name, scale in SCALES.items():
+        if scale.title in rows:
+            reasons = read_reasons(FOLDER / name)
+            listed = [_as_listed(row, reasons) for _, row in sorted(rows[scale.title].items())]
+            parts.append("\n".join(_section(scale, listed, sorted(draws[scale.title]))))
+        elif kept := re.search(rf"^## {scale.title.capitalize()}$.*?(?=\n## |\Z)", before, WHOLE):
+            parts.append(kept[0].rstrip("\n"))
+    return "\n\n".join(parts) + "\n"
+
+
+def _as_listed(row: Row, reasons: Reasons) -> Row:
+    """With the reasons of now: some are found after the edit was judged."""
+    edit = Scored.of_data(row).edit
+    found = {"equivalent": reasons.of_equivalent(edit), "excuse": reasons.of_survivor(edit)}
+    return {**row, **{name: told for name, told in found.items() if told}}
 
 
 def _section(scale: Scale, rows: Sequence[Row], draws: Sequence[str]) -> Iterator[str]:
     live = [row for row in rows if not row["equivalent"]]
     counted = [row for row in live if row["outcome"] not in scale.without_count]
-    yield from ("", f"## {scale.title.capitalize()}", "")
+    yield from (f"## {scale.title.capitalize()}", "")
     equivalent = len(rows) - len(live)
-    yield f"Drawn by {', '.join(f'`{options}`' for options in draws)}."
+    yield f"Drawn by {', '.join(f'`{options}`' for options in draws)}, judged by lot."
     yield f"{len(rows)} were tried, {equivalent} of them equivalent; {len(counted)} count."
     for goal in scale.goals:
         killed = sum(row["outcome"] in goal.outcomes for row in counted)

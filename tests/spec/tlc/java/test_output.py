@@ -6,6 +6,7 @@ import pytest
 
 from fencepost.spec.tlc.java.output import Counts, TlcFinding, conclude, read_counts, read_messages
 from fencepost.spec.tlc.models import ModelVerdict
+from fencepost.spec.tlc.runner import told_whole
 
 RECORDED = Path(__file__).parents[1] / "recorded"
 
@@ -107,6 +108,16 @@ def test_an_error_is_one_sentence_with_module_and_line(name: str, sentence: str)
 
     assert found.verdict is ModelVerdict.ERROR
     assert found.error == sentence
+
+
+def test_a_violation_that_was_cut_off_is_not_told() -> None:
+    lines = (RECORDED / "invariant.txt").read_text().splitlines()
+    cut = lines[: next(i for i, line in enumerate(lines) if "2217" in line)]
+
+    found = conclude(told_whole(list(read_messages(cut))), timed_out=True)
+
+    assert found.verdict is ModelVerdict.NOT_EXHAUSTED
+    assert told_whole(list(read_messages(lines))) == list(read_messages(lines))
 
 
 def test_a_run_that_was_cut_off_is_never_a_pass() -> None:
