@@ -122,6 +122,7 @@ class ModelledAction(StrEnum):
     # Forwarding
     SEND_REQUEST = "SendRequest"
     FORWARD_REQUEST = "ForwardRequest"
+    REJECT_FORWARD = "RejectForward"
     READ_CONFIG = "ReadConfig"
     APPLY_MUTATION = "ApplyMutation"
 
@@ -162,6 +163,7 @@ class EnvironmentAction(StrEnum):
     SUSPEND_SESSION = "SuspendSession"
     RESUME_SESSION = "ResumeSession"
     UPGRADE_BROKER = "UpgradeBroker"
+    UPGRADE_CODE = "UpgradeCode"
     RAISE_INTER_BROKER_PROTOCOL = "RaiseInterBrokerProtocol"
     PASS_TIME = "PassTime"  # noqa: S105  the name of an action, not a password
     STEP_CLOCK = "StepClock"

@@ -3,7 +3,8 @@
 (* some broker: in the old version of its request any broker will do, which  *)
 (* passes it on; in the new one only the controller answers. Brokers go over *)
 (* from the old protocol, under which each of them writes, to the new one by *)
-(* a rolling bounce.                                                         *)
+(* two rolling bounces: the first brings the code that understands what is   *)
+(* passed on, the second raises the protocol.                                *)
 (*                                                                           *)
 (* One znode stands for configs, ACLs, quotas and tokens, several keys in    *)
 (* it: a writer reads all of it and writes all of it back. A request carries *)
@@ -17,7 +18,8 @@ EXTENDS Integers, Sequences
 
 CONSTANTS
     Brokers,        \* 1 .. n; the smallest is the first controller
-    OldBrokers,     \* those that are not bounced yet: they write themselves
+    OldBrokers,     \* those under the old protocol: they write themselves
+    OldCode,        \* of them, those with the old code: what is passed on is foreign to them
     Requests,       \* numbers from 1, which are the values that they set
     NewVersions,    \* requests that only the controller answers
     Rivals,         \* requests that set the same key; the others have one each
@@ -37,7 +39,7 @@ VARIABLES
 
 vars == <<config, controller, nodes, seen, messages, answers, effects, budget>>
 
-ASSUME OldBrokers \subseteq Brokers
+ASSUME OldCode \subseteq OldBrokers /\ OldBrokers \subseteq Brokers
 ASSUME NewVersions \subseteq Requests /\ Forgers \subseteq Requests
 ASSUME Rivals \subseteq Requests \ Finders /\ Finders \subseteq Requests
 
@@ -60,7 +62,8 @@ Init ==
     /\ config = [data |-> [key \in Keys |-> 0], version |-> 0]
     /\ controller = [controller_id |-> FirstController, controller_epoch |-> 1]
     /\ nodes = [b \in Brokers |->
-                    [is_old |-> b \in OldBrokers, active_controller_id |-> FirstController,
+                    [is_old |-> b \in OldBrokers, has_code |-> b \notin OldCode,
+                     active_controller_id |-> FirstController,
                      controller_epoch |-> IF b = FirstController THEN 1 ELSE NoEpoch,
                      writing |-> <<>>]]
     /\ seen = [b \in Brokers |-> 0]
@@ -75,7 +78,7 @@ TypeOK ==
     /\ config.version \in Nat
     /\ controller.controller_id \in {NoBroker} \cup Brokers
     /\ \A b \in Brokers :
-          /\ nodes[b].is_old \in BOOLEAN
+          /\ nodes[b].is_old \in BOOLEAN /\ nodes[b].has_code \in BOOLEAN
           /\ nodes[b].active_controller_id \in {NoBroker} \cup Brokers
           /\ nodes[b].controller_epoch \in 0 .. controller.controller_epoch
           /\ Len(nodes[b].writing) <= 1
@@ -155,6 +158,18 @@ Principal(m) ==
 (* The controller may write, and under the old protocol every broker.        *)
 MayWrite(b) == IsActive(b) \/ nodes[b].is_old
 
+IsUnderstood(m) == m.from_broker => nodes[m.to].has_code
+
+(* Old code does not know the envelope of what is passed on, and answers that*)
+(* it does not support it: the change is never made.                         *)
+RejectForward(b) ==
+    \E m \in messages :
+        /\ m.to = b
+        /\ ~IsUnderstood(m)
+        /\ messages' = messages \ {m}
+        /\ answers' = Answered(m.request, "refused")
+        /\ UNCHANGED <<config, controller, nodes, seen, effects, budget>>
+
 (* Whoever may write reads the znode, to write all of it back. Under the old *)
 (* protocol there is no fence. A broker writes one change after the other.   *)
 ReadConfig(b) ==
@@ -162,6 +177,7 @@ ReadConfig(b) ==
         /\ m.to = b
         /\ nodes[b].writing = <<>>
         /\ MayWrite(b)
+        /\ IsUnderstood(m)
         /\ messages' = messages \ {m}
         /\ nodes' = [nodes EXCEPT ![b].writing =
                         <<[request |-> m.request, data |-> config.data,
@@ -268,14 +284,13 @@ LearnController(b) ==
     /\ nodes' = [nodes EXCEPT ![b].active_controller_id = controller.controller_id]
     /\ UNCHANGED <<config, controller, seen, messages, answers, effects, budget>>
 
-(* The second bounce of an upgrade: a broker stops under the old protocol and*)
-(* starts under the new one. Its office is vacant, and clients that wait for *)
-(* it, or for a request that it has, hear nothing.                           *)
-RaiseInterBrokerProtocol(b) ==
+(* A broker stops, and starts as this. Its office is vacant, and clients that*)
+(* wait for it, or for a request that it has, hear nothing.                  *)
+Bounce(b, is_old) ==
     LET lost == {m.request : m \in {m \in messages : m.to = b}}
                     \cup {nodes[b].writing[i].request : i \in DOMAIN nodes[b].writing}
-    IN /\ nodes[b].is_old
-       /\ nodes' = [nodes EXCEPT ![b] = [is_old |-> FALSE, active_controller_id |-> NoBroker,
+    IN /\ nodes' = [nodes EXCEPT ![b] = [is_old |-> is_old, has_code |-> TRUE,
+                                         active_controller_id |-> NoBroker,
                                          controller_epoch |-> NoEpoch, writing |-> <<>>]]
        /\ controller' = IF controller.controller_id = b
                         THEN [controller EXCEPT !.controller_id = NoBroker] ELSE controller
@@ -283,11 +298,20 @@ RaiseInterBrokerProtocol(b) ==
        /\ answers' = [r \in Requests |-> IF r \in lost THEN "unknown" ELSE answers[r]]
        /\ UNCHANGED <<config, seen, effects, budget>>
 
+HaveCode == \A b \in Brokers : nodes[b].has_code
+
+(* The first bounce of an upgrade brings the code.                           *)
+UpgradeCode(b) == ~nodes[b].has_code /\ Bounce(b, TRUE)
+
+(* The second raises the protocol, and begins when the first has ended.      *)
+RaiseInterBrokerProtocol(b) == nodes[b].is_old /\ HaveCode /\ Bounce(b, FALSE)
+
 -----------------------------------------------------------------------------
 Next ==
     \/ \E r \in Requests : SendRequest(r)
     \/ \E b \in Brokers : ForwardRequest(b)
     \/ \E b \in Brokers : ReadConfig(b)
+    \/ \E b \in Brokers : RejectForward(b)
     \/ \E b \in Brokers : ApplyMutation(b)
     \/ LoseReply
     \/ LoseMessage
@@ -295,6 +319,7 @@ Next ==
     \/ \E b \in Brokers : ElectController(b)
     \/ \E b \in Brokers : ResignController(b)
     \/ \E b \in Brokers : LearnController(b)
+    \/ \E b \in Brokers : UpgradeCode(b)
     \/ \E b \in Brokers : RaiseInterBrokerProtocol(b)
 
 (* Clients ask again as long as they are told to, those of the new version at*)
@@ -325,6 +350,10 @@ OneForward ==
         m.forwards <= IF \/ m.request \in NewVersions \ Finders
                          \/ \A b \in Brokers : nodes[b].is_old
                       THEN 0 ELSE 1
+
+(* Nothing is passed on to a broker that does not understand it.             *)
+\* @req FWD-007
+ForwardIsUnderstood == \A m \in messages : IsUnderstood(m)
 
 (* Under the new protocol a write takes effect only if its author is         *)
 (* controller at that moment.                                                *)
@@ -443,5 +472,6 @@ OfficeIsVacant == controller.controller_id = NoBroker
 UpgradeIsOver ==
     OldBrokers # {} /\ (\A b \in Brokers : ~nodes[b].is_old) /\ \E b \in Brokers :
         IsController(b) /\ IsWriting(b) /\ IsWritable(WriteOf(b))
+CodeIsMixed == \E b, other \in Brokers : nodes[b].has_code /\ ~nodes[other].has_code
 UpgradeLosesRequest == ~IsPast("losses") /\ \E r \in Requests : answers[r] = "unknown" /\ ~IsMade(r)
 =============================================================================
