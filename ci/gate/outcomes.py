@@ -264,6 +264,16 @@ def of_hunt(results: Sequence["MutantResult"], *, level: int) -> StageOutcome:
     )
 
 
+def of_undecided(rows: Sequence[dict[str, Any]]) -> StageOutcome:
+    """Where the chosen seeds see no edit of the core: what they do not show is no failure."""
+    nowhere = sum(row["nowhere"] for row in rows)
+    return StageOutcome(
+        verdict=Verdict.PASS,
+        figures={"rules_decisive_nowhere": nowhere},
+        detail={"undecided": list(rows)},
+    )
+
+
 def _mutant_row(result: "MutantResult", level: int) -> dict[str, Any]:
     """No seed at all was tried of a mutant that a replayed counterexample shows."""
     tried = f"fencepost simulate --seeds {result.seeds} --level {level:d} --mutant {result.mutant}"

@@ -6,6 +6,7 @@
 import tomllib
 from itertools import count, islice
 from pathlib import Path
+from typing import Any
 
 CHOSEN = Path(__file__).with_name("seeds.toml")
 
@@ -23,3 +24,8 @@ def gate_seeds(number: int, run: int = 0) -> tuple[int, ...]:
 def chosen_seeds() -> tuple[int, ...]:
     """The seeds in which most rules of the core are decisive, the best first."""
     return tuple(tomllib.loads(CHOSEN.read_text())["seeds"])
+
+
+def undecided_rules() -> list[dict[str, Any]]:
+    """The functions with rules that are decisive in none of these seeds, and how many of each."""
+    return list(tomllib.loads(CHOSEN.read_text())["undecided"])

@@ -15,8 +15,9 @@ from fencepost.ci.gate.outcomes import (
     of_scenarios,
     of_seeds,
     of_trials,
+    of_undecided,
 )
-from fencepost.ci.gate.seeds import gate_seeds
+from fencepost.ci.gate.seeds import gate_seeds, undecided_rules
 from fencepost.ci.gate.tiers import EFFORT
 from fencepost.ci.gate.verdict_files import GateRun
 from fencepost.ci.screens.console import progress
@@ -97,7 +98,8 @@ def simulate(run: GateRun) -> StageOutcome:
         caught = hunt_mutants(
             effort.mutant_seeds_max, level=newest, jobs=effort.workers, on_progress=advance
         )
-    return of_seeds(result).joined(of_hunt(caught, level=newest))
+    hunted = of_hunt(caught, level=newest).joined(of_undecided(undecided_rules()))
+    return of_seeds(result).joined(hunted)
 
 
 def inject_faults(run: GateRun) -> StageOutcome:

@@ -97,6 +97,16 @@ class MutantRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class UndecidedRow:
+    """A function of the core with rules that decide nothing in any seed of the gate."""
+
+    module: str
+    function: str
+    rules: int
+    nowhere: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ScenarioRow:
     """One chaos scenario on real processes."""
 
@@ -127,6 +137,7 @@ class Detail:
     level: int | None = None
     violations: tuple[SimulatedViolation, ...] = ()
     mutants: tuple[MutantRow, ...] = ()
+    undecided: tuple[UndecidedRow, ...] = ()
     scenarios: tuple[ScenarioRow, ...] = ()
 
 

@@ -75,6 +75,7 @@ def together(stages: tuple[StageEntry, ...]) -> Detail:
         level=next((s.detail.level for s in stages if s.detail.level is not None), None),
         violations=tuple(v for stage in stages for v in stage.detail.violations),
         mutants=tuple(mutant for stage in stages for mutant in stage.detail.mutants),
+        undecided=tuple(row for stage in stages for row in stage.detail.undecided),
         scenarios=tuple(s for stage in stages for s in stage.detail.scenarios),
     )
 

@@ -4,6 +4,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+UNDECIDED = {"module": "impl/core/node.py", "function": "on_tick", "rules": 4, "nowhere": 3}
+
 
 def stages(chaos: str = "PASS") -> list[dict[str, Any]]:
     return [
@@ -47,6 +49,7 @@ def stages(chaos: str = "PASS") -> list[dict[str, Any]]:
                 "seeds": 150,
                 "level": 2,
                 "violations": [],
+                "undecided": [UNDECIDED],
                 "mutants": [
                     mutant("no_znode_version_check", "ZK-003", "LinearizableZnode"),
                     mutant("no_step_down", "ISR-004", "OneCommitterPerEpoch"),

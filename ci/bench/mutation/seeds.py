@@ -103,20 +103,37 @@ def document(seeds: Sequence[int], reach: Reach) -> str:
     return (
         f"{HEAD}seeds = [\n{rows}]\nrules = {len(in_functions)}\ndecisive_often = {often}\n"
         f"decisive_seldom = {len(in_functions) - often - nowhere}\ndecisive_nowhere = {nowhere}\n"
+        f"{undecided(counts_of(seeds, reach))}"
     )
 
 
-def page(seeds: Sequence[int], reach: Reach) -> str:
-    """The functions with rules that are decisive in fewer than three of the chosen seeds."""
+def undecided(counts: Mapping[tuple[str, str], Sequence[int]]) -> str:
+    """The functions with rules that are decisive nowhere, for the report of the gate."""
+    rows = "".join(
+        f'    {{ module = "{module}", function = "{function}", rules = {len(found)}, '
+        f"nowhere = {found.count(0)} }},\n"
+        for (module, function), found in sorted(counts.items())
+        if 0 in found
+    )
+    return f"undecided = [\n{rows}]\n"
+
+
+def counts_of(seeds: Sequence[int], reach: Reach) -> dict[tuple[str, str], list[int]]:
+    """Module and function -> of each of its rules, in how many of the seeds it is decisive."""
     times = Counter(rule for seed in seeds for rule in reach.seeds[seed].decisive)
     counts: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
     for number, edit in enumerate(reach.edits):
         if not edit.is_at_import:
             counts[edit.module, edit.operator].append(times[number])
+    return counts
+
+
+def page(seeds: Sequence[int], reach: Reach) -> str:
+    """The functions with rules that are decisive in fewer than three of the chosen seeds."""
     rows = (
         f"| {module} | {operator} | {len(found)} "
         f"| {sum(map(is_seldom, found))} | {found.count(0)} |"
-        for (module, operator), found in sorted(counts.items())
+        for (module, operator), found in sorted(counts_of(seeds, reach).items())
         if any(count < OFTEN for count in found)
     )
     return "\n".join([PAGE_HEAD.format(seeds=len(seeds)), *rows, ""])

@@ -83,6 +83,13 @@ def test_a_mutants_run_is_expected_to_fail_and_has_no_story(failing: Path) -> No
     assert "mutant no_step_down: expected to fail" in html
 
 
+def test_rules_that_no_seed_decides_are_shown(passing: Path) -> None:
+    html = passing.read_text()
+
+    assert "3 rules of the core that are decisive in no seed of the gate" in html
+    assert "on_tick" in html
+
+
 def test_a_passing_run_says_so_and_shows_no_broken_section(passing: Path) -> None:
     html = passing.read_text()
 
