@@ -11,8 +11,9 @@ from fencepost.spec.tlc.models import Tier
 from fencepost.spec.vocabulary import ProtocolLevel
 
 TierOption = Annotated[Tier, typer.Option(help="How many models, seeds and stories are tried.")]
-LEVEL_HELP = "Protocol level: 0 draft-v3, 2 the newest."
-LevelOption = Annotated[int, typer.Option(min=0, max=2, help=LEVEL_HELP)]
+NEWEST_LEVEL = max(ProtocolLevel).value
+LEVEL_HELP = f"Protocol level: 0 draft-v3, {NEWEST_LEVEL} the newest."
+LevelOption = Annotated[int, typer.Option(min=0, max=NEWEST_LEVEL, help=LEVEL_HELP)]
 SeedOption = Annotated[int, typer.Option(min=0, help="Seed of every random choice.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 ZOOKEEPER_METAVAR = "embedded|ensemble|container|containers|HOST:PORT/CHROOT"
@@ -53,7 +54,6 @@ BootstrapServers = Annotated[
         help="Brokers of any cluster.  [default: those of the local cluster]",
     ),
 ]
-NEWEST_LEVEL = max(ProtocolLevel).value
 
 
 def require_text(given: str | list[str] | None) -> str | list[str] | None:

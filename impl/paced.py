@@ -135,6 +135,7 @@ _EACH_ITS_OWN = frozenset(
         "kind",
         "action",
         "broker_id",
+        "broker_epoch",
         "broker_epochs",
         "session_id",
         "zxid",

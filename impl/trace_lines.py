@@ -54,6 +54,7 @@ _OF_REFUSALS = (
     "znode_version",
     "controller_id",
     "controller_epoch",
+    "broker_epoch",
     "offset",
     "error_code",
 )
@@ -160,6 +161,8 @@ def _add_epochs(line: Line, effect: ActionTaken) -> None:
         line["controller_id"] = effect.controller_id
     if effect.controller_epoch is not None:
         line["controller_epoch"] = effect.controller_epoch
+    if effect.broker_epoch:  # 0: none is named
+        line["broker_epoch"] = effect.broker_epoch
     if effect.is_unclean is not None:
         line["is_unclean"] = effect.is_unclean
     if effect.is_loss_possible is not None:

@@ -131,6 +131,9 @@ class TraceEvent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, 
     live_brokers: list[int] | None = None
     broker_epochs: list[int] | None = None
     """The czxid of the registration of each of `live_brokers`, in the same order."""
+    broker_epoch: int | None = None
+    """Of a command that was sent or obeyed: the incarnation that it is for; of a `ServeFetch`, the
+    one that asked (level 3)."""
     is_unclean: bool = False
     """On an `ElectLeader`: committed records may be lost, as the operator allows (FAIL-002).
 

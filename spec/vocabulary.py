@@ -54,6 +54,8 @@ class ProtocolLevel(IntEnum):
     """Elections bump `/controller_epoch` in one multi; commands and writes are fenced by it."""
     LEADER_EPOCH = 2
     """Truncation and fetches are fenced by leader epoch (KIP-101, KIP-279, KIP-320)."""
+    BROKER_EPOCH = 3
+    """Commands, fetches and members of the ISR name incarnations of brokers (KIP-380, KIP-903)."""
 
 
 class Action(StrEnum):
@@ -182,6 +184,7 @@ class Invariant(StrEnum):
     LINEARIZABLE_ZNODE = "LinearizableZnode"
     ONLY_AUTHORISED_WRITES = "OnlyAuthorisedWrites"
     STALE_CONTROLLER_HARMLESS = "StaleControllerHarmless"
+    STALE_INCARNATION_HARMLESS = "StaleIncarnationHarmless"
     ONE_CONTROLLER_PER_EPOCH = "OneControllerPerEpoch"
     LEADER_IN_ISR = "LeaderInIsr"
     LEADER_COMPLETE = "LeaderComplete"
@@ -218,6 +221,7 @@ class ErrorCode(StrEnum):
     UNKNOWN_LEADER_EPOCH = "UNKNOWN_LEADER_EPOCH"
     STALE_CONTROLLER_EPOCH = "STALE_CONTROLLER_EPOCH"
     STALE_LEADER_EPOCH = "STALE_LEADER_EPOCH"
+    STALE_BROKER_EPOCH = "STALE_BROKER_EPOCH"
     NOT_ENOUGH_REPLICAS = "NOT_ENOUGH_REPLICAS"
     REPLICA_NOT_AVAILABLE = "REPLICA_NOT_AVAILABLE"
     UNKNOWN_TOPIC_ID = "UNKNOWN_TOPIC_ID"

@@ -1,12 +1,15 @@
 """Paths of znodes and the JSON documents in them (ZK-001; V3 "Paths", EL section 2)."""
 
 import re
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple, TypeVar
 
 import msgspec
 
 from fencepost.spec.vocabulary import (
+    NO_BROKER_EPOCH,
     NO_CONTROLLER_EPOCH,
+    BrokerEpoch,
     BrokerId,
     ControllerEpoch,
     ElectionKind,
@@ -117,6 +120,8 @@ class LeaderAndIsrDocument(msgspec.Struct, frozen=True, kw_only=True):
     controller_epoch: int = 0
     """Of the controller that the writer is or obeys; 0 at level 0."""
     topic_id: str | msgspec.UnsetType = msgspec.UNSET
+    isr_broker_epochs: list[int] | msgspec.UnsetType = msgspec.UNSET
+    """Of each of `isr`, the registration under which it joined; 0: not known (level 3)."""
     eligible: list[int] | msgspec.UnsetType = msgspec.UNSET
     """Replicas outside the ISR that may lead as its members may: Kafka has them (KIP-966)."""
 
@@ -130,6 +135,8 @@ class LeaderAndIsr(msgspec.Struct, frozen=True, kw_only=True):
     controller_epoch: ControllerEpoch = NO_CONTROLLER_EPOCH
     topic_id: str = ""
     """Of the topic that the state belongs to; empty when the topic has none."""
+    isr_broker_epochs: Mapping[BrokerId, BrokerEpoch] = msgspec.field(default_factory=dict)
+    """Member of the ISR -> the registration under which it joined, where that is known."""
     eligible: frozenset[BrokerId] = frozenset()
     """Replicas outside the ISR that may lead; none in the protocol."""
 
@@ -142,9 +149,23 @@ class LeaderAndIsr(msgspec.Struct, frozen=True, kw_only=True):
                 isr=sorted(self.isr),
                 controller_epoch=self.controller_epoch,
                 topic_id=self.topic_id or msgspec.UNSET,
+                isr_broker_epochs=list(self.listed_broker_epochs()) or msgspec.UNSET,
                 eligible=sorted(self.eligible) or msgspec.UNSET,
             )
         )
+
+    def listed_broker_epochs(self) -> tuple[BrokerEpoch, ...]:
+        """Of the members in ascending order, 0 where it is not known; none where none is."""
+        known = self.isr_broker_epochs
+        return tuple(known.get(one, NO_BROKER_EPOCH) for one in sorted(self.isr)) if known else ()
+
+
+def broker_epochs_by_member(
+    isr: Iterable[int], listed: Iterable[int]
+) -> dict[BrokerId, BrokerEpoch]:
+    """What `listed_broker_epochs` was made of, for an ISR in ascending order."""
+    pairs = zip(isr, listed, strict=False)
+    return {BrokerId(one): BrokerEpoch(epoch) for one, epoch in pairs if epoch != NO_BROKER_EPOCH}
 
 
 _encoder = msgspec.json.Encoder()
@@ -274,12 +295,18 @@ def parse_topic_id(path: str, data: bytes) -> str:
 def parse_leader_and_isr(path: str, data: bytes) -> LeaderAndIsr:
     """Decode a partition's state; raises `MalformedZnodeError`."""
     document = _decode(path, data, LeaderAndIsrDocument)
+    listed = document.isr_broker_epochs or []
+    if listed and len(listed) != len(document.isr):
+        raise MalformedZnodeError(
+            path, f"{len(listed)} broker epochs for an ISR of {len(document.isr)}"
+        )
     return LeaderAndIsr(
         leader=BrokerId(document.leader),
         leader_epoch=LeaderEpoch(document.leader_epoch),
         isr=frozenset(BrokerId(member) for member in document.isr),
         controller_epoch=ControllerEpoch(document.controller_epoch),
         topic_id=document.topic_id or "",
+        isr_broker_epochs=broker_epochs_by_member(document.isr, listed),
         eligible=frozenset(map(BrokerId, document.eligible or ())),
     )
 

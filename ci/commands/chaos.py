@@ -15,6 +15,7 @@ from fencepost.ci.gate.places import enter_network
 from fencepost.ci.gate.runs import make_run_folder, new_run_id
 from fencepost.ci.options import (
     LEVEL_HELP,
+    NEWEST_LEVEL,
     ZOOKEEPER_HELP,
     ZOOKEEPER_METAVAR,
     JsonOption,
@@ -85,7 +86,12 @@ OptionalSeed = Annotated[
     typer.Option(min=0, help="Seed of every random choice.  [default: the file's, or 0]"),
 ]
 OptionalLevel = Annotated[
-    int | None, typer.Option(min=0, max=2, help=f"{LEVEL_HELP}  [default: 2, or the run's]")
+    int | None,
+    typer.Option(
+        min=0,
+        max=NEWEST_LEVEL,
+        help=f"{LEVEL_HELP}  [default: {NEWEST_LEVEL}, or the run's]",
+    ),
 ]
 OptionalZookeeper = Annotated[
     str | None,

@@ -16,7 +16,6 @@ makes it true.
 - *stepped*: brokers under a real ZooKeeper make the counterexample move by move; with the hazard
   the checks see what it leads to, and with its repair they see nothing.
 - *same rule*: a row is stepped that shows what else comes of the same wrong rule.
-- *known attack*: the newest level has the hazard; a story leads processes to what is lost by it.
 - *repeated*: the counterexample has no steps for the core, for the reason given; a story makes what
   it shows, and brokers repeat that run move by move, with the rule broken and as it should be.
   What a liveness property asks for has not come to hold when the run ends.

@@ -7,6 +7,9 @@ from fencepost.conformance.adapters.errors import ChoiceError
 from fencepost.conformance.adapters.implementation import Implementation
 from fencepost.conformance.adapters.reference import REFERENCE
 
+NEWEST = -1
+"""As a level: the newest one that the implementation has."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterSettings:
@@ -14,7 +17,7 @@ class ClusterSettings:
 
     implementation: Implementation = REFERENCE
     brokers: int = 3
-    level: int = 2
+    level: int = NEWEST
     session_timeout_ms: int = 1500
     replica_lag_ms: int = 1500
     unclean_leader_election: bool = False
@@ -31,6 +34,8 @@ class ClusterSettings:
 
     def __post_init__(self) -> None:
         levels = self.implementation.levels
+        if self.level == NEWEST:
+            object.__setattr__(self, "level", max(levels))
         if self.level not in levels:
             raise ChoiceError(f"level {self.level} is none; choose one of {levels}")
         if self.brokers < 1:

@@ -84,6 +84,11 @@ NEEDS: Mapping[Invariant, Mapping[Observable, frozenset[Fidelity]]] = MappingPro
             Observable.ELECTIONS: _IN_ORDER,
         },
         Invariant.STALE_CONTROLLER_HARMLESS: {Observable.ROLES: _IN_ORDER},
+        # Commands tell which incarnation they are for; what else names one is written.
+        Invariant.STALE_INCARNATION_HARMLESS: {
+            Observable.ROLES: _IN_ORDER,
+            Observable.STATE_WRITES: _IN_ORDER,
+        },
         # The controller of an epoch never changes.
         Invariant.ONE_CONTROLLER_PER_EPOCH: {Observable.ELECTIONS: _AT_ANY_TIME},
         Invariant.ISR_SUBSET_ASSIGNED: {Observable.STATE_WRITES: _IN_ORDER},

@@ -181,8 +181,8 @@ def _is_isr_change(before: LeaderAndIsr | None, after: LeaderAndIsr) -> bool:
     """True when nothing but the ISR is new, and perhaps the epoch of the controller."""
     if before is None or after.controller_epoch < before.controller_epoch:
         return False
-    changed = {"isr": after.isr, "eligible": after.eligible}
-    return replace(before, controller_epoch=after.controller_epoch, **changed) == after
+    own = ("isr", "isr_broker_epochs", "eligible", "controller_epoch")
+    return replace(before, **{name: getattr(after, name) for name in own}) == after
 
 
 def _decision_fault(write: LeaderAndIsrWrite, after: LeaderAndIsr, world: _World) -> str | None:

@@ -27,6 +27,7 @@ from fencepost.conformance.checks import (
     only_authorised_writes,
     sequences_in_order,
     stale_controller_harmless,
+    stale_incarnation_harmless,
 )
 from fencepost.conformance.checks.log_history import CLIENT_READS
 from fencepost.conformance.checks.ordering import split_by_partition
@@ -136,6 +137,12 @@ _OF_A_RUN: Mapping[Invariant, tuple[CheckFunction, frozenset[str]]] = {
     Invariant.STALE_CONTROLLER_HARMLESS: (
         stale_controller_harmless.check,
         ZOOKEEPER | _COMMANDS | {Action.STOP_REPLICA, Action.SEND_INIT, Action.SEND_LEADER_AND_ISR},
+    ),
+    Invariant.STALE_INCARNATION_HARMLESS: (
+        stale_incarnation_harmless.check,
+        ZOOKEEPER
+        | stale_incarnation_harmless.JUDGED
+        | {Action.REGISTER_BROKER, Action.ELECT_LEADER},
     ),
     Invariant.ONE_CONTROLLER_PER_EPOCH: (
         one_controller_per_epoch.check,

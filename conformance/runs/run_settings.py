@@ -14,7 +14,7 @@ from fencepost.conformance.adapters.choices import CONTAINERS, EMBEDDED, ENSEMBL
 from fencepost.conformance.adapters.errors import ChoiceError
 from fencepost.conformance.adapters.implementation import Implementation
 from fencepost.conformance.adapters.reference import REFERENCE, implementation_of
-from fencepost.conformance.adapters.settings import ClusterSettings
+from fencepost.conformance.adapters.settings import NEWEST, ClusterSettings
 from fencepost.conformance.runs.scenario import Scenario
 
 NAMES = frozenset({"level", "network", "zookeeper", "first_controller"})
@@ -32,7 +32,10 @@ def settings_of(
     usual, said = usual or ClusterSettings(), list(map(_said, sources))
     values = ChainMap(*said)
     found = {name: values[name] for name in NAMES & values.keys()}
-    return replace(usual, implementation=_implementation(said, usual.implementation), **found)
+    implementation = _implementation(said, usual.implementation)
+    if implementation.levels != usual.implementation.levels:
+        found.setdefault("level", NEWEST)
+    return replace(usual, implementation=implementation, **found)
 
 
 def _said(source: Mapping[str, Any]) -> dict[str, Any]:

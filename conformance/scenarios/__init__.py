@@ -1,7 +1,7 @@
 """The chaos scenarios: the library of story files, and what a file cannot say.
 
-One file per story in `stories/`; several kinds of faults in one run save time. `attacks/` has the
-stories that the newest level is known to fail.
+One file per story in `stories/`; several kinds of faults in one run save time. A story that a level
+is known to fail names it in `fails_at` (`docs/attacks.md`).
 """
 
 from pathlib import Path
@@ -13,7 +13,6 @@ from fencepost.fault_injection.stories.story_file import read_story
 from fencepost.fault_injection.stories.story_refusal import instead
 
 STORIES = Path(__file__).parent / "stories"
-ATTACKED = Path(__file__).parent / "attacks"
 FIRST = (
     "quiet",
     "leader_pause",
@@ -50,14 +49,8 @@ SCENARIOS = _library()
 """In the order in which they are run."""
 
 
-ATTACKS = {path.stem: Scenario(story=read_story(path)) for path in sorted(ATTACKED.glob("*.yaml"))}
-"""Known attacks of the newest level (`docs/attacks.md`): played when they are named alone."""
-
-
 def find(name: str) -> Scenario:
-    """The scenario or known attack of that name; raises `ChoiceError`."""
-    if name in ATTACKS:
-        return ATTACKS[name]
+    """The scenario of that name; raises `ChoiceError`."""
     if name not in SCENARIOS:
         near = instead(name, SCENARIOS, f"choose one of {', '.join(SCENARIOS)}, or a file")
         raise ChoiceError(f"unknown story {name!r}; {near}")
@@ -67,7 +60,7 @@ def find(name: str) -> Scenario:
 def path_of(given: str) -> Path | None:
     """The story file that `given` is; None: it is a name of the library. Raises `ChoiceError`."""
     path = Path(given)
-    if given in {*SCENARIOS, *ATTACKS} and path.is_file():
+    if given in SCENARIOS and path.is_file():
         raise ChoiceError(
             f"{given!r} is a story of the library and a file here; write ./{given} for the file"
         )

@@ -8,7 +8,7 @@ from fencepost.conformance.adapters.errors import ChoiceError
 from fencepost.conformance.adapters.settings import ClusterSettings
 from fencepost.conformance.catalogue.requirements import load_catalogue
 from fencepost.conformance.runs.scenario import Scenario
-from fencepost.conformance.scenarios import ATTACKED, ATTACKS, STORIES, find, path_of
+from fencepost.conformance.scenarios import STORIES, find, path_of
 from fencepost.conformance.scenarios.step_play import require_playable
 from fencepost.fault_injection.faults.catalogue import require_backend
 from fencepost.fault_injection.faults.fault_kind import Backend
@@ -41,7 +41,7 @@ def find_file(given: str) -> Path:
         return path
     if find(given).draw is not None:
         raise ChoiceError(f"{given} is drawn from the seed; fencepost chaos plays it")
-    return (ATTACKED if given in ATTACKS else STORIES) / f"{given}.yaml"
+    return STORIES / f"{given}.yaml"
 
 
 def find_executed(run: Path) -> Scenario:

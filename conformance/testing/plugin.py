@@ -52,7 +52,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """The marker is known, and the run to run again is read; raises `pytest.UsageError`."""
     config.addinivalue_line(
         "markers",
-        f"{MARKER}(profile=None, seeds=1, budget=12, level=2, links=False): faults on a real "
+        f"{MARKER}(profile=None, seeds=1, budget=12, level=None, links=False): faults on a real "
         "cluster; profile: kinds to draw from, seeds: how many, budget: seconds of drawn faults, "
         "links: lead connections through the proxy, for net.* and zk.cut",
     )

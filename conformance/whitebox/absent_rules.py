@@ -20,10 +20,10 @@ class AbsentRule:
     """What no message (`FetchRequest.broker_epoch`) and no rule (`Rules.fetch_error`) is called."""
 
 
-_EPOCHS = AbsentRule(
-    "no command of the core is refused for the epoch of a broker, and only an INIT says for which "
-    "registration it is: the rest is level 3",
-    (r"StopReplicaRequest\.(max_)?broker_epoch", r"Rules\..*(broker_epoch|stale_broker).*"),
+_MAX_EPOCH = AbsentRule(
+    "commands of the core carry the epoch of the broker that they are for, not the largest of all: "
+    "that is level 4",
+    (r".*\.max_broker_epoch",),
 )
 _METADATA = AbsentRule(
     "the core has no UpdateMetadata: its brokers read ZooKeeper, and level 4 tells them",
@@ -48,26 +48,18 @@ ABSENT_RULES: Mapping[str, AbsentRule] = MappingProxyType(
             "one conflict holds the batch up only while a leader changes its ISR between each "
             "reading and writing of the controller, and faults are over before liveness is judged"
         ),
-        "H0b": AbsentRule(
-            "without epochs in commands (level 3) the core refuses the counterexample for another "
-            "reason: to lead again a restarted replica needs a newer leader epoch (START-002)",
-            _EPOCHS.lacks,
-        ),
-        "H2d": AbsentRule(
-            "what the core tells an arrival it has read and decided after it saw the arrival: one "
-            "agent does both, and no rule orders them",
-            (r"Rules\..*arriv.*",),
-        ),
         "H3": AbsentRule(
-            "a fetch of the core does not say of which incarnation it is, and its leader forgets "
-            "ends of logs with each leader epoch: that it knows them by id is level 3's to change",
-            (r"FetchRequest\.broker_epoch",),
+            "the fetch that tells a leader of another incarnation tells the end of its log too, so "
+            "that nothing of the former one is left"
         ),
-        "KIP-380.1": _EPOCHS,
-        "KIP-380.2": _EPOCHS,
-        "KIP-380.3": _EPOCHS,
-        "KIP-380.3b": _EPOCHS,
-        "KIP-380.4": _EPOCHS,
+        "KIP-380.1": _MAX_EPOCH,
+        "KIP-380.2": AbsentRule(
+            "commands of the core wait unstamped for the answer before them, and what is queued "
+            "for a broker that changed is dropped: no rule says when one is stamped",
+            (r"Rules\..*stamp.*",),
+        ),
+        "KIP-380.3": _MAX_EPOCH,
+        "KIP-380.3b": _MAX_EPOCH,
         "H27b": AbsentRule(
             "the core registers before it reads, and no server answers the same session from "
             "before that"

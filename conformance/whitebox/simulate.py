@@ -294,7 +294,7 @@ def run_seeds(
 def hunt_mutants(
     seeds_max: int,
     *,
-    level: int = 2,
+    level: int = LEVELS[-1],
     target: str = REFERENCE_TARGET,
     jobs: int = 2,
     on_progress: Progress | None = None,

@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from fencepost.conformance.scenarios import ATTACKS
 from fencepost.conformance.whitebox.absent_rules import ABSENT_RULES
 from fencepost.conformance.whitebox.simulate import Simulator, load
 from fencepost.conformance.whitebox.stepped import is_visible
@@ -19,8 +18,6 @@ class Way(StrEnum):
     """Processes make its counterexample, and the checks see what it leads to."""
     SAME_RULE = "same rule"
     """A row has moves that show what else comes of the same wrong rule."""
-    KNOWN_ATTACK = "known attack"
-    """A story leads processes to what it violates, at levels that have it: `docs/attacks.md`."""
     REPEATED = "repeated"
     """Processes repeat a simulated run of its story move by move, and the checks see the same."""
     NOT_SEEN = "not seen"
@@ -54,19 +51,12 @@ def stepped_hazards(repeated: Mapping[str, str]) -> tuple[SteppedHazard, ...]:
     violates = {one["row"]: one["violates"] for one in simulator.schedules()}
     models = {model.name: model for model in load_models()}
     rules = {_rule(models[row].constants): row for row in violates if is_visible(violates[row])}
-    attacks = {
-        name: f"fencepost chaos --story {story}"
-        for story, attack in ATTACKS.items()
-        for name in attack.story.hazards
-    }
     found = []
     for hazard in load_hazards():
         rows = [row for row in violates if row in hazard.rows or models[row].hazard == hazard.id]
         way, told = _way(hazard, {row: violates[row] for row in rows}, rules)
         switch = str(hazard.switch.get("mutants"))
-        if way is Way.NOT_STEPPED and hazard.id in attacks:
-            way, told = Way.KNOWN_ATTACK, attacks[hazard.id]
-        elif way is Way.NOT_STEPPED and switch in repeated:
+        if way is Way.NOT_STEPPED and switch in repeated:
             way, told = Way.REPEATED, f"{repeated[switch]}; {_why_no_steps(hazard, simulator)}"
         elif way is Way.NOT_STEPPED and hazard.id in ONE_RULE:
             way, told = Way.SAME_RULE, f"one rule of the core is this and {ONE_RULE[hazard.id]}"

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from fencepost.impl.core.levels import level_2
+from fencepost.impl.core.levels import level_3
 from fencepost.impl.core.rules.rules import Rules
 from fencepost.spec.vocabulary import BrokerId
 
@@ -14,7 +14,7 @@ class Config:
     broker_id: BrokerId
     host: str = "127.0.0.1"
     port: int = 0
-    rules: Rules = level_2.RULES
+    rules: Rules = level_3.RULES
     """Of a level, see `impl/core/levels`."""
     replica_lag_time_ms: int = 2000
     """A member of the ISR that was not caught up for longer is removed (ISR-001)."""

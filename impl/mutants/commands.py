@@ -76,17 +76,21 @@ def refresh_without_version(rules: Rules) -> Rules:
 def remember_end_offsets(rules: Rules) -> Rules:
     """A new leader believes what followers had under an earlier epoch."""
 
+    def remembering(after: Replica, before: Replica) -> Replica:
+        under = before.follower_broker_epochs
+        return structs.replace(after, followers=before.followers, follower_broker_epochs=under)
+
     def become_leader(
         replica: Replica, command: PartitionState, request: LeaderAndIsrRequest, now_ms: int
     ) -> Acted:
         after, line = rules.become_leader(replica, command, request, now_ms)
-        return structs.replace(after, followers=replica.followers), line
+        return remembering(after, replica), line
 
     def become_follower(
         replica: Replica, command: PartitionState, request: LeaderAndIsrRequest
     ) -> Acted:
         after, line = rules.become_follower(replica, command, request)
-        return structs.replace(after, followers=replica.followers), line
+        return remembering(after, replica), line
 
     return replace(rules, become_leader=become_leader, become_follower=become_follower)
 

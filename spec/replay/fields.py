@@ -66,6 +66,15 @@ def state_fields(data: str) -> Fields:
     }
 
 
+def isr_broker_epochs(data: str, zxids: SmallNumbers) -> frozenset[tuple[int, int]]:
+    """The members of a LeaderAndISR document, each with the registration under which it joined."""
+    try:
+        joined = parse_leader_and_isr("", data.encode()).isr_broker_epochs
+    except MalformedZnodeError:
+        joined = {}
+    return frozenset((member, zxids.of(epoch)) for member, epoch in joined.items())
+
+
 def number(value: int | None) -> int:
     """What is missing is no value that any step has."""
     return value if value is not None else MISSING
@@ -124,6 +133,7 @@ READERS: dict[str, _Reader] = {
     "topic": lambda self, event: self.topics.of(event.topic),
     "session_id": lambda self, event: self.session_numbers.of(event.session_id),
     "zxid": lambda self, event: self.zxids.of(event.zxid),
+    "broker_epoch": lambda self, event: self.zxids.of(event.broker_epoch),
 }
 
 
@@ -186,8 +196,8 @@ FIELDS: dict[str, tuple[str, ...]] = {
     Action.SEND_INIT: ("peer", "controller_epoch"),
     Action.SEND_STOP_REPLICA: (*_STOP, "peer"),
     Action.STOP_REPLICA: _STOP,
-    RefusalKind.REFUSE_COMMAND: (*_COMMAND, "controller_id", "error_code"),
-    RefusalKind.REFUSE_STOP: (*_STOP, "controller_id", "error_code"),
+    RefusalKind.REFUSE_COMMAND: (*_COMMAND, "controller_id", "broker_epoch", "error_code"),
+    RefusalKind.REFUSE_STOP: (*_STOP, "controller_id", "broker_epoch", "error_code"),
     RefusalKind.REFUSE_FETCH: ("leader_epoch", "peer", "offset", "error_code"),
 }
 """The fields of each action and refusal that the spec knows; all of them are compared."""

@@ -15,6 +15,7 @@ from fencepost.spec.replay.fields import (
     Fields,
     actor,
     broker_number,
+    isr_broker_epochs,
     number,
     numbers,
     state_fields,
@@ -322,6 +323,7 @@ class _Projector:
                 "action": "ZkWriteState",
                 "broker_id": author,
                 **state_fields(event.data),
+                "isr_broker_epochs": isr_broker_epochs(event.data, self.zxids),
                 "znode_version": number(event.znode_version),
                 "zxid": self.zxids.of(event.zxid),
             }

@@ -54,7 +54,9 @@ HaveRefused(c, state) ==
               /\ m.from = c
               /\ m.controller_epoch = controllers[c].controller_epoch}
 
-Bounced(c, state) == WereAway(c, state) \cup HaveRefused(c, state)
+Bounced(c, version) ==
+    WereAway(c, PastState(version)) \cup OtherIncarnations(c, version)
+        \cup HaveRefused(c, PastState(version))
 
 -----------------------------------------------------------------------------
 (* Writes that a process asked for *)

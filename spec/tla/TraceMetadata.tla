@@ -99,7 +99,8 @@ ZkWriteState ==
           /\ LeaderWrite(Event.broker_id)
     /\ Metadata!State' = StateOf(Event)
     /\ Metadata!StateVersion' = Event.znode_version
-    /\ past' = Append(past, [state |-> StateOf(Event), zxid |-> Event.zxid])
+    /\ past' = Append(past, [state |-> StateOf(Event), zxid |-> Event.zxid,
+                            isr_broker_epochs |-> Event.isr_broker_epochs])
     /\ UNCHANGED <<topics, offices, registrations, live_epochs, departures, floors, failures, views>>
     /\ UNCHANGED record_vars
 
@@ -161,7 +162,8 @@ WriteAsked ==
 WriteHeard ==
     /\ Is("WriteHeard")
     /\ HasVersion(Event.znode_version)
-    /\ past[Event.znode_version + 1] = [state |-> StateOf(Event), zxid |-> Event.zxid]
+    /\ PastState(Event.znode_version) = StateOf(Event)
+    /\ past[Event.znode_version + 1].zxid = Event.zxid
     /\ UNCHANGED belief_vars
     /\ UNCHANGED history_vars
     /\ UNCHANGED record_vars
@@ -316,12 +318,12 @@ ElectLeaderSeen ==
                /\ state.leader # Metadata!NoBroker
           ELSE /\ Event.leader \in Event.isr
                /\ Event.isr \subseteq alive
-               /\ \/ alive \ Event.isr \subseteq Bounced(c, state) \cup HaveFailed
+               /\ \/ alive \ Event.isr \subseteq Bounced(c, Event.expected_version) \cup HaveFailed
                   \/ state.leader = Metadata!NoBroker /\ Event.isr = {Event.leader}
                /\ state.leader \in Event.isr => Event.leader = state.leader
                /\ Holding(\/ Event.leader # state.leader
                           \/ Event.isr # state.isr
-                          \/ Event.isr \cap Bounced(c, state) # {})
+                          \/ Event.isr \cap Bounced(c, Event.expected_version) # {})
        /\ Decide(c)
 
 (* The author hears that its write took effect; another may have replaced it *)
@@ -385,6 +387,10 @@ StopReplicaSeen ==
 -----------------------------------------------------------------------------
 (* What a process does not act upon *)
 
+(* It is meant for the broker as it was registered before (BEP-002).         *)
+IsForEarlierStart(b) ==
+    \E r \in registrations : r.broker_id = b /\ r.zxid > Event.broker_epoch
+
 (* By what it knows, or has been sent; a broker that has not read what there *)
 (* is, or has not heard of the registration that an INIT is for, obeys none. *)
 IsRefused(b, command) ==
@@ -399,6 +405,7 @@ IsRefused(b, command) ==
             /\ replicas[b].role = "idle"
             /\ HasVersion(floors[b])
             /\ IsBelowFloor(b, command)
+      [] Event.error_code = "STALE_BROKER_EPOCH" -> IsForEarlierStart(b)
       [] Event.error_code = "STORAGE_ERROR" -> failures[b] = "now"
       [] Event.error_code = "BROKER_NOT_AVAILABLE" -> replicas[b].role # "down"
       [] OTHER -> FALSE
@@ -421,6 +428,7 @@ IsStopRefused(b) ==
       [] Event.error_code = "STALE_LEADER_EPOCH" ->
             has_read[b] /\ Event.controller_epoch >= replicas[b].controller_epoch
       [] Event.error_code = "BROKER_NOT_AVAILABLE" -> ~has_read[b]
+      [] Event.error_code = "STALE_BROKER_EPOCH" -> IsForEarlierStart(b)
       [] OTHER -> FALSE
 
 RefuseStopSeen ==

@@ -10,7 +10,7 @@ EXTENDS Replication, TraceData
 VARIABLES
     run,            \* which element of Recorded
     at,             \* the event that comes next
-    past,           \* what the state znode held, by version: [state, zxid]
+    past,           \* what the state znode held, by version: [state, zxid, isr_broker_epochs]
     topics,         \* the zxids at which the topic was created
     offices,        \* elections that took effect: [controller_id, controller_epoch, session_id]
     registrations,  \* registrations that took effect: [broker_id, session_id, zxid]
@@ -83,6 +83,11 @@ LatestLeaderEpoch == IF past = <<>> THEN -1 ELSE past[Len(past)].state.leader_ep
 (* are back (H2). `Replication` has no broker epochs; there this is a         *)
 (* controller that looked while they were away.                               *)
 WereAway(c, state) == {b \in Brokers : departures[c][b] >= state.leader_epoch - 1}
+
+(* From level 3 on the state says as which incarnation each member joined.   *)
+OtherIncarnations(c, version) ==
+    {member[1] : member \in {member \in past[version + 1].isr_broker_epochs :
+        \E live \in live_epochs[c] : live[1] = member[1] /\ live[2] # member[2]}}
 
 (* A replica that waits for its first command obeys nothing that is older    *)
 (* than the state that it read, and leads in no epoch up to that one's: it   *)

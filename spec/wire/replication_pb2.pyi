@@ -43,7 +43,7 @@ class Record(_message.Message):
     def __init__(self, leader_epoch: _Optional[int] = ..., value: _Optional[str] = ..., producer_id: _Optional[int] = ..., producer_epoch: _Optional[int] = ..., sequence: _Optional[int] = ..., batch_left: _Optional[int] = ...) -> None: ...
 
 class PartitionState(_message.Message):
-    __slots__ = ("topic", "partition", "leader", "leader_epoch", "isr", "znode_version", "assigned_replicas", "topic_id", "partition_incarnation")
+    __slots__ = ("topic", "partition", "leader", "leader_epoch", "isr", "znode_version", "assigned_replicas", "topic_id", "partition_incarnation", "isr_broker_epochs")
     TOPIC_FIELD_NUMBER: _ClassVar[int]
     PARTITION_FIELD_NUMBER: _ClassVar[int]
     LEADER_FIELD_NUMBER: _ClassVar[int]
@@ -53,6 +53,7 @@ class PartitionState(_message.Message):
     ASSIGNED_REPLICAS_FIELD_NUMBER: _ClassVar[int]
     TOPIC_ID_FIELD_NUMBER: _ClassVar[int]
     PARTITION_INCARNATION_FIELD_NUMBER: _ClassVar[int]
+    ISR_BROKER_EPOCHS_FIELD_NUMBER: _ClassVar[int]
     topic: str
     partition: int
     leader: int
@@ -62,7 +63,8 @@ class PartitionState(_message.Message):
     assigned_replicas: _containers.RepeatedScalarFieldContainer[int]
     topic_id: str
     partition_incarnation: int
-    def __init__(self, topic: _Optional[str] = ..., partition: _Optional[int] = ..., leader: _Optional[int] = ..., leader_epoch: _Optional[int] = ..., isr: _Optional[_Iterable[int]] = ..., znode_version: _Optional[int] = ..., assigned_replicas: _Optional[_Iterable[int]] = ..., topic_id: _Optional[str] = ..., partition_incarnation: _Optional[int] = ...) -> None: ...
+    isr_broker_epochs: _containers.RepeatedScalarFieldContainer[int]
+    def __init__(self, topic: _Optional[str] = ..., partition: _Optional[int] = ..., leader: _Optional[int] = ..., leader_epoch: _Optional[int] = ..., isr: _Optional[_Iterable[int]] = ..., znode_version: _Optional[int] = ..., assigned_replicas: _Optional[_Iterable[int]] = ..., topic_id: _Optional[str] = ..., partition_incarnation: _Optional[int] = ..., isr_broker_epochs: _Optional[_Iterable[int]] = ...) -> None: ...
 
 class LeaderAndIsrRequest(_message.Message):
     __slots__ = ("controller_id", "controller_epoch", "partitions", "is_init", "broker_epoch", "zxid", "kept")
@@ -115,14 +117,16 @@ class PartitionStop(_message.Message):
     def __init__(self, topic: _Optional[str] = ..., partition: _Optional[int] = ..., partition_incarnation: _Optional[int] = ..., leader_epoch: _Optional[int] = ..., delete: _Optional[bool] = ...) -> None: ...
 
 class StopReplicaRequest(_message.Message):
-    __slots__ = ("controller_id", "controller_epoch", "partitions")
+    __slots__ = ("controller_id", "controller_epoch", "partitions", "broker_epoch")
     CONTROLLER_ID_FIELD_NUMBER: _ClassVar[int]
     CONTROLLER_EPOCH_FIELD_NUMBER: _ClassVar[int]
     PARTITIONS_FIELD_NUMBER: _ClassVar[int]
+    BROKER_EPOCH_FIELD_NUMBER: _ClassVar[int]
     controller_id: int
     controller_epoch: int
     partitions: _containers.RepeatedCompositeFieldContainer[PartitionStop]
-    def __init__(self, controller_id: _Optional[int] = ..., controller_epoch: _Optional[int] = ..., partitions: _Optional[_Iterable[_Union[PartitionStop, _Mapping]]] = ...) -> None: ...
+    broker_epoch: int
+    def __init__(self, controller_id: _Optional[int] = ..., controller_epoch: _Optional[int] = ..., partitions: _Optional[_Iterable[_Union[PartitionStop, _Mapping]]] = ..., broker_epoch: _Optional[int] = ...) -> None: ...
 
 class StopReplicaResponse(_message.Message):
     __slots__ = ("error_code", "partitions")
@@ -151,7 +155,7 @@ class LogsFailedResponse(_message.Message):
     def __init__(self, error_code: _Optional[str] = ..., controller_epoch: _Optional[int] = ...) -> None: ...
 
 class FetchRequest(_message.Message):
-    __slots__ = ("topic", "partition", "replica_id", "leader_epoch", "fetch_offset", "max_records", "max_wait_ms", "partition_incarnation")
+    __slots__ = ("topic", "partition", "replica_id", "leader_epoch", "fetch_offset", "max_records", "max_wait_ms", "partition_incarnation", "broker_epoch")
     TOPIC_FIELD_NUMBER: _ClassVar[int]
     PARTITION_FIELD_NUMBER: _ClassVar[int]
     REPLICA_ID_FIELD_NUMBER: _ClassVar[int]
@@ -160,6 +164,7 @@ class FetchRequest(_message.Message):
     MAX_RECORDS_FIELD_NUMBER: _ClassVar[int]
     MAX_WAIT_MS_FIELD_NUMBER: _ClassVar[int]
     PARTITION_INCARNATION_FIELD_NUMBER: _ClassVar[int]
+    BROKER_EPOCH_FIELD_NUMBER: _ClassVar[int]
     topic: str
     partition: int
     replica_id: int
@@ -168,7 +173,8 @@ class FetchRequest(_message.Message):
     max_records: int
     max_wait_ms: int
     partition_incarnation: int
-    def __init__(self, topic: _Optional[str] = ..., partition: _Optional[int] = ..., replica_id: _Optional[int] = ..., leader_epoch: _Optional[int] = ..., fetch_offset: _Optional[int] = ..., max_records: _Optional[int] = ..., max_wait_ms: _Optional[int] = ..., partition_incarnation: _Optional[int] = ...) -> None: ...
+    broker_epoch: int
+    def __init__(self, topic: _Optional[str] = ..., partition: _Optional[int] = ..., replica_id: _Optional[int] = ..., leader_epoch: _Optional[int] = ..., fetch_offset: _Optional[int] = ..., max_records: _Optional[int] = ..., max_wait_ms: _Optional[int] = ..., partition_incarnation: _Optional[int] = ..., broker_epoch: _Optional[int] = ...) -> None: ...
 
 class FetchResponse(_message.Message):
     __slots__ = ("error_code", "broker_id", "leader_epoch", "fetch_offset", "high_watermark", "log_end_offset", "records", "partition_incarnation")

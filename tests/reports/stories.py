@@ -36,6 +36,8 @@ class Story:
     events: list[TraceEvent] = field(default_factory=list)
     next_seq: dict[tuple[str, int], int] = field(default_factory=dict)
     incarnations: dict[str, int] = field(default_factory=dict)
+    broker_epochs: dict[int, int] = field(default_factory=dict)
+    """Broker -> the zxid of its last registration."""
     sent: Counter[int] = field(default_factory=Counter)
     """Records of the producer, by its epoch: it takes the next one after each failover."""
 
@@ -87,6 +89,7 @@ class Story:
         self.zxid += 1
         self.zookeeper("CreateSession", broker_id)
         self.action(broker_id, "RegisterBroker", session_id=session(broker_id), zxid=self.zxid)
+        self.broker_epochs[broker_id] = self.zxid
 
     def restart_broker(self, broker_id: int) -> None:
         node = f"broker-{broker_id}"
@@ -224,6 +227,7 @@ class Story:
             znode_version=version,
             controller_id=controller[0],
             controller_epoch=controller[1],
+            broker_epoch=self.broker_epochs[broker_id],
             high_watermark=log[0],
             log_end_offset=log[1],
         )

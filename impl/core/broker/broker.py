@@ -20,6 +20,7 @@ from fencepost.impl.core.rules.replica import Replica
 from fencepost.impl.core.types.effects import CheckpointHighWatermark
 from fencepost.impl.core.types.events import LogFailed
 from fencepost.impl.core.types.messages import (
+    CommandRequest,
     LeaderAndIsrRequest,
     LeaderAndIsrResponse,
     PartitionError,
@@ -34,6 +35,7 @@ from fencepost.impl.core.types.timers import earliest
 from fencepost.spec.vocabulary import (
     NO_BROKER_EPOCH,
     NO_CONTROLLER_EPOCH,
+    BrokerEpoch,
     ControllerEpoch,
     ErrorCode,
 )
@@ -51,8 +53,6 @@ class Broker:
         )
         self.controller_epoch = NO_CONTROLLER_EPOCH
         """The largest one seen, in ZooKeeper or in a command (CTL-006)."""
-        self.broker_epoch = NO_BROKER_EPOCH
-        """The czxid of this broker's registration (BEP-001)."""
         self._obeyed = (NO_CONTROLLER_EPOCH, NO_BROKER_EPOCH)
         """Controller epoch and broker epoch of the INIT that was obeyed last."""
         self.is_ready = False
@@ -73,12 +73,18 @@ class Broker:
         self.failed_logs = FailedLogs(config, outbox, replicas)
         self.offsets = OffsetQueries(config, outbox, replicas)
 
+    @property
+    def broker_epoch(self) -> BrokerEpoch:
+        """The czxid of this broker's registration (BEP-001)."""
+        return self.replicas.broker_epoch
+
     # Commands of the controller (V3 C)
 
     def on_leader_and_isr(self, token: int, request: LeaderAndIsrRequest) -> None:
-        """Obey or refuse each partition alone (CMD-009); refuse all from a stale controller."""
-        if self._is_stale(request.controller_epoch):
-            self._refuse(token, request, ErrorCode.STALE_CONTROLLER_EPOCH)
+        """Obey or refuse each partition alone (CMD-009); refuse all of a stale request."""
+        stale = self._staleness(request)
+        if stale is not ErrorCode.NONE:
+            self._refuse(token, request, stale)
             return
         adopt = self.config.rules.adopt_controller_epoch
         self.follow_controller(adopt(self.controller_epoch, request.controller_epoch))
@@ -93,12 +99,12 @@ class Broker:
         self.outbox.reply(token, LeaderAndIsrResponse(partitions=errors))
 
     def on_stop_replica(self, token: int, request: StopReplicaRequest) -> None:
-        """Give up each partition or not, alone (CMD-009); a stale controller stops nothing."""
-        if self._is_stale(request.controller_epoch):
-            error = ErrorCode.STALE_CONTROLLER_EPOCH
+        """Give up each partition or not, alone (CMD-009); a stale request stops nothing."""
+        stale = self._staleness(request)
+        if stale is not ErrorCode.NONE:
             for stop in request.partitions:
-                self.outbox.emit(*refuse_stop(stop, request, error))
-            self.outbox.reply(token, StopReplicaResponse(error_code=error))
+                self.outbox.emit(*refuse_stop(stop, request, stale))
+            self.outbox.reply(token, StopReplicaResponse(error_code=stale))
             return
         self.follow_controller(request.controller_epoch)
         errors = tuple(self._stop(stop, request) for stop in request.partitions)
@@ -116,8 +122,14 @@ class Broker:
             self.outbox.emit(*refuse_command(command, request, error))
         self.outbox.reply(token, LeaderAndIsrResponse(error_code=error))
 
-    def _is_stale(self, controller_epoch: ControllerEpoch) -> bool:
-        return self.config.rules.is_stale_controller(self.controller_epoch, controller_epoch)
+    def _staleness(self, request: CommandRequest) -> ErrorCode:
+        """A newer controller is known (CTL-006), or an earlier start is meant (BEP-002)."""
+        rules = self.config.rules
+        if rules.is_stale_controller(self.controller_epoch, request.controller_epoch):
+            return ErrorCode.STALE_CONTROLLER_EPOCH
+        if rules.is_stale_broker_epoch(self.broker_epoch, request.broker_epoch):
+            return ErrorCode.STALE_BROKER_EPOCH
+        return ErrorCode.NONE
 
     def _obey_init(self, request: LeaderAndIsrRequest) -> None:
         """Delete what a controller's first INIT to this registration omits."""
@@ -138,7 +150,7 @@ class Broker:
     def _stop(self, stop: PartitionStop, request: StopReplicaRequest) -> PartitionError:
         error = ErrorCode.BROKER_NOT_AVAILABLE
         if self.is_ready:
-            error = self.stop_replicas.stop_replica(stop, request.controller_epoch)
+            error = self.stop_replicas.stop_replica(stop, request)
         self.outbox.emit(*refuse_stop(stop, request, error))
         return PartitionError(topic=stop.topic, partition=stop.partition, error_code=error)
 

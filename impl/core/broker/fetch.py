@@ -60,8 +60,9 @@ class Fetches:
 
     def _serve_follower(self, key: TopicPartition, request: FetchRequest) -> None:
         follower, fetch_offset = request.replica_id, request.fetch_offset
-        serve_fetch, replica = self._config.rules.serve_fetch, self._replicas[key]
-        self._replicas.take(*serve_fetch(replica, follower, fetch_offset, self._outbox.now_ms))
+        rules, now_ms = self._config.rules, self._outbox.now_ms
+        replica = rules.meet_follower(self._replicas[key], follower, request.broker_epoch)
+        self._replicas.take(*rules.serve_fetch(replica, follower, fetch_offset, now_ms))
         self._isr_updates.expand(key)
         self.advance(key)
 

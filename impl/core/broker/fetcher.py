@@ -171,6 +171,7 @@ class Fetcher:
             partition_incarnation=replica.partition_incarnation,
             max_records=self._config.fetch_records_max,
             max_wait_ms=self._config.follower_wait_ms,
+            broker_epoch=self._config.rules.named_broker_epoch(self._replicas.broker_epoch),
         )
 
     def _epoch_request(self, replica: Replica) -> OffsetForLeaderEpochRequest:

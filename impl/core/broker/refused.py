@@ -13,6 +13,7 @@ from fencepost.spec.vocabulary import NO_BROKER, ErrorCode, RefusalKind
 _COMMANDS = frozenset(
     {
         ErrorCode.STALE_CONTROLLER_EPOCH,
+        ErrorCode.STALE_BROKER_EPOCH,
         ErrorCode.STALE_LEADER_EPOCH,
         ErrorCode.REPLICA_NOT_AVAILABLE,
         ErrorCode.STORAGE_ERROR,
@@ -41,6 +42,7 @@ def refuse_command(
         znode_version=command.znode_version,
         controller_id=request.controller_id,
         controller_epoch=request.controller_epoch,
+        broker_epoch=request.broker_epoch or None,
         error_code=error,
     )
     return (line,)
@@ -59,6 +61,7 @@ def refuse_stop(
         leader_epoch=stop.leader_epoch,
         controller_id=request.controller_id,
         controller_epoch=request.controller_epoch,
+        broker_epoch=request.broker_epoch or None,
         error_code=error,
     )
     return (line,)

@@ -9,7 +9,7 @@ from fencepost.impl.core.rules.replica import Replica
 from fencepost.impl.core.types.effects import ActionTaken
 from fencepost.impl.core.types.scripts import Outbox
 from fencepost.impl.core.types.timers import Timers
-from fencepost.spec.vocabulary import Offset
+from fencepost.spec.vocabulary import NO_BROKER_EPOCH, Offset
 from fencepost.spec.znodes import TopicPartition
 
 
@@ -32,6 +32,8 @@ class Replicas:
         self._checkpointed: dict[TopicPartition, Offset] = {}
         self._unsaved = set(self._replicas)
         """Partitions with a high watermark that may differ from the checkpoint."""
+        self.broker_epoch = NO_BROKER_EPOCH
+        """The czxid of this broker's registration (BEP-001)."""
         self._timers = Timers()
         for key in self._replicas:
             self._timers.touch(key)

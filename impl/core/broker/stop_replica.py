@@ -18,7 +18,12 @@ from fencepost.impl.core.rules.replica import Replica
 from fencepost.impl.core.rules.tables import CommandKind, Role
 from fencepost.impl.core.types.actions import action, taken
 from fencepost.impl.core.types.effects import DeleteLog
-from fencepost.impl.core.types.messages import LeaderAndIsrRequest, PartitionState, PartitionStop
+from fencepost.impl.core.types.messages import (
+    LeaderAndIsrRequest,
+    PartitionState,
+    PartitionStop,
+    StopReplicaRequest,
+)
 from fencepost.impl.core.types.scripts import Outbox
 from fencepost.spec.vocabulary import (
     NO_BROKER,
@@ -73,7 +78,7 @@ class StopReplicas:
         self._stopped = kept
 
     @action
-    def stop_replica(self, stop: PartitionStop, controller_epoch: ControllerEpoch) -> ErrorCode:
+    def stop_replica(self, stop: PartitionStop, request: StopReplicaRequest) -> ErrorCode:
         """The replica is given up, unless it is newer than the command (CMD-008)."""
         replica = self._replicas.get(stop.key)
         if replica is not None:
@@ -82,7 +87,7 @@ class StopReplicas:
             reaction = self._config.rules.commands[replica.role, kind]
             if isinstance(reaction, ErrorCode):
                 return reaction
-        self._remember(stop, controller_epoch)
+        self._remember(stop, request.controller_epoch)
         if replica is None:
             return ErrorCode.NONE
         self._delayed.give_up(stop.key)
@@ -96,7 +101,8 @@ class StopReplicas:
                 self.stop_replica,
                 replica,
                 leader_epoch=stop.leader_epoch,
-                controller_epoch=controller_epoch,
+                controller_epoch=request.controller_epoch,
+                broker_epoch=request.broker_epoch,
             )
         )
         return ErrorCode.NONE

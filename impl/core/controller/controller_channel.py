@@ -21,7 +21,13 @@ from fencepost.impl.core.types.messages import (
     StopReplicaResponse,
 )
 from fencepost.impl.core.types.scripts import Outbox
-from fencepost.spec.vocabulary import BrokerId, ControllerEpoch, ErrorCode
+from fencepost.spec.vocabulary import (
+    NO_BROKER_EPOCH,
+    BrokerEpoch,
+    BrokerId,
+    ControllerEpoch,
+    ErrorCode,
+)
 from fencepost.spec.znodes import TopicPartition
 
 COMMANDS_MAX = 1000
@@ -80,6 +86,8 @@ class ControllerChannel:
         if known is None:
             return
         state, znode_version = known
+        if not self._config.rules.tells_state(state, context.live):
+            return
         command = PartitionState(
             topic=key.topic,
             partition=key.partition,
@@ -90,6 +98,7 @@ class ControllerChannel:
             assigned_replicas=context.assignments[key],
             topic_id=state.topic_id,
             partition_incarnation=context.incarnation(key),
+            isr_broker_epochs=state.listed_broker_epochs(),
         )
         for broker_id in context.assignments[key]:
             if broker_id in context.live:
@@ -145,10 +154,17 @@ class ControllerChannel:
             full = context.full_state_of(broker_id) if queue.is_init_due and is_told else None
             if full is not None:
                 self.send_init(broker_id, queue, controller_epoch, full)
-            elif queue.stops:
-                self.send_stop_replica(broker_id, queue, controller_epoch)
+                continue
+            broker_epoch = self._named(context, broker_id)
+            if queue.stops:
+                self.send_stop_replica(broker_id, queue, controller_epoch, broker_epoch)
             elif queue.queued:
-                self._send_oldest(broker_id, queue, controller_epoch)
+                self._send_oldest(broker_id, queue, controller_epoch, broker_epoch)
+
+    def _named(self, context: ControllerContext, broker_id: BrokerId) -> BrokerEpoch:
+        """The incarnation that a request is meant for; what is queued for another is dropped."""
+        known = context.live.get(broker_id, NO_BROKER_EPOCH)
+        return self._config.rules.named_broker_epoch(known)
 
     @action
     def send_init(
@@ -177,13 +193,20 @@ class ControllerChannel:
         )
         self.send_leader_and_isr(broker_id, queue, request)
 
-    def _send_oldest(self, broker_id: BrokerId, queue: BrokerQueue, epoch: ControllerEpoch) -> None:
+    def _send_oldest(
+        self,
+        broker_id: BrokerId,
+        queue: BrokerQueue,
+        epoch: ControllerEpoch,
+        broker_epoch: BrokerEpoch,
+    ) -> None:
         """What is queued is on its way in one request, the oldest if it is much."""
         oldest = sorted(islice(queue.queued, COMMANDS_MAX))
         request = LeaderAndIsrRequest(
             controller_id=self._config.broker_id,
             controller_epoch=epoch,
             partitions=tuple(queue.queued[key] for key in oldest),
+            broker_epoch=broker_epoch,
         )
         self.send_leader_and_isr(broker_id, queue, request)
 
@@ -201,13 +224,18 @@ class ControllerChannel:
                 peer=broker_id,
                 isr=frozenset(command.isr),
                 controller_epoch=request.controller_epoch,
+                broker_epoch=request.broker_epoch,
             )
             self._outbox.took(line)
         self._send(broker_id, queue, request)
 
     @action
     def send_stop_replica(
-        self, broker_id: BrokerId, queue: BrokerQueue, epoch: ControllerEpoch
+        self,
+        broker_id: BrokerId,
+        queue: BrokerQueue,
+        epoch: ControllerEpoch,
+        broker_epoch: BrokerEpoch,
     ) -> None:
         """All that the broker is to give up is on its way in one request (TOP-002)."""
         queue.sent_stops = tuple(queue.stops[key] for key in sorted(queue.stops))
@@ -218,12 +246,14 @@ class ControllerChannel:
                 topic_partition=stop.key,
                 peer=broker_id,
                 controller_epoch=epoch,
+                broker_epoch=broker_epoch,
             )
             self._outbox.took(line)
         request = StopReplicaRequest(
             controller_id=self._config.broker_id,
             controller_epoch=epoch,
             partitions=queue.sent_stops,
+            broker_epoch=broker_epoch,
         )
         self._send(broker_id, queue, request)
 
@@ -246,11 +276,11 @@ class ControllerChannel:
         queue = self._queues[broker_id]
         queue.request_id = None
         errors = {e.key: e.error_code for e in response.partitions}
+        if response.error_code in (ErrorCode.BROKER_NOT_AVAILABLE, ErrorCode.STALE_BROKER_EPOCH):
+            self._pause(queue)
+            return []
         if isinstance(response, StopReplicaResponse):
             self._on_stopped(queue, errors)
-            return []
-        if response.error_code is ErrorCode.BROKER_NOT_AVAILABLE:
-            self._pause(queue)
             return []
         queue.is_init_due = queue.is_init_due and not queue.is_init_sent
         refused: list[tuple[TopicPartition, ErrorCode]] = []

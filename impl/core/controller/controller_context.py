@@ -3,11 +3,12 @@
 Values, and how a znode that was read changes them. `leader_election.py` decides on them.
 """
 
-from collections.abc import Iterable, Mapping, Set as AbstractSet
+from collections.abc import Callable, Iterable, Mapping, Set as AbstractSet
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from fencepost.impl.core.rules.controller.leadership import PartitionFacts
+from fencepost.impl.core.rules.incarnations import Registrations, remembered_bounces
 from fencepost.impl.core.types.zookeeper import Check, Znode
 from fencepost.spec.vocabulary import (
     ANY_VERSION,
@@ -49,12 +50,17 @@ class FullBrokerState:
 
 LastIncarnation = tuple[frozenset[BrokerId], PartitionIncarnation]
 """The brokers that may have a replica of a partition, and its incarnation."""
+BouncedMembers = Callable[
+    [LeaderAndIsr, Registrations, AbstractSet[BrokerId]], AbstractSet[BrokerId]
+]
 
 
 @dataclass(slots=True)
 class ControllerContext:
     """Live brokers, assignments and partition states, as last read or written."""
 
+    bounced_members: BouncedMembers = remembered_bounces
+    """Of the level's `Rules`."""
     live: dict[BrokerId, BrokerEpoch] = field(default_factory=dict)
     """Live broker -> czxid of its registration."""
     states: dict[TopicPartition, tuple[LeaderAndIsr, ZnodeVersion]] = field(default_factory=dict)
@@ -180,6 +186,12 @@ class ControllerContext:
         """These brokers may not stay in the ISR, or lead on, as if they had never been away."""
         self.bounced[key] = self.bounced.get(key, frozenset()) | brokers
 
+    def bounced_in(self, key: TopicPartition) -> AbstractSet[BrokerId]:
+        """Live members of the partition's ISR that were away since they joined, and the like."""
+        remembered: AbstractSet[BrokerId] = self.bounced.get(key, frozenset())
+        state = self.state(key)
+        return self.bounced_members(state, self.live, remembered) if state else remembered
+
     def add_offline(
         self, broker_id: BrokerId, keys: Iterable[TopicPartition]
     ) -> list[TopicPartition]:
@@ -251,7 +263,7 @@ class ControllerContext:
             key=key,
             assigned_replicas=self._assignments[key],
             live=self.live_for(key),
-            bounced=self.bounced.get(key, frozenset()),
+            bounced=self.bounced_in(key),
             state=state,
             znode_version=znode_version,
             topic_id=self.topic_id(key.topic),

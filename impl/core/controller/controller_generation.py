@@ -88,7 +88,7 @@ class ControllerResources:
             config,
             outbox,
             generation,
-            ControllerContext(),
+            ControllerContext(bounced_members=config.rules.bounced_members),
             FencedWrites(config, outbox, generation),
             ControllerChannel(config, outbox),
         )

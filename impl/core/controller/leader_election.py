@@ -202,6 +202,7 @@ class LeaderElections:
         facts = self._context.facts(key)
         decided = self._config.rules.init_leader(facts, self._controller_epoch)
         if decided is not None:
+            decided = self._named(decided)
             ops = self._config.rules.first_state_operations(facts, decided[0])
             self._take(key, decided, *ops)
 
@@ -218,14 +219,19 @@ class LeaderElections:
             self._unconfirmed.add(key)
             self._confirm_live_brokers()
             return
-        state, taken = decided
+        state, taken = self._named(decided)
         assert taken.expected_version is not None
         op = SetData(
             path=leader_and_isr_path(key),
             data=state.document(),
             expected_version=taken.expected_version,
         )
-        self._take(key, decided, op)
+        self._take(key, (state, taken), op)
+
+    def _named(self, decided: Decided) -> Decided:
+        """The decision names incarnations, where the level has it so."""
+        state, taken = decided
+        return self._config.rules.with_incarnations(state, self._context.live), taken
 
     def _take(self, key: TopicPartition, decided: Decided, *ops: WriteOp) -> None:
         """The decision will be written, only to the known incarnation of the topic (H12)."""

@@ -135,7 +135,7 @@ class StepDecisions:
             return PartitionStage.NEW
         leader = facts.seen.state.leader
         is_led = leader == NO_BROKER or leader in facts.live
-        if is_led and not self._context.bounced.get(facts.key):
+        if is_led and not self._context.bounced_in(facts.key):
             return PartitionStage.SETTLED
         return PartitionStage.UNSETTLED
 
@@ -195,7 +195,7 @@ class StepDecisions:
             assert self._view.registered is not None
             cause = ElectionCause.UNCLEAN_ALLOWED
             live = self._view.registered - context.offline_in(key)
-        bounced = context.bounced.get(key, frozenset())
+        bounced = context.bounced_in(key)
         elected = choose_leader(seen.state, named.assigned, live, bounced, cause)
         if elected is None or elected.leader == NO_BROKER:
             return Step(key=key, action=None, requests=(request.end(),))
@@ -211,7 +211,9 @@ class StepDecisions:
         )
 
     def _of_this_epoch(self, state: LeaderAndIsr) -> LeaderAndIsr:
-        return replace(state, controller_epoch=self._resources.generation.controller_epoch)
+        epoch = self._resources.generation.controller_epoch
+        named = self._config.rules.with_incarnations(state, self._context.live)
+        return replace(named, controller_epoch=epoch)
 
     def _have_stopped(
         self,

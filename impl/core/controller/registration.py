@@ -143,6 +143,6 @@ class BrokerRegistration:
                 return False
             zxid = result.zxid
         self._session.is_registered = True
-        self._broker.broker_epoch = BrokerEpoch(zxid)
+        self._broker.replicas.broker_epoch = BrokerEpoch(zxid)
         self._outbox.took(taken(self.register_broker, session_id=session_id, zxid=zxid))
         return True

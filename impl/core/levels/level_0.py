@@ -6,6 +6,7 @@ Source: `protocol/`, V3 of the design, with the repairs that the specs name (`sp
 from fencepost.impl.core.rules import (
     commands,
     fetches,
+    incarnations,
     isr,
     producers,
     produces,
@@ -46,6 +47,13 @@ RULES = Rules(
     is_of_other_incarnation=commands.is_of_other_incarnation,
     begin_incarnation=commands.begin_incarnation,
     is_newer_than_stop=commands.is_newer_than_stop,
+    # Incarnations of brokers
+    named_broker_epoch=incarnations.no_broker_epoch,
+    is_stale_broker_epoch=incarnations.obey_any_incarnation,
+    meet_follower=incarnations.meet_follower,
+    bounced_members=incarnations.remembered_bounces,
+    with_incarnations=incarnations.ids_alone,
+    tells_state=incarnations.tell_any_state,
     # Starts and failed logs
     recovered_high_watermark=startup.recovered_high_watermark,
     recovered_producers=startup.recovered_producers,

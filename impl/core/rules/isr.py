@@ -80,7 +80,13 @@ def admit(replica: Replica, is_ready: Callable[[FollowerProgress], bool]) -> Rep
         for follower, progress in replica.followers.items()
         if follower in replica.assigned_replicas and is_ready(progress)
     )
-    return replace(replica, wanted_isr=replica.isr | ready) if ready - replica.isr else replica
+    joining = ready - replica.isr
+    if not joining:
+        return replica
+    under = replica.follower_broker_epochs
+    joined = {one: under[one] for one in sorted(joining) if one in under}
+    epochs = {**replica.isr_broker_epochs, **joined}
+    return replace(replica, wanted_isr=replica.isr | joining, isr_broker_epochs=epochs)
 
 
 def asked(action: Named, before: Replica, wanting: Replica) -> Acted:
@@ -94,7 +100,10 @@ def asked(action: Named, before: Replica, wanting: Replica) -> Acted:
 @action
 def adopt_isr(replica: Replica, isr: frozenset[BrokerId], znode_version: ZnodeVersion) -> Acted:
     """ZooKeeper holds this ISR, written by this leader in this epoch."""
-    after = replace(replica, isr=isr, znode_version=znode_version, wanted_isr=None)
+    epochs = {one: epoch for one, epoch in replica.isr_broker_epochs.items() if one in isr}
+    after = replace(
+        replica, isr=isr, isr_broker_epochs=epochs, znode_version=znode_version, wanted_isr=None
+    )
     return after, taken(adopt_isr, after)
 
 
@@ -136,7 +145,7 @@ def may_change_isr(replica: Replica) -> bool:
 
 def caught_up_ms(replica: Replica, member: BrokerId) -> int:
     """When the member last had all that the leader had."""
-    progress = replica.followers.get(member)
+    progress = replica.progress_of(member)
     return progress.caught_up_ms if progress else replica.leading_since_ms
 
 
@@ -155,6 +164,7 @@ def isr_operations(replica: Replica, folder_version: ZnodeVersion) -> tuple[Writ
         isr=replica.wanted_isr,
         controller_epoch=replica.controller_epoch,
         topic_id=replica.topic_id,
+        isr_broker_epochs=replica.isr_broker_epochs,
     )
     checks: list[WriteOp] = []
     if replica.topic_id:

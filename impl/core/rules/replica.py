@@ -22,6 +22,7 @@ from fencepost.spec.vocabulary import (
     NO_EPOCH,
     NO_INCARNATION,
     NO_OFFSET,
+    BrokerEpoch,
     BrokerId,
     ControllerEpoch,
     LeaderEpoch,
@@ -30,7 +31,7 @@ from fencepost.spec.vocabulary import (
     ProducerId,
     ZnodeVersion,
 )
-from fencepost.spec.znodes import TopicPartition
+from fencepost.spec.znodes import TopicPartition, broker_epochs_by_member
 
 Acted = tuple["Replica", ActionTaken | None]
 """The replica after an action, and its line; the replica as it was, and None without one."""
@@ -88,6 +89,10 @@ class Replica(Struct, frozen=True, kw_only=True):
     """A leader's log end offset when it took over."""
     followers: Mapping[BrokerId, FollowerProgress] = field(default_factory=dict)
     """Never changed in place."""
+    isr_broker_epochs: Mapping[BrokerId, BrokerEpoch] = field(default_factory=dict)
+    """Member of the maximal ISR -> the registration under which it joined (level 3)."""
+    follower_broker_epochs: Mapping[BrokerId, BrokerEpoch] = field(default_factory=dict)
+    """The registration under which each of `followers` fetches (level 3)."""
     leading_since_ms: int = 0
     wanted_isr: frozenset[BrokerId] | None = None
     """The ISR of a write that is in flight or undecided."""
@@ -103,6 +108,11 @@ class Replica(Struct, frozen=True, kw_only=True):
     def maximal_isr(self) -> frozenset[BrokerId]:
         """What a commit needs: the ISR and, while a change is in flight, the new one (ISR-003)."""
         return self.isr | self.wanted_isr if self.wanted_isr is not None else self.isr
+
+    def progress_of(self, member: BrokerId) -> FollowerProgress | None:
+        """What is known of a member; of another incarnation than the one that joined, nothing."""
+        is_same = self.follower_broker_epochs.get(member) == self.isr_broker_epochs.get(member)
+        return self.followers.get(member) if is_same else None
 
     def with_floor(self, leader_epoch: LeaderEpoch, znode_version: ZnodeVersion) -> "Replica":
         """ZooKeeper's state as read at the start: nothing older is obeyed (START-002)."""
@@ -150,7 +160,8 @@ def become_comparing_follower(
 
 def _role_taken(action: Named, after: Replica, request: LeaderAndIsrRequest) -> ActionTaken:
     by, epoch = request.controller_id, request.controller_epoch
-    return taken(action, after, controller_id=by, controller_epoch=epoch)
+    meant = request.broker_epoch
+    return taken(action, after, controller_id=by, controller_epoch=epoch, broker_epoch=meant)
 
 
 def _obey(replica: Replica, command: PartitionState, request: LeaderAndIsrRequest) -> Replica:
@@ -163,6 +174,8 @@ def _obey(replica: Replica, command: PartitionState, request: LeaderAndIsrReques
         leader_epoch=command.leader_epoch,
         controller_epoch=request.controller_epoch,
         isr=frozenset(command.isr),
+        isr_broker_epochs=broker_epochs_by_member(command.isr, command.isr_broker_epochs),
+        follower_broker_epochs={},
         znode_version=command.znode_version,
         needs_truncation=False,
         followers={},

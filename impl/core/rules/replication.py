@@ -49,7 +49,9 @@ def serve_fetch(replica: Replica, follower: BrokerId, fetch_offset: Offset, now_
     after = replace(replica, followers={**replica.followers, follower: progress})
     if known and known.log_end_offset == fetch_offset:
         return after, None
-    return after, taken(serve_fetch, after, peer=follower, offset=fetch_offset)
+    under = replica.follower_broker_epochs.get(follower)
+    line = taken(serve_fetch, after, peer=follower, offset=fetch_offset, broker_epoch=under)
+    return after, line
 
 
 def note_high_watermark_sent(replica: Replica, follower: BrokerId) -> Replica:
@@ -97,13 +99,14 @@ def commit_with(replica: Replica, isr: frozenset[BrokerId]) -> Acted:
     """What the leader and every follower of `isr` are known to hold is committed."""
     if not replica.is_leader or replica.is_fenced:
         return replica, None
-    followers = isr - {replica.broker_id}
-    if (
-        replica.high_watermark == replica.log_end_offset
-        or not followers <= replica.followers.keys()
-    ):
+    if replica.high_watermark == replica.log_end_offset:
         return replica, None
-    ends = [replica.followers[follower].log_end_offset for follower in followers]
+    ends = []
+    for follower in isr - {replica.broker_id}:
+        progress = replica.progress_of(follower)
+        if progress is None:
+            return replica, None
+        ends.append(progress.log_end_offset)
     committed = min([replica.log_end_offset, *ends])
     if committed <= replica.high_watermark:
         return replica, None

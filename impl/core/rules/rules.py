@@ -28,6 +28,7 @@ from fencepost.impl.core.rules.controller.publication import (
     MultiLimits,
 )
 from fencepost.impl.core.rules.controller.reassignment import Advance, Assignment, Replicas
+from fencepost.impl.core.rules.incarnations import Registrations
 from fencepost.impl.core.rules.isr import Settlement
 from fencepost.impl.core.rules.producers import ProducerState, ProducerTable
 from fencepost.impl.core.rules.produces import ProduceEnd
@@ -103,6 +104,19 @@ class Rules:
         [Replica, PartitionIncarnation], tuple[Replica, tuple[DiskEffect, ...]]
     ]
     is_newer_than_stop: Callable[[Replica, PartitionStop], bool]
+
+    # Incarnations of brokers (BEP): `incarnations.py`
+    named_broker_epoch: Callable[[BrokerEpoch], BrokerEpoch]
+    is_stale_broker_epoch: Callable[[BrokerEpoch, BrokerEpoch], bool]
+    """Of the broker's own epoch, and of a command's."""
+    meet_follower: Callable[[Replica, BrokerId, BrokerEpoch], Replica]
+    bounced_members: Callable[
+        [LeaderAndIsr, Registrations, AbstractSet[BrokerId]], AbstractSet[BrokerId]
+    ]
+    """Of a state, the live brokers, and those that the controller saw bounce since."""
+    with_incarnations: Callable[[LeaderAndIsr, Registrations], LeaderAndIsr]
+    """Of a decision that is not yet written, and the live brokers that it was made on."""
+    tells_state: Callable[[LeaderAndIsr, Registrations], bool]
 
     # Starts and failed logs (START): `startup.py`, `replica.py`
     recovered_high_watermark: Callable[[RecoveredLog], Offset]

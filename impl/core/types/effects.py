@@ -156,6 +156,8 @@ class ActionTaken(Struct, frozen=True, kw_only=True):
     assigned_replicas: tuple[BrokerId, ...] | None = None
     live_brokers: Mapping[BrokerId, BrokerEpoch] | None = None
     """Each with the czxid of its registration."""
+    broker_epoch: BrokerEpoch | None = None
+    """Of a command or a fetch; 0 where it names none."""
     is_unclean: bool | None = None
     is_loss_possible: bool | None = None
     znode_version: ZnodeVersion | None = None
@@ -186,6 +188,7 @@ class RefusalTold(Struct, frozen=True, kw_only=True):
     znode_version: ZnodeVersion | None = None
     controller_id: BrokerId | None = None
     controller_epoch: ControllerEpoch | None = None
+    broker_epoch: BrokerEpoch | None = None
     peer: BrokerId | None = None
     offset: Offset | None = None
     error_code: ErrorCode | None = None

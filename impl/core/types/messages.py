@@ -72,6 +72,8 @@ class PartitionState(PartitionId, frozen=True, kw_only=True):
     topic_id: str = ""
     """Of the topic that the state belongs to; empty when the topic has none."""
     partition_incarnation: PartitionIncarnation = NO_INCARNATION
+    isr_broker_epochs: tuple[BrokerEpoch, ...] = ()
+    """Of each of `isr`, the registration under which it joined; none below level 3."""
 
 
 class LeaderAndIsrRequest(Struct, frozen=True, kw_only=True):
@@ -83,7 +85,7 @@ class LeaderAndIsrRequest(Struct, frozen=True, kw_only=True):
     is_init: bool = False
     """INIT: `partitions` and `kept` are all that the broker has, as read at `zxid` (CMD-007)."""
     broker_epoch: BrokerEpoch = NO_BROKER_EPOCH
-    """Of the registration that an INIT answers."""
+    """Of the registration that the request is meant for; below level 3, an INIT alone says so."""
     zxid: int = 0
     kept: tuple[PartitionId, ...] = ()
 
@@ -117,6 +119,8 @@ class StopReplicaRequest(Struct, frozen=True, kw_only=True):
     controller_id: BrokerId
     controller_epoch: ControllerEpoch
     partitions: tuple[PartitionStop, ...]
+    broker_epoch: BrokerEpoch = NO_BROKER_EPOCH
+    """Of the registration that the request is meant for (level 3)."""
 
 
 class StopReplicaResponse(Struct, frozen=True, kw_only=True):
@@ -138,6 +142,8 @@ class FetchRequest(PartitionId, frozen=True, kw_only=True):
     max_records: int = 100
     max_wait_ms: int = 0
     partition_incarnation: PartitionIncarnation = NO_INCARNATION
+    broker_epoch: BrokerEpoch = NO_BROKER_EPOCH
+    """Of the follower's registration (level 3)."""
 
 
 class FetchResponse(Struct, frozen=True, kw_only=True):

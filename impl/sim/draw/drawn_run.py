@@ -9,7 +9,7 @@ from random import Random
 from typing import Any
 
 from fencepost.fault_injection.faults.admin_faults import KickController, ReassignPartition
-from fencepost.fault_injection.faults.disk_faults import BreakDisk, FillDisk, SlowDisk
+from fencepost.fault_injection.faults.disk_faults import BreakDisk, FillDisk, LosePower, SlowDisk
 from fencepost.fault_injection.faults.fault import Fault
 from fencepost.fault_injection.faults.process_faults import KillBroker
 from fencepost.fault_injection.faults.targets import Target, broker, follower, leader
@@ -46,7 +46,7 @@ class RunDraw:
     def __init__(
         self, mix: RunMix, name: str, seed: int, level: ProtocolLevel, mutant: MutantName | None
     ) -> None:
-        """The level and the mutant change nothing of what is drawn."""
+        """The mutant changes nothing of what is drawn, the level only whether logs are flushed."""
         self._mix = mix
         self._name = name
         self.options = self._cluster(seed, level, mutant)
@@ -126,6 +126,8 @@ class RunDraw:
         yield from self._situations(options, draw, is_calm=is_calm)
         if not is_calm:
             yield from self._single_faults(options, draw)
+        if options.flush_ms:
+            yield from overlapping(draw, (LosePower.kind,), options.duration_ms)
 
     def _situations(
         self, options: RunOptions, draw: SituationDraw, *, is_calm: bool
@@ -202,6 +204,9 @@ def _consistent(options: RunOptions) -> RunOptions:
     asks = options.asks and not has_many
     moves = options.moves and not has_many and not asks
     brokers = max(4, options.brokers) if moves else options.brokers
+    # What is acknowledged before a disk has it is safe from level 3 on (H2b), as long as one of the
+    # ISR keeps it; an election that cannot know that says so, and is allowed to lose.
+    flush_ms = options.flush_ms if options.level >= ProtocolLevel.BROKER_EPOCH else 0
     return replace(
         options,
         brokers=brokers,
@@ -212,6 +217,8 @@ def _consistent(options: RunOptions) -> RunOptions:
         asks_last=options.asks_last and not has_many,
         founds=options.founds and not has_many and not asks,
         duration_ms=min(options.duration_ms, 6_000) if has_many else options.duration_ms,
+        flush_ms=flush_ms,
+        unclean_leader_election=options.unclean_leader_election or flush_ms > 0,
         settle_ms=healing_ms(options),
         in_flight=options.in_flight if options.idempotent else 1,
         fetch_records_max=BATCH_RECORDS_MAX + 1 if options.idempotent else 200,

@@ -33,6 +33,8 @@ Choices = Mapping[str, Sequence[Any]]
 PATIENT_MS = 30_000
 """A session that outlasts what happens: only leaders see that a follower is dead."""
 MANY_PARTITIONS = 50
+FLUSHED_NEVER_MS = 1_000_000
+"""Longer than any run: what is in a log is lost with the power."""
 DISK_KINDS = (BreakDisk.kind, FillDisk.kind)
 NOT_REPEATED = frozenset({*DISK_KINDS, LosePower.kind, StaleCheckpoint.kind, DuplicateRequest.kind})
 """What no move does to a disk of a process, or not as it is simulated (`move_recorder.py`); and
@@ -105,6 +107,7 @@ SWARM = RunMix(
         "bad_topic": (*(False,) * 5, True),
         "by_hand": (*(False,) * 11, True),
         "asks_last": (False, True),
+        "flush_ms": (*(0,) * 6, 2_000, FLUSHED_NEVER_MS),
     },
     round={
         "duration_ms": (6_000, 9_000, 12_000),

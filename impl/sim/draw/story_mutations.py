@@ -134,7 +134,7 @@ def _own_options(options: RunOptions, random: Random) -> RunOptions:
         options,
         replication_factor=min(options.brokers, REPLICATION_FACTOR),
         seed=random.randrange(2**31),
-        level=ProtocolLevel.LEADER_EPOCH,
+        level=max(ProtocolLevel),
         settle_ms=healing_ms(options),
     )
 

@@ -99,6 +99,13 @@ class SimulatedRun:
         )
         return set() if converged else {*owed(self.cluster)}
 
+    def heal_and_ask(self) -> set[Liveness]:
+        """As `heal`; what is healed is asked for everything, where the options say so."""
+        options, owed = self.cluster.options, self.heal()
+        if owed or not options.asks_last or options.level < ProtocolLevel.LEADER_EPOCH:
+            return owed
+        return self.ask_last()
+
     def ask_last(self) -> set[Liveness]:
         """Ask the healed cluster for everything; returns what does not hold when that is done."""
         asking = LastRequests(self.cluster, self.injector)
@@ -224,10 +231,7 @@ class OptionsPart:
 
     def heal(self, run: SimulatedRun) -> set[Liveness]:
         """End all faults; returns what does not hold in the end."""
-        options, owed = run.cluster.options, run.heal()
-        if owed or not options.asks_last or options.level < ProtocolLevel.LEADER_EPOCH:
-            return owed
-        return run.ask_last()
+        return run.heal_and_ask()
 
 
 def described(options: RunOptions) -> RunDescription[OptionsPart]:

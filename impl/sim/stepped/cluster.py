@@ -31,6 +31,8 @@ from fencepost.spec.trace import FINAL_READER
 from fencepost.spec.vocabulary import (
     ANY_VERSION,
     NO_BROKER,
+    NO_BROKER_EPOCH,
+    BrokerEpoch,
     BrokerId,
     SessionId,
 )
@@ -304,6 +306,11 @@ class SteppedWorld(VirtualWorld):
     def is_registered(self, number: int) -> bool:
         """True while the broker has a znode of its own."""
         return self.zookeeper.peek(broker_path(number)).stat is not None
+
+    def broker_epoch(self, number: int) -> BrokerEpoch:
+        """Of the registration that stands; 0 of a broker that has none."""
+        stat = self.zookeeper.peek(broker_path(number)).stat
+        return BrokerEpoch(stat.czxid) if stat is not None else NO_BROKER_EPOCH
 
     def _on_watch(self, session_id: SessionId, event: WatchFired) -> None:
         number = self.owner(session_id)

@@ -91,12 +91,14 @@ class ReplicaSteps(StepContext):
         replica = leader.replica()
         if replica is None or follower == leader.number:
             return
+        named = leader.config.rules.named_broker_epoch(self.cluster.broker_epoch(follower))
         request = FetchRequest(
             topic=KEY.topic,
             partition=KEY.partition,
             replica_id=BrokerId(follower),
             leader_epoch=replica.leader_epoch,
             fetch_offset=replica.log_end_offset,
+            broker_epoch=named,
         )
         leader.answers(request, 0, self.cluster.move_recorder.asks("follower"))
 

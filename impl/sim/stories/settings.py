@@ -18,7 +18,7 @@ from fencepost.impl.sim.engine.options import RunOptions
 from fencepost.impl.sim.world.network import Weather
 from fencepost.spec.vocabulary import ProtocolLevel
 
-DEFAULTS = RunOptions(seed=0, level=ProtocolLevel.LEADER_EPOCH, story=Story(seed=0))
+DEFAULTS = RunOptions(seed=0, level=max(ProtocolLevel), story=Story(seed=0))
 """The cluster of a story that says nothing of it."""
 SHARED = {
     "brokers": "brokers",

@@ -244,7 +244,7 @@ def _heal_all(player: Player, step: steps.HealAllStep) -> Lines:
         if not process.is_alive and broker_id not in absent:
             cluster.start(broker_id)
     world.absent = absent
-    owed = cluster.simulated.heal()
+    owed = cluster.simulated.heal_and_ask()
     return [f"unhealed: {', '.join(sorted(owed))}"] if owed else []
 
 

@@ -86,7 +86,7 @@ def test_a_row_that_disagrees_is_told_as_a_sentence(
         (["one_controller", "--graph", "/proc"], "/proc is a folder; name a file with --graph"),
         (["one_controller", "--graph", "/proc/no/x"], "/proc/no/x cannot be written: No such"),
         (["--graph", "x.svg"], "--graph draws one model; name it"),
-        (["zookeeper", "--graph", "x.svg"], "model zookeeper has 32,837 states"),
+        (["zookeeper", "--graph", "x.svg"], "model zookeeper has 16,879 states"),
         (
             ["--without-repairs", "--hazard", "H999"],
             "unknown hazard H999; fencepost check --list names all",

@@ -14,8 +14,8 @@ from fencepost.conformance.runs.run_folder import read_folder
 from fencepost.conformance.runs.run_settings import settings_of
 from fencepost.conformance.runs.scenario import Problem, RunRecord, ScenarioResult
 from fencepost.conformance.runs.scenario_run import ScenarioRun
-from fencepost.conformance.scenarios import ATTACKS, SCENARIOS
-from fencepost.conformance.scenarios.find_story import find_executed, find_file, find_story
+from fencepost.conformance.scenarios import SCENARIOS
+from fencepost.conformance.scenarios.find_story import find_executed, find_story
 from fencepost.conformance.scenarios.step_play import require_playable
 from fencepost.conformance.verdict import CheckResult, Verdict, Violation
 from fencepost.conformance.whitebox.simulate import write_trace
@@ -50,40 +50,24 @@ def test_scenarios_are_files_where_a_file_can_say_them_and_all_are_described() -
         assert scenario.story.requirements
 
 
-def test_only_the_truncation_loss_is_expected_to_fail_and_only_below_leader_epoch() -> None:
-    failing = [
-        (name, level)
-        for name, scenario in SCENARIOS.items()
-        for level in (0, 1, 2)
-        if scenario.expected(level) is Verdict.FAIL
-    ]
-
-    assert failing == [("truncation_loss", 0), ("truncation_loss", 1)]
-
-
-def test_known_attacks_fail_at_the_newest_level_and_are_played_when_named() -> None:
-    newest = max(ProtocolLevel)
-
-    assert {one.expected(newest) for one in ATTACKS.values()} == {Verdict.FAIL}
-    assert [one.name for one in selected([*ATTACKS])] == [*ATTACKS]
-    assert {one.name for one in selected()} & {*ATTACKS} == set()
-    assert ATTACKS.keys() == {find_file(name).stem for name in ATTACKS}
-
-
-def test_known_attacks_are_on_their_page_with_a_hazard_that_is_open() -> None:
+def test_known_attacks_fail_below_the_level_that_stops_them_and_are_on_their_page() -> None:
     page = (Path(__file__).parents[3] / "docs" / "attacks.md").read_text()
-    open_ = {one.id for one in load_hazards() if (one.repaired_at or 0) > max(ProtocolLevel)}
+    repaired = {one.id: one.repaired_at for one in load_hazards() if one.repaired_at is not None}
+    attacks = [one for one in SCENARIOS.values() if one.story.fails_at]
 
-    assert [name for name in ATTACKS if f"--story {name}`" not in page] == []
-    assert {hazard for one in ATTACKS.values() for hazard in one.story.hazards} <= open_
-    assert [hazard for hazard in open_ if f"[{hazard}]" not in page] == []
+    for attack in attacks:
+        levels = {repaired[hazard] for hazard in attack.story.hazards}
+        failing = {one for one in ProtocolLevel if attack.expected(one) is Verdict.FAIL}
+        assert failing == {one for one in ProtocolLevel if one < min(levels)}, attack.name
+        assert f"--story {attack.name} --level {max(failing)}`" in page
+        assert [hazard for hazard in attack.story.hazards if f"[{hazard}]" not in page] == []
 
 
 @pytest.mark.parametrize(
     ("name", "level", "zookeeper", "message"),
     [
         ("earthquake", 2, "embedded", "unknown story 'earthquake'; choose one of quiet, "),
-        ("quiet", 5, "embedded", r"level 5 is none; choose one of \(0, 1, 2\)"),
+        ("quiet", 6, "embedded", r"level 6 is none; choose one of \(0, 1, 2, 3\)"),
         ("quiet", 2, "nowhere", "'nowhere' is no ZooKeeper address; .* or embedded"),
     ],
 )

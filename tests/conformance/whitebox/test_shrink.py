@@ -90,14 +90,14 @@ def test_what_was_larger_is_told_the_last_first() -> None:
 
 
 def test_a_seed_becomes_a_story_that_shows_the_same() -> None:
-    subject = Subject(level=2, mutant="leader_epoch_not_raised")
+    subject = Subject(level=3, mutant="leader_epoch_not_raised")
 
     small = shrink_seed(subject, 0)
 
     assert small.faults < small.faults_before
     assert "mutant: leader_epoch_not_raised" in small.text
     assert any(f"violated: {name}" in small.text for name in small.violated)
-    assert small.text.startswith("# fencepost simulate --seed 0 --level 2 --mutant ")
+    assert small.text.startswith("# fencepost simulate --seed 0 --level 3 --mutant ")
 
 
 def test_a_seed_that_violates_nothing_cannot_be_shrunk() -> None:
@@ -180,7 +180,7 @@ def test_what_also_fails_in_the_simulator_is_made_small_there(
     assert names(found.story) == ["first"]
     assert played == [["first"]], "what the simulator found is seen on real processes"
     assert (found.actions_before, found.violated) == (2, ("Lost",))
-    assert (found.story.story_id, found.story.fails_at) == ("lost_small", (2,))
+    assert (found.story.story_id, found.story.fails_at) == ("lost_small", (3,))
     assert found.story.origin["kind"] == "shrunk"
     assert story_from_text(to_yaml(found.story)) == found.story
 

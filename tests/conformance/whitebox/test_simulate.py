@@ -145,7 +145,7 @@ def test_kill_table_tells_caught_from_escaped() -> None:
     assert caught.is_caught
     assert caught.seeds == fake_simulator.MUTANT_SHOWS_FROM + 1
     assert "AcknowledgedDurable" in caught.caught_by
-    assert caught.reproduce == "fencepost simulate --seed 3 --level 2 --mutant forgetful"
+    assert caught.reproduce == "fencepost simulate --seed 3 --level 3 --mutant forgetful"
     assert not escaped.is_caught
     assert escaped.seeds == 6
 
@@ -166,7 +166,7 @@ def test_the_seed_that_a_record_knows_is_tried_first(monkeypatch: pytest.MonkeyP
     (caught,) = hunt_mutants(6, target=TARGET, jobs=1)
 
     assert (caught.seeds, caught.seed) == (1, 40)
-    assert caught.reproduce == "fencepost simulate --seed 40 --level 2 --mutant forgetful"
+    assert caught.reproduce == "fencepost simulate --seed 40 --level 3 --mutant forgetful"
 
 
 def test_a_seed_that_shows_nothing_any_more_is_no_end_of_the_hunt(
@@ -191,7 +191,7 @@ def test_mutant_that_never_heals_is_not_caught_by_that() -> None:
 @pytest.mark.parametrize(
     ("target", "level", "mutant", "message"),
     [
-        (TARGET, 7, None, r"level 7 is none; choose one of \(0, 1, 2\)"),
+        (TARGET, 7, None, r"level 7 is none; choose one of \(0, 1, 2, 3\)"),
         (TARGET, 2, "clumsy", r"unknown mutant 'clumsy'; fencepost mutants list names all"),
         (
             "fencepost.impl.sim",

@@ -259,6 +259,10 @@ class Driver:
         assert isinstance(result, Written)
 
     def state(self, key: TopicPartition) -> LeaderAndIsr:
+        """What ZooKeeper holds about a partition, but for the epochs of brokers."""
+        return replace(self.named_state(key), isr_broker_epochs={})
+
+    def named_state(self, key: TopicPartition) -> LeaderAndIsr:
         """What ZooKeeper holds about a partition."""
         path = leader_and_isr_path(key)
         return parse_leader_and_isr(path, self.zookeeper.peek(path).data)

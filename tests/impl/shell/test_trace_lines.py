@@ -40,6 +40,7 @@ from fencepost.impl.trace_lines import (
 from fencepost.spec.trace import Kind, LamportClock, TraceEvent, json_schema, read_trace
 from fencepost.spec.vocabulary import (
     Action,
+    BrokerEpoch,
     BrokerId,
     ControllerEpoch,
     ErrorCode,
@@ -154,6 +155,7 @@ def test_every_field_of_an_action_is_a_field_of_the_line() -> None:
         peer=BrokerId(1),
         session_id=SESSION,
         zxid=1,
+        broker_epoch=BrokerEpoch(1),
         is_unclean=True,
         is_loss_possible=True,
         partition_incarnation=PartitionIncarnation(1),

@@ -251,7 +251,7 @@ def test_the_adapter_lists_every_mutant_in_plain_values() -> None:
 @pytest.mark.parametrize(
     ("level", "mutant", "reason"),
     [
-        (3, None, "level 3 is not implemented; choose one of 0, 1, 2"),
+        (9, None, "level 9 is not implemented; choose one of 0, 1, 2, 3"),
         (-1, None, "level -1 is not implemented"),
         (2, "nobody", "unknown mutant 'nobody'; choose one of no_znode_version_check, "),
         (2, "", "unknown mutant ''"),

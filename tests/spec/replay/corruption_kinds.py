@@ -99,6 +99,7 @@ KINDS: Mapping[str, Corruption] = {
     "arrival denied": arrival_denied,
     "another broker epoch": changed(Action.REGISTER_BROKER, moved("zxid", 1)),
     "another zxid of a topic": changed(Action.DETECT_TOPIC_CHANGE, moved("zxid", 1)),
+    "command for an earlier start": changed(Action.BECOME_FOLLOWER, moved("broker_epoch", -1)),
     "another zxid of a write": changed(Action.PUBLISH_DECISION, moved("zxid", 1)),
     "another version in ZooKeeper": changed("SetData", moved("znode_version", 1), is_of_state),
     "another offset": changed(Action.LEADER_APPEND, moved("offset", 1)),

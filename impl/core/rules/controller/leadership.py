@@ -143,17 +143,17 @@ def choose_leader(
         case Choice.KEEP:
             return None
         case Choice.LEAD_IN_ISR:
-            return _lead(state, _first(state, assigned_replicas, steady), steady)
+            return next_state(state, _first(state, assigned_replicas, steady), steady)
         case Choice.LEAD_RETURNED:
             leader = _first(state, assigned_replicas, alive)
-            return _lead(state, leader, frozenset({leader}))
+            return next_state(state, leader, frozenset({leader}))
         case Choice.LEAD_FROM_OUTSIDE:
-            return _lead(state, outside[0], frozenset(outside[:1]))
+            return next_state(state, outside[0], frozenset(outside[:1]))
         case Choice.LEAD_PREFERRED:
             first = assigned_replicas[0]
-            return _lead(state, first, state.isr) if first in alive - {state.leader} else None
+            return next_state(state, first, state.isr) if first in alive - {state.leader} else None
         case Choice.LEAVE_WITHOUT_LEADER:
-            return None if state.leader == NO_BROKER else _lead(state, NO_BROKER, state.isr)
+            return None if state.leader == NO_BROKER else next_state(state, NO_BROKER, state.isr)
         case choice:
             assert_never(choice)
 
@@ -199,5 +199,8 @@ def _first(
     return next(replica for replica in preferred if replica in isr)
 
 
-def _lead(state: LeaderAndIsr, leader: BrokerId, isr: frozenset[BrokerId]) -> LeaderAndIsr:
-    return replace(state, leader=leader, leader_epoch=LeaderEpoch(state.leader_epoch + 1), isr=isr)
+def next_state(state: LeaderAndIsr, leader: BrokerId, isr: frozenset[BrokerId]) -> LeaderAndIsr:
+    """The leader and the ISR under the next epoch; members stay the incarnation that joined."""
+    epochs = {one: epoch for one, epoch in state.isr_broker_epochs.items() if one in isr}
+    next_epoch = LeaderEpoch(state.leader_epoch + 1)
+    return replace(state, leader=leader, leader_epoch=next_epoch, isr=isr, isr_broker_epochs=epochs)

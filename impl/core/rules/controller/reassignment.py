@@ -8,10 +8,10 @@ that takes over needs to remember nothing (REAS-003).
 from collections.abc import Set as AbstractSet
 
 from msgspec import Struct
-from msgspec.structs import replace
 
+from fencepost.impl.core.rules.controller.leadership import next_state
 from fencepost.impl.core.types.actions import action
-from fencepost.spec.vocabulary import BrokerId, LeaderEpoch
+from fencepost.spec.vocabulary import BrokerId
 from fencepost.spec.znodes import LeaderAndIsr
 
 Replicas = tuple[BrokerId, ...]
@@ -92,9 +92,7 @@ def _step(
     gone = (assignment.removing | set(assignment.assigned)) - set(assigned)
     return Advance(
         assignment=Assignment(assigned=assigned, adding=adding, removing=gone),
-        state=replace(
-            state, leader=leader, leader_epoch=LeaderEpoch(state.leader_epoch + 1), isr=isr
-        ),
+        state=next_state(state, leader, isr),
     )
 
 

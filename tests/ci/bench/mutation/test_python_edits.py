@@ -20,6 +20,7 @@ from fencepost.ci.bench.mutation.python.play import digest_of
 from fencepost.ci.bench.mutation.python.python_edits import PythonEdit, python_edits
 from fencepost.ci.bench.mutation.python.scratch_tree import ROOT, edited_tree, modules_of
 from fencepost.conformance.whitebox.simulate import Subject
+from fencepost.spec.vocabulary import ProtocolLevel
 
 
 def edits(text: str) -> tuple[PythonEdit, ...]:
@@ -132,4 +133,4 @@ def test_the_tree_is_a_copy(isr_edits: dict[str, PythonEdit]) -> None:
 
 
 def _digest(seed: int) -> str:
-    return digest_of(Subject(level=2).simulate(seed))
+    return digest_of(Subject(level=max(ProtocolLevel)).simulate(seed))

@@ -1,0 +1,146 @@
+"""`StaleIncarnationHarmless`: a broker that was restarted is another one (BEP-002, BEP-006).
+
+Judged where epochs of brokers are named, which is from level 3 on. An epoch is the czxid of the
+broker's registration (BEP-001), as ZooKeeper's own record has it.
+
+- A broker never takes a role or gives up a replica by a command for an earlier incarnation, and
+  refuses as stale (STALE_BROKER_EPOCH) no other (KAFKA-9839).
+- A member stays in the ISR as the incarnation that joined: no write names another one for it. The
+  leader of an election alone may be another, if the election says that records may be lost.
+- A broker joins the ISR, or is elected from outside it, under an epoch that it was given; where
+  the members have epochs, none joins without.
+- A broker leads as the incarnation that the decision names, or as an earlier one that has yet to
+  hear of that registration, never as a later one.
+- An election that loses nothing names a leader that was registered as the incarnation that joined
+  at some time since the state before was written.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from fencepost.conformance.checks.evidence import Evidence
+from fencepost.conformance.checks.ordering import actions, order, partition_of_event
+from fencepost.conformance.checks.znode_history import (
+    LeaderAndIsrWrite,
+    leader_and_isr_writes,
+    registrations,
+)
+from fencepost.conformance.verdict import CheckResult
+from fencepost.spec.trace import TraceEvent
+from fencepost.spec.vocabulary import (
+    NO_BROKER,
+    Action,
+    ErrorCode,
+    Invariant,
+    RefusalKind,
+)
+from fencepost.spec.znodes import LeaderAndIsr, TopicPartition
+
+OBEYED = frozenset({Action.BECOME_LEADER, Action.BECOME_FOLLOWER, Action.STOP_REPLICA})
+"""Lines of a broker that tell for which incarnation the command was."""
+REFUSED = frozenset({RefusalKind.REFUSE_COMMAND, RefusalKind.REFUSE_STOP})
+"""Lines of a broker that does not obey a command, and tells why."""
+JUDGED = OBEYED | REFUSED | {Action.REGISTER_BROKER}
+"""Those, and what they are compared with."""
+STALE = ErrorCode.STALE_BROKER_EPOCH.value
+Stays = Mapping[int, Sequence[tuple[int, int]]]
+"""Broker -> the first and the last zxid of each of its registrations."""
+
+
+def check(events: Sequence[TraceEvent]) -> CheckResult:
+    """Judge a whole run; the premise counts commands and writes that name incarnations."""
+    evidence = Evidence(invariant=Invariant.STALE_INCARNATION_HARMLESS)
+    writes = leader_and_isr_writes(events)
+    _check_commands(events, evidence)
+    _check_leaders(events, writes, evidence)
+    lossy = {
+        (partition_of_event(event), event.controller_epoch, event.leader_epoch)
+        for event in actions(events, Action.ELECT_LEADER)
+        if event.is_unclean or event.is_loss_possible
+    }
+    stays = registrations(events)
+    for write in writes:
+        after = write.after
+        if after is None or not after.isr_broker_epochs:
+            continue
+        evidence.premise_count += 1
+        is_lossy = (write.partition, after.controller_epoch, after.leader_epoch) in lossy
+        fault = _fault(write, after, stays, is_lossy=is_lossy)
+        if fault is not None:
+            where = f"{write.partition} at zxid {write.event.zxid}"
+            evidence.violated(f"{where}: {fault}.", write.before_event, write.event)
+    return evidence.result()
+
+
+def _check_commands(events: Iterable[TraceEvent], evidence: Evidence) -> None:
+    for own, event in _registered(events):
+        is_refused = event.action in REFUSED
+        if not event.broker_epoch or (is_refused and event.error_code != STALE):
+            continue
+        evidence.premise_count += 1
+        if is_refused is not (event.broker_epoch < (own.zxid or 0)):
+            did = "refused as stale" if is_refused else "obeyed"
+            message = (
+                f"Broker {event.broker_id} {did} a command for its incarnation"
+                f" {event.broker_epoch} when it was registered as {own.zxid}."
+            )
+            evidence.violated(message, own, event)
+
+
+def _registered(events: Iterable[TraceEvent]) -> Iterator[tuple[TraceEvent, TraceEvent]]:
+    """Each line of a broker about a command, with its last registration before that."""
+    registered: dict[tuple[str, int], TraceEvent] = {}
+    for event in order(event for event in events if event.action in JUDGED):
+        start = event.node, event.incarnation
+        if event.action == Action.REGISTER_BROKER:
+            registered[start] = event
+        elif start in registered:
+            yield registered[start], event
+
+
+def _check_leaders(
+    events: Iterable[TraceEvent], writes: Iterable[LeaderAndIsrWrite], evidence: Evidence
+) -> None:
+    """Of topics of one name that follow each other, any may be the one that is meant."""
+    named: dict[tuple[TopicPartition | None, int | None, int | None], set[int]] = {}
+    for write in writes:
+        if write.after is not None and write.after.leader in write.after.isr_broker_epochs:
+            key = write.partition, write.after.leader_epoch, write.after.leader
+            named.setdefault(key, set()).add(write.after.isr_broker_epochs[write.after.leader])
+    for own, event in _registered(events):
+        if event.action != Action.BECOME_LEADER:
+            continue
+        decided = named.get((partition_of_event(event), event.leader_epoch, event.broker_id))
+        if decided and max(decided) < (own.zxid or 0):
+            message = (
+                f"Broker {event.broker_id} leads as {own.zxid}, and leader epoch"
+                f" {event.leader_epoch} was decided for its incarnation {max(decided)}."
+            )
+            evidence.violated(message, own, event)
+
+
+def _fault(
+    write: LeaderAndIsrWrite, after: LeaderAndIsr, stays: Stays, *, is_lossy: bool
+) -> str | None:
+    """Why the write takes one incarnation for another, as the end of a sentence."""
+    now, zxid = after.isr_broker_epochs, write.event.zxid or 0
+    before = write.before.isr_broker_epochs if write.before is not None else {}
+    is_election = write.before is None or write.before.leader_epoch != after.leader_epoch
+    for member in sorted(after.isr):
+        epoch, joined = now.get(member), before.get(member)
+        may_change = is_lossy and member == after.leader
+        joins = write.before is not None and member not in write.before.isr
+        if joined is not None and epoch != joined and not may_change:
+            return f"broker {member} joined the ISR as {joined} and is named as {epoch}"
+        given = {first for first, _ in stays.get(member, ()) if first <= zxid}
+        if epoch is None and joins and before and given:
+            return f"broker {member} joined the ISR without a broker epoch"
+        if epoch is not None and joined is None and given and epoch not in given:
+            return f"broker {member} joined as {epoch}, and was registered as {sorted(given)}"
+    leader = after.leader
+    if not is_election or is_lossy or leader == NO_BROKER or write.before_event is None:
+        return None
+    since = write.before_event.zxid or 0
+    stood = [first for first, last in stays.get(leader, ()) if last >= since and first <= zxid]
+    if stood and leader in now and now[leader] not in stood:
+        return f"leader {leader} is named as {now[leader]}, and was registered as {stood}"
+    return None

@@ -1,0 +1,26 @@
+"""Level 3, `broker_epoch`: commands, fetches and members of the ISR name incarnations of brokers.
+
+KIP-380 (control requests carry the broker epoch), KIP-903 (the ISR does); `spec/tla/Fencing.tla`.
+"""
+
+from dataclasses import replace
+
+from fencepost.impl.core.levels import level_2
+from fencepost.impl.core.rules.incarnations import (
+    incarnation_fetch_error,
+    is_stale_broker_epoch,
+    named_broker_epoch,
+    other_incarnations,
+    tell_decided_state,
+    with_incarnations,
+)
+
+RULES = replace(
+    level_2.RULES,
+    named_broker_epoch=named_broker_epoch,
+    is_stale_broker_epoch=is_stale_broker_epoch,
+    fetch_error=incarnation_fetch_error,
+    bounced_members=other_incarnations,
+    with_incarnations=with_incarnations,
+    tells_state=tell_decided_state,
+)

@@ -1,0 +1,119 @@
+"""Incarnations of brokers: what a broker, a leader and a controller make of broker epochs.
+
+A broker's epoch is the czxid of its registration (BEP-001). Below level 3 no request and no ISR
+names one, and a broker that was away is known by what its controller remembers.
+Actions of `spec/tla/Fencing.tla`; KIP-380 (commands), KIP-903 (the ISR).
+"""
+
+from collections.abc import Mapping, Set as AbstractSet
+
+from msgspec.structs import replace
+
+from fencepost.impl.core.rules.fetches import fenced_fetch_error
+from fencepost.impl.core.rules.replica import Replica
+from fencepost.impl.core.types.messages import FetchRequest
+from fencepost.spec.vocabulary import (
+    NO_BROKER,
+    NO_BROKER_EPOCH,
+    BrokerEpoch,
+    BrokerId,
+    ErrorCode,
+)
+from fencepost.spec.znodes import LeaderAndIsr
+
+Registrations = Mapping[BrokerId, BrokerEpoch]
+"""Live broker -> its epoch."""
+
+# Requests
+
+
+def no_broker_epoch(_broker_epoch: BrokerEpoch) -> BrokerEpoch:
+    """Requests name no incarnation below level 3."""
+    return NO_BROKER_EPOCH
+
+
+def named_broker_epoch(broker_epoch: BrokerEpoch) -> BrokerEpoch:
+    """Commands name the incarnation that they are meant for, fetches the one that asks."""
+    return broker_epoch
+
+
+def obey_any_incarnation(_own: BrokerEpoch, _command: BrokerEpoch) -> bool:
+    """No command is stale by the incarnation that it is meant for."""
+    return False
+
+
+def is_stale_broker_epoch(own: BrokerEpoch, command: BrokerEpoch) -> bool:
+    """True of a command for an earlier incarnation of this broker (BEP-002).
+
+    One for a later incarnation is obeyed: the controller may hear of a registration before the
+    broker does (KAFKA-9839).
+    """
+    return NO_BROKER_EPOCH < command < own
+
+
+# Leaders and their followers
+
+
+def meet_follower(replica: Replica, follower: BrokerId, broker_epoch: BrokerEpoch) -> Replica:
+    """Of another incarnation of the follower than the one that asks, nothing counts any more."""
+    if replica.follower_broker_epochs.get(follower, NO_BROKER_EPOCH) == broker_epoch:
+        return replica
+    known = {one: progress for one, progress in replica.followers.items() if one != follower}
+    epochs = {**replica.follower_broker_epochs, follower: broker_epoch}
+    return replace(replica, followers=known, follower_broker_epochs=epochs)
+
+
+def incarnation_fetch_error(replica: Replica | None, request: FetchRequest) -> ErrorCode:
+    """As below level 3; and a later incarnation of the follower must not have asked before."""
+    error = fenced_fetch_error(replica, request)
+    if replica is None or error is not ErrorCode.NONE or request.replica_id == NO_BROKER:
+        return error
+    known = replica.follower_broker_epochs.get(request.replica_id, NO_BROKER_EPOCH)
+    return ErrorCode.STALE_BROKER_EPOCH if request.broker_epoch < known else ErrorCode.NONE
+
+
+# The controller
+
+
+def remembered_bounces(
+    _state: LeaderAndIsr, _live: Registrations, remembered: AbstractSet[BrokerId]
+) -> AbstractSet[BrokerId]:
+    """The ISR holds ids alone: that a member was away, its controller must have seen (H2b)."""
+    return remembered
+
+
+def other_incarnations(
+    state: LeaderAndIsr, live: Registrations, remembered: AbstractSet[BrokerId]
+) -> AbstractSet[BrokerId]:
+    """The live members that are not the incarnation that joined, and what is remembered (H2b)."""
+    joined = state.isr_broker_epochs
+    others = {one for one in joined.keys() & live.keys() if joined[one] != live[one]}
+    return remembered | others if others else remembered
+
+
+def ids_alone(state: LeaderAndIsr, _live: Registrations) -> LeaderAndIsr:
+    """The decision as it is: no member is told by its epoch below level 3."""
+    return state
+
+
+def with_incarnations(state: LeaderAndIsr, live: Registrations) -> LeaderAndIsr:
+    """The leader is the incarnation that is live now, and so is each member that had no epoch.
+
+    Any other member stays the incarnation that joined, also if that is gone (BEP-006).
+    """
+    if state.leader == NO_BROKER:
+        return state
+    epochs = {one: live[one] for one in sorted(state.isr) if one in live}
+    leader = {state.leader: epochs[state.leader]} if state.leader in epochs else {}
+    return replace(state, isr_broker_epochs={**epochs, **state.isr_broker_epochs, **leader})
+
+
+def tell_any_state(_state: LeaderAndIsr, _live: Registrations) -> bool:
+    """Brokers are told whatever ZooKeeper holds."""
+    return True
+
+
+def tell_decided_state(state: LeaderAndIsr, live: Registrations) -> bool:
+    """A leader that has bounced is not told to lead: its failure is decided first (BEP-006)."""
+    joined = state.isr_broker_epochs.get(state.leader)
+    return joined is None or live.get(state.leader, joined) == joined

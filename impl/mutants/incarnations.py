@@ -1,0 +1,69 @@
+"""Wrong rules of level 3: a restarted broker is taken for the one before it (BEP)."""
+
+from dataclasses import replace
+
+from msgspec import structs
+
+from fencepost.impl.core.rules.incarnations import (
+    obey_any_incarnation,
+    remembered_bounces,
+    tell_any_state,
+)
+from fencepost.impl.core.rules.replica import Replica
+from fencepost.impl.core.rules.rules import Rules
+from fencepost.impl.mutants.mutant import mutant
+from fencepost.spec.vocabulary import NO_BROKER_EPOCH, BrokerEpoch, BrokerId, Invariant
+
+
+@mutant(
+    102,
+    "BEP-002",
+    {Invariant.STALE_INCARNATION_HARMLESS},
+    seed=9,
+    shows="StaleIncarnationHarmless",
+)
+def commands_without_broker_epoch(rules: Rules) -> Rules:
+    """A broker obeys a command that was sent to the process before it."""
+    return replace(rules, is_stale_broker_epoch=obey_any_incarnation)
+
+
+@mutant(
+    103,
+    "BEP-006",
+    {Invariant.STALE_INCARNATION_HARMLESS, Invariant.LEADER_COMPLETE},
+    shows="StaleIncarnationHarmless",
+)
+def broker_epochs_in_memory(rules: Rules) -> Rules:
+    """A controller asks its memory which members have bounced, and not the ISR."""
+    return replace(rules, bounced_members=remembered_bounces)
+
+
+@mutant(104, "BEP-006", {Invariant.STALE_INCARNATION_HARMLESS}, shows="StaleIncarnationHarmless")
+def started_before_failed(rules: Rules) -> Rules:
+    """A broker that came back is told that it leads, before its failure is decided."""
+    return replace(rules, tells_state=tell_any_state)
+
+
+@mutant(
+    105,
+    "BEP-002",
+    {Invariant.STALE_INCARNATION_HARMLESS},
+    seed=3,
+    shows="StaleIncarnationHarmless",
+)
+def refuse_larger_broker_epoch(rules: Rules) -> Rules:
+    """A broker refuses a command for an incarnation that it has yet to hear of (KAFKA-9839)."""
+    return replace(
+        rules, is_stale_broker_epoch=lambda own, command: command not in (NO_BROKER_EPOCH, own)
+    )
+
+
+@mutant(106, "BEP-006", {Invariant.STALE_INCARNATION_HARMLESS}, shows="StaleIncarnationHarmless")
+def followers_join_by_id(rules: Rules) -> Rules:
+    """A follower joins the ISR without the epoch of its fetch."""
+
+    def forget(replica: Replica, follower: BrokerId, broker_epoch: BrokerEpoch) -> Replica:
+        after = rules.meet_follower(replica, follower, broker_epoch)
+        return structs.replace(after, follower_broker_epochs={})
+
+    return replace(rules, meet_follower=forget)

@@ -1,0 +1,140 @@
+"""Incarnations of brokers, as a broker, a leader and a controller see them (level 3)."""
+
+import pytest
+from msgspec.structs import replace
+
+from fencepost.impl.core.levels import LEVELS
+from fencepost.impl.core.rules import isr, replication
+from fencepost.impl.core.rules.incarnations import (
+    incarnation_fetch_error,
+    is_stale_broker_epoch,
+    meet_follower,
+    other_incarnations,
+    tell_decided_state,
+    with_incarnations,
+)
+from fencepost.impl.core.rules.replica import Replica
+from fencepost.impl.core.rules.tables import Role
+from fencepost.impl.core.types.messages import FetchRequest
+from fencepost.spec.vocabulary import NO_BROKER, BrokerEpoch, BrokerId, ErrorCode, Offset
+from fencepost.spec.znodes import LeaderAndIsr, parse_leader_and_isr
+from tests.impl.core.build import replica, state, state_after
+from tests.impl.core.driver import broker_ids
+
+LAG_MS = 1000
+ONE, TWO = BrokerId(1), BrokerId(2)
+serve_fetch = state_after(replication.serve_fetch)
+expand_isr = state_after(isr.expand_isr)
+advance = state_after(replication.advance_high_watermark)
+
+
+def epochs(**given: int) -> dict[BrokerId, BrokerEpoch]:
+    """`b1=10`: broker 1 is registered as 10."""
+    return {BrokerId(int(name[1:])): BrokerEpoch(epoch) for name, epoch in given.items()}
+
+
+def named(leader: int, *isr: int, **joined: int) -> LeaderAndIsr:
+    return replace(state(leader, 0, isr), isr_broker_epochs=epochs(**joined))
+
+
+def leader(*members: int, **joined: int) -> Replica:
+    """Broker 1 leads from offset 5 on, and nothing is committed."""
+    start = replica(Role.LEADER, epoch=3, end=5, high=0)
+    return replace(start, isr=broker_ids(*members), isr_broker_epochs=epochs(**joined))
+
+
+def fetched(start: Replica, follower: int, epoch: int, offset: int = 5) -> Replica:
+    met = meet_follower(start, BrokerId(follower), BrokerEpoch(epoch))
+    return serve_fetch(met, BrokerId(follower), Offset(offset), 200)
+
+
+@pytest.mark.parametrize(("command", "is_stale"), [(9, True), (10, False), (11, False), (0, False)])
+def test_only_a_command_for_an_earlier_start_is_stale(command: int, is_stale: bool) -> None:
+    assert is_stale_broker_epoch(BrokerEpoch(10), BrokerEpoch(command)) is is_stale
+    assert not LEVELS[2].is_stale_broker_epoch(BrokerEpoch(10), BrokerEpoch(command))
+
+
+def test_a_commit_counts_the_incarnation_that_is_in_the_isr() -> None:
+    start = leader(1, 2, b1=9, b2=10)
+
+    assert advance(fetched(start, 2, 10)).high_watermark == 5
+    assert advance(fetched(start, 2, 30)).high_watermark == 0
+    assert advance(fetched(fetched(start, 2, 10), 2, 30)).high_watermark == 0
+
+
+def test_a_fetch_of_an_earlier_incarnation_is_refused() -> None:
+    met = fetched(leader(1, 2, b1=9, b2=10), 2, 30)
+
+    def error(epoch: int, replica_id: int = 2) -> ErrorCode:
+        request = FetchRequest(
+            topic="t",
+            partition=0,
+            replica_id=BrokerId(replica_id),
+            leader_epoch=met.leader_epoch,
+            fetch_offset=Offset(0),
+            broker_epoch=BrokerEpoch(epoch),
+        )
+        return incarnation_fetch_error(met, request)
+
+    assert error(10) is ErrorCode.STALE_BROKER_EPOCH
+    assert error(30) is error(31) is error(0, NO_BROKER) is ErrorCode.NONE
+
+
+def test_a_follower_joins_under_the_epoch_of_its_fetch() -> None:
+    start = replace(leader(1, b1=9), assigned_replicas=(ONE, TWO), leading_since_ms=100)
+
+    wanting = expand_isr(fetched(start, 2, 30), 250, LAG_MS)
+
+    assert wanting.wanted_isr == broker_ids(1, 2)
+    assert wanting.isr_broker_epochs == epochs(b1=9, b2=30)
+    assert advance(wanting).high_watermark == 5
+
+
+def test_another_incarnation_of_a_member_lags_at_once() -> None:
+    start = replace(leader(1, 2, b1=9, b2=10), leading_since_ms=100)
+    known = fetched(start, 2, 10)
+
+    assert state_after(isr.shrink_isr)(known, 1101, LAG_MS).wanted_isr is None
+    assert state_after(isr.shrink_isr)(
+        fetched(known, 2, 30), 1101, LAG_MS
+    ).wanted_isr == broker_ids(1)
+
+
+def test_a_member_under_another_epoch_was_away_whatever_is_remembered() -> None:
+    live = epochs(b1=9, b2=30)
+
+    assert other_incarnations(named(1, 1, 2, b1=9, b2=10), live, frozenset()) == {2}
+    assert other_incarnations(named(1, 1, 2, b1=9, b2=30), live, frozenset()) == set()
+    assert other_incarnations(named(1, 1, 2), live, broker_ids(1)) == {1}
+    assert other_incarnations(named(1, 1, 3, b1=9, b3=7), live, frozenset()) == set()
+
+
+def test_a_decision_names_the_leader_that_is_live_and_the_members_that_joined() -> None:
+    live = epochs(b1=19, b2=30, b3=40)
+
+    def given(decided: LeaderAndIsr) -> object:
+        return with_incarnations(decided, live).isr_broker_epochs
+
+    assert given(named(1, 1, 2)) == epochs(b1=19, b2=30)
+    assert given(named(1, 1, 2, b1=9, b2=10)) == epochs(b1=19, b2=10)
+    assert given(named(NO_BROKER, 1, b1=9)) == epochs(b1=9)
+
+
+def test_a_leader_that_bounced_is_not_told_to_lead() -> None:
+    live = epochs(b1=19)
+
+    assert not tell_decided_state(named(1, 1, b1=9), live)
+    assert tell_decided_state(named(1, 1, b1=19), live)
+    assert tell_decided_state(named(1, 1), live)
+    assert tell_decided_state(named(2, 1, 2, b1=9, b2=10), live)
+    assert tell_decided_state(named(NO_BROKER, 1, b1=9), live)
+
+
+def test_a_document_has_the_epochs_in_the_order_of_the_isr() -> None:
+    path = "/brokers/topics/t/0/leaderAndISR"
+    written = named(2, 2, 1, b1=9, b2=30)
+
+    assert b'"isr":[1,2]' in written.document()
+    assert b'"isr_broker_epochs":[9,30]' in written.document()
+    assert parse_leader_and_isr(path, written.document()) == written
+    assert b"isr_broker_epochs" not in named(1, 1).document()
