@@ -387,6 +387,10 @@ StopReplicaSeen ==
 -----------------------------------------------------------------------------
 (* What a process does not act upon *)
 
+(* What is refused was meant for a registration of this broker, if for any.  *)
+NamesNoOther(b) ==
+    Event.broker_epoch \in {0} \cup {r.zxid : r \in {r \in registrations : r.broker_id = b}}
+
 (* It is meant for the broker as it was registered before (BEP-002).         *)
 IsForEarlierStart(b) ==
     \E r \in registrations : r.broker_id = b /\ r.zxid > Event.broker_epoch
@@ -415,6 +419,7 @@ RefuseCommandSeen ==
         command == Command(Event.controller_id, b)
     IN /\ Is("RefuseCommand")
        /\ command \in messages
+       /\ NamesNoOther(b)
        /\ Holding(IsRefused(b, command))
        /\ UNCHANGED belief_vars
        /\ UNCHANGED history_vars
@@ -434,6 +439,7 @@ IsStopRefused(b) ==
 RefuseStopSeen ==
     LET b == Event.broker_id
     IN /\ Is("RefuseStop")
+       /\ NamesNoOther(b)
        /\ Stop(Event.controller_id, b) \in stops
        /\ Holding(IsStopRefused(b))
        /\ UNCHANGED belief_vars

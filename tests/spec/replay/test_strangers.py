@@ -101,7 +101,7 @@ def test_what_is_lost_with_a_disk_is_found_where_it_is_lost() -> None:
 
     markers = run_tlc(runs, StopSignal())
 
-    assert sorted(found(markers)) == [("accepted", 2), ("violated", 1)]
+    assert sorted(found(markers)) == [("accepted", 2), ("accepted", 3), ("violated", 1)]
     (violated,) = (marker for marker in markers if marker.name == "violated")
     assert violated.values[2] == ["LeaderComplete"]
 

@@ -133,10 +133,12 @@ NOT_MODELLED = {
     "last_replica_is_preferred",
     *("give_up_when_refused", "wait_for_isr_of_earlier_epoch"),
     *("follower_ignores_high_watermark", "shrink_nobody", "shrink_on_fetch_only"),
+    "followers_join_by_id",
 }
 """The specs' clients ask leaders only; their controllers take each step that is due, without being
 told; their topics are assigned to brokers that there are; disks work; a command is about one
-partition; a watch, a fetch or a start happens when its action is taken."""
+partition; a watch, a fetch or a start happens when its action is taken; a follower fetches as the incarnation
+that it is."""
 
 
 def test_every_mutant_of_the_core_is_a_mutant_of_the_specs() -> None:
