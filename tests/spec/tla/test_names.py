@@ -137,8 +137,8 @@ NOT_MODELLED = {
 }
 """The specs' clients ask leaders only; their controllers take each step that is due, without being
 told; their topics are assigned to brokers that there are; disks work; a command is about one
-partition; a watch, a fetch or a start happens when its action is taken; a follower fetches as the incarnation
-that it is."""
+partition; a watch, a fetch or a start happens when its action is taken; a follower fetches as the
+incarnation that it is."""
 
 
 def test_every_mutant_of_the_core_is_a_mutant_of_the_specs() -> None:
