@@ -11,9 +11,10 @@ from typing import Any
 
 from fencepost.ci.screens.console import say, show_table
 from fencepost.conformance.whitebox.simulate import Subject, judge_seed
+from fencepost.spec.vocabulary import ProtocolLevel
 
 SEEDS = 100
-LEVEL = 2
+LEVEL = max(ProtocolLevel)
 NODE = ("fencepost.impl.core.node", "Node")
 TICK = "Tick"
 TARGET_S = 0.6

@@ -7,6 +7,9 @@ at a move is compared with what the list says that it does.
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
+
+from msgspec import structs
 
 from fencepost.conformance.adapters.implementation import Implementation, Site
 from fencepost.conformance.adapters.settings import ClusterSettings
@@ -22,6 +25,7 @@ from fencepost.fault_injection.zookeeper.sessions import expire_session
 from fencepost.spec.pacing import Move, MoveList, Verb
 from fencepost.spec.trace import LamportClock
 from fencepost.spec.vocabulary import ANY_VERSION, Liveness
+from fencepost.spec.znodes import broker_path
 
 SESSION_TIMEOUT_MS = 60_000
 """No session may end by itself: the list says when one does."""
@@ -197,8 +201,15 @@ class SteppedProcesses:
     def request(self, move: Move) -> None:
         """Send a client's request, and let the broker take it."""
         broker = self.brokers[move.broker]
-        self.clients.request(move, broker)
+        self.clients.request(structs.replace(move, body=self._of_this_run(move.body)), broker)
         self._compare(move, broker.take(move))
+
+    def _of_this_run(self, body: dict[str, Any]) -> dict[str, Any]:
+        """A fetch that is made up names the registration that its follower has here."""
+        if not body.get("broker_epoch"):
+            return body
+        registered = self._znodes.exists(broker_path(body["replica_id"]))
+        return {**body, "broker_epoch": registered.czxid if registered is not None else 0}
 
 
 _ALONE: dict[Verb, Callable[[SteppedProcesses, Move], None]] = {

@@ -9,9 +9,10 @@ from fencepost.conformance.adapters.settings import ClusterSettings
 from fencepost.conformance.runs.chaos import run_all, selected
 from fencepost.conformance.runs.fault_table import COLUMNS, kind_rows
 from fencepost.conformance.runs.scenario import ScenarioResult
+from fencepost.spec.vocabulary import ProtocolLevel
 from tests.conftest import CLOSING_LINES
 
-LEVEL = 2
+LEVEL = max(ProtocolLevel)
 SEED = 1
 
 Played = Callable[[str], ScenarioResult]
