@@ -39,7 +39,7 @@ from fencepost.conformance.checks.unclean_elections import (
 )
 from fencepost.conformance.verdict import CheckResult, merge
 from fencepost.spec.trace import TraceEvent
-from fencepost.spec.vocabulary import Action, Invariant
+from fencepost.spec.vocabulary import Action, Invariant, ProtocolLevel
 
 CheckFunction = Callable[..., CheckResult]
 """Takes the events; one of `_BY_DIALECT` also the `TraceDialect` of the run, `SPEC` by default."""
@@ -165,6 +165,15 @@ CHECKS: Mapping[Invariant, InvariantCheck] = MappingProxyType(
     }
 )
 """In the order in which results are shown."""
+
+_FROM_LEVEL = {Invariant.STALE_INCARNATION_HARMLESS: ProtocolLevel.BROKER_EPOCH}
+"""Checks of what no lower level names."""
+
+
+def is_promised(invariant: Invariant, level: int | None) -> bool:
+    """False of a check that runs of this protocol level give nothing to decide; None: any level."""
+    return level is None or level >= _FROM_LEVEL.get(invariant, min(ProtocolLevel))
+
 
 VACUOUS = "vacuous: no check had anything to decide"
 

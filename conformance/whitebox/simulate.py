@@ -19,7 +19,7 @@ from fencepost.conformance.adapters.command_line import LEVELS
 from fencepost.conformance.adapters.errors import ChoiceError
 from fencepost.conformance.checks.completeness import trace_health
 from fencepost.conformance.checks.ordering import order
-from fencepost.conformance.checks.registry import CHECKS, judge, run_checks
+from fencepost.conformance.checks.registry import CHECKS, is_promised, judge, run_checks
 from fencepost.conformance.runs.run_end import BadEnding, run_end
 from fencepost.conformance.verdict import CheckResult, Verdict, Violation, worst
 from fencepost.conformance.whitebox.coverage import ActionCoverage, Pair, coverage_of, covered
@@ -215,8 +215,9 @@ class SimulationResult:
 
     @property
     def idle(self) -> tuple[Invariant, ...]:
-        """The checks that had nothing to decide."""
-        return tuple(invariant for invariant, count in self.premises.items() if not count)
+        """The checks that had nothing to decide, although the level has it."""
+        idle = (invariant for invariant, count in self.premises.items() if not count)
+        return tuple(invariant for invariant in idle if is_promised(invariant, self.level))
 
     @property
     def verdict(self) -> Verdict:

@@ -8,7 +8,7 @@ import msgspec
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from fencepost.conformance.checks.registry import CHECKS
+from fencepost.conformance.checks.registry import CHECKS, is_promised
 from fencepost.conformance.verdict import CheckResult, Verdict, merge, worst
 from fencepost.reports.analysis.aggregates import AGGREGATES, Analysis, FailoverReport
 from fencepost.reports.analysis.budgets import Budgets, load_budgets
@@ -174,8 +174,11 @@ def conclude(
 ) -> Analysis:
     """The verdict over everything; runs of mutants are expected to fail and judged apart."""
     counted = {r.index for r in reports if r.is_judged}
+    levels = {r.level for r in reports if r.is_judged} or {None}
+    promised = [name for name in CHECKS if any(is_promised(name, level) for level in levels)]
     merged = tuple(
-        merge(name, [part.result for part in judged if _is(part, name, counted)]) for name in CHECKS
+        merge(name, [part.result for part in judged if _is(part, name, counted)])
+        for name in promised
     )
     verdicts = {
         "checks": worst(result.verdict for result in merged) if counted else Verdict.NOT_RUN,

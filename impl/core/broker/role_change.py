@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from msgspec.structs import replace
+
 from fencepost.impl.core.broker.delayed_requests import DelayedRequests
 from fencepost.impl.core.broker.fetcher import Fetcher
 from fencepost.impl.core.broker.replicas import Replicas
@@ -10,7 +12,7 @@ from fencepost.impl.core.config import Config
 from fencepost.impl.core.rules.commands import command_of
 from fencepost.impl.core.rules.replica import Replica
 from fencepost.impl.core.rules.tables import Role
-from fencepost.impl.core.types.effects import StartLog
+from fencepost.impl.core.types.effects import ActionTaken, StartLog
 from fencepost.impl.core.types.messages import LeaderAndIsrRequest, PartitionState
 from fencepost.impl.core.types.scripts import Outbox
 from fencepost.spec.vocabulary import Action, ErrorCode
@@ -63,11 +65,21 @@ class RoleChanges:
             return self._stop_replicas.make_way(replica, incarnation)
         return replica
 
+    def _meant_for(
+        self, taken: ActionTaken | None, request: LeaderAndIsrRequest
+    ) -> ActionTaken | None:
+        """The line says for which incarnation the command was, where the level has it so."""
+        if taken is None:
+            return None
+        named = self._config.rules.named_broker_epoch(request.broker_epoch)
+        return replace(taken, broker_epoch=named)
+
     def _become_leader(
         self, replica: Replica, command: PartitionState, request: LeaderAndIsrRequest
     ) -> None:
         rules, key = self._config.rules, command.key
-        self._replicas.take(*rules.become_leader(replica, command, request, self._outbox.now_ms))
+        after, taken = rules.become_leader(replica, command, request, self._outbox.now_ms)
+        self._replicas.take(after, self._meant_for(taken, request))
         self._delayed.start_leading(key, may_have_lost=rules.skips_epochs(replica, command))
 
     def _become_follower(
@@ -75,7 +87,7 @@ class RoleChanges:
     ) -> None:
         rules, key = self._config.rules, command.key
         after, taken = rules.become_follower(replica, command, request)
-        self._replicas.take(after, taken)
+        self._replicas.take(after, self._meant_for(taken, request))
         self._delayed.stop_leading(key)
         offset = rules.truncate_follower(rules.committed_end(after))
         if offset is not None:

@@ -224,7 +224,7 @@ class ControllerChannel:
                 peer=broker_id,
                 isr=frozenset(command.isr),
                 controller_epoch=request.controller_epoch,
-                broker_epoch=request.broker_epoch,
+                broker_epoch=self._config.rules.named_broker_epoch(request.broker_epoch),
             )
             self._outbox.took(line)
         self._send(broker_id, queue, request)

@@ -160,8 +160,7 @@ def become_comparing_follower(
 
 def _role_taken(action: Named, after: Replica, request: LeaderAndIsrRequest) -> ActionTaken:
     by, epoch = request.controller_id, request.controller_epoch
-    meant = request.broker_epoch
-    return taken(action, after, controller_id=by, controller_epoch=epoch, broker_epoch=meant)
+    return taken(action, after, controller_id=by, controller_epoch=epoch)
 
 
 def _obey(replica: Replica, command: PartitionState, request: LeaderAndIsrRequest) -> Replica:

@@ -4,9 +4,10 @@ import json
 
 import pytest
 
+from fencepost.conformance.checks.registry import is_promised
 from fencepost.conformance.checks.stale_incarnation_harmless import check
 from fencepost.spec.trace import Kind
-from fencepost.spec.vocabulary import Action, ErrorCode, RefusalKind
+from fencepost.spec.vocabulary import Action, ErrorCode, Invariant, RefusalKind
 from tests.conformance.checks.trace_builder import ZNODE, Fields, Trace
 
 OLD, NEW = 10, 30
@@ -145,3 +146,10 @@ def test_without_epochs_there_is_nothing_to_decide() -> None:
     trace.broker(2, Action.BECOME_LEADER, leader_epoch=0)
 
     assert check(trace.events).premise_count == 0
+
+
+def test_lower_levels_give_it_nothing_to_decide_and_it_is_not_missed_there() -> None:
+    invariant = Invariant.STALE_INCARNATION_HARMLESS
+
+    assert [is_promised(invariant, level) for level in (2, 3, None)] == [False, True, True]
+    assert is_promised(Invariant.LEADER_COMPLETE, 0)
