@@ -140,9 +140,7 @@ _OF_A_RUN: Mapping[Invariant, tuple[CheckFunction, frozenset[str]]] = {
     ),
     Invariant.STALE_INCARNATION_HARMLESS: (
         stale_incarnation_harmless.check,
-        ZOOKEEPER
-        | stale_incarnation_harmless.JUDGED
-        | {Action.REGISTER_BROKER, Action.ELECT_LEADER},
+        ZOOKEEPER | stale_incarnation_harmless.JUDGED | {Action.ELECT_LEADER},
     ),
     Invariant.ONE_CONTROLLER_PER_EPOCH: (
         one_controller_per_epoch.check,

@@ -44,14 +44,17 @@ JUDGED = OBEYED | REFUSED | {Action.REGISTER_BROKER}
 STALE = ErrorCode.STALE_BROKER_EPOCH.value
 Stays = Mapping[int, Sequence[tuple[int, int]]]
 """Broker -> the first and the last zxid of each of its registrations."""
+_Registered = tuple[TraceEvent, TraceEvent]
+"""A broker's last registration, and a line of it about a command."""
 
 
 def check(events: Sequence[TraceEvent]) -> CheckResult:
     """Judge a whole run; the premise counts commands and writes that name incarnations."""
     evidence = Evidence(invariant=Invariant.STALE_INCARNATION_HARMLESS)
     writes = leader_and_isr_writes(events)
-    _check_commands(events, evidence)
-    _check_leaders(events, writes, evidence)
+    told = [*_registered(events)]
+    _check_commands(told, evidence)
+    _check_leaders(told, writes, evidence)
     lossy = {
         (partition_of_event(event), event.controller_epoch, event.leader_epoch)
         for event in actions(events, Action.ELECT_LEADER)
@@ -71,8 +74,8 @@ def check(events: Sequence[TraceEvent]) -> CheckResult:
     return evidence.result()
 
 
-def _check_commands(events: Iterable[TraceEvent], evidence: Evidence) -> None:
-    for own, event in _registered(events):
+def _check_commands(told: Iterable[_Registered], evidence: Evidence) -> None:
+    for own, event in told:
         is_refused = event.action in REFUSED
         if not event.broker_epoch or (is_refused and event.error_code != STALE):
             continue
@@ -86,8 +89,8 @@ def _check_commands(events: Iterable[TraceEvent], evidence: Evidence) -> None:
             evidence.violated(message, own, event)
 
 
-def _registered(events: Iterable[TraceEvent]) -> Iterator[tuple[TraceEvent, TraceEvent]]:
-    """Each line of a broker about a command, with its last registration before that."""
+def _registered(events: Iterable[TraceEvent]) -> Iterator[_Registered]:
+    """All of them, in order; a start that has told no registration is left out."""
     registered: dict[tuple[str, int], TraceEvent] = {}
     for event in order(event for event in events if event.action in JUDGED):
         start = event.node, event.incarnation
@@ -98,7 +101,7 @@ def _registered(events: Iterable[TraceEvent]) -> Iterator[tuple[TraceEvent, Trac
 
 
 def _check_leaders(
-    events: Iterable[TraceEvent], writes: Iterable[LeaderAndIsrWrite], evidence: Evidence
+    told: Iterable[_Registered], writes: Iterable[LeaderAndIsrWrite], evidence: Evidence
 ) -> None:
     """Of topics of one name that follow each other, any may be the one that is meant."""
     named: dict[tuple[TopicPartition | None, int | None, int | None], set[int]] = {}
@@ -106,7 +109,7 @@ def _check_leaders(
         if write.after is not None and write.after.leader in write.after.isr_broker_epochs:
             key = write.partition, write.after.leader_epoch, write.after.leader
             named.setdefault(key, set()).add(write.after.isr_broker_epochs[write.after.leader])
-    for own, event in _registered(events):
+    for own, event in told:
         if event.action != Action.BECOME_LEADER:
             continue
         decided = named.get((partition_of_event(event), event.leader_epoch, event.broker_id))

@@ -3,12 +3,12 @@
 Values, and how a znode that was read changes them. `leader_election.py` decides on them.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Set as AbstractSet
+from collections.abc import Iterable, Mapping, Set as AbstractSet
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from fencepost.impl.core.rules.controller.leadership import PartitionFacts
-from fencepost.impl.core.rules.incarnations import Registrations, remembered_bounces
+from fencepost.impl.core.rules.incarnations import BouncedMembers, remembered_bounces
 from fencepost.impl.core.types.zookeeper import Check, Znode
 from fencepost.spec.vocabulary import (
     ANY_VERSION,
@@ -50,9 +50,6 @@ class FullBrokerState:
 
 LastIncarnation = tuple[frozenset[BrokerId], PartitionIncarnation]
 """The brokers that may have a replica of a partition, and its incarnation."""
-BouncedMembers = Callable[
-    [LeaderAndIsr, Registrations, AbstractSet[BrokerId]], AbstractSet[BrokerId]
-]
 
 
 @dataclass(slots=True)

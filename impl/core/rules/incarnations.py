@@ -5,7 +5,7 @@ names one, and a broker that was away is known by what its controller remembers.
 Actions of `spec/tla/Fencing.tla`; KIP-380 (commands), KIP-903 (the ISR).
 """
 
-from collections.abc import Mapping, Set as AbstractSet
+from collections.abc import Callable, Mapping, Set as AbstractSet
 
 from msgspec.structs import replace
 
@@ -23,6 +23,10 @@ from fencepost.spec.znodes import LeaderAndIsr
 
 Registrations = Mapping[BrokerId, BrokerEpoch]
 """Live broker -> its epoch."""
+BouncedMembers = Callable[
+    [LeaderAndIsr, Registrations, AbstractSet[BrokerId]], AbstractSet[BrokerId]
+]
+"""Of a state, the live brokers, and those that the controller saw bounce since."""
 
 # Requests
 

@@ -28,7 +28,7 @@ from fencepost.impl.core.rules.controller.publication import (
     MultiLimits,
 )
 from fencepost.impl.core.rules.controller.reassignment import Advance, Assignment, Replicas
-from fencepost.impl.core.rules.incarnations import Registrations
+from fencepost.impl.core.rules.incarnations import BouncedMembers, Registrations
 from fencepost.impl.core.rules.isr import Settlement
 from fencepost.impl.core.rules.producers import ProducerState, ProducerTable
 from fencepost.impl.core.rules.produces import ProduceEnd
@@ -110,10 +110,7 @@ class Rules:
     is_stale_broker_epoch: Callable[[BrokerEpoch, BrokerEpoch], bool]
     """Of the broker's own epoch, and of a command's."""
     meet_follower: Callable[[Replica, BrokerId, BrokerEpoch], Replica]
-    bounced_members: Callable[
-        [LeaderAndIsr, Registrations, AbstractSet[BrokerId]], AbstractSet[BrokerId]
-    ]
-    """Of a state, the live brokers, and those that the controller saw bounce since."""
+    bounced_members: BouncedMembers
     with_incarnations: Callable[[LeaderAndIsr, Registrations], LeaderAndIsr]
     """Of a decision that is not yet written, and the live brokers that it was made on."""
     tells_state: Callable[[LeaderAndIsr, Registrations], bool]
