@@ -15,11 +15,18 @@ from fencepost.impl.core.admin.topic_deletion import TopicDeletion
 from fencepost.impl.core.broker.broker import Broker
 from fencepost.impl.core.broker.replicas import Replicas
 from fencepost.impl.core.config import Config
+from fencepost.impl.core.controller.controlled_shutdown import ControlledShutdown
 from fencepost.impl.core.controller.controller import Controller
 from fencepost.impl.core.controller.controller_election import ControllerElection
 from fencepost.impl.core.controller.registration import BrokerRegistration
 from fencepost.impl.core.rules.producers import ProducerTable
 from fencepost.impl.core.rules.replica import RecoveredLog, Replica
+from fencepost.impl.core.types.broker_reports import (
+    ControlledShutdownRequest,
+    ControlledShutdownResponse,
+    LogsFailedRequest,
+    LogsFailedResponse,
+)
 from fencepost.impl.core.types.effects import Effect
 from fencepost.impl.core.types.events import (
     ChildrenListed,
@@ -32,13 +39,13 @@ from fencepost.impl.core.types.events import (
     SessionLost,
     SessionReconnected,
     SessionSuspended,
+    ShutdownAsked,
     Tick,
     WatchFired,
     ZnodesRead,
     ZnodesWritten,
     ZooKeeperEvent,
 )
-from fencepost.impl.core.types.failed_log_messages import LogsFailedRequest, LogsFailedResponse
 from fencepost.impl.core.types.messages import (
     AdminRequest,
     CommandRequest,
@@ -84,6 +91,7 @@ class Node:
         self.registration = BrokerRegistration(
             config, self._outbox, session, self.broker, self.controller_election
         )
+        self.controlled_shutdown = ControlledShutdown(config, self._outbox, session, self.broker)
         self.partition_admin = PartitionAdmin(config, self._outbox)
         self.topic_creation = TopicCreation(config, self._outbox, session)
         self.deletion = TopicDeletion(config, self._outbox)
@@ -104,6 +112,8 @@ class Node:
                 self._on_tick()
             case LogFailed():
                 self.broker.on_log_failed(event)
+            case ShutdownAsked():
+                self.controlled_shutdown.begin()
             case _:
                 self._on_zookeeper(event)
         self.controller.proceed()
@@ -135,6 +145,8 @@ class Node:
                 self.broker.on_stop_replica(token, request)
             case LogsFailedRequest():
                 self.controller.on_logs_failed(token, request)
+            case ControlledShutdownRequest():
+                self.controller.on_controlled_shutdown(token, request)
             case FetchRequest():
                 self.broker.fetches.on_fetch(token, request)
             case OffsetForLeaderEpochRequest():
@@ -180,6 +192,8 @@ class Node:
                 self.broker.failed_logs.on_answer(
                     event.request_id, request, response, self.broker.controller_epoch
                 )
+            case ControlledShutdownRequest(), ControlledShutdownResponse() as response:
+                self.controlled_shutdown.on_answer(event.request_id, response)
             case FetchRequest() as request, FetchResponse() as response:
                 key = request.key
                 self.broker.fetcher.on_fetch_response(event.request_id, key, response)
@@ -198,6 +212,9 @@ class Node:
             return
         if isinstance(event.request, LogsFailedRequest):
             self.broker.failed_logs.on_failure(event.request_id)
+            return
+        if isinstance(event.request, ControlledShutdownRequest):
+            self.controlled_shutdown.on_failure(event.request_id)
             return
         key = event.request.key
         self.broker.fetcher.on_failure(event.request_id, key)
@@ -220,6 +237,7 @@ class Node:
         self.broker.tick()
         controller_id = self.controller_election.active_controller_id
         self.broker.failed_logs.tick(controller_id, self.broker.broker_epoch)
+        self.controlled_shutdown.tick(controller_id)
 
 
 def _restore(config: Config, recovered: Mapping[TopicPartition, RecoveredLog]) -> list[Replica]:

@@ -14,6 +14,7 @@ from msgspec import structs
 from fencepost.impl.core.config import Config
 from fencepost.impl.core.node import Node
 from fencepost.impl.core.rules.replica import RecoveredLog
+from fencepost.impl.core.types.broker_reports import ControlledShutdownRequest, LogsFailedRequest
 from fencepost.impl.core.types.effects import (
     ActionTaken,
     AppendRecords,
@@ -29,6 +30,7 @@ from fencepost.impl.core.types.effects import (
     ReportMalformed,
     ReportWaiting,
     Send,
+    ShutDown,
     StartLog,
     TruncateRecords,
     WriteZnodes,
@@ -40,10 +42,10 @@ from fencepost.impl.core.types.events import (
     RequestReceived,
     ResponseReceived,
     SessionEstablished,
+    ShutdownAsked,
     Tick,
     ZnodesRead,
 )
-from fencepost.impl.core.types.failed_log_messages import LogsFailedRequest
 from fencepost.impl.core.types.messages import LeaderAndIsrRequest, StopReplicaRequest
 from fencepost.impl.failed_steps import refusal, without_claims, without_failed
 from fencepost.impl.mutants.mutant import MutantName
@@ -99,7 +101,7 @@ EXIT_STOPPED = 3
 
 @dataclass(frozen=True, slots=True)
 class StopRequested:
-    """Leave the event loop; `reason` is None after SIGTERM or SIGINT, else the error."""
+    """Leave the event loop; `reason` is None when that was wanted, else the error."""
 
     reason: str | None = None
 
@@ -114,7 +116,9 @@ class SteppedEvent:
 
 Item = Event | SessionNotification | StopRequested | SteppedEvent
 Exchanged = RequestReceived | ResponseReceived | RequestFailed
-URGENT = frozenset({LeaderAndIsrRequest, StopReplicaRequest, LogsFailedRequest})
+URGENT = frozenset(
+    {LeaderAndIsrRequest, StopReplicaRequest, LogsFailedRequest, ControlledShutdownRequest}
+)
 """Requests from and to the controller."""
 
 
@@ -162,8 +166,8 @@ class NodeProcess:
         """Serve until a signal (returns None) or an error (returns its text)."""
         loop = asyncio.get_running_loop()
         loop.set_exception_handler(self._on_stray_exception)
-        for number in (signal.SIGTERM, signal.SIGINT):
-            loop.add_signal_handler(number, self._put, StopRequested())
+        loop.add_signal_handler(signal.SIGTERM, self._ask_to_end)
+        loop.add_signal_handler(signal.SIGINT, self._put, StopRequested())
         deadline = loop.call_later(self._options.start_timeout_ms / 1000, self._need_session)
         try:
             self._start()
@@ -171,6 +175,10 @@ class NodeProcess:
         finally:
             deadline.cancel()
             await self._close()
+
+    def _ask_to_end(self) -> None:
+        """Others lead first what this broker leads, if the core takes events yet (BEP-005)."""
+        self._put(ShutdownAsked() if self._serves else StopRequested())
 
     def _start(self) -> None:
         config = self._options.config
@@ -334,6 +342,10 @@ class NodeProcess:
                 self._say(f"{path} belongs to session {session_id:#x}; waiting until that is over")
             case ReportMalformed(path=path, reason=reason):
                 self._say(f"{path} is skipped: {reason}")
+            case ShutDown(remaining_partitions=remaining):
+                if remaining:
+                    self._say(f"ends, and still leads {', '.join(map(str, remaining))}")
+                self._put(StopRequested())
             case _:
                 raise AssertionError(f"{effect} is no effect outside the disk")
 

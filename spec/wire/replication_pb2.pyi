@@ -154,6 +154,22 @@ class LogsFailedResponse(_message.Message):
     controller_epoch: int
     def __init__(self, error_code: _Optional[str] = ..., controller_epoch: _Optional[int] = ...) -> None: ...
 
+class ControlledShutdownRequest(_message.Message):
+    __slots__ = ("broker_id", "broker_epoch")
+    BROKER_ID_FIELD_NUMBER: _ClassVar[int]
+    BROKER_EPOCH_FIELD_NUMBER: _ClassVar[int]
+    broker_id: int
+    broker_epoch: int
+    def __init__(self, broker_id: _Optional[int] = ..., broker_epoch: _Optional[int] = ...) -> None: ...
+
+class ControlledShutdownResponse(_message.Message):
+    __slots__ = ("error_code", "remaining_partitions")
+    ERROR_CODE_FIELD_NUMBER: _ClassVar[int]
+    REMAINING_PARTITIONS_FIELD_NUMBER: _ClassVar[int]
+    error_code: str
+    remaining_partitions: _containers.RepeatedCompositeFieldContainer[PartitionId]
+    def __init__(self, error_code: _Optional[str] = ..., remaining_partitions: _Optional[_Iterable[_Union[PartitionId, _Mapping]]] = ...) -> None: ...
+
 class FetchRequest(_message.Message):
     __slots__ = ("topic", "partition", "replica_id", "leader_epoch", "fetch_offset", "max_records", "max_wait_ms", "partition_incarnation", "broker_epoch")
     TOPIC_FIELD_NUMBER: _ClassVar[int]

@@ -49,6 +49,11 @@ class ReplicationStub:
                 request_serializer=fencepost_dot_spec_dot_wire_dot_replication__pb2.LogsFailedRequest.SerializeToString,
                 response_deserializer=fencepost_dot_spec_dot_wire_dot_replication__pb2.LogsFailedResponse.FromString,
                 _registered_method=True)
+        self.ControlledShutdown = channel.unary_unary(
+                '/fencepost.Replication/ControlledShutdown',
+                request_serializer=fencepost_dot_spec_dot_wire_dot_replication__pb2.ControlledShutdownRequest.SerializeToString,
+                response_deserializer=fencepost_dot_spec_dot_wire_dot_replication__pb2.ControlledShutdownResponse.FromString,
+                _registered_method=True)
         self.Fetch = channel.unary_unary(
                 '/fencepost.Replication/Fetch',
                 request_serializer=fencepost_dot_spec_dot_wire_dot_replication__pb2.FetchRequest.SerializeToString,
@@ -147,6 +152,12 @@ class ReplicationServicer:
         raise NotImplementedError('Method not implemented!')
 
     def LogsFailed(self, request, context):
+        """Missing associated documentation comment in .proto file."""
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ControlledShutdown(self, request, context):
         """Missing associated documentation comment in .proto file."""
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -267,6 +278,11 @@ def add_ReplicationServicer_to_server(servicer, server):
                     servicer.LogsFailed,
                     request_deserializer=fencepost_dot_spec_dot_wire_dot_replication__pb2.LogsFailedRequest.FromString,
                     response_serializer=fencepost_dot_spec_dot_wire_dot_replication__pb2.LogsFailedResponse.SerializeToString,
+            ),
+            'ControlledShutdown': grpc.unary_unary_rpc_method_handler(
+                    servicer.ControlledShutdown,
+                    request_deserializer=fencepost_dot_spec_dot_wire_dot_replication__pb2.ControlledShutdownRequest.FromString,
+                    response_serializer=fencepost_dot_spec_dot_wire_dot_replication__pb2.ControlledShutdownResponse.SerializeToString,
             ),
             'Fetch': grpc.unary_unary_rpc_method_handler(
                     servicer.Fetch,
@@ -430,6 +446,33 @@ class Replication:
             '/fencepost.Replication/LogsFailed',
             fencepost_dot_spec_dot_wire_dot_replication__pb2.LogsFailedRequest.SerializeToString,
             fencepost_dot_spec_dot_wire_dot_replication__pb2.LogsFailedResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ControlledShutdown(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/fencepost.Replication/ControlledShutdown',
+            fencepost_dot_spec_dot_wire_dot_replication__pb2.ControlledShutdownRequest.SerializeToString,
+            fencepost_dot_spec_dot_wire_dot_replication__pb2.ControlledShutdownResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -6,7 +6,7 @@ KIP-589 does it so for KIP-112's failed log directories.
 
 from fencepost.impl.core.broker.replicas import Replicas
 from fencepost.impl.core.config import Config
-from fencepost.impl.core.types.failed_log_messages import (
+from fencepost.impl.core.types.broker_reports import (
     LogsFailedRequest,
     LogsFailedResponse,
     PartitionId,

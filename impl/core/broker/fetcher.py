@@ -40,14 +40,20 @@ class Fetcher:
         self._outbox = outbox
         self._replicas = replicas
         self._fetches: dict[TopicPartition, PartitionFetch] = {}
+        self._is_over = False
 
     def stop_fetching(self, key: TopicPartition) -> None:
         """No answer that is still under way will be taken."""
         self._fetches.pop(key, None)
 
+    def stop_all(self) -> None:
+        """The broker is about to end: it does not fetch any more, whatever it is told to follow."""
+        self._is_over = True
+        self._fetches.clear()
+
     def start_fetching(self, key: TopicPartition) -> None:
         """The follower asks its leader, if there is one."""
-        if self._replicas[key].leader == NO_BROKER:
+        if self._is_over or self._replicas[key].leader == NO_BROKER:
             return
         self._fetches[key] = PartitionFetch()
         self._ask(key)

@@ -23,11 +23,18 @@ from fencepost.impl.core.controller.partition_change import PartitionChanges
 from fencepost.impl.core.controller.topic_discovery import TopicDiscovery
 from fencepost.impl.core.rules.controller.controller_election import Elected, WatchedReading
 from fencepost.impl.core.rules.controller.topic_tree import finishing_multis, read_tree
-from fencepost.impl.core.types.failed_log_messages import LogsFailedRequest, LogsFailedResponse
+from fencepost.impl.core.types.broker_reports import (
+    ControlledShutdownRequest,
+    ControlledShutdownResponse,
+    LogsFailedRequest,
+    LogsFailedResponse,
+    PartitionId,
+)
 from fencepost.impl.core.types.messages import CommandResponse, StopReplicaResponse
 from fencepost.impl.core.types.scripts import Outbox, Script
 from fencepost.impl.core.types.zookeeper import Written
 from fencepost.spec.vocabulary import BrokerId, ControllerEpoch, ErrorCode
+from fencepost.spec.znodes import TopicPartition
 
 
 class Controller:
@@ -227,6 +234,31 @@ class Controller:
         if error is ErrorCode.NONE:
             failed = [one.key for one in request.partitions]
             self.elections.reread(self.context.add_offline(request.broker_id, failed))
+
+    def on_controlled_shutdown(self, token: int, request: ControlledShutdownRequest) -> None:
+        """Others lead what the broker led, and it leaves the ISRs, as if it were gone (BEP-005).
+
+        The answer says what is still to be moved, and the broker asks again.
+        """
+        broker_id, context = request.broker_id, self.context
+        error = ErrorCode.NOT_CONTROLLER
+        if self.is_active and self._is_loaded:
+            registered = context.live.get(broker_id)
+            error = self._config.rules.shutdown_error(registered, request.broker_epoch)
+        remaining: list[TopicPartition] = []
+        if error is ErrorCode.NONE:
+            is_new = broker_id not in context.shutting_down
+            context.shutting_down.add(broker_id)
+            remaining = context.still_led_by(broker_id)
+            if is_new:
+                self.elections.reread(context.partitions_of((broker_id,)))
+        response = ControlledShutdownResponse(
+            error_code=error,
+            remaining_partitions=tuple(
+                PartitionId(topic=key.topic, partition=key.partition) for key in remaining
+            ),
+        )
+        self._outbox.reply(token, response)
 
     # Time
 

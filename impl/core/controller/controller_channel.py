@@ -10,7 +10,7 @@ from itertools import islice
 from fencepost.impl.core.config import Config
 from fencepost.impl.core.controller.controller_context import ControllerContext, FullBrokerState
 from fencepost.impl.core.types.actions import action, taken
-from fencepost.impl.core.types.failed_log_messages import PartitionId
+from fencepost.impl.core.types.broker_reports import PartitionId
 from fencepost.impl.core.types.messages import (
     CommandRequest,
     CommandResponse,

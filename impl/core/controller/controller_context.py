@@ -78,6 +78,8 @@ class ControllerContext:
     """The part of `bounced` that the decision in flight took into account."""
     offline: dict[BrokerId, set[TopicPartition]] = field(default_factory=dict)
     """Live broker -> partitions with a log that failed since it registered."""
+    shutting_down: set[BrokerId] = field(default_factory=set)
+    """Live brokers that have asked to end since they registered (BEP-005)."""
     undecided: dict[TopicPartition, LeaderAndIsr] = field(default_factory=dict)
     """Decisions of which it is not known whether ZooKeeper holds them."""
     moving: set[str] = field(default_factory=set)
@@ -149,6 +151,7 @@ class ControllerContext:
         self.see(max(live.values(), default=0))
         for broker_id in changed:
             self.offline.pop(broker_id, None)
+            self.shutting_down.discard(broker_id)
         gone = changed & before.keys()
         for key in self.partitions_of(gone):
             self.add_bounced(key, gone)
@@ -199,9 +202,27 @@ class ControllerContext:
         return fresh
 
     def live_for(self, key: TopicPartition) -> AbstractSet[BrokerId]:
-        """The brokers that can serve the partition: live, and with a working log."""
+        """The brokers that can serve the partition: live, with a working log, and not ending.
+
+        One that is shutting down counts as long as no other member of the ISR could lead.
+        """
         failed = self.offline_in(key)
-        return self.live.keys() - failed if failed else self.live.keys()
+        serving = self.live.keys() - failed if failed else self.live.keys()
+        if not self.shutting_down & serving:
+            return serving
+        staying, state = serving - self.shutting_down, self.state(key)
+        could_lead = state.isr - self.bounced_in(key) if state else {*self._assignments[key]}
+        return staying if could_lead & staying else serving
+
+    def still_led_by(self, broker_id: BrokerId) -> list[TopicPartition]:
+        """The partitions that the broker leads and another could, ascending."""
+        return [
+            key
+            for key in self.partitions_of((broker_id,))
+            if (state := self.state(key)) is not None
+            and state.leader == broker_id
+            and broker_id not in self.live_for(key)
+        ]
 
     def has_live_leader(self, key: TopicPartition) -> bool:
         """The partition is led by a live broker, as far as is known."""

@@ -54,6 +54,8 @@ RULES = Rules(
     bounced_members=incarnations.remembered_bounces,
     with_incarnations=incarnations.ids_alone,
     tells_state=incarnations.tell_any_state,
+    has_controlled_shutdown=False,
+    shutdown_error=incarnations.shutdown_error,
     # Starts and failed logs
     recovered_high_watermark=startup.recovered_high_watermark,
     recovered_producers=startup.recovered_producers,

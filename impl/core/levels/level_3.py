@@ -23,4 +23,5 @@ RULES = replace(
     bounced_members=other_incarnations,
     with_incarnations=with_incarnations,
     tells_state=tell_decided_state,
+    has_controlled_shutdown=True,
 )

@@ -121,3 +121,13 @@ def tell_decided_state(state: LeaderAndIsr, live: Registrations) -> bool:
     """A leader that has bounced is not told to lead: its failure is decided first (BEP-006)."""
     joined = state.isr_broker_epochs.get(state.leader)
     return joined is None or live.get(state.leader, joined) == joined
+
+
+def shutdown_error(registered: BrokerEpoch | None, broker_epoch: BrokerEpoch) -> ErrorCode:
+    """Whether the broker with that registration may end by a request with this epoch (BEP-005).
+
+    One of an earlier registration is refused: its broker has ended, and another start is there.
+    """
+    if registered is None or broker_epoch > registered:
+        return ErrorCode.BROKER_NOT_AVAILABLE
+    return ErrorCode.STALE_BROKER_EPOCH if broker_epoch < registered else ErrorCode.NONE

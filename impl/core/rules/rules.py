@@ -114,6 +114,10 @@ class Rules:
     with_incarnations: Callable[[LeaderAndIsr, Registrations], LeaderAndIsr]
     """Of a decision that is not yet written, and the live brokers that it was made on."""
     tells_state: Callable[[LeaderAndIsr, Registrations], bool]
+    has_controlled_shutdown: bool
+    """Whether a broker that is to end lets others lead first."""
+    shutdown_error: Callable[[BrokerEpoch | None, BrokerEpoch], ErrorCode]
+    """Of the epoch of the broker's registration, None without one, and of its request."""
 
     # Starts and failed logs (START): `startup.py`, `replica.py`
     recovered_high_watermark: Callable[[RecoveredLog], Offset]

@@ -137,6 +137,13 @@ class ReportWaiting(Struct, frozen=True, kw_only=True):
     session_id: SessionId
 
 
+class ShutDown(Struct, frozen=True, kw_only=True):
+    """Close the session and end: the operator wanted it, and all that can be prepared for it is."""
+
+    remaining_partitions: tuple[TopicPartition, ...] = ()
+    """What this broker still leads although others could: the controller did not answer in time."""
+
+
 class ActionTaken(Struct, frozen=True, kw_only=True):
     """An action changed the state: one line of the trace.
 
@@ -204,6 +211,7 @@ Effect = (
     | WriteZnodes
     | ReportMalformed
     | ReportWaiting
+    | ShutDown
     | ActionTaken
     | RefusalTold
 )

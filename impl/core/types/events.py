@@ -103,6 +103,10 @@ class LogFailed(Struct, frozen=True, kw_only=True):
     """The incarnation of the records, if that is known."""
 
 
+class ShutdownAsked(Struct, frozen=True, kw_only=True):
+    """An operator wants this broker to end; `ShutDown` says when it may."""
+
+
 ZooKeeperEvent = (
     ZnodesRead
     | ChildrenListed
@@ -113,4 +117,12 @@ ZooKeeperEvent = (
     | SessionSuspended
     | SessionLost
 )
-Event = RequestReceived | ResponseReceived | RequestFailed | Tick | LogFailed | ZooKeeperEvent
+Event = (
+    RequestReceived
+    | ResponseReceived
+    | RequestFailed
+    | Tick
+    | LogFailed
+    | ShutdownAsked
+    | ZooKeeperEvent
+)

@@ -5,7 +5,9 @@ The wire form lives in `impl/shell/rpc/codec.py`, which is generic because the n
 
 from msgspec import Struct
 
-from fencepost.impl.core.types.failed_log_messages import (
+from fencepost.impl.core.types.broker_reports import (
+    ControlledShutdownRequest,
+    ControlledShutdownResponse,
     LogsFailedRequest,
     LogsFailedResponse,
     PartitionId,
@@ -352,6 +354,7 @@ Request = (
     LeaderAndIsrRequest
     | StopReplicaRequest
     | LogsFailedRequest
+    | ControlledShutdownRequest
     | FetchRequest
     | OffsetForLeaderEpochRequest
     | ProduceRequest
@@ -362,6 +365,7 @@ Response = (
     LeaderAndIsrResponse
     | StopReplicaResponse
     | LogsFailedResponse
+    | ControlledShutdownResponse
     | FetchResponse
     | OffsetForLeaderEpochResponse
     | ProduceResponse
@@ -381,5 +385,7 @@ Response = (
 CommandRequest = LeaderAndIsrRequest | StopReplicaRequest
 """What the controller sends to a broker."""
 CommandResponse = LeaderAndIsrResponse | StopReplicaResponse
-PeerRequest = CommandRequest | LogsFailedRequest | FetchRequest | OffsetForLeaderEpochRequest
+BrokerReport = LogsFailedRequest | ControlledShutdownRequest
+"""What a broker tells the controller."""
+PeerRequest = CommandRequest | BrokerReport | FetchRequest | OffsetForLeaderEpochRequest
 """What one broker sends to another."""

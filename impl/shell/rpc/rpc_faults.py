@@ -10,8 +10,8 @@ from contextlib import suppress
 from enum import StrEnum
 from typing import Never
 
+from fencepost.impl.core.types.broker_reports import ControlledShutdownRequest, LogsFailedRequest
 from fencepost.impl.core.types.effects import Send
-from fencepost.impl.core.types.failed_log_messages import LogsFailedRequest
 from fencepost.impl.core.types.messages import (
     LeaderAndIsrRequest,
     PeerRequest,
@@ -174,7 +174,7 @@ def method_of(request: PeerRequest) -> str:
 def _topics(request: PeerRequest) -> set[str]:
     if isinstance(request, LeaderAndIsrRequest | StopReplicaRequest | LogsFailedRequest):
         return {state.topic for state in request.partitions}
-    return {request.topic}
+    return set() if isinstance(request, ControlledShutdownRequest) else {request.topic}
 
 
 def _mistake_in(rule: RpcRule) -> str:

@@ -22,7 +22,7 @@ from fencepost.impl.core.types.scripts import Ask
 from fencepost.impl.mutants.mutant import MutantName
 from fencepost.impl.mutants.mutants import with_mutant
 from fencepost.impl.paced import paced
-from fencepost.impl.shell.node import NodeProcess, SteppedEvent
+from fencepost.impl.shell.node import NodeProcess, SteppedEvent, StopRequested
 from fencepost.impl.shell.options import NodeOptions
 from fencepost.impl.shell.stepped.move_executor import MoveExecutor
 from fencepost.impl.shell.stepped.pacer_service import PacerServer
@@ -104,6 +104,10 @@ class SteppedNodeProcess(NodeProcess):
             return
         for event in self._events(item):
             self._executor.hold(event)
+
+    def _ask_to_end(self) -> None:
+        """At once: nothing is sent or answered without a move."""
+        self._put(StopRequested())
 
     def _begin_ticks(self) -> None:
         """No timer: ticks come by moves."""

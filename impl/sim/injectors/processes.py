@@ -12,8 +12,6 @@ from fencepost.fault_injection.faults.process_faults import (
 from fencepost.impl.crash_points import CrashPlan
 from fencepost.impl.sim.engine.move_recorder import MoveRecorder
 from fencepost.impl.sim.injectors.injector import AnyFault, InstantInjector, nothing_to_act_on
-from fencepost.impl.sim.world.cluster import VirtualCluster
-from fencepost.impl.sim.world.process import Process
 from fencepost.impl.trace_lines import Line
 
 
@@ -141,7 +139,7 @@ class SimulatedStop(InstantInjector[StopBroker]):
 
     def inject(self) -> None:
         """End the process in good order."""
-        end_in_good_order(self.cluster, self.process)
+        self.process.ask_to_end()
 
     def undo(self) -> Line:
         """Start the broker again."""
@@ -165,12 +163,3 @@ class SimulatedBounce(InstantInjector[BounceBroker]):
     def undo(self) -> Line:
         """Nothing to undo; the session that had to end."""
         return {"session_id": self._session_id}
-
-
-def end_in_good_order(cluster: VirtualCluster, process: Process) -> None:
-    """Flush the logs of the process, close its session, and end it."""
-    session_id = process.zookeeper.session_id
-    cluster.disks[process.broker_id].flush()
-    process.die()
-    if session_id:
-        cluster.zookeeper.end_session(session_id)

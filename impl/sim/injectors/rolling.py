@@ -3,7 +3,6 @@
 from fencepost.fault_injection.faults.process_faults import RollBrokers
 from fencepost.impl.sim.engine.liveness_state import is_converged
 from fencepost.impl.sim.injectors.injector import InstantInjector
-from fencepost.impl.sim.injectors.processes import end_in_good_order
 from fencepost.impl.sim.world.process import Process
 from fencepost.impl.trace_lines import Line
 from fencepost.spec.vocabulary import BrokerId
@@ -38,11 +37,14 @@ class SimulatedRollingRestart(InstantInjector[RollBrokers]):
         if self.fault.how == "kill":
             self._down.die()
         else:
-            end_in_good_order(self.cluster, self._down)
+            self._down.ask_to_end()
         self.cluster.scheduler.after_ms(self.fault.gap_ms, self._start_again)
 
     def _start_again(self) -> None:
         if self._down is None:
+            return
+        if self._left and self._down.is_alive:
+            self.cluster.scheduler.after_ms(LOOK_MS, self._start_again)
             return
         process, self._down = self._down, None
         self.cluster.restart(process)

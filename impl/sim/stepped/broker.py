@@ -10,7 +10,9 @@ from fencepost.impl.core.rules.replica import Replica
 from fencepost.impl.core.types.effects import (
     ActionTaken,
     ReportMalformed,
+    ReportWaiting,
     Send,
+    ShutDown,
     WriteZnodes,
 )
 from fencepost.impl.core.types.events import (
@@ -211,8 +213,8 @@ class SteppedBroker(SimulatedBroker):
         self._trace_ask(ask, self.session_id)
         self.asks.append(HeldAsk(ask))
 
-    def _report(self, effect: ReportMalformed) -> None:
-        raise AssertionError(f"{effect.path}: {effect.reason}")
+    def _tell_operator(self, effect: ReportWaiting | ReportMalformed | ShutDown) -> None:
+        assert isinstance(effect, ReportWaiting), f"no move leads to {effect}"
 
     def _lose_elections(self) -> None:
         """Fail controller elections of brokers that host replicas."""

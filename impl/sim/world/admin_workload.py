@@ -6,7 +6,7 @@ the topic, moves of partitions, or every kind of request.
 
 from collections.abc import Callable, Iterable, Sequence
 
-from fencepost.impl.core.types.failed_log_messages import PartitionId
+from fencepost.impl.core.types.broker_reports import PartitionId
 from fencepost.impl.core.types.messages import (
     AlterPartitionReassignmentsRequest,
     CreatePartitionsRequest,

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from random import Random
 
-from fencepost.impl.core.types.failed_log_messages import LogsFailedRequest
+from fencepost.impl.core.types.broker_reports import LogsFailedRequest
 from fencepost.impl.core.types.messages import (
     LeaderAndIsrRequest,
     ProduceRequest,

@@ -16,10 +16,12 @@ from fencepost.impl.core.types.effects import (
     Effect,
     ReplyRecords,
     ReportMalformed,
+    ReportWaiting,
     Send,
+    ShutDown,
     WriteZnodes,
 )
-from fencepost.impl.core.types.events import Event, LogFailed, Tick
+from fencepost.impl.core.types.events import Event, LogFailed, ShutdownAsked, Tick
 from fencepost.impl.core.types.messages import Request, Response
 from fencepost.impl.core.types.scripts import Ask
 from fencepost.impl.crash_points import CrashPlan
@@ -178,6 +180,20 @@ class Process(SimulatedBroker):
         for callback in self._on_death:
             callback()
 
+    def ask_to_end(self) -> None:
+        """What SIGTERM does: it ends in good order once others lead, or at once (BEP-005)."""
+        if self.node.registration.is_registered:
+            self.gate(lambda: self.step(ShutdownAsked()))
+        else:
+            self._end()
+
+    def _end(self) -> None:
+        session_id = self.zookeeper.session_id
+        self.disk.flush()
+        self.die()
+        if session_id:
+            self.cluster.zookeeper.end_session(session_id)
+
     def _loses_reply(self, _: WriteZnodes) -> bool:
         if self.replies_to_lose:
             self.replies_to_lose -= 1
@@ -273,8 +289,11 @@ class Process(SimulatedBroker):
         self._trace_ask(ask, self.zookeeper.session_id)
         self.zookeeper.perform(ask)
 
-    def _report(self, effect: ReportMalformed) -> None:
-        self.cluster.malformed.append(f"{effect.path}: {effect.reason}")
+    def _tell_operator(self, effect: ReportWaiting | ReportMalformed | ShutDown) -> None:
+        if isinstance(effect, ReportMalformed):
+            self.cluster.malformed.append(f"{effect.path}: {effect.reason}")
+        elif isinstance(effect, ShutDown):
+            self._end()
 
     # Requests
 

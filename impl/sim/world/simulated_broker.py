@@ -22,6 +22,7 @@ from fencepost.impl.core.types.effects import (
     ReportMalformed,
     ReportWaiting,
     Send,
+    ShutDown,
     WriteZnodes,
 )
 from fencepost.impl.core.types.events import (
@@ -138,10 +139,8 @@ class SimulatedBroker(ABC):
                 self._answers.pop(token)(full, self.trace.clock.now)
             case ReadZnodes() | ListChildren() | WriteZnodes():
                 self._ask(effect)
-            case ReportWaiting():
-                return
-            case ReportMalformed():
-                self._report(effect)
+            case ReportWaiting() | ReportMalformed() | ShutDown():
+                self._tell_operator(effect)
             case _:
                 self.disk.perform(effect)
 
@@ -166,5 +165,5 @@ class SimulatedBroker(ABC):
         """Send the question to ZooKeeper, or hold it."""
 
     @abstractmethod
-    def _report(self, effect: ReportMalformed) -> None:
-        """A znode could not be read."""
+    def _tell_operator(self, effect: ReportWaiting | ReportMalformed | ShutDown) -> None:
+        """A znode is another session's, or could not be read; or the broker may end now."""

@@ -11,13 +11,13 @@ import pytest
 
 from fencepost.conformance.whitebox.absent_rules import ABSENT_RULES
 from fencepost.impl.core.rules.rules import Rules
-from fencepost.impl.core.types import failed_log_messages, messages, topic_messages
+from fencepost.impl.core.types import broker_reports, messages, topic_messages
 from fencepost.impl.mutants.mutants import MUTANTS
 from fencepost.spec import znodes
 from fencepost.spec.hazards import HazardFinding, load_hazards
 
 HAZARDS = {hazard.id: hazard for hazard in load_hazards()}
-MODULES = (messages, topic_messages, failed_log_messages, znodes)
+MODULES = (messages, topic_messages, broker_reports, znodes)
 
 
 def fields_in(module: ModuleType) -> Iterator[str]:

@@ -3,7 +3,7 @@
 from msgspec.structs import replace
 
 from fencepost.impl.core.config import Config
-from fencepost.impl.core.types.failed_log_messages import PartitionId
+from fencepost.impl.core.types.broker_reports import PartitionId
 from fencepost.impl.core.types.messages import (
     AlterPartitionReassignmentsRequest,
     AlterPartitionReassignmentsResponse,

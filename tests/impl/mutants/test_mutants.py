@@ -12,7 +12,7 @@ from fencepost.impl.core.config import Config
 from fencepost.impl.core.levels import LEVELS
 from fencepost.impl.core.rules.producers import batch_records
 from fencepost.impl.core.types.events import LogFailed
-from fencepost.impl.core.types.failed_log_messages import LogsFailedRequest
+from fencepost.impl.core.types.broker_reports import LogsFailedRequest
 from fencepost.impl.core.types.messages import (
     FetchRequest,
     FetchResponse,

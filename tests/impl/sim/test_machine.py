@@ -26,7 +26,7 @@ from fencepost.fault_injection.faults.process_faults import KillBroker, PauseBro
 from fencepost.fault_injection.faults.targets import broker
 from fencepost.fault_injection.faults.zookeeper_faults import CutZooKeeper, ExpireSession
 from fencepost.fault_injection.injectors.injector import InjectionError, Injector
-from fencepost.impl.core.types.failed_log_messages import PartitionId
+from fencepost.impl.core.types.broker_reports import PartitionId
 from fencepost.impl.core.types.messages import (
     AlterPartitionReassignmentsRequest,
     ElectLeadersRequest,

@@ -5,7 +5,7 @@ from msgspec.structs import replace
 from fencepost.impl.core.rules.tables import Role
 from fencepost.impl.core.types.effects import DeleteLog, Send, StartLog
 from fencepost.impl.core.types.events import LogFailed
-from fencepost.impl.core.types.failed_log_messages import (
+from fencepost.impl.core.types.broker_reports import (
     LogsFailedRequest,
     LogsFailedResponse,
     PartitionId,

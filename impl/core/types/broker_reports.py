@@ -38,3 +38,19 @@ class LogsFailedResponse(Struct, frozen=True, kw_only=True):
 
     error_code: ErrorCode = ErrorCode.NONE
     controller_epoch: ControllerEpoch = NO_CONTROLLER_EPOCH
+
+
+class ControlledShutdownRequest(Struct, frozen=True, kw_only=True):
+    """A broker that is about to end asks the controller to let others lead (KIP-380)."""
+
+    broker_id: BrokerId
+    broker_epoch: BrokerEpoch
+    """Of the registration that ends: a late copy must not move the leaders of the next start."""
+
+
+class ControlledShutdownResponse(Struct, frozen=True, kw_only=True):
+    """`NONE` when the controller lets others lead; which partitions the broker still leads."""
+
+    error_code: ErrorCode = ErrorCode.NONE
+    remaining_partitions: tuple[PartitionId, ...] = ()
+    """Those that another live member of the ISR could lead."""
