@@ -6,7 +6,14 @@ from fencepost.fault_injection.faults.targets import FaultError
 from fencepost.spec.vocabulary import Action
 
 Method = Literal[
-    "any", "LeaderAndIsr", "StopReplica", "Fetch", "OffsetForLeaderEpoch", "Produce", "ListOffsets"
+    "any",
+    "LeaderAndIsr",
+    "StopReplica",
+    "ControlledShutdown",
+    "Fetch",
+    "OffsetForLeaderEpoch",
+    "Produce",
+    "ListOffsets",
 ]
 METHODS = get_args(Method)[1:]
 
