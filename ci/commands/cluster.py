@@ -12,7 +12,9 @@ from fencepost.conformance.adapters.local_cluster import (
     DEFAULT_FOLDER,
     ClusterStatus,
     down as stop,
+    start_broker as start_again,
     status as look,
+    stop_broker as end,
     up as start,
 )
 from fencepost.conformance.adapters.settings import ClusterSettings
@@ -25,6 +27,7 @@ Brokers = Annotated[int, typer.Option(min=1, max=50, help="Number of brokers.")]
 Port = Annotated[
     int | None, typer.Option(min=1, max=65535, help="Port of ZooKeeper.  [default: a free one]")
 ]
+BrokerId = Annotated[int, typer.Argument(min=0, help="Id of a broker.", show_default=False)]
 COLUMNS = ("broker_id", "pid", "address", "is_controller")
 
 
@@ -59,6 +62,24 @@ def status(cluster: ClusterFolder = DEFAULT_FOLDER, as_json: JsonOption = False)
     show(found, as_json)
     missing = [broker for broker in found.brokers if broker.pid is None or broker.address is None]
     return ExitCode.INCOMPLETE if missing else ExitCode.FINE
+
+
+@app.command("stop-broker")
+def stop_broker(broker_id: BrokerId, cluster: ClusterFolder = DEFAULT_FOLDER) -> int:
+    """Stop one broker, once others lead what it led."""
+    require_cluster_folder(cluster)
+    end(cluster, broker_id)
+    say(f"Broker {broker_id} has ended.")
+    return 0
+
+
+@app.command("start-broker")
+def start_broker(broker_id: BrokerId, cluster: ClusterFolder = DEFAULT_FOLDER) -> int:
+    """Start a broker that was stopped, on its data."""
+    require_cluster_folder(cluster)
+    start_again(cluster, broker_id)
+    say(f"Broker {broker_id} is registered.")
+    return 0
 
 
 def show(found: ClusterStatus, as_json: bool) -> None:

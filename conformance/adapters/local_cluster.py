@@ -4,13 +4,15 @@ Its folder holds `cluster.json` while it is up, and its data also afterwards.
 """
 
 import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from shlex import quote
 
 import msgspec
 
-from fencepost.conformance.adapters.cluster import STOP_GRACE_S, ClusterUnderTest
+from fencepost.conformance.adapters.cluster import START_DEADLINE_S, STOP_GRACE_S, ClusterUnderTest
 from fencepost.conformance.adapters.errors import ClusterError
 from fencepost.conformance.adapters.folders import Folders
 from fencepost.conformance.adapters.reference import implementation_of
@@ -22,6 +24,8 @@ from fencepost.fault_injection.zookeeper.server import ZooKeeperServer
 from fencepost.spec.zookeeper import ZooKeeperError
 
 STATE_FILE = "cluster.json"
+LEAVE_S = 10.0
+"""How long a broker may take to let others lead, and to end."""
 DEFAULT_FOLDER = Path(".fencepost") / "cluster"
 """Where commands look when no folder is named."""
 
@@ -100,19 +104,41 @@ def down(folder: Path) -> None:
 
 def status(folder: Path) -> ClusterStatus:
     """The processes and registrations now; raises `ClusterError` when the cluster is not up."""
-    state = load(folder)
-    with _adopted(folder) as supervisor:
-        try:
-            cluster = _cluster(folder, state, supervisor)
-        except ZooKeeperError as error:
+    with _found(folder) as cluster:
+        return _status(cluster)
+
+
+def stop_broker(folder: Path, broker_id: int) -> None:
+    """The broker has ended; others lead what it led, as far as they can (BEP-005).
+
+    Raises `ClusterError` when it does not run, and when it had to be killed.
+    """
+    with _found(folder) as cluster:
+        _require_known(cluster, broker_id)
+        processes = cluster.running_processes()
+        if broker_id not in processes:
+            raise ClusterError(f"broker {broker_id} does not run")
+        processes[broker_id].terminate(LEAVE_S)
+        if cluster.registration(broker_id) is not None:
             raise ClusterError(
-                f"the ZooKeeper of the cluster in {folder} does not answer; "
-                f"end what is left with: {command('down', folder)}"
-            ) from error
-        try:
-            return _status(cluster)
-        finally:
-            cluster.close()
+                f"broker {broker_id} did not end within {LEAVE_S:g} s and was killed; "
+                "others lead when its session has expired"
+            )
+
+
+def start_broker(folder: Path, broker_id: int) -> None:
+    """The broker is registered again, on its data; raises `ClusterError` when it runs already."""
+    with _found(folder) as cluster:
+        _require_known(cluster, broker_id)
+        running = cluster.running_processes().get(broker_id)
+        if running is not None:
+            raise ClusterError(f"broker {broker_id} runs already, as pid {running.pid}")
+        cluster.restart(broker_id)
+        cluster.await_state(
+            lambda: cluster.registration(broker_id) is not None,
+            START_DEADLINE_S,
+            f"a registration of broker {broker_id}",
+        )
 
 
 def addresses(folder: Path) -> list[str]:
@@ -190,6 +216,31 @@ def _start(
         cluster.close()
     (folder / STATE_FILE).write_bytes(msgspec.json.format(msgspec.json.encode(state)) + b"\n")
     return found
+
+
+@contextmanager
+def _found(folder: Path) -> Iterator[ClusterUnderTest]:
+    """The cluster that is up in the folder, for a look or a change."""
+    state = load(folder)
+    with _adopted(folder) as supervisor:
+        try:
+            cluster = _cluster(folder, state, supervisor)
+        except ZooKeeperError as error:
+            raise ClusterError(
+                f"the ZooKeeper of the cluster in {folder} does not answer; "
+                f"end what is left with: {command('down', folder)}"
+            ) from error
+        try:
+            yield cluster
+        finally:
+            cluster.close()
+
+
+def _require_known(cluster: ClusterUnderTest, broker_id: int) -> None:
+    known = cluster.settings.broker_ids
+    if broker_id not in known:
+        choice = ", ".join(map(str, known))
+        raise ClusterError(f"there is no broker {broker_id}; choose one of {choice}")
 
 
 def _cluster(folder: Path, state: LocalCluster, supervisor: Supervisor) -> ClusterUnderTest:

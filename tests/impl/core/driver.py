@@ -29,6 +29,7 @@ from fencepost.impl.core.types.effects import (
     ReportMalformed,
     ReportWaiting,
     Send,
+    ShutDown,
     StartLog,
     TruncateRecords,
     WriteZnodes,
@@ -55,7 +56,7 @@ from fencepost.impl.core.types.scripts import Ask, unknown
 from fencepost.impl.core.types.zookeeper import Create, SetData, WriteOp, WriteResult, Written
 from fencepost.impl.sim.world.disk import SimulatedDisk
 from fencepost.impl.sim.world.zookeeper import SimulatedZooKeeper
-from fencepost.spec.vocabulary import Action, BrokerId, SessionId, ZnodeVersion
+from fencepost.spec.vocabulary import Action, BrokerEpoch, BrokerId, SessionId, ZnodeVersion
 from fencepost.spec.znodes import (
     CONTROLLER,
     CONTROLLER_EPOCH,
@@ -221,6 +222,12 @@ class Driver:
             self.zookeeper.end_session(self._registrations.pop(broker_id))
             self._settle()
 
+    def broker_epoch(self, broker_id: int) -> BrokerEpoch:
+        """The czxid of the broker's registration."""
+        stat = self.zookeeper.peek(broker_path(broker_id)).stat
+        assert stat is not None
+        return BrokerEpoch(stat.czxid)
+
     def make_controller(self, broker_id: int) -> None:
         """A registered broker holds `/controller`, under the next controller epoch."""
         epoch = self.zookeeper.peek(CONTROLLER_EPOCH)
@@ -356,7 +363,7 @@ class Driver:
                 self.disk.perform(effect)
             case StartLog() | DeleteLog():
                 self.disk.perform(effect)
-            case ActionTaken() | RefusalTold() | ReportMalformed() | ReportWaiting():
+            case ActionTaken() | RefusalTold() | ReportMalformed() | ReportWaiting() | ShutDown():
                 pass
 
     def _answered(self, token: int, response: Response) -> None:

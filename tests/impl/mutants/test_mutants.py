@@ -11,8 +11,8 @@ from fencepost.impl.__main__ import main
 from fencepost.impl.core.config import Config
 from fencepost.impl.core.levels import LEVELS
 from fencepost.impl.core.rules.producers import batch_records
-from fencepost.impl.core.types.events import LogFailed
 from fencepost.impl.core.types.broker_reports import LogsFailedRequest
+from fencepost.impl.core.types.events import LogFailed
 from fencepost.impl.core.types.messages import (
     FetchRequest,
     FetchResponse,

@@ -3,13 +3,13 @@
 from msgspec.structs import replace
 
 from fencepost.impl.core.rules.tables import Role
-from fencepost.impl.core.types.effects import DeleteLog, Send, StartLog
-from fencepost.impl.core.types.events import LogFailed
 from fencepost.impl.core.types.broker_reports import (
     LogsFailedRequest,
     LogsFailedResponse,
     PartitionId,
 )
+from fencepost.impl.core.types.effects import DeleteLog, Send, StartLog
+from fencepost.impl.core.types.events import LogFailed
 from fencepost.impl.core.types.messages import (
     FetchResponse,
     LeaderAndIsrResponse,
@@ -195,17 +195,11 @@ def managing(driver: Driver, *assignment: int) -> Driver:
     return driver
 
 
-def broker_epoch(driver: Driver, broker_id: int) -> BrokerEpoch:
-    stat = driver.zookeeper.peek(broker_path(broker_id)).stat
-    assert stat is not None
-    return BrokerEpoch(stat.czxid)
-
-
 def report(driver: Driver, broker_id: int, epoch: BrokerEpoch | None = None) -> ErrorCode:
     """What the node answers to a report about t/0."""
     request = LogsFailedRequest(
         broker_id=BrokerId(broker_id),
-        broker_epoch=epoch or broker_epoch(driver, broker_id),
+        broker_epoch=epoch or driver.broker_epoch(broker_id),
         partitions=(PartitionId(topic="t", partition=0),),
     )
     return driver.deliver(request, LogsFailedResponse).error_code
@@ -264,7 +258,7 @@ def test_the_last_member_of_the_isr_leads_again_when_it_comes_back(driver: Drive
 
 def test_a_report_of_an_earlier_start_changes_nothing(driver: Driver) -> None:
     managing(driver)
-    earlier = broker_epoch(driver, 2)
+    earlier = driver.broker_epoch(2)
     driver.register(2)
     before = driver.state(T0)
 

@@ -5,8 +5,8 @@ from msgspec.structs import replace
 
 from fencepost.impl.core.config import Config
 from fencepost.impl.core.controller.controller_channel import INIT_WAIT_MS
-from fencepost.impl.core.types.effects import ReportWaiting
 from fencepost.impl.core.types.broker_reports import PartitionId
+from fencepost.impl.core.types.effects import ReportWaiting
 from fencepost.impl.core.types.messages import LeaderAndIsrRequest, LeaderAndIsrResponse
 from fencepost.impl.core.types.zookeeper import Create, Delete
 from fencepost.spec.vocabulary import (
