@@ -1,9 +1,9 @@
 """`HighWatermarkMonotonic`: it never moves back on one leader, and never passes the log's end.
 
 Per broker, start, incarnation of the partition and leader epoch, in the broker's own order
-(REPL-002); one read back at a start is at most the log end that was recovered (START-003). A
-follower takes its leader's word, which may lag after an election (REPL-003): only the log's end
-binds it.
+(REPL-002), and what is told as an advance is one; one read back at a start is at most the log end
+that was recovered (START-003). A follower takes its leader's word, which may lag after an election
+(REPL-003): only the log's end binds it.
 
 Clients see it too: an answer that was asked for after another one had come, of the same leader in
 the same epoch, has no lower one. An answer that names no epoch is of the only one in which its
@@ -57,11 +57,13 @@ def _check_step(
     before: TraceEvent, event: TraceEvent, leader_epoch: int | None, evidence: Evidence
 ) -> None:
     evidence.premise_count += 1
-    if (event.high_watermark or 0) >= (before.high_watermark or 0):
-        return
+    high_watermark, known = event.high_watermark or 0, before.high_watermark or 0
     where = f"on broker {event.broker_id} in leader epoch {leader_epoch}"
-    message = f"The high watermark {where} fell from {before.high_watermark}"
-    evidence.violated(f"{message} to {event.high_watermark}.", before, event)
+    if high_watermark < known:
+        message = f"The high watermark {where} fell from {known} to {high_watermark}."
+        evidence.violated(message, before, event)
+    elif high_watermark == known and event.action == Action.ADVANCE_HIGH_WATERMARK:
+        evidence.violated(f"The high watermark {where} advanced to {known} twice.", before, event)
 
 
 def _of_one_leader(

@@ -3,7 +3,8 @@
 It holds for every stored LeaderAndISR document, every decision of a controller and every ISR that
 a leader works with or asks for. What a leader needs for a commit (`maximal_isr`) contains its ISR
 and, from the moment at which it asks for another one until that is decided, the other one too
-(ISR-003). A partition without a leader keeps its last ISR.
+(ISR-003); what it adopts then is what it asked for (ISR-004). A partition without a leader keeps
+its last ISR.
 """
 
 from collections.abc import Collection, Sequence
@@ -87,9 +88,18 @@ def _check_commits(events: Sequence[TraceEvent], evidence: Evidence) -> None:
         if event.action in _ASKS:
             wanted[key] = event
         elif event.action in _DECIDES:
-            wanted.pop(key, None)
+            _check_adopted(event, wanted.pop(key, None), evidence)
         elif event.action == Action.ADVANCE_HIGH_WATERMARK:
             _check_maximal(event, wanted.get(key), evidence)
+
+
+def _check_adopted(event: TraceEvent, asked: TraceEvent | None, evidence: Evidence) -> None:
+    if event.action != Action.ADOPT_ISR or asked is None:
+        return
+    adopted, wanted = sorted(event.isr or ()), sorted(asked.isr or ())
+    if adopted != wanted:
+        message = f"Leader {event.broker_id} adopts {adopted}, while it asked for {wanted}."
+        evidence.violated(message, asked, event)
 
 
 def _check_maximal(event: TraceEvent, asked: TraceEvent | None, evidence: Evidence) -> None:

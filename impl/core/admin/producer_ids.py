@@ -8,7 +8,7 @@ from fencepost.impl.core.rules.tables import Writer
 from fencepost.impl.core.rules.znode_writes import write
 from fencepost.impl.core.types.messages import InitProducerIdResponse
 from fencepost.impl.core.types.scripts import Outbox, Script, read
-from fencepost.impl.core.types.zookeeper import Create, Rejected, SetData, WriteOp, Written, Znode
+from fencepost.impl.core.types.zookeeper import Create, SetData, WriteOp, Written, Znode
 from fencepost.spec.vocabulary import ErrorCode, ProducerId
 from fencepost.spec.znodes import (
     PRODUCER_IDS,
@@ -20,7 +20,7 @@ from fencepost.spec.znodes import (
 
 BLOCK_SIZE = 1000
 TRIES_MAX = 20
-"""Against brokers that take a block at the same time."""
+"""Against brokers that take a block at the same time, and lost replies."""
 
 
 class ProducerIds:
@@ -52,8 +52,6 @@ class ProducerIds:
             result = yield from write(may_write, self._claim(znodes[0], taken))
             if isinstance(result, Written):
                 self._block = self._block or taken
-            elif not isinstance(result, Rejected):
-                break
         response = InitProducerIdResponse(error_code=ErrorCode.BROKER_NOT_AVAILABLE)
         self._outbox.reply(token, response)
 

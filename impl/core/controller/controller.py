@@ -206,8 +206,6 @@ class Controller:
                 self.resign()
             return
         refused = self._channel.on_answer(broker_id, request_id, response)
-        if not self.is_active:
-            return
         known = [(key, error) for key, error in refused if key in self.context.states]
         for key, error in known:
             if error is ErrorCode.REPLICA_NOT_AVAILABLE:

@@ -81,7 +81,11 @@ class ControllerChannel:
         queue.init_ms = self._outbox.now_ms + INIT_WAIT_MS
 
     def tell(self, context: ControllerContext, key: TopicPartition) -> None:
-        """The live replicas of the partition will be told its state, if it has one."""
+        """The live replicas of the partition will be told its state, if it has one.
+
+        There are none of a partition that was removed while its state was read.
+        """
+        assigned_replicas = context.assignments.get(key, ())
         known = context.states.get(key)
         if known is None:
             return
@@ -95,12 +99,12 @@ class ControllerChannel:
             leader_epoch=state.leader_epoch,
             isr=tuple(sorted(state.isr)),
             znode_version=znode_version,
-            assigned_replicas=context.assignments[key],
+            assigned_replicas=assigned_replicas,
             topic_id=state.topic_id,
             partition_incarnation=context.incarnation(key),
             isr_broker_epochs=state.listed_broker_epochs(),
         )
-        for broker_id in context.assignments[key]:
+        for broker_id in assigned_replicas:
             if broker_id in context.live:
                 self.put(broker_id, command)
 

@@ -254,9 +254,8 @@ class ControllerContext:
         self.see(zxid or 0)
         if zxid is not None and key not in self.incarnations:
             self.incarnations[key] = PartitionIncarnation(zxid)
-        since = self.bounced.pop(key, frozenset()) - self.considered.pop(key, frozenset())
-        if since:
-            self.bounced[key] = since
+        considered = self.considered.pop(key, frozenset())
+        self.bounced[key] = self.bounced.get(key, frozenset()) - considered
 
     def unknown_topics(self, names: Iterable[str]) -> list[str]:
         """The topics to read: new ones, and ones with partitions that could not be parsed."""
@@ -328,6 +327,7 @@ class ControllerContext:
         self.with_folder = {key for key in self.with_folder if key.topic != topic}
         for key in self.all_of_topic(topic):
             self.forget(key)
+        self._ended.pop(topic, None)
 
     def learn_topic(
         self, topic: str, znode: Znode
@@ -405,6 +405,4 @@ class ControllerContext:
 
     def _resume(self, key: TopicPartition) -> None:
         """The partition has a state again, or all of it is forgotten."""
-        of_topic = self._ended.get(key.topic)
-        if of_topic is not None and of_topic.pop(key, None) is not None and not of_topic:
-            del self._ended[key.topic]
+        self._ended.get(key.topic, {}).pop(key, None)

@@ -198,8 +198,6 @@ class PartitionChanges:
                 context.end(step.key)
             elif step.assignment is not None and step.assignment.assigned:
                 context.assign(step.key, step.assignment.assigned)
-            elif step.assignment is not None:
-                context.forget(step.key)
             for _ in step.state_ops():
                 version = next(versions)
                 if step.state is None:

@@ -17,6 +17,8 @@ BATCHES_KEPT = 6
 """Per producer and partition: the five that it may have in flight, as in Kafka, and the one before
 them, by which what comes next is known when all five are cut off."""
 NO_PRODUCER_EPOCH = -1
+NO_SEQUENCE = -1
+"""Comes before any: no batch of an epoch is known that began so."""
 
 
 class Batch(Struct, frozen=True, kw_only=True):
@@ -135,20 +137,25 @@ def sequence_error(state: ProducerState, request: ProduceRequest) -> ErrorCode:
     Stricter than Kafka, which takes any first sequence of a producer that it does not know: here
     nothing but truncation makes a log forget, and then records are missing.
     """
-    epoch, base = request.producer_epoch, request.base_sequence
-    last = state.batches[-1] if state.batches else None
-    last_epoch = last.producer_epoch if last else state.forgotten_epoch
-    if epoch < last_epoch:
+    base = request.base_sequence
+    last_epoch, end = known_end(state)
+    if request.producer_epoch < last_epoch:
         return ErrorCode.INVALID_PRODUCER_EPOCH
-    if epoch > last_epoch:
-        return ErrorCode.NONE if base == 0 else ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
-    if last is None or base > last.end_sequence:
-        return ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
-    if base == last.end_sequence:
+    if request.producer_epoch > last_epoch:
+        end = 0
+    if base == end:
         return ErrorCode.NONE
-    if base + len(request.values) <= last.end_sequence:
+    if base + len(request.values) <= end:
         return ErrorCode.DUPLICATE_SEQUENCE_NUMBER
     return ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+
+
+def known_end(state: ProducerState) -> tuple[int, int]:
+    """The producer's last epoch in the log, and the sequence that comes next under it."""
+    if not state.batches:
+        return state.forgotten_epoch, NO_SEQUENCE
+    last = state.batches[-1]
+    return last.producer_epoch, last.end_sequence
 
 
 def batch_records(request: ProduceRequest, leader_epoch: LeaderEpoch) -> tuple[Record, ...]:

@@ -64,7 +64,7 @@ class AppendRecords(Struct, frozen=True, kw_only=True):
 
 
 class TruncateRecords(Struct, frozen=True, kw_only=True):
-    """Drop the records from `offset` on."""
+    """Drop the records from `offset` on, of which there are some."""
 
     topic_partition: TopicPartition
     offset: Offset

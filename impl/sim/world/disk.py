@@ -99,8 +99,10 @@ class SimulatedDisk:
         log.extend(records)
 
     def truncate(self, key: TopicPartition, offset: Offset) -> None:
-        """Delete the records from `offset` on."""
-        del self._logs[key][offset:]
+        """Delete the records from `offset` on, of which there are some."""
+        log = self._logs[key]
+        assert offset < len(log), f"{key}: cuts at {offset} what has {len(log)} records"
+        del log[offset:]
         if key in self._flushed:
             self._flushed[key] = min(self._flushed[key], offset)
 

@@ -136,6 +136,11 @@ def commit_without_a_member_that_is_asked_in(trace: Trace) -> None:
     trace.broker(1, "AdvanceHighWatermark", isr=[1], maximal_isr=[1])
 
 
+def leader_that_adopts_another_isr_than_it_asked_for(trace: Trace) -> None:
+    trace.broker(1, "ShrinkIsr", isr=[1, 2], maximal_isr=[1, 2, 3], expected_version=0)
+    trace.broker(1, "AdoptIsr", isr=[1, 2, 3], maximal_isr=[1, 2, 3], znode_version=0)
+
+
 def command_of_an_older_controller(trace: Trace) -> None:
     obey(trace, 1, "BecomeFollower", (2, 1, 1))
     trace.broker(
@@ -198,6 +203,11 @@ def elected_without_raising_the_epoch(trace: Trace) -> None:
         (leader_in_isr.check, leader_that_asks_to_leave, "leader 1 outside its ISR [2]"),
         (leader_in_isr.check, empty_isr, "an empty ISR"),
         (leader_in_isr.check, commit_without_a_member, "asks for [1] only"),
+        (
+            leader_in_isr.check,
+            leader_that_adopts_another_isr_than_it_asked_for,
+            "adopts [1, 2, 3], while it asked for [1, 2]",
+        ),
         (leader_in_isr.check, commit_without_a_member_that_is_asked_in, "while it needs [1, 2]"),
         (stale_controller_harmless.check, deposed_controller, "decision of controller epoch 1"),
         (

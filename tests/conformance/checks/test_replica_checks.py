@@ -171,6 +171,11 @@ def high_watermark_falls(trace: Trace) -> None:
     replica(trace, "AdvanceHighWatermark", 1, 1, 1, 2)
 
 
+def high_watermark_advances_to_where_it_is(trace: Trace) -> None:
+    append(trace, 1, 0, "ab", 2)
+    replica(trace, "AdvanceHighWatermark", 1, 1, 2, 2)
+
+
 def answers_fall(trace: Trace) -> None:
     trace.broker(1, "BecomeLeader", leader_epoch=1)
     trace.fetch(0, "ab", 2, broker_id=1)
@@ -254,6 +259,11 @@ def committed_is_truncated(trace: Trace) -> None:
         (leader_complete.check, leader_begins_below_what_was_committed, "committed a record"),
         (one_committer_per_epoch.check, leader_begins_below_what_was_committed, "began at 1"),
         (high_watermark_monotonic.check, high_watermark_falls, "fell from 2 to 1"),
+        (
+            high_watermark_monotonic.check,
+            high_watermark_advances_to_where_it_is,
+            "advanced to 2 twice",
+        ),
         (high_watermark_monotonic.check, answers_fall, "in leader epoch 1 fell from 2 to 1"),
         (high_watermark_monotonic.check, answers_without_an_epoch_fall, "in leader epoch 3 fell"),
         (high_watermark_monotonic.check, high_watermark_above_the_log, "above log end 2"),

@@ -127,7 +127,8 @@ class _Finder:
     def operands(self, node: ast.BoolOp) -> Iterator[tuple[str, ast.AST, str]]:
         is_and = isinstance(node.op, ast.And)
         for operand in node.values:
-            yield "drop_operand", operand, "True" if is_and else "False"
+            if not _is_literal(operand):
+                yield "drop_operand", operand, "True" if is_and else "False"
         other = " or " if is_and else " and "
         parts = (f"({self.source(operand)})" for operand in node.values)
         yield "swap_and_or", node, f"({other.join(parts)})"
@@ -163,6 +164,11 @@ class _Finder:
 
 def _nothing(_node: ast.AST) -> Iterator[tuple[str, ast.AST, str]]:
     return iter(())
+
+
+def _is_literal(operand: ast.expr) -> bool:
+    """A default, as in `names or ()`, decides nothing."""
+    return isinstance(operand, ast.Constant | ast.Tuple | ast.List | ast.Dict)
 
 
 def _is_plain(value: ast.expr) -> bool:

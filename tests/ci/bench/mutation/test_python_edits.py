@@ -47,6 +47,12 @@ def test_comparisons_operands_and_steps_are_changed() -> None:
     assert "a < b and b is None  ->  ((a < b) or (b is None))" in told(text, "swap_and_or")
 
 
+def test_a_default_is_no_operand() -> None:
+    text = "def f(a):\n    return a or (), a or None\n"
+
+    assert told(text, "drop_operand") == {"a  ->  False"}
+
+
 def test_a_keyword_of_replace_falls_away() -> None:
     text = "def f(r, e):\n    return replace(r, leader_epoch=e.epoch, isr=())\n"
 

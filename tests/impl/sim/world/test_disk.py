@@ -92,6 +92,11 @@ def test_a_log_has_no_gap_and_no_overlap(offset: int) -> None:
         disk().append(T0, Offset(offset), records(3))
 
 
+def test_what_ends_there_is_not_cut() -> None:
+    with pytest.raises(AssertionError, match="cuts at 3 what has 3 records"):
+        disk().truncate(T0, Offset(3))
+
+
 def test_what_is_not_in_the_log_cannot_be_read() -> None:
     with pytest.raises(AssertionError, match="not in the log"):
         disk().read(T0, Offset(2), Offset(4))
