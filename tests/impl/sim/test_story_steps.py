@@ -148,7 +148,7 @@ steps:
         ("{until: {mood(1): good}}", r"line 5: until: mood\(1\) cannot be seen; write one of"),
         (
             "{hold_request: Sing}",
-            "line 5: hold_request: hold_request is 'Sing'; choose one of Fetch",
+            "line 5: hold_request: hold_request is 'Sing'; choose one of ControlledShutdown, Fetch",
         ),
         ("{show: off}", "line 5: show: show is 'off'; give state, results or log"),
         ("{kind: proc.dance}", "line 5: kind: unknown fault 'proc.dance'"),
