@@ -437,7 +437,8 @@ IsDue == is_committed /\ ~is_loss_told
 IsUp(b) == replicas[b].role # "down"
 
 (* How often a broker may be gone for a while.                               *)
-Absences == Limits["crashes"] + Limits["expiries"] + Limits["upgrades"]
+Absences ==
+    Limits["crashes"] + Limits["expiries"] + Limits["upgrades"] + Limits["shutdowns"]
 
 TypeOK ==
     /\ DOMAIN znodes = Paths
@@ -446,7 +447,7 @@ TypeOK ==
     /\ State.leader_epoch \in Nat
     /\ State.isr # {} /\ MemberIds(State.isr) \subseteq Brokers
     /\ zxid <= Cardinality(Brokers) + Absences
-    /\ State.leader_epoch <= 2 * Absences
+    /\ State.leader_epoch <= 2 * Absences + Limits["shutdowns"]
     /\ controller.view \in [Brokers -> 0 .. zxid]
     /\ controller.bounced \subseteq Brokers
     /\ controller.is_send_due \in BOOLEAN

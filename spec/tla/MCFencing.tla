@@ -6,5 +6,5 @@ CONSTANTS MaxRecords, MaxCrashes, MaxExpiries, MaxControllerChanges, MaxUpgrades
 
 Bounds ==
     [records |-> MaxRecords, crashes |-> MaxCrashes, expiries |-> MaxExpiries,
-     controller_changes |-> MaxControllerChanges, upgrades |-> MaxUpgrades]
+     controller_changes |-> MaxControllerChanges, upgrades |-> MaxUpgrades, shutdowns |-> 0]
 =============================================================================
