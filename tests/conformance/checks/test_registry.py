@@ -4,8 +4,15 @@ from itertools import permutations
 
 from fencepost.conformance.checks.completeness import trace_health
 from fencepost.conformance.checks.evidence import MAX_WITNESSES, Evidence
-from fencepost.conformance.checks.ordering import order, partition_of_event, split_by_partition
+from fencepost.conformance.checks.generations import may_have_lost
+from fencepost.conformance.checks.ordering import (
+    by_zxid,
+    order,
+    partition_of_event,
+    split_by_partition,
+)
 from fencepost.conformance.checks.registry import CHECKS, IMPLIED_BY, run_check, run_checks
+from fencepost.conformance.checks.znode_history import assignment_of
 from fencepost.conformance.verdict import MAX_LISTED, Verdict
 from fencepost.spec.trace import Kind, TraceEvent
 from fencepost.spec.vocabulary import Invariant, snake_case
@@ -72,6 +79,40 @@ def test_zookeeper_lines_belong_to_the_partition_of_their_path() -> None:
     assert partition_of_event(other) is None
     assert partition_of_event(operation) == TopicPartition("orders", 3)
     assert list(split_by_partition(trace.events)) == [PARTITION, TopicPartition("orders", 3)]
+
+
+def test_only_lines_with_a_transaction_are_in_its_order() -> None:
+    trace = Trace()
+    later = trace.zookeeper("SetData", ZNODE, "", session=1, zxid=2)
+    earlier = trace.zookeeper("Create", ZNODE, "", session=1, zxid=1)
+    trace.add("zookeeper", Kind.ZOOKEEPER, "CloseSession", {"session_id": 1})
+
+    assert by_zxid(trace.events) == [earlier, later]
+
+
+def test_a_partition_without_its_topic_is_told_by_the_path() -> None:
+    event = Trace().add("broker-1", Kind.ACTION, "ShrinkIsr", {"partition": 3, "path": ZNODE})
+
+    assert partition_of_event(event) == PARTITION
+
+
+def test_only_an_election_may_have_lost_records() -> None:
+    trace = Trace()
+    elected = trace.broker(1, "ElectLeader", is_loss_possible=True)
+    led = trace.broker(1, "BecomeLeader", is_loss_possible=True)
+
+    assert [may_have_lost(event) for event in (elected, led)] == [True, False]
+
+
+def test_a_deletion_stores_no_assignment() -> None:
+    data = '{"version":1,"partitions":{"0":[1,2]}}'
+    trace = Trace()
+    lines = [
+        trace.zookeeper(action, "/brokers/topics/orders", data, session=1, zxid=1)
+        for action in ("Create", "Delete")
+    ]
+
+    assert [assignment_of(line) is None for line in lines] == [False, True]
 
 
 def test_order_is_each_nodes_own() -> None:
