@@ -15,6 +15,7 @@ from fencepost.ci.bench.mutation.python.scratch_tree import ROOT, environment, s
 KEPT = ROOT / ".fencepost" / "decisive_rules.json"
 STORIES = ("tests/stories", "impl/sim/schedules")
 DEPENDS_ON = (
+    "ci/bench/mutation/python",
     "impl/core",
     "impl/mutants",
     "impl/sim",
@@ -23,7 +24,7 @@ DEPENDS_ON = (
     "fault_injection/workload",
     "tests/stories",
 )
-"""What decides the traces."""
+"""What decides the traces, and which rules there are."""
 PLAY = "fencepost.ci.bench.mutation.python.play"
 CPU_S_PER_RUN = 10
 
