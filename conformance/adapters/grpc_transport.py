@@ -177,7 +177,7 @@ class GrpcConnection:
         return _results(self._ask(request))
 
     def command(self, command: ControlCommand, /) -> ControlAnswer:
-        """Send the command, unless the wire has none of its kind; no broker epoch is in it."""
+        """Send the command, unless the wire has none of its kind."""
         request = _command_request(command)
         if request is None:
             return ControlAnswer(error_code=REQUEST_UNKNOWN)
@@ -246,7 +246,10 @@ def _command_request(command: ControlCommand) -> Message | None:
             partition_incarnation=about.partition_incarnation,
         )
         return wire.LeaderAndIsrRequest(
-            controller_id=sender, controller_epoch=command.controller_epoch, partitions=[state]
+            controller_id=sender,
+            controller_epoch=command.controller_epoch,
+            partitions=[state],
+            broker_epoch=command.broker_epoch,
         )
     if command.method is ControlMethod.STOP_REPLICA and about:
         stop = wire.PartitionStop(
@@ -257,7 +260,10 @@ def _command_request(command: ControlCommand) -> Message | None:
             delete=about.is_deleted,
         )
         return wire.StopReplicaRequest(
-            controller_id=sender, controller_epoch=command.controller_epoch, partitions=[stop]
+            controller_id=sender,
+            controller_epoch=command.controller_epoch,
+            partitions=[stop],
+            broker_epoch=command.broker_epoch,
         )
     return None
 

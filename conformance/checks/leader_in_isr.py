@@ -3,8 +3,8 @@
 It holds for every stored LeaderAndISR document, every decision of a controller and every ISR that
 a leader works with or asks for. What a leader needs for a commit (`maximal_isr`) contains its ISR
 and, from the moment at which it asks for another one until that is decided, the other one too
-(ISR-003); what it adopts then is what it asked for (ISR-004). A partition without a leader keeps
-its last ISR.
+(ISR-003); what it adopts then is what it asked for, or what ZooKeeper held at that version when it
+read it back (ISR-004, ZK-006). A partition without a leader keeps its last ISR.
 """
 
 from collections.abc import Collection, Sequence
@@ -34,6 +34,10 @@ _ASKS = frozenset({Action.SHRINK_ISR, Action.EXPAND_ISR})
 _DECIDES = frozenset(
     {Action.ADOPT_ISR, Action.FENCE_LEADER, Action.BECOME_LEADER, Action.BECOME_FOLLOWER}
 )
+
+
+_Stored = tuple[int | None, frozenset[int]]
+"""A version of the state, and the ISR that ZooKeeper held under it."""
 
 
 class _Belief(NamedTuple):
@@ -83,23 +87,31 @@ def _check_belief(belief: _Belief, evidence: Evidence) -> None:
 
 def _check_commits(events: Sequence[TraceEvent], evidence: Evidence) -> None:
     wanted: dict[tuple[str, int], TraceEvent] = {}
+    stored = {
+        (event.znode_version, frozenset[int](document.isr))
+        for event in by_zxid(events)
+        if (document := document_of(event)) is not None
+    }
     for event in actions(events):
         key = event.node, event.incarnation
         if event.action in _ASKS:
             wanted[key] = event
         elif event.action in _DECIDES:
-            _check_adopted(event, wanted.pop(key, None), evidence)
+            _check_adopted(event, wanted.pop(key, None), stored, evidence)
         elif event.action == Action.ADVANCE_HIGH_WATERMARK:
             _check_maximal(event, wanted.get(key), evidence)
 
 
-def _check_adopted(event: TraceEvent, asked: TraceEvent | None, evidence: Evidence) -> None:
+def _check_adopted(
+    event: TraceEvent, asked: TraceEvent | None, stored: Collection[_Stored], evidence: Evidence
+) -> None:
     if event.action != Action.ADOPT_ISR or asked is None:
         return
-    adopted, wanted = sorted(event.isr or ()), sorted(asked.isr or ())
-    if adopted != wanted:
-        message = f"Leader {event.broker_id} adopts {adopted}, while it asked for {wanted}."
-        evidence.violated(message, asked, event)
+    version, isr = event.znode_version or 0, frozenset(event.isr or ())
+    is_later = version > (asked.expected_version or 0)
+    if isr != frozenset(asked.isr or ()) and not (is_later and (version, isr) in stored):
+        message = f"Leader {event.broker_id} adopts {sorted(isr)}, while it asked for"
+        evidence.violated(f"{message} {sorted(asked.isr or ())}.", asked, event)
 
 
 def _check_maximal(event: TraceEvent, asked: TraceEvent | None, evidence: Evidence) -> None:

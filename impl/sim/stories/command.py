@@ -10,6 +10,7 @@ from fencepost.impl.core.types.messages import (
     StopReplicaRequest,
 )
 from fencepost.spec.vocabulary import (
+    BrokerEpoch,
     BrokerId,
     ControllerEpoch,
     LeaderEpoch,
@@ -19,9 +20,10 @@ from fencepost.spec.vocabulary import (
 
 
 def command_request(command: ControlCommand) -> CommandRequest:
-    """Raise `StoryError` for a command that the core lacks; it knows no broker epoch in any."""
+    """Raise `StoryError` for a command that the core lacks."""
     sender = BrokerId(command.controller_id)
     epoch = ControllerEpoch(command.controller_epoch)
+    broker_epoch = BrokerEpoch(command.broker_epoch)
     about = command.about
     if command.method is ControlMethod.LEADER_AND_ISR and about:
         state = PartitionState(
@@ -36,7 +38,10 @@ def command_request(command: ControlCommand) -> CommandRequest:
             partition_incarnation=PartitionIncarnation(about.partition_incarnation),
         )
         return LeaderAndIsrRequest(
-            controller_id=sender, controller_epoch=epoch, partitions=(state,)
+            controller_id=sender,
+            controller_epoch=epoch,
+            partitions=(state,),
+            broker_epoch=broker_epoch,
         )
     if command.method is ControlMethod.STOP_REPLICA and about:
         stop = PartitionStop(
@@ -46,5 +51,10 @@ def command_request(command: ControlCommand) -> CommandRequest:
             leader_epoch=LeaderEpoch(about.leader_epoch),
             delete=about.is_deleted,
         )
-        return StopReplicaRequest(controller_id=sender, controller_epoch=epoch, partitions=(stop,))
+        return StopReplicaRequest(
+            controller_id=sender,
+            controller_epoch=epoch,
+            partitions=(stop,),
+            broker_epoch=broker_epoch,
+        )
     raise StoryError(f"the core has no {command.method}")

@@ -22,7 +22,15 @@ TARGETS = [
     for protocol in (release.protocol, *release.protocols)
 ]
 OFFERED = {
-    "zookeeper": {"core-single", "core", "core-brokers", "replication", "reassignment", "control"},
+    "zookeeper": {
+        "core-single",
+        "core",
+        "core-brokers",
+        "replication",
+        "reassignment",
+        "control-replicas",
+        "control",
+    },
     "kraft": {"core-brokers"},
 }
 HIDDEN = {

@@ -35,6 +35,11 @@ PAIRS = [(name, mutant) for name, case in CASES.items() for mutant in case.story
 END = (HealAllStep(heal_all=None), ReadStep(read=None), CheckStep(check=None))
 
 
+def level_of(case: SuiteCase) -> int:
+    """Level 2, or the first one above it at which the reference passes the case."""
+    return max(2, *(level + 1 for level in case.story.fails_at), 0)
+
+
 def judged(events: Sequence[TraceEvent]) -> list[str]:
     """What the checks find, and elections that were unclean."""
     return [*judge(events), *map(str, judge_elections(events)[1])]
@@ -44,7 +49,8 @@ def differences(
     case: SuiteCase, mutant: str = "", end: tuple[StoryStep, ...] = END
 ) -> list[object]:
     """The steps that went otherwise than the case says, or why it could not be played on."""
-    cluster = {**case.story.cluster, "level": 2} | ({"mutant": mutant} if mutant else {})
+    broken = {"mutant": mutant} if mutant else {}
+    cluster = {**case.story.cluster, "level": level_of(case), **broken}
     story = replace(case.story, cluster=cluster, steps=(*case.story.steps, *end))
     try:
         steps = play(to_yaml(story), judged).steps
