@@ -71,6 +71,7 @@ class Action(StrEnum):
     LEARN_CONTROLLER = "LearnController"
     DETECT_BROKER_CHANGE = "DetectBrokerChange"
     DETECT_TOPIC_CHANGE = "DetectTopicChange"
+    OBEY_SHUTDOWN = "ObeyShutdown"
     INIT_LEADER = "InitLeader"
     ELECT_LEADER = "ElectLeader"
     PUBLISH_DECISION = "PublishDecision"

@@ -172,6 +172,7 @@ FIELDS: dict[str, tuple[str, ...]] = {
     Action.LEARN_CONTROLLER: ("controller_id", "controller_epoch"),
     Action.DETECT_BROKER_CHANGE: ("controller_epoch", "live_brokers", "broker_epochs"),
     Action.DETECT_TOPIC_CHANGE: ("controller_epoch", "zxid"),
+    Action.OBEY_SHUTDOWN: ("controller_epoch", "peer", "broker_epoch"),
     Action.INIT_LEADER: _DECISION,
     Action.ELECT_LEADER: _DECISION,
     Action.PUBLISH_DECISION: (*_COMMAND, "zxid"),

@@ -268,6 +268,22 @@ DetectTopicChangeSeen ==
     /\ UNCHANGED history_vars
     /\ UNCHANGED record_vars
 
+(* The controller lets go a broker that is registered as it knows (BEP-005). *)
+(* From then on it is as one with a failed log: no leader, and no member, as *)
+(* long as another could lead.                                               *)
+ObeyShutdownSeen ==
+    LET c == Event.broker_id
+        b == Event.peer
+    IN /\ Is("ObeyShutdown")
+       /\ IsActive(c)
+       /\ live_epochs[c] # NotSeen
+       /\ b \in Brokers => <<b, Event.broker_epoch>> \in live_epochs[c]
+       /\ failures' = IF b \notin Brokers \/ failures[b] # "none" THEN failures
+                      ELSE [failures EXCEPT ![b] = "leaves"]
+       /\ UNCHANGED belief_vars
+       /\ UNCHANGED <<past, topics, offices, registrations, live_epochs, departures, floors, views>>
+       /\ UNCHANGED record_vars
+
 (* A decision that was not published gives way to the next one when it can   *)
 (* no longer take effect, or not together with that.                         *)
 IsFreeFor(c, expected_version) ==
@@ -291,7 +307,9 @@ Decide(c) ==
 (* comes late is refused; of the live replicas the first leads (TOP-001).    *)
 InitLeaderSeen ==
     LET c == Event.broker_id
-        alive == controllers[c].live_brokers \cap Recorded[run].assigned
+        known == controllers[c].live_brokers \cap Recorded[run].assigned
+        staying == {b \in known : failures[b] # "leaves"}
+        alive == IF Event.isr = staying THEN staying ELSE known
         preferred == SelectSeq(Recorded[run].assigned_replicas, LAMBDA b : b \in alive)
     IN /\ Is("InitLeader")
        /\ Metadata!Exists(znodes, Metadata!TopicPath)
@@ -473,6 +491,7 @@ MetadataStep ==
     \/ ResignControllerSeen
     \/ DetectBrokerChangeSeen
     \/ DetectTopicChangeSeen
+    \/ ObeyShutdownSeen
     \/ InitLeaderSeen
     \/ ElectLeaderSeen
     \/ PublishDecisionHeard

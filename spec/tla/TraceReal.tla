@@ -303,6 +303,7 @@ IsReal(k, s, t, b) ==
 Quiet ==
     {"CreateTopic", "WriteAsked", "WriteHeard", "ControllerAsked", "ControllerRead",
      "ReadAssignment", "DetectTopicChange", "ElectController", "LogFailed", "Acknowledge", "SendInit",
+     "ObeyShutdown",
      "SendStopReplica", "ControllerSends", "RefuseCommand", "RefuseStop", "RefuseFetch",
      "DiscardReading"}
 

@@ -17,7 +17,8 @@ VARIABLES
     live_epochs,    \* per controller the live brokers when it last looked, as <<broker, broker epoch>>
     departures,     \* per controller and broker: at which leader epoch it saw that this had been away
     floors,         \* per broker the version of the state that it read at its last start
-    failures,       \* per broker whether its log failed: "none", "now", "before" it started again
+    failures,       \* per broker whether its log failed: "none", "now", "before" it started again;
+                    \* "leaves" when its controller lets it go, which has the same effects
     views,          \* per controller the registrations, as in live_epochs, at each change since then
     tenures,        \* per broker the leaderships that are over: [leader_epoch, records, high_watermark]
     obeyed,         \* per broker the controller epoch of the command that it obeyed last

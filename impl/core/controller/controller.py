@@ -23,6 +23,7 @@ from fencepost.impl.core.controller.partition_change import PartitionChanges
 from fencepost.impl.core.controller.topic_discovery import TopicDiscovery
 from fencepost.impl.core.rules.controller.controller_election import Elected, WatchedReading
 from fencepost.impl.core.rules.controller.topic_tree import finishing_multis, read_tree
+from fencepost.impl.core.types.actions import action, taken
 from fencepost.impl.core.types.broker_reports import (
     ControlledShutdownRequest,
     ControlledShutdownResponse,
@@ -245,11 +246,9 @@ class Controller:
             error = self._config.rules.shutdown_error(registered, request.broker_epoch)
         remaining: list[TopicPartition] = []
         if error is ErrorCode.NONE:
-            is_new = broker_id not in context.shutting_down
-            context.shutting_down.add(broker_id)
+            if broker_id not in context.shutting_down:
+                self.obey_shutdown(request)
             remaining = context.still_led_by(broker_id)
-            if is_new:
-                self.elections.reread(context.partitions_of((broker_id,)))
         response = ControlledShutdownResponse(
             error_code=error,
             remaining_partitions=tuple(
@@ -257,6 +256,19 @@ class Controller:
             ),
         )
         self._outbox.reply(token, response)
+
+    @action
+    def obey_shutdown(self, request: ControlledShutdownRequest) -> None:
+        """The broker counts as one that goes: all its partitions are read and decided anew."""
+        self.context.shutting_down.add(request.broker_id)
+        line = taken(
+            self.obey_shutdown,
+            peer=request.broker_id,
+            broker_epoch=request.broker_epoch,
+            controller_epoch=self.controller_epoch,
+        )
+        self._outbox.took(line)
+        self.elections.reread(self.context.partitions_of((request.broker_id,)))
 
     # Time
 

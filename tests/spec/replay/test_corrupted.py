@@ -158,12 +158,18 @@ def accepted(projections: list[Projection]) -> Iterator[int]:
             yield number - 1
 
 
+NOT_DRAWN = frozenset({Action.OBEY_SHUTDOWN})
+"""No seed asks a broker to end; runs of processes and stories do."""
+
+
 def test_every_action_and_field_occurs() -> None:
     cases = first_of_each()
     told = {case.action for case in cases}
 
-    assert {*Action} - told == LIFECYCLE
+    assert {*Action} - told == LIFECYCLE | NOT_DRAWN
     for action, names in FIELDS.items():
+        if action in NOT_DRAWN:
+            continue
         assert {*names} - {case.name for case in cases if case.action == action} == set(), action
 
 
