@@ -46,7 +46,7 @@ def test_gate_at_level_0_fails_and_its_report_names_the_lost_record(tmp_path: Pa
     assert stages == {
         "spec": "PASS",
         "proofs": "PASS",
-        "simulate": "PASS",
+        "simulate": "FAIL",
         "chaos": "FAIL",
         "canary": "PASS",
         "replay": "PASS",

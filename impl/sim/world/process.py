@@ -181,8 +181,11 @@ class Process(SimulatedBroker):
             callback()
 
     def ask_to_end(self) -> None:
-        """What SIGTERM does: it ends in good order once others lead, or at once (BEP-005)."""
-        if self.node.registration.is_registered:
+        """What SIGTERM does: it ends in good order once others lead, or at once (BEP-005).
+
+        At once too where the run is recorded as moves: so do processes that are led by moves.
+        """
+        if self.node.registration.is_registered and self.move_recorder is None:
             self.gate(lambda: self.step(ShutdownAsked()))
         else:
             self._end()
