@@ -221,6 +221,7 @@ def _lossy_fault(
         for member in before.isr
         if (member, write.partition, before.leader_epoch) not in world.restarted
         and _was_there(member, write, world, since)
+        and _is_the_one_that_joined(member, write, before, world)
     )
     if there and before.leader != NO_BROKER:
         return f"leader {after.leader} may have lost records, it says, and {there} was never away"
@@ -263,6 +264,15 @@ def _ends_reassignment(
     latter = [replicas for since, replicas in known if since == zxid]
     is_new = bool(former and latter) and set(former[-1]) != set(latter[-1])
     return is_new and after.isr <= set(latter[-1])
+
+
+def _is_the_one_that_joined(
+    member: int, write: LeaderAndIsrWrite, before: LeaderAndIsr, world: _World
+) -> bool:
+    """False of a member that stands as another incarnation than the state names (BEP-006)."""
+    named, zxid = before.isr_broker_epochs.get(BrokerId(member)), write.event.zxid or 0
+    stands = [first for first, last in world.registered.get(member, ()) if first <= zxid <= last]
+    return named is None or named in stands
 
 
 def _was_there(

@@ -12,7 +12,8 @@ broker's registration (BEP-001), as ZooKeeper's own record has it.
 - A broker leads as the incarnation that the decision names, or as an earlier one that has yet to
   hear of that registration, never as a later one.
 - An election that loses nothing names a leader that was registered as the incarnation that joined
-  at some time since the state before was written.
+  at some time since the leader epoch before began: not later, for a leader that has registered anew
+  goes on writing the ISR while its controller has yet to look.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -61,13 +62,18 @@ def check(events: Sequence[TraceEvent]) -> CheckResult:
         if event.is_unclean or event.is_loss_possible
     }
     stays = registrations(events)
+    begun: dict[tuple[TopicPartition, int], int] = {}
     for write in writes:
         after = write.after
+        if after is not None:
+            begun.setdefault((write.partition, after.leader_epoch), write.event.zxid or 0)
         if after is None or not after.isr_broker_epochs:
             continue
         evidence.premise_count += 1
         is_lossy = (write.partition, after.controller_epoch, after.leader_epoch) in lossy
-        fault = _fault(write, after, stays, is_lossy=is_lossy)
+        before_epoch = write.before.leader_epoch if write.before is not None else after.leader_epoch
+        since = begun.get((write.partition, before_epoch), 0)
+        fault = _fault(write, after, stays, since=since, is_lossy=is_lossy)
         if fault is not None:
             where = f"{write.partition} at zxid {write.event.zxid}"
             evidence.violated(f"{where}: {fault}.", write.before_event, write.event)
@@ -122,9 +128,12 @@ def _check_leaders(
 
 
 def _fault(
-    write: LeaderAndIsrWrite, after: LeaderAndIsr, stays: Stays, *, is_lossy: bool
+    write: LeaderAndIsrWrite, after: LeaderAndIsr, stays: Stays, *, since: int, is_lossy: bool
 ) -> str | None:
-    """Why the write takes one incarnation for another, as the end of a sentence."""
+    """Why the write takes one incarnation for another, as the end of a sentence.
+
+    `since` is the zxid with which the leader epoch of the state before began.
+    """
     now, zxid = after.isr_broker_epochs, write.event.zxid or 0
     before = write.before.isr_broker_epochs if write.before is not None else {}
     is_election = write.before is None or write.before.leader_epoch != after.leader_epoch
@@ -142,7 +151,6 @@ def _fault(
     leader = after.leader
     if not is_election or is_lossy or leader == NO_BROKER or write.before_event is None:
         return None
-    since = write.before_event.zxid or 0
     stood = [first for first, last in stays.get(leader, ()) if last >= since and first <= zxid]
     if stood and leader in now and now[leader] not in stood:
         return f"leader {leader} is named as {now[leader]}, and was registered as {stood}"

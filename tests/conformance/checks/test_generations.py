@@ -212,6 +212,25 @@ def test_that_records_may_be_lost_needs_a_reason() -> None:
     assert "may have lost records, it says, and [1] was never away" in violation.message
 
 
+@pytest.mark.parametrize(("joined", "expected"), [(3, 0), (4, 1)])
+def test_a_member_is_there_as_the_one_that_joined(joined: int, expected: int) -> None:
+    """The leader was registered anew before its controller looked, and wrote the ISR since."""
+    trace = Trace()
+    registered(trace, 1, 4)
+    states = [
+        document(1, epoch, [1]).removesuffix("}") + f', "isr_broker_epochs": [{joined}]}}'
+        for epoch in (0, 1, 2)
+    ]
+    stored(trace, first=states[0])
+    store(trace, 3, states[1], 1, zxid=7)
+    told = {"leader": 1, "leader_epoch": 2, "isr": [1], "controller_epoch": 1}
+    trace.broker(3, Action.ELECT_LEADER, **told, is_loss_possible=True)
+    store(trace, 3, states[2], 2, zxid=10)
+
+    found = only_authorised_writes.check(trace.events).violations
+    assert sum("never away" in violation.message for violation in found) == expected
+
+
 @pytest.mark.parametrize(("incarnation", "epoch", "expected"), [(2, 1, 0), (2, 0, 1), (1, 1, 1)])
 def test_a_member_that_began_with_the_state_obeys_nothing_of_it(
     incarnation: int, epoch: int, expected: int

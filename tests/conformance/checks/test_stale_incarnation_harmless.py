@@ -153,3 +153,10 @@ def test_lower_levels_give_it_nothing_to_decide_and_it_is_not_missed_there() -> 
 
     assert [is_promised(invariant, level) for level in (2, 3, None)] == [False, True, True]
     assert is_promised(Invariant.LEADER_COMPLETE, 0)
+
+
+def test_a_leader_that_has_registered_anew_may_shrink_the_isr_before_its_controller_looks() -> None:
+    """Found as a variation of `composite_version_race`: no election was wrong."""
+    first, shrunk = state(2, 0, {1: 9, 2: OLD}), state(2, 0, {2: OLD})
+
+    assert found(stored(run(), first, shrunk, state(2, 1, {2: OLD}))) == []
