@@ -108,13 +108,15 @@ DetectBrokerChange(c) ==
                            ELSE {Present(p) : p \in {p \in Partitions : HasState(p)}}]
        /\ UNCHANGED <<zookeeper_vars, broker_vars, network_vars, budget, history_vars>>
 
+GoneTopics(c) == {controllers[c].topic} \ {NoTopic}
+
 (* Topics are compared by id (TOP-003): one that is gone is to be stopped.   *)
 DetectTopicChange(c) ==
     /\ IsActive(c)
     /\ controllers[c].topic # CurrentTopic
     /\ controllers' = [controllers EXCEPT
             ![c].topic = CurrentTopic, ![c].is_stop_sent = FALSE, ![c].to_tell = {},
-            ![c].to_stop = @ \cup ({controllers[c].topic} \ {NoTopic})]
+            ![c].to_stop = @ \cup GoneTopics(c)]
     /\ UNCHANGED <<zookeeper_vars, broker_vars, network_vars, budget, history_vars>>
 
 -----------------------------------------------------------------------------

@@ -36,13 +36,15 @@ AskShutdown(b) ==
        /\ UNCHANGED <<znodes, zxid, controller, replicas, messages, history, shutting_down,
                       is_move_due>>
 
+OnceLeft(b) == [znodes EXCEPT ![BrokerPath(b)] = Absent]
+
 (* It waits for the controller, or not: no answer may come. Its log stays,   *)
 (* and its registration goes at once.                                        *)
 LeaveCluster(b) ==
     /\ IsUp(b)
     /\ asked[b] = replicas[b].broker_epoch
     /\ replicas' = [replicas EXCEPT ![b] = StoppedReplica(@)]
-    /\ znodes' = [znodes EXCEPT ![BrokerPath(b)] = Absent]
+    /\ znodes' = OnceLeft(b)
     /\ UNCHANGED <<zxid, controller, messages, budget, history, requests, shutting_down,
                    is_move_due, asked>>
 
@@ -128,6 +130,13 @@ ShutdownTypeOK ==
 \* @req BEP-005
 OnlyAskersShutDown ==
     \A b \in shutting_down : controller.view[b] = incarnations[b] => asked[b] = incarnations[b]
+
+(* A process that ends without a crash is gone from the cluster at once.     *)
+\* @req BEP-005
+LeavesAtOnce ==
+    [][\A b \in Brokers : IsUp(b) /\ replicas'[b].role = "down" /\ UNCHANGED budget =>
+        /\ znodes'[BrokerPath(b)] = Absent
+        /\ asked[b] = replicas[b].broker_epoch]_shutdown_vars
 
 -----------------------------------------------------------------------------
 (* What must be possible                                                    *)

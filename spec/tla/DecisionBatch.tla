@@ -76,7 +76,7 @@ ElectLeader ==
 
 (* A leader drops a follower from its ISR. Nothing bounds how often.         *)
 ShrinkIsr(p) ==
-    /\ p \in Busy \ written
+    /\ p \in Busy
     /\ p \in Waiting
     /\ stale' = stale \cup {p}
     /\ UNCHANGED <<written, batches, unsure, to_send, told, budget>>

@@ -513,6 +513,107 @@ FreshCommandsPass ==
         (IsUp(m.to) /\ m.built_for = incarnations[m.to] /\ IsUnderstood(m.to, m))
             => IsForThisIncarnation(m.to, m)
 
+(* What a replica knows is what its role needs.                              *)
+\* @req ISR-003
+RoleTellsMemory ==
+    \A b \in Brokers : LET r == replicas[b] IN
+        /\ r.role = "leader" <=> r.isr # {}
+        /\ r.role = "leader" <=> r.leader = b
+        /\ r.role # "leader" => r.caught_up = {}
+        /\ r.role = "idle" => r.leader = NoBroker
+        /\ IsUp(b) => r.broker_epoch = incarnations[b] \/ r.broker_epoch < incarnations[b]
+
+(* A leader that knows the version of the state knows the state.             *)
+\* @req ZK-003
+VersionNamesState ==
+    \A b \in Brokers : IsLeading(b) /\ replicas[b].znode_version = StateVersion =>
+        /\ State.leader = b
+        /\ State.leader_epoch = replicas[b].leader_epoch
+        /\ State.isr = replicas[b].isr
+
+(* A broker registers under a new number, and a process that starts reads    *)
+(* the state before it obeys anything.                                       *)
+\* @req BEP-001
+RegistrationsAreNew ==
+    [][\A b \in Brokers : LET next == replicas'[b] IN
+        next.broker_epoch \notin {replicas[b].broker_epoch, NoBrokerEpoch} =>
+            /\ znodes'[BrokerPath(b)].czxid = next.broker_epoch
+            /\ next.broker_epoch > zxid
+            /\ ~IsUp(b) => /\ next.leader_epoch = State.leader_epoch
+                           /\ next.znode_version = StateVersion
+                           /\ next.has_record = Log(b)]_vars
+
+(* A process that ends keeps its log, or has lost it with the machine.       *)
+\* @req BEP-006
+LogsOutliveProcesses ==
+    [][\A b \in Brokers : Log(b) /\ IsUp(b) # (replicas'[b].role # "down") =>
+        replicas'[b].has_record \/ b \in lost_in_crash']_vars
+
+(* A running process loses the record only to a leader that lacks it, and    *)
+(* gets it from its own leader alone.                                        *)
+\* @req REPL-001
+\* @req CMD-005
+RecordsComeFromLeaders ==
+    [][\A b \in Brokers :
+        replicas[b].role = "follower" /\ replicas'[b].role = "follower"
+            /\ replicas'[b].has_record # Log(b)
+            => \E l \in Brokers \ {b} : /\ replicas[b].leader = l
+                                        /\ replicas[l].leader_epoch = replicas[b].leader_epoch
+                                        /\ IsLeading(l)
+                                        /\ Log(l) = replicas'[b].has_record]_vars
+
+(* What an incarnation has obeyed it never takes back, and obeys it once.    *)
+\* @req CMD-002
+ObeyedStays ==
+    [][\A b \in Brokers : LET now == replicas[b] next == replicas'[b] IN
+        (now.role # "down" /\ next.role # "down") =>
+            \/ next.leader_epoch > now.leader_epoch
+            \/ /\ next.leader_epoch = now.leader_epoch
+               /\ next.znode_version >= now.znode_version
+               /\ next.role = now.role \/ now.role = "idle"]_vars
+
+(* A command is gone when it is obeyed, which makes the replica what the     *)
+(* command says, or when a later one to the same broker is.                  *)
+\* @req CMD-002
+CommandsAreObeyed ==
+    [][\A m \in messages \ messages' : \E obeyed \in messages \ messages' :
+        LET next == replicas'[m.to]
+        IN /\ obeyed.to = m.to
+           /\ obeyed = m \/ obeyed.leader_epoch > m.leader_epoch
+           /\ next.role = (IF obeyed.leader = m.to THEN "leader" ELSE "follower")
+           /\ next.leader = obeyed.leader
+           /\ next.leader_epoch = obeyed.leader_epoch
+           /\ next.znode_version = obeyed.znode_version
+           /\ next.isr = (IF obeyed.leader = m.to THEN obeyed.isr ELSE {})
+           /\ next.caught_up = {}
+           /\ messages' \cap {other \in messages :
+                other.to = m.to /\ other.leader_epoch < obeyed.leader_epoch} = {}]_vars
+
+(* A command tells what ZooKeeper holds when it is sent, to the incarnation  *)
+(* that the controller sees.                                                 *)
+\* @req BEP-002
+CommandsTellWhatIs ==
+    [][\A m \in messages' \ messages :
+        /\ m.leader = State.leader
+        /\ m.leader_epoch = State.leader_epoch
+        /\ m.isr = State.isr
+        /\ m.znode_version = StateVersion
+        /\ m.built_for = controller.view[m.to]
+        /\ m.broker_epoch \in {NoBrokerEpoch, m.built_for}]_vars
+
+(* A controller knows the registrations as they are when it looks. A broker  *)
+(* that has come is told what stands, and all are told what is decided.      *)
+\* @req BEP-006
+ControllersKnowWhatTheyRead ==
+    [][LET now == controller next == controller' IN
+        /\ \A b \in Brokers : next.view[b] \in {now.view[b], Registrations[b]}
+        /\ next.bounced # {} => HasIdsOnly
+        /\ (\E b \in Brokers : next.view[b] \notin {0, now.view[b]}) => next.is_send_due
+        /\ znodes'[StatePath].data.leader_epoch # State.leader_epoch => next.is_send_due
+        /\ now.is_send_due /\ ~next.is_send_due => \A b \in Brokers :
+            now.view[b] = 0 \/ \E m \in messages' :
+                m.to = b /\ m.znode_version = StateVersion /\ m.built_for = now.view[b]]_vars
+
 -----------------------------------------------------------------------------
 (* What keeps on being possible is done at last: dead sessions end, brokers  *)
 (* start and register, the controller looks, decides and tells, and what is  *)
@@ -554,6 +655,19 @@ AsStateZnode == INSTANCE StateZnode WITH
 \* @req ZK-003
 \* @req FAIL-004
 RefinesStateZnode == AsStateZnode!Spec
+
+(* Another leads only where the leader has failed: the incarnation that is   *)
+(* in the ISR is gone, and with it, where no other member is left, the       *)
+(* broker itself.                                                            *)
+\* @req FAIL-001
+LeaderIsKept ==
+    [][LET next == znodes'[StatePath].data
+           seen == {member \in State.isr :
+                        controller.view[member.broker] \in {member.broker_epoch} \ {0}}
+           is_seen == State.leader \in MemberIds(seen)
+       IN (next.leader # State.leader /\ State.leader # NoBroker /\ ~HasIdsOnly) =>
+            /\ ~is_seen
+            /\ seen = {} => LastReplica = "wait" \/ controller.view[State.leader] = 0]_vars
 
 -----------------------------------------------------------------------------
 (* What must be possible *)

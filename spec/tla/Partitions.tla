@@ -456,6 +456,108 @@ AsStateZnode == INSTANCE StateZnode WITH
     controller_epoch <- 0,
     is_loss_told <- FALSE
 
+(* A term ends before the next one begins, and a decision is written or      *)
+(* forgotten before the next one is made: nothing is put in its place. One   *)
+(* that is in office stays there, unless its process dies.                   *)
+\* @req CTL-008
+NothingIsReplaced ==
+    [][\A c \in Controllers : LET now == controllers[c] next == controllers'[c] IN
+        /\ now.controller_epoch # Standing =>
+            \/ next.controller_epoch = now.controller_epoch
+            \/ /\ next.controller_epoch = Standing
+               /\ now.controller_epoch = CurrentControllerEpoch =>
+                    budget'["controller_crashes"] < budget["controller_crashes"]
+        /\ now.decision # <<>> => next.decision \in {now.decision, <<>>}]_vars
+
+(* What a process knows ends with it, and what a controller knows with its   *)
+(* term. Only a leader has an ISR.                                           *)
+\* @req CTL-008
+MemoryEnds ==
+    /\ \A c \in Controllers : ~IsActive(c) => controllers[c] = StandingController
+    /\ \A b \in Brokers : LET r == replicas[b] IN
+        /\ ~r.is_up => r.leader = NoBroker /\ r.oldest = 1
+        /\ r.leader = NoBroker => r.isr = {} /\ r.znode_version = NoVersion
+        /\ r.leader # NoBroker => r.incarnation >= r.oldest
+        /\ r.leader = b <=> r.isr # {}
+        /\ r.record => r.incarnation # NoIncarnation
+
+(* A leader that knows the version of the state knows the state.             *)
+\* @req ZK-003
+VersionNamesState ==
+    \A b \in Brokers :
+        (/\ IsLeading(b)
+         /\ HasState
+         /\ replicas[b].incarnation = Incarnation
+         /\ replicas[b].znode_version = znodes[StatePath].version) =>
+            State.leader = b /\ State.isr = replicas[b].isr
+
+(* What a bound allows changes something else than what is left of it.       *)
+BoundedStepsHaveEffect ==
+    [][budget' # budget => <<znodes, controllers, replicas>>' # <<znodes, controllers, replicas>>
+      ]_vars
+
+(* A command tells what ZooKeeper holds when it is sent, and no broker what  *)
+(* it has done already; a stop is about an incarnation that is gone.         *)
+\* @req CMD-003
+\* @req PART-002
+CommandsTellWhatIs ==
+    [][\A m \in messages' \ messages :
+        IF m.type = "stop_replica" THEN ~HasState /\ m.incarnation <= TopicVersion
+        ELSE /\ HasState
+             /\ m.incarnation = Incarnation
+             /\ m.leader = State.leader
+             /\ m.isr = State.isr
+             /\ m.znode_version = znodes[StatePath].version
+             /\ \/ replicas[m.to].incarnation # m.incarnation
+                \/ replicas[m.to].znode_version # m.znode_version]_vars
+
+(* A stop that counts as sent was sent to every broker. One that was sent is *)
+(* not sent again, and counts until the next step is decided.                *)
+\* @req PART-002
+WhatIsGoneIsStopped ==
+    [][\A c \in Controllers : LET now == controllers[c] next == controllers'[c] IN
+        /\ next.is_stop_sent /\ ~now.is_stop_sent => \A b \in Brokers :
+            \E m \in messages' : m.type = "stop_replica" /\ m.to = b
+        /\ now.is_stop_sent /\ ~next.is_stop_sent =>
+            next.controller_epoch = Standing \/ next.decision # <<>>]_vars
+
+(* A command is gone when it is obeyed, which makes the replica what the     *)
+(* command says.                                                             *)
+\* @req CMD-002
+\* @req CMD-008
+CommandsAreObeyed ==
+    [][\A m \in messages \ messages' : LET known == replicas[m.to] next == replicas'[m.to] IN
+        /\ known.is_up
+        /\ next.is_up
+        /\ IF m.type = "stop_replica"
+           THEN next.incarnation \notin 1 .. m.incarnation /\ next.oldest > m.incarnation
+           ELSE /\ next.leader = m.leader
+                /\ next.isr = (IF m.leader = m.to THEN m.isr ELSE {})
+                /\ next.incarnation = m.incarnation
+                /\ next.oldest = m.incarnation
+                /\ next.znode_version = m.znode_version
+                /\ known.incarnation = m.incarnation => known.znode_version < m.znode_version]_vars
+
+(* What a running broker has obeyed, and what it knows to be gone, it never  *)
+(* takes back, and a record stays as long as its directory.                  *)
+\* @req CMD-002
+\* @req CMD-008
+ObeyedStays ==
+    [][\A b \in Brokers : LET known == replicas[b] next == replicas'[b] IN
+        /\ known.is_up /\ next.is_up =>
+            /\ next.oldest >= known.oldest
+            /\ next.incarnation # known.incarnation => known.incarnation < next.oldest /\ ~next.record
+            /\ next.incarnation = known.incarnation => next.znode_version >= known.znode_version
+        /\ next.incarnation = known.incarnation /\ known.record => next.record]_vars
+
+(* A broker that starts knows what is gone, and keeps nothing of it.         *)
+\* @req START-004
+StartKnowsWhatIsGone ==
+    [][\A b \in Brokers : ~replicas[b].is_up /\ replicas'[b].is_up =>
+        /\ replicas'[b].incarnation \in {NoIncarnation, Incarnation}
+        /\ \A incarnation \in 1 .. TopicVersion :
+            replicas'[b].oldest <= incarnation <=> HasState /\ incarnation >= Incarnation]_vars
+
 (* The znode of the state changes as `StateZnode` says: it comes after the   *)
 (* assignment and goes with it.                                              *)
 \* @req CTL-011

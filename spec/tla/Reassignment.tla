@@ -459,6 +459,84 @@ AsStateZnode == INSTANCE StateZnode WITH
     controller_epoch <- 0,
     is_loss_told <- FALSE
 
+(* A term ends before the next one begins, and a decision is written or      *)
+(* forgotten before the next one is made: nothing is put in its place. One   *)
+(* that is in office stays there, unless its process dies.                   *)
+\* @req CTL-008
+NothingIsReplaced ==
+    [][\A c \in Controllers : LET now == controllers[c] next == controllers'[c] IN
+        /\ now.controller_epoch # Standing =>
+            \/ next.controller_epoch = now.controller_epoch
+            \/ /\ next.controller_epoch = Standing
+               /\ now.controller_epoch = CurrentControllerEpoch =>
+                    budget'["controller_crashes"] < budget["controller_crashes"]
+        /\ now.decision # <<>> => next.decision \in {now.decision, <<>>}
+        /\ now.addition # <<>> => next.addition \in {now.addition, <<>>}]_vars
+
+(* What a process knows ends with it, and what a controller knows with its   *)
+(* term. Only a leader has an ISR.                                           *)
+\* @req CTL-008
+MemoryEnds ==
+    /\ \A c \in Controllers : ~IsActive(c) => controllers[c] = StandingController
+    /\ \A b \in Brokers :
+        /\ ~replicas[b].is_up =>
+            replicas[b] = [NoReplica EXCEPT !.is_up = FALSE, !.log = replicas[b].log]
+        /\ replicas[b].leader = b <=> replicas[b].isr # {}
+        /\ replicas[b].leader # NoBroker => replicas[b].log # "absent"
+
+(* A leader that knows the version of the state knows the state.             *)
+\* @req ZK-003
+VersionNamesState ==
+    \A b \in Brokers : IsLeading(b) /\ replicas[b].znode_version = StateVersion =>
+        /\ State.leader = b
+        /\ State.leader_epoch = replicas[b].leader_epoch
+        /\ State.isr = replicas[b].isr
+
+(* What a bound allows changes something else than what is left of it.       *)
+BoundedStepsHaveEffect ==
+    [][budget' # budget => <<znodes, controllers, replicas>>' # <<znodes, controllers, replicas>>
+      ]_vars
+
+(* A command tells what ZooKeeper holds when it is sent, and no broker what  *)
+(* it has done already; a stop goes to those that the assignment has lost.   *)
+\* @req CMD-003
+CommandsTellWhatIs ==
+    [][\A m \in messages' \ messages :
+        /\ m.leader_epoch = State.leader_epoch
+        /\ m.type = "stop_replica" => m.to \in Topic.removing
+        /\ m.type = "leader_and_isr" =>
+            /\ m.to \in Topic.assigned \ Dead
+            /\ m.leader = State.leader
+            /\ m.isr = State.isr
+            /\ m.znode_version = StateVersion
+            /\ replicas[m.to].leader # m.leader \/ replicas[m.to].leader_epoch # m.leader_epoch
+      ]_vars
+
+(* A command is gone when it is obeyed, which makes the replica what the     *)
+(* command says; and it says something later than the replica knew.          *)
+\* @req CMD-002
+\* @req CMD-008
+CommandsAreObeyed ==
+    [][\A m \in messages \ messages' : LET known == replicas[m.to] next == replicas'[m.to] IN
+        /\ known.is_up
+        /\ next.is_up
+        /\ next.leader_epoch = m.leader_epoch
+        /\ known.leader_epoch <= m.leader_epoch
+        /\ m.type = "stop_replica" => next = [NoReplica EXCEPT !.leader_epoch = m.leader_epoch]
+        /\ m.type = "leader_and_isr" =>
+            /\ next.leader = m.leader
+            /\ next.isr = (IF m.leader = m.to THEN m.isr ELSE {})
+            /\ next.znode_version = m.znode_version
+            /\ known.leader_epoch = m.leader_epoch => known.znode_version < m.znode_version]_vars
+
+(* What a running broker has obeyed it never takes back.                     *)
+\* @req CMD-002
+ObeyedStays ==
+    [][\A b \in Brokers : replicas[b].is_up /\ replicas'[b].is_up =>
+        /\ replicas'[b].leader_epoch >= replicas[b].leader_epoch
+        /\ replicas'[b].leader_epoch = replicas[b].leader_epoch /\ replicas'[b].leader # NoBroker =>
+            replicas'[b].znode_version >= replicas[b].znode_version]_vars
+
 (* The znode of the state changes as `StateZnode` says, the assignment with  *)
 (* it where replicas leave.                                                  *)
 \* @req ZK-003

@@ -170,12 +170,14 @@ SendLeaderAndIsr(c) ==
        /\ messages' = messages \cup news
        /\ UNCHANGED <<znodes, controllers, replicas, committed, budget, obeyed>>
 
+StopReceivers == Brokers
+
 (* To every broker, for each incarnation that is gone (TOP-002).             *)
 SendStopReplica(c) ==
     /\ controllers[c].to_stop # {}
     /\ messages' = messages \cup
             {[type |-> "stop_replica", to |-> b, incarnation |-> incarnation] :
-                b \in Brokers, incarnation \in controllers[c].to_stop}
+                b \in StopReceivers, incarnation \in controllers[c].to_stop}
     /\ controllers' = [controllers EXCEPT ![c].to_stop = {}]
     /\ UNCHANGED <<znodes, replicas, committed, budget, obeyed>>
 
@@ -469,6 +471,122 @@ AsStateZnode == INSTANCE StateZnode WITH
                             IsLeading(b) /\ replicas[b].incarnation = CurrentIncarnation}},
     controller_epoch <- 0,
     is_loss_told <- FALSE
+
+(* A term ends before the next one begins, and a decision is written or      *)
+(* forgotten before the next one is made: nothing is put in its place. One   *)
+(* that is in office stays there, unless its process dies.                   *)
+\* @req CTL-008
+NothingIsReplaced ==
+    [][\A c \in Controllers : LET now == controllers[c] next == controllers'[c] IN
+        /\ now.controller_epoch # Standing =>
+            \/ next.controller_epoch = now.controller_epoch
+            \/ /\ next.controller_epoch = Standing
+               /\ now.controller_epoch = CurrentControllerEpoch =>
+                    budget'["controller_crashes"] < budget["controller_crashes"]
+        /\ now.decision # <<>> => next.decision \in {now.decision, <<>>}]_vars
+
+(* What a process knows ends with it, and what a controller knows with its   *)
+(* term. Only a leader has an ISR.                                           *)
+\* @req CTL-008
+MemoryEnds ==
+    /\ \A c \in Controllers : ~IsActive(c) => controllers[c] = StandingController
+    /\ \A b \in Brokers : LET r == replicas[b] IN
+        /\ ~r.is_up => r.leader = NoBroker /\ r.oldest = 1
+        /\ r.leader = NoBroker =>
+            r.isr = {} /\ r.znode_version = NoVersion /\ obeyed[b] = NoIncarnation
+        /\ r.leader # NoBroker => obeyed[b] = r.incarnation /\ r.incarnation >= r.oldest
+        /\ r.leader = b <=> r.isr # {}
+
+(* A leader that knows the version of the state knows the state.             *)
+\* @req ZK-003
+VersionNamesState ==
+    \A b \in Brokers :
+        (/\ IsLeading(b)
+         /\ replicas[b].incarnation = CurrentIncarnation
+         /\ replicas[b].znode_version = znodes[StatePath].version) =>
+            State.leader = b /\ State.isr = replicas[b].isr
+
+(* What a bound allows changes something else than what is left of it.       *)
+BoundedStepsHaveEffect ==
+    [][budget' # budget => <<znodes, controllers, replicas>>' # <<znodes, controllers, replicas>>
+      ]_vars
+
+(* A new controller knows what exists, and has to tell it; later it knows    *)
+(* what it read last. What it knew and finds gone is to be stopped, until    *)
+(* every broker is sent that.                                                *)
+\* @req TOP-002
+\* @req CMD-007
+WhatIsGoneIsStopped ==
+    [][\A c \in Controllers : LET now == controllers[c] next == controllers'[c] IN
+        \/ next.controller_epoch = Standing
+        \/ /\ now.controller_epoch = Standing
+           /\ next = [StandingController EXCEPT
+                        !.controller_epoch = CurrentControllerEpoch + 1,
+                        !.known = CurrentIncarnation, !.is_init_due = TRUE,
+                        !.is_initialising = CurrentIncarnation # NoIncarnation]
+        \/ /\ next.known \in {now.known, CurrentIncarnation}
+           /\ next.known # now.known => now.known \in next.to_stop \cup {NoIncarnation}
+           /\ next.is_init_due # now.is_init_due =>
+                \A b \in Brokers : \E m \in messages' : m.type = "init" /\ m.to = b
+           /\ \A gone \in now.to_stop \ next.to_stop : \A b \in Brokers : \E m \in messages' :
+                m.type = "stop_replica" /\ m.to = b /\ m.incarnation = gone]_vars
+
+(* A command tells what ZooKeeper holds when it is sent, and no broker what  *)
+(* it has done already; a stop is about a topic that is gone.                *)
+\* @req CMD-003
+CommandsTellWhatIs ==
+    [][\A m \in messages' \ messages :
+        CASE m.type = "stop_replica" -> m.incarnation \notin {CurrentIncarnation, NoIncarnation}
+          [] m.type = "init" -> m.incarnation = CurrentIncarnation /\ m.zxid = Created
+          [] OTHER -> /\ m.incarnation = CurrentIncarnation
+                      /\ m.leader = State.leader
+                      /\ m.isr = State.isr
+                      /\ m.znode_version = znodes[StatePath].version
+                      /\ \/ replicas[m.to].incarnation # m.incarnation
+                         \/ replicas[m.to].znode_version # m.znode_version]_vars
+
+(* A command is gone when it is obeyed, which makes the replica what the     *)
+(* command says; or when it comes to a process that does not run.            *)
+\* @req CMD-002
+\* @req CMD-008
+CommandsAreObeyed ==
+    [][\A m \in messages \ messages' : LET known == replicas[m.to] next == replicas'[m.to] IN
+        IF ~known.is_up THEN next = known
+        ELSE CASE m.type = "stop_replica" ->
+                    next.incarnation \notin 1 .. m.incarnation /\ next.oldest > m.incarnation
+               [] m.type = "init" ->
+                    /\ next.incarnation \notin (1 .. m.zxid) \ {m.incarnation}
+                    /\ m.incarnation # NoIncarnation => next.oldest >= m.incarnation
+                    /\ m.incarnation = NoIncarnation => next.oldest > m.zxid
+               [] OTHER ->
+                    /\ next.leader = m.leader
+                    /\ next.isr = (IF m.leader = m.to THEN m.isr ELSE {})
+                    /\ next.incarnation = m.incarnation
+                    /\ next.znode_version = m.znode_version
+                    /\ known.incarnation = m.incarnation => known.znode_version < m.znode_version
+      ]_vars
+
+(* What a running broker has obeyed, and what it knows to be gone, it never  *)
+(* takes back, and a record stays as long as its directory.                  *)
+\* @req CMD-002
+\* @req CMD-008
+ObeyedStays ==
+    [][\A b \in Brokers : LET known == replicas[b] next == replicas'[b] IN
+        /\ known.is_up /\ next.is_up =>
+            /\ next.oldest >= known.oldest
+            /\ next.incarnation # known.incarnation =>
+                known.incarnation < next.oldest /\ next.record = NoIncarnation
+            /\ next.incarnation = known.incarnation => next.znode_version >= known.znode_version
+        /\ next.incarnation = known.incarnation => next.record \in {known.record, next.incarnation}
+        /\ next.record = NoIncarnation /\ known.record # NoIncarnation =>
+            next.incarnation # known.incarnation]_vars
+
+(* A broker that starts knows what is gone, of what there was until then.    *)
+\* @req START-004
+StartKnowsWhatIsGone ==
+    [][\A b \in Brokers : ~replicas[b].is_up /\ replicas'[b].is_up =>
+        \A incarnation \in 1 .. Created :
+            replicas'[b].oldest <= incarnation <=> incarnation = CurrentIncarnation]_vars
 
 (* The znode of the state changes as `StateZnode` says: it comes after the   *)
 (* topic and goes with it.                                                   *)

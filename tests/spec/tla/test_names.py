@@ -42,6 +42,7 @@ FACTS = {
     "NeverParted",
     "ReadsAreFresh",
     "EveryChangeIsNotified",
+    "BoundedStepsHaveEffect",
 }
 """They do not hold and are not meant to: not to be relied on."""
 

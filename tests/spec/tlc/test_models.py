@@ -22,7 +22,7 @@ hazard = "H0"
 shows = "That it counts."
 """
 
-TYPES = {"TypeOK", "ShutdownTypeOK"}
+TYPES = {"TypeOK", "ShutdownTypeOK", "BoundedStepsHaveEffect"}
 """A slip in a module violates it, a broken rule of the protocol does not."""
 
 
