@@ -126,7 +126,7 @@ def write_assignment_creates(rules: Rules) -> Rules:
     """An assignment is written although the topic is gone: it is there again."""
 
     def written_instead(
-        topic: str, document: TopicDocument | None, result: WriteResult
+        topic: str, document: TopicDocument | None, result: WriteResult | None
     ) -> tuple[WriteOp, ...]:
         is_gone = isinstance(result, Rejected) and result.error is ZkError.NO_NODE
         if not is_gone or document is None:

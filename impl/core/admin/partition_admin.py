@@ -4,7 +4,7 @@ Requests stand in ZooKeeper until the controller has done what they ask: no cras
 `RequestPartitions`, `StartReassignment` and `CancelReassignment` of the specs.
 """
 
-from collections.abc import Generator, Iterable
+from collections.abc import Generator, Iterable, Iterator
 
 from fencepost.impl.core.config import Config
 from fencepost.impl.core.rules.controller.partition_change_step import assignment_in
@@ -47,7 +47,6 @@ from fencepost.impl.core.types.zookeeper import (
     Delete,
     Rejected,
     SetData,
-    Unknown,
     WriteOp,
     WriteResult,
     Written,
@@ -65,6 +64,7 @@ from fencepost.spec.znodes import (
     ElectionDocument,
     MalformedZnodeError,
     ReplicasDocument,
+    TopicDocument,
     TopicPartition,
     document_bytes,
     leader_and_isr_path,
@@ -144,52 +144,31 @@ class PartitionAdmin:
     def cancel_reassignment(self, key: TopicPartition) -> Asked:
         """The request is taken back: what is assigned without it stands (REAS-004)."""
         end = Delete(path=request_path(PARTITIONS_REASSIGNED, key), expected_version=ANY_VERSION)
-        result: WriteResult = Unknown()
         for _ in range(CANCELS_MAX):
             znodes = yield from read(topic_path(key.topic))
             if znodes is None:
                 return NO_CONNECTION
-            result = yield from self._write(end, *_as_it_is(znodes[0]))
-            if not isinstance(result, Rejected) or result.error is not ZkError.BAD_VERSION:
-                break
-        if isinstance(result, Rejected) and result.error is ZkError.NO_NODE:
-            return Refusal(ErrorCode.NO_REASSIGNMENT_IN_PROGRESS, f"{key} does not move")
-        refusal = _refusal(result)
-        if refusal is None:
-            self._outbox.took(taken(self.cancel_reassignment, topic_partition=key))
-        return refusal
+            match (yield from self._write(end, *_as_it_is(znodes[0]))):
+                case Written():
+                    self._outbox.took(taken(self.cancel_reassignment, topic_partition=key))
+                    return None
+                case Rejected(error=ZkError.BAD_VERSION):
+                    continue
+                case Rejected(error=ZkError.NO_NODE):
+                    return Refusal(ErrorCode.NO_REASSIGNMENT_IN_PROGRESS, f"{key} does not move")
+                case result:
+                    return _refusal(result)
+        reason = f"topic {key.topic} changed {CANCELS_MAX} times meanwhile"
+        return Refusal(ErrorCode.BROKER_NOT_AVAILABLE, reason)
 
     def _list(self, token: int) -> Script:
         """What moves: asked for, being undone, or with replicas still to be stopped."""
-        requests = yield from read_requests(lambda _: None, watch=False)
-        listed = yield from list_children(TOPICS)
-        topics = listed[0].names or () if listed is not None else ()
-        znodes = yield from read(*(topic_path(topic) for topic in topics))
-        if requests is None or listed is None or znodes is None:
+        moves = yield from _read_moves()
+        if moves is None:
             response = ListPartitionReassignmentsResponse(error_code=NO_CONNECTION.error_code)
-            self._outbox.reply(token, response)
-            return
-        found = []
-        for topic, znode in zip(topics, znodes, strict=True):
-            document = parsed(parse_topic_document, znode)
-            names = document.partitions if document is not None else ()
-            for key in sorted(TopicPartition(topic, int(name)) for name in names):
-                assert document is not None
-                assignment = assignment_in(document, key.partition)
-                request = requests.get(key, {}).get(PARTITIONS_REASSIGNED)
-                assert assignment is not None, "it was listed"
-                if request is None and not assignment.adding and not assignment.removing:
-                    continue
-                ongoing = OngoingReassignment(
-                    topic=topic,
-                    partition=key.partition,
-                    replicas=request.replicas if request is not None else (),
-                    assigned_replicas=assignment.assigned,
-                    adding=tuple(sorted(assignment.adding)),
-                    removing=tuple(sorted(assignment.removing)),
-                )
-                found.append(ongoing)
-        self._outbox.reply(token, ListPartitionReassignmentsResponse(reassignments=tuple(found)))
+        else:
+            response = ListPartitionReassignmentsResponse(reassignments=tuple(moves))
+        self._outbox.reply(token, response)
 
     # Number of partitions
 
@@ -235,7 +214,7 @@ class PartitionAdmin:
         path = request_path(kind, key)
         yield from self._write(Create(path=path.rpartition("/")[0], data=b""))
         result = yield from self._write(Create(path=path, data=data))
-        if isinstance(result, Rejected) and result.error is ZkError.NODE_EXISTS:
+        if isinstance(result, Rejected):
             instead = SetData(path=path, data=data, expected_version=ANY_VERSION)
             result = yield from self._write(instead)
         return _refusal(result)
@@ -276,10 +255,13 @@ def _read_view(keys: Iterable[TopicPartition]) -> Generator[Ask, Answer, View | 
     wanted = sorted(set(keys))
     topics = sorted({key.topic for key in wanted})
     listed = yield from list_children(BROKER_IDS)
+    if listed is None:
+        return None
+    live = frozenset(registered(listed[0]))
     requests = [request_path(PARTITIONS_REASSIGNED, key) for key in wanted]
     states = [leader_and_isr_path(key) for key in wanted]
     znodes = yield from read(*(topic_path(topic) for topic in topics), *states, *requests)
-    if listed is None or znodes is None:
+    if znodes is None:
         return None
     by_path = {znode.path: znode for znode in znodes if znode.stat is not None}
     documents, found = {}, {}
@@ -294,8 +276,50 @@ def _read_view(keys: Iterable[TopicPartition]) -> Generator[Ask, Answer, View | 
     except MalformedZnodeError:
         return None
     return View(
-        live=frozenset(registered(listed[0])),
+        live=live,
         documents=documents,
         states=found,
         requests=frozenset(by_path) & frozenset(requests),
     )
+
+
+def _read_moves() -> Generator[Ask, Answer, list[OngoingReassignment] | None]:
+    """The partitions that move, in order; None when the connection was lost."""
+    requests = yield from read_requests(lambda _: None, watch=False)
+    if requests is None:
+        return None
+    targets = {
+        key: asked[PARTITIONS_REASSIGNED].replicas
+        for key, asked in requests.items()
+        if PARTITIONS_REASSIGNED in asked
+    }
+    listed = yield from list_children(TOPICS)
+    if listed is None:
+        return None
+    topics = listed[0].names or ()
+    znodes = yield from read(*(topic_path(topic) for topic in topics))
+    if znodes is None:
+        return None
+    found: list[OngoingReassignment] = []
+    for topic, znode in zip(topics, znodes, strict=True):
+        document = parsed(parse_topic_document, znode) or TopicDocument(partitions={})
+        for key in sorted(TopicPartition(topic, int(name)) for name in document.partitions):
+            found += _moves(document, key, targets.get(key, ()))
+    return found
+
+
+def _moves(
+    document: TopicDocument, key: TopicPartition, target: tuple[BrokerId, ...]
+) -> Iterator[OngoingReassignment]:
+    """One, if the partition moves: to the target, or back where it was if there is none."""
+    assignment = assignment_in(document, key.partition)
+    assert assignment is not None, "the topic names it"
+    if target or assignment.adding or assignment.removing:
+        yield OngoingReassignment(
+            topic=key.topic,
+            partition=key.partition,
+            replicas=target,
+            assigned_replicas=assignment.assigned,
+            adding=tuple(sorted(assignment.adding)),
+            removing=tuple(sorted(assignment.removing)),
+        )

@@ -43,15 +43,15 @@ class ProducerIds:
                 self._outbox.reply(token, response)
                 return
             znodes = yield from read(PRODUCER_IDS)
-            taken = self._next_block(znodes[0]) if znodes else None
-            if self._block:
-                continue  # another request has taken a block meanwhile
-            if znodes is None or taken is None:
+            if znodes is None:
+                break
+            taken = self._next_block(znodes[0])
+            if taken is None:
                 break
             may_write = self._config.rules.may_write[Writer.BROKER]
             result = yield from write(may_write, self._claim(znodes[0], taken))
             if isinstance(result, Written):
-                self._block = self._block or taken
+                self._block = taken
         response = InitProducerIdResponse(error_code=ErrorCode.BROKER_NOT_AVAILABLE)
         self._outbox.reply(token, response)
 

@@ -2,9 +2,10 @@
 
 The writes are those of `topic_creation.py` and `topic_deletion.py`, and the actions are the same.
 A topic with a refused write takes no other with it (`fenced_writes.py`); one that cannot be
-deleted as it was read is deleted alone.
+deleted by what its document names is looked at and deleted alone.
 """
 
+from collections.abc import Generator
 from dataclasses import dataclass, field
 
 from fencepost.impl.core.admin.topic_creation import (
@@ -18,14 +19,13 @@ from fencepost.impl.core.controller.fenced_writes import (
     FencedWrites,
     NoFence,
 )
-from fencepost.impl.core.rules.controller.publication import OPS_MAX
 from fencepost.impl.core.rules.controller.topic_tree import (
     TopicTree,
     deletion,
     partition_deletion,
 )
 from fencepost.impl.core.types.refusals import NO_CONNECTION, REPLY_LOST
-from fencepost.impl.core.types.scripts import Outbox, Script, list_children, read
+from fencepost.impl.core.types.scripts import Answer, Ask, Outbox, Script, list_children, read
 from fencepost.impl.core.types.topic_messages import (
     CreateTopicRequest,
     CreateTopicsRequest,
@@ -34,17 +34,14 @@ from fencepost.impl.core.types.topic_messages import (
     DeleteTopicsResponse,
     TopicResult,
 )
-from fencepost.impl.core.types.znode_reading import registered
-from fencepost.impl.core.types.zookeeper import Rejected, Written, ZkError, Znode
+from fencepost.impl.core.types.znode_reading import parsed, registered
+from fencepost.impl.core.types.zookeeper import Rejected, Written, Znode
 from fencepost.spec.vocabulary import ErrorCode
 from fencepost.spec.znodes import (
     BROKER_IDS,
-    MalformedZnodeError,
     TopicPartition,
     leader_and_isr_path,
     parse_topic,
-    parse_topic_document,
-    parse_topic_id,
     topic_path,
 )
 
@@ -52,8 +49,6 @@ CREATIONS_MAX = 500
 """Topics of which the documents are made at once: the node has other things to do in between."""
 DELETIONS_MAX = 250
 """Topics of which the partitions are read at once."""
-OPS_PER_PARTITION = 2
-OPS_PER_TOPIC = 3
 
 
 @dataclass(slots=True)
@@ -129,8 +124,7 @@ class TopicBatches:
     def _created(self, asked: Asked, ended: Ended[TopicWrite]) -> None:
         for one, result in ended:
             asked.end(one.place, self._creation.create_topic(asked.names[one.place], result))
-        if ended:
-            self._reply_created(asked)
+        self._reply_created(asked)
 
     def _reply_created(self, asked: Asked) -> None:
         if asked.is_done:
@@ -146,44 +140,36 @@ class TopicBatches:
     def _delete_topics(self, asked: Asked) -> Script:
         for begin in range(0, len(asked.names), DELETIONS_MAX):
             places = range(begin, min(begin + DELETIONS_MAX, len(asked.names)))
-            znodes = yield from read(*(topic_path(asked.names[place]) for place in places))
-            if znodes is None:
-                for place in places:
-                    asked.end(place, NO_CONNECTION)
-                continue
-            found = {}
-            for place, znode in zip(places, znodes, strict=True):
-                if znode.stat is None:
-                    asked.end(place, self._config.rules.missing_topic(asked.names[place]))
-                else:
-                    found[place] = znode
-            keys = {place: _keys(asked.names[place], znode) for place, znode in found.items()}
-            paths = [leader_and_isr_path(key) for some in keys.values() for key in some]
-            states = yield from read(*paths)
-            by_path = {znode.path: znode for znode in states or ()}
-            self._delete_together(asked, found, keys, by_path)
+            writes = yield from self._read_deletions(asked, places)
+            for place in places if writes is None else ():
+                asked.end(place, NO_CONNECTION)
+            self._writes.submit(writes or (), lambda ended: self._deleted(asked, ended))
         self._reply_deleted(asked)
 
-    def _delete_together(
-        self,
-        asked: Asked,
-        found: dict[int, Znode],
-        keys: dict[int, list[TopicPartition]],
-        states: dict[str, Znode],
-    ) -> None:
-        """Topics with known partitions in multis of many, the rest one by one."""
+    def _read_deletions(
+        self, asked: Asked, places: range
+    ) -> Generator[Ask, Answer, list[TopicWrite] | None]:
+        """What deletes the topics at these places that there are; None without a connection."""
+        znodes = yield from read(*(topic_path(asked.names[place]) for place in places))
+        if znodes is None:
+            return None
+        found = dict(zip(places, znodes, strict=True))
+        keys = {place: _keys(asked.names[place], znode) for place, znode in found.items()}
+        paths = [leader_and_isr_path(key) for some in keys.values() for key in some]
+        states = yield from read(*paths)
+        if states is None:
+            return None
+        by_path = {state.path: state for state in states}
         writes = []
         for place, znode in found.items():
-            assert znode.stat is not None
-            below = [states.get(leader_and_isr_path(key)) for key in keys[place]]
-            known = [state for state in below if state is not None and state.stat is not None]
-            if not known or len(known) != len(below):
-                self._outbox.run(self._delete_alone(asked, place, znode.stat.czxid))
+            if znode.stat is None:
+                asked.end(place, self._config.rules.missing_topic(asked.names[place]))
                 continue
-            tree = TopicTree(partitions=tuple(map(partition_deletion, known)), has_ids=True)
+            below = [by_path[leader_and_isr_path(key)] for key in keys[place]]
+            tree = TopicTree(partitions=tuple(map(partition_deletion, below)), has_ids=True)
             ops = deletion(asked.names[place], znode, tree)
             writes.append(TopicWrite(place=place, ops=ops, czxid=znode.stat.czxid))
-        self._writes.submit(writes, lambda ended: self._deleted(asked, ended))
+        return writes
 
     def _deleted(self, asked: Asked, ended: Ended[TopicWrite]) -> None:
         for one, result in ended:
@@ -191,14 +177,11 @@ class TopicBatches:
                 case Written(zxid=zxid):
                     self._deletion.delete_topic(asked.names[one.place], zxid)
                     asked.end(one.place, (ErrorCode.NONE, ""))
-                case Rejected(errors=(ZkError.SESSION_EXPIRED, *_)):
-                    asked.end(one.place, (ErrorCode.BROKER_NOT_AVAILABLE, str(result.error)))
                 case Rejected():
                     self._outbox.run(self._delete_alone(asked, one.place, one.czxid))
                 case _:
                     asked.end(one.place, REPLY_LOST)
-        if ended:
-            self._reply_deleted(asked)
+        self._reply_deleted(asked)
 
     def _delete_alone(self, asked: Asked, place: int, czxid: int | None) -> Script:
         error = yield from self._deletion.delete(asked.names[place], czxid)
@@ -212,13 +195,5 @@ class TopicBatches:
 
 
 def _keys(topic: str, znode: Znode) -> list[TopicPartition]:
-    """The partitions of a topic that one multi can delete; none if it takes another way."""
-    try:
-        is_plain = bool(parse_topic_id(znode.path, znode.data))
-        is_plain = is_plain and not parse_topic_document(znode.path, znode.data).is_deleted
-        partitions = parse_topic(znode.path, znode.data) if is_plain else {}
-    except MalformedZnodeError:
-        return []
-    if OPS_PER_PARTITION * len(partitions) + OPS_PER_TOPIC > OPS_MAX:
-        return []
-    return [TopicPartition(topic, partition) for partition in sorted(partitions)]
+    """The partitions that the topic names, if it is well-formed and there at all."""
+    return [TopicPartition(topic, one) for one in sorted(parsed(parse_topic, znode) or ())]

@@ -3,6 +3,8 @@
 Below level 5 every broker writes topics itself (V3 Paths 3); the controller learns by its watch.
 """
 
+from collections.abc import Generator, Iterable, Iterator
+
 from fencepost.impl.core.config import Config
 from fencepost.impl.core.rules.tables import Writer
 from fencepost.impl.core.rules.znode_writes import write
@@ -10,7 +12,7 @@ from fencepost.impl.core.types.actions import action, taken
 from fencepost.impl.core.types.messages import BrokerEndpoint, MetadataResponse, PartitionState
 from fencepost.impl.core.types.node_session import NodeSession
 from fencepost.impl.core.types.refusals import NO_CONNECTION, REPLY_LOST
-from fencepost.impl.core.types.scripts import Outbox, Script, list_children, read
+from fencepost.impl.core.types.scripts import Answer, Ask, Outbox, Script, list_children, read
 from fencepost.impl.core.types.topic_messages import CreateTopicRequest, CreateTopicResponse
 from fencepost.impl.core.types.znode_reading import parsed, registered
 from fencepost.impl.core.types.zookeeper import (
@@ -22,6 +24,8 @@ from fencepost.impl.core.types.zookeeper import (
     Znode,
 )
 from fencepost.spec.vocabulary import (
+    NO_BROKER,
+    NO_CONTROLLER_EPOCH,
     BrokerId,
     ControllerEpoch,
     ErrorCode,
@@ -32,7 +36,6 @@ from fencepost.spec.znodes import (
     CONTROLLER,
     CONTROLLER_EPOCH,
     TOPICS,
-    MalformedZnodeError,
     TopicDocument,
     TopicPartition,
     broker_path,
@@ -111,48 +114,53 @@ class TopicCreation:
         self._outbox.reply(token, response)
 
     def _metadata(self, token: int) -> Script:
+        response = yield from self._read_metadata()
+        if response is None:
+            self._no_metadata(token)
+        else:
+            self._outbox.reply(token, response)
+
+    def _read_metadata(self) -> Generator[Ask, Answer, MetadataResponse | None]:
+        """What ZooKeeper holds; None when the connection was lost."""
         listed = yield from list_children(BROKER_IDS, TOPICS)
         if listed is None:
-            self._no_metadata(token)
-            return
-        topics = listed[1].names or ()
+            return None
+        live, topics = registered(listed[0]), listed[1].names or ()
         znodes = yield from read(
-            CONTROLLER,
-            CONTROLLER_EPOCH,
-            *map(broker_path, registered(listed[0])),
-            *(topic_path(name) for name in topics),
+            CONTROLLER, CONTROLLER_EPOCH, *map(broker_path, live), *map(topic_path, topics)
         )
         if znodes is None:
-            self._no_metadata(token)
-            return
-        by_path = {znode.path: znode for znode in znodes if znode.stat is not None}
-        assignments = _assignments(by_path)
+            return None
+        controller, epoch, *others = znodes
+        brokers, documents = others[: len(live)], others[len(live) :]
+        assignments = _assignments(topics, documents)
         keys = sorted(assignments)
         states = yield from read(*(leader_and_isr_path(key) for key in keys))
         if states is None:
-            self._no_metadata(token)
-            return
-        partitions = [
-            self._partition_state(key, assignments[key], znode)
-            for key, znode in zip(keys, states, strict=True)
-        ]
-        controller_id, controller_epoch = _controller(by_path)
-        response = MetadataResponse(
+            return None
+        elected = parsed(parse_controller, controller)
+        partitions = zip(keys, states, strict=True)
+        return MetadataResponse(
             broker_id=self._config.broker_id,
-            controller_id=controller_id,
-            controller_epoch=controller_epoch,
-            brokers=_endpoints(by_path),
-            partitions=tuple(state for state in partitions if state is not None),
+            controller_id=BrokerId(elected.brokerid) if elected is not None else NO_BROKER,
+            controller_epoch=parsed(_parse_epoch, epoch) or NO_CONTROLLER_EPOCH,
+            brokers=tuple(endpoint for one in brokers for endpoint in _endpoint(one)),
+            partitions=tuple(
+                told
+                for key, znode in partitions
+                for told in self._partition_state(key, assignments[key], znode)
+            ),
         )
-        self._outbox.reply(token, response)
 
     def _partition_state(
         self, key: TopicPartition, assigned_replicas: tuple[BrokerId, ...], znode: Znode
-    ) -> PartitionState | None:
+    ) -> Iterator[PartitionState]:
+        """One, if the partition has a state."""
         state = parsed(parse_leader_and_isr, znode)
-        if state is None or znode.stat is None:
-            return None
-        return PartitionState(
+        if state is None:
+            return
+        assert znode.stat is not None, "it was parsed"
+        yield PartitionState(
             topic=key.topic,
             partition=key.partition,
             leader=self._config.rules.routed_leader(state, assigned_replicas),
@@ -181,37 +189,23 @@ def _assign(request: CreateTopicRequest, live: list[BrokerId]) -> dict[str, list
     }
 
 
-def _assignments(by_path: dict[str, Znode]) -> dict[TopicPartition, tuple[BrokerId, ...]]:
-    assignments: dict[TopicPartition, tuple[BrokerId, ...]] = {}
-    for path, znode in by_path.items():
-        if not path.startswith(f"{TOPICS}/"):
-            continue
-        topic = path.rpartition("/")[2]
-        for partition, replicas in (parsed(parse_topic, znode) or {}).items():
-            assignments[TopicPartition(topic, partition)] = replicas
-    return assignments
+def _assignments(
+    topics: Iterable[str], documents: Iterable[Znode]
+) -> dict[TopicPartition, tuple[BrokerId, ...]]:
+    return {
+        TopicPartition(topic, partition): replicas
+        for topic, znode in zip(topics, documents, strict=True)
+        for partition, replicas in (parsed(parse_topic, znode) or {}).items()
+    }
 
 
-def _endpoints(by_path: dict[str, Znode]) -> tuple[BrokerEndpoint, ...]:
-    endpoints = []
-    for path, znode in sorted(by_path.items()):
-        document = parsed(parse_broker, znode) if path.startswith(f"{BROKER_IDS}/") else None
-        if document is None:
-            continue
-        broker_id = BrokerId(int(path.rpartition("/")[2]))
-        endpoint = BrokerEndpoint(broker_id=broker_id, host=document.host, port=document.port)
-        endpoints.append(endpoint)
-    return tuple(endpoints)
+def _endpoint(znode: Znode) -> Iterator[BrokerEndpoint]:
+    """One, if the registration stands and is well-formed."""
+    document = parsed(parse_broker, znode)
+    if document is not None:
+        broker_id = BrokerId(int(znode.path.rpartition("/")[2]))
+        yield BrokerEndpoint(broker_id=broker_id, host=document.host, port=document.port)
 
 
-def _controller(by_path: dict[str, Znode]) -> tuple[BrokerId, ControllerEpoch]:
-    controller_id, controller_epoch = BrokerId(-1), ControllerEpoch(0)
-    try:
-        if CONTROLLER in by_path:
-            found = parse_controller(CONTROLLER, by_path[CONTROLLER].data)
-            controller_id = BrokerId(found.brokerid)
-        if CONTROLLER_EPOCH in by_path:
-            controller_epoch = parse_controller_epoch(by_path[CONTROLLER_EPOCH].data)
-    except MalformedZnodeError:
-        return controller_id, controller_epoch
-    return controller_id, controller_epoch
+def _parse_epoch(_path: str, data: bytes) -> ControllerEpoch:
+    return parse_controller_epoch(data)

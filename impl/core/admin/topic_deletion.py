@@ -13,7 +13,7 @@ from fencepost.impl.core.types.actions import action, taken
 from fencepost.impl.core.types.refusals import NO_CONNECTION, REPLY_LOST
 from fencepost.impl.core.types.scripts import Answer, Ask, Outbox, Script, read
 from fencepost.impl.core.types.topic_messages import DeleteTopicRequest, DeleteTopicResponse
-from fencepost.impl.core.types.zookeeper import Rejected, Written, ZkError
+from fencepost.impl.core.types.zookeeper import Rejected, Written
 from fencepost.spec.vocabulary import ErrorCode
 from fencepost.spec.znodes import topic_path
 
@@ -53,13 +53,15 @@ class TopicDeletion:
         path = topic_path(topic)
         for _ in range(LOOKS_MAX):
             znodes = yield from read(path)
-            tree = (yield from read_tree(topic)) if znodes is not None else None
-            if znodes is None or tree is None:
+            if znodes is None:
                 return NO_CONNECTION
             stat = znodes[0].stat
             if stat is None or first not in (None, stat.czxid):
                 return self._config.rules.missing_topic(topic)
             first = stat.czxid
+            tree = yield from read_tree(topic)
+            if tree is None:
+                return NO_CONNECTION
             may_write = self._config.rules.may_write[Writer.ADMINISTRATOR]
             result = yield from write(may_write, *deletion(topic, znodes[0], tree))
             if isinstance(result, Written):
@@ -67,7 +69,5 @@ class TopicDeletion:
                 return ErrorCode.NONE, ""
             if not isinstance(result, Rejected):
                 return REPLY_LOST
-            if result.error is ZkError.SESSION_EXPIRED:
-                return ErrorCode.BROKER_NOT_AVAILABLE, str(result.error)
         reason = f"topic {topic} changed {LOOKS_MAX} times meanwhile"
         return ErrorCode.BROKER_NOT_AVAILABLE, reason

@@ -187,16 +187,17 @@ class Controller:
             self._outbox.run(self._finish_deletion(topic))
 
     def _finish_deletion(self, topic: str) -> Script:
-        generation, topic_id = self.generation, self.context.topic_id(topic)
+        topics, writes = self._topics, self._resources.writes
+        topic_id = self.context.topic_id(topic)
         tree = yield from read_tree(topic)
-        is_finished = tree is not None
-        for ops in finishing_multis(topic, topic_id, tree) if tree is not None else ():
-            result = yield from self._resources.writes.write(*ops)
-            is_finished = isinstance(result, Written)
-            if not is_finished:
-                break
-        if not is_finished and not generation.is_over():
-            self._topics.note_unfinished(topic)
+        if tree is None:
+            topics.note_unfinished(topic)
+            return
+        for ops in finishing_multis(topic, topic_id, tree):
+            result = yield from writes.write(*ops)
+            if not isinstance(result, Written):
+                topics.note_unfinished(topic)
+                return
 
     # Answers and reports of brokers
 

@@ -67,8 +67,6 @@ class PartitionChanges:
         while self._must_walk_again:
             self._must_walk_again = self._must_retry = False
             yield from self._walk_once()
-            if self._generation.is_over():
-                return
         self._is_walking = False
         pause_ms = self._config.retry_ms if self._must_retry else self._config.partition_change_ms
         self._next_ms = self._outbox.now_ms + pause_ms
@@ -76,8 +74,6 @@ class PartitionChanges:
     def _walk_once(self) -> Script:
         """Everything that can be done now is."""
         requests = yield from read_requests(self._resources.report)
-        if self._generation.is_over():
-            return
         if requests is None:
             self._must_retry = True
             return
@@ -89,8 +85,6 @@ class PartitionChanges:
             by_topic.keys(), unsure, self._context.moving
         ):
             yield from self._walk_topic(topic, by_topic.get(topic, {}))
-            if self._generation.is_over():
-                return
 
     def _walk_topic(self, topic: str, requests: dict[TopicPartition, Requests]) -> Script:
         for _ in range(ROUNDS_MAX):
@@ -105,8 +99,6 @@ class PartitionChanges:
             if not steps:
                 return
             is_written = yield from self._take(view, steps)
-            if self._generation.is_over():
-                return
             if not is_written:
                 self._must_retry = True
                 return
@@ -122,8 +114,9 @@ class PartitionChanges:
         """The controller knows the assignment as read: a write of ours may have come unheard."""
         context = self._context
         context.note_moving(view.topic, view.document)
+        unsure = sorted(key for key in self._unsure if key.topic == view.topic)
+        self._unsure.difference_update(unsure)
         if view.document is None:
-            self._unsure = {key for key in self._unsure if key.topic != view.topic}
             return
         for key in view.keys:
             leaving = leaving_in(view.document, key.partition)
@@ -131,19 +124,15 @@ class PartitionChanges:
             assignment = assignment_in(view.document, key.partition)
             if assignment is None:
                 context.end(key)
-            elif context.assignments.get(key) != assignment.assigned:
+            else:
                 context.assign(key, assignment.assigned)
-        unsure = sorted(key for key in self._unsure if key.topic == view.topic)
-        self._unsure.difference_update(unsure)
         self._elections.reread(unsure)
 
     def _next_steps(self, view: TopicView, requests: dict[TopicPartition, Requests]) -> list[Step]:
-        """The steps that can be taken now; partitions without a state get their first leader."""
+        """The steps that can be taken now."""
         decisions = StepDecisions(self._resources, view)
         found = decisions.steps(requests, self._elections.busy, self._steps_max)
         self._must_retry |= found.must_retry
-        for key in found.without_state:
-            self._elections.decide([key])
         return found.steps
 
     # Taking steps
@@ -154,7 +143,8 @@ class PartitionChanges:
         check = self._context.id_check(view.topic) if view.document is not None else ()
         ops: list[WriteOp] = [*check, *(op for step in steps for op in step.requests)]
         document = with_steps(view.document, steps) if view.document is not None else None
-        if document is not None and any(step.changes_topic for step in steps):
+        if any(step.assignment is not None for step in steps):
+            assert document is not None, "without a topic requests only end"
             data = document_bytes(document)
             path = topic_path(view.topic)
             ops.append(SetData(path=path, data=data, expected_version=view.version))
@@ -167,8 +157,6 @@ class PartitionChanges:
                 self._outbox.took(taken)
         self._elections.hold(keys)
         result = yield from writes.write(*ops)
-        if result is None:
-            return False
         instead = self._config.rules.written_instead(view.topic, document, result)
         if instead:
             yield from writes.write(*instead)
@@ -202,7 +190,7 @@ class PartitionChanges:
                 version = next(versions)
                 if step.state is None:
                     continue
-                if step.seen is not None:
-                    context.note_incarnation(step.key, step.seen.incarnation)
+                assert step.seen is not None, "it replaces what was seen"
+                context.note_incarnation(step.key, step.seen.incarnation)
                 self._elections.publish_decision(step.key, step.state, version, result.zxid)
         self._elections.decide([step.key for step in steps])

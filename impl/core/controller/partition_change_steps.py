@@ -56,8 +56,6 @@ class NextSteps:
     """The steps that can be taken now, and what else follows from the reading."""
 
     steps: list[Step] = field(default_factory=list)
-    without_state: list[TopicPartition] = field(default_factory=list)
-    """Partitions that wait for their first leader."""
     must_retry: bool = False
     """True when something cannot be decided now, and no watch will tell when it can."""
 
@@ -78,7 +76,7 @@ class StepDecisions:
         """At most so many steps about partitions that are not busy: one multi."""
         for key in self._view.keys:
             step = None
-            if key in busy and self._view.document is not None:
+            if key in busy:
                 self._next.must_retry = True
             else:
                 step = self._step(key, requests.get(key, {}))
@@ -140,21 +138,16 @@ class StepDecisions:
         return PartitionStage.UNSETTLED
 
     def _remove(self, facts: ChangeFacts, request: PartitionRequest | None) -> Step | None:
-        key, named, seen = facts.key, facts.named, facts.seen
-        zxid = PartitionIncarnation(self._view.last_zxid)
-        stopped = named is None and self._have_stopped(key, facts.leaving, zxid)
-        if named is not None and seen is not None:
-            action, assigned = action_of(remove_partitions), frozenset(named.assigned)
+        if facts.named is None:
+            is_stopped = self._have_stopped(facts.key, facts.leaving, None)
+        else:
+            action, assigned = action_of(remove_partitions), frozenset(facts.named.assigned)
             first = self._config.rules.stopped_before(action, assigned)
-            if not self._have_stopped(key, first, seen.incarnation, seen):
-                return None
-        return remove_partitions(facts, request, is_stopped=stopped)
+            is_stopped = self._have_stopped(facts.key, first, facts.seen)
+        return remove_partitions(facts, request) if is_stopped else None
 
     def _add(self, facts: ChangeFacts, request: PartitionRequest) -> Step | None:
-        step = self._config.rules.add_partitions(facts, request)
-        if step is None:
-            self._next.without_state.append(facts.key)
-        return step
+        return self._config.rules.add_partitions(facts, request)
 
     def _reassign(self, facts: ChangeFacts, request: PartitionRequest | None) -> Step | None:
         key, named, seen = facts.key, facts.named, facts.seen
@@ -168,7 +161,7 @@ class StepDecisions:
         if advance is not None:
             action = action_of(advance_reassignment)
             first = self._config.rules.stopped_before(action, advance.assignment.removing)
-            if not self._have_stopped(key, first, seen.incarnation, seen):
+            if not self._have_stopped(key, first, seen):
                 return None
             return Step(
                 key=key,
@@ -179,7 +172,7 @@ class StepDecisions:
                 state=self._of_this_epoch(advance.state),
             )
         done = complete_reassignment(named, target, is_stopped=True)
-        if done is None or not self._have_stopped(key, named.removing, seen.incarnation, seen):
+        if done is None or not self._have_stopped(key, named.removing, seen):
             return None
         ends = (request.end(),) if request is not None else ()
         action = action_of(complete_reassignment)
@@ -197,7 +190,7 @@ class StepDecisions:
             live = self._view.registered - context.offline_in(key)
         bounced = context.bounced_in(key)
         elected = choose_leader(seen.state, named.assigned, live, bounced, cause)
-        if elected is None or elected.leader == NO_BROKER:
+        if elected is None:
             return Step(key=key, action=None, requests=(request.end(),))
         is_lossy = is_loss_possible(seen.state, bounced, elected)
         return Step(
@@ -219,15 +212,20 @@ class StepDecisions:
         self,
         key: TopicPartition,
         leaving: frozenset[BrokerId],
-        incarnation: PartitionIncarnation,
-        seen: Seen | None = None,
+        seen: Seen | None,
     ) -> bool:
         """All live brokers of `leaving` have given the replica up; each is told to once."""
         stop = PartitionStop(
-            topic=key.topic, partition=key.partition, partition_incarnation=incarnation
+            topic=key.topic,
+            partition=key.partition,
+            partition_incarnation=PartitionIncarnation(self._view.last_zxid),
         )
         if seen is not None:
-            stop = replace(stop, leader_epoch=seen.state.leader_epoch)
+            stop = replace(
+                stop,
+                partition_incarnation=seen.incarnation,
+                leader_epoch=seen.state.leader_epoch,
+            )
         channel = self._resources.channel
         live = sorted(leaving & self._context.live.keys())
         stopped = {broker_id for broker_id in live if channel.stop_once(broker_id, stop)}

@@ -94,7 +94,8 @@ def _asks_for_unclean(requests: Iterable[Requests]) -> bool:
 
 def _see(znode: Znode, report: Report) -> Seen | None:
     state = parsed(parse_leader_and_isr, znode, report)
-    if state is None or znode.stat is None:
+    if state is None:
         return None
+    assert znode.stat is not None, "it was parsed"
     incarnation = PartitionIncarnation(znode.stat.czxid)
     return Seen(state=state, version=znode.stat.version, incarnation=incarnation)

@@ -60,8 +60,6 @@ class TopicDiscovery:
     def _look(self) -> Script:
         self._is_reading = True
         added = yield from self.read()
-        if self._resources.generation.is_over():
-            return
         self._is_reading = False
         if added is not None and self.is_due:
             self.look()
@@ -92,8 +90,6 @@ class TopicDiscovery:
         seen_zxid = context.seen_zxid
         changed, self._changed = self._changed, set()
         listed = yield from list_children(TOPICS, watch=True)
-        if generation.is_over():
-            return None
         names = (listed[0].names or ()) if listed is not None else ()
         wanted = sorted({*context.unknown_topics(names), *(changed & {*names})})
         znodes = None

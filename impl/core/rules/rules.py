@@ -227,7 +227,7 @@ class Rules:
     ]
     stopped_before: Callable[[Action, frozenset[BrokerId]], frozenset[BrokerId]]
     stop_stands: Callable[[BrokerId, frozenset[BrokerId]], bool]
-    written_instead: Callable[[str, TopicDocument | None, WriteResult], tuple[WriteOp, ...]]
+    written_instead: Callable[[str, TopicDocument | None, WriteResult | None], tuple[WriteOp, ...]]
 
     # Topics and partitions for clients (CLI-003, TOP, PART): `controller/partition_rules.py`
     routed_leader: Callable[[LeaderAndIsr, Sequence[BrokerId]], BrokerId]

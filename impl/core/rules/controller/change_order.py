@@ -36,7 +36,7 @@ def stop_stands(broker_id: BrokerId, leaving: frozenset[BrokerId]) -> bool:
 
 
 def written_instead(
-    _topic: str, _document: TopicDocument | None, _result: WriteResult
+    _topic: str, _document: TopicDocument | None, _result: WriteResult | None
 ) -> tuple[WriteOp, ...]:
     """Nothing is written instead of a step that was refused: it is decided anew (TOP-003)."""
     return ()

@@ -81,11 +81,6 @@ class Step(Struct, frozen=True, kw_only=True):
             is_loss_possible=self.is_loss_possible or None,
         )
 
-    @property
-    def changes_topic(self) -> bool:
-        """True when the topic znode is written."""
-        return self.assignment is not None or self.is_removal
-
     def ended(self) -> list[Delete]:
         """The requests that go."""
         return [op for op in self.requests if isinstance(op, Delete)]
@@ -99,8 +94,7 @@ class Step(Struct, frozen=True, kw_only=True):
             # The next incarnation begins again at version 0: its folder tells the two apart.
             again = SetData(path=partition_path(self.key), data=b"", expected_version=ANY_VERSION)
             return (Delete(path=path, expected_version=self.seen.version), again)
-        if self.state is None:
-            return ()
+        assert self.state is not None, "else nothing was to be seen"
         data = self.state.document()
         return (SetData(path=path, data=data, expected_version=self.seen.version),)
 

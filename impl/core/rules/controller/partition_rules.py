@@ -7,7 +7,7 @@ from fencepost.impl.core.rules.controller.partition_change_step import assignmen
 from fencepost.impl.core.types.messages import CreatePartitionsRequest, RemovePartitionsRequest
 from fencepost.impl.core.types.refusals import Refusal
 from fencepost.impl.core.types.topic_messages import CreateTopicRequest
-from fencepost.spec.vocabulary import NO_BROKER, BrokerId, ElectionKind, ErrorCode
+from fencepost.spec.vocabulary import BrokerId, ElectionKind, ErrorCode
 from fencepost.spec.znodes import (
     PARTITIONS_REASSIGNED,
     TOPIC_NAME,
@@ -41,7 +41,7 @@ def refuse_election(view: View, kind: ElectionKind, key: TopicPartition) -> Refu
     if assignment is None or state is None:
         return _unknown(key)
     if kind is ElectionKind.UNCLEAN:
-        if state.leader != NO_BROKER and state.leader in view.live:
+        if state.leader in view.live:
             return Refusal(ErrorCode.ELECTION_NOT_NEEDED, f"{key} is led by {state.leader}")
         if not view.live & set(assignment.assigned):
             message = f"no replica of {list(assignment.assigned)} is alive"
@@ -133,11 +133,12 @@ def refuse_topic(request: CreateTopicRequest, live: Sequence[BrokerId]) -> Refus
     if not TOPIC_NAME.fullmatch(request.topic) or request.topic in {".", ".."}:
         reason = f"{request.topic!r} is no topic name: 1 to 249 of letters, digits, '.', '_', '-'"
         return Refusal(ErrorCode.INVALID_TOPIC, reason)
+    count = len(request.assignment) or request.partition_count
+    if not 1 <= count <= PARTITIONS_MAX:
+        reason = f"{count} partitions: give 1 to {PARTITIONS_MAX}"
+        return Refusal(ErrorCode.INVALID_REPLICA_ASSIGNMENT, reason)
     if request.assignment:
         return _refuse_assignment(request, live)
-    if not 1 <= request.partition_count <= PARTITIONS_MAX:
-        reason = f"{request.partition_count} partitions: give 1 to {PARTITIONS_MAX}"
-        return Refusal(ErrorCode.INVALID_REPLICA_ASSIGNMENT, reason)
     if not 1 <= request.replication_factor <= len(live):
         reason = f"replication factor {request.replication_factor} with {len(live)} live brokers"
         return Refusal(ErrorCode.INVALID_REPLICA_ASSIGNMENT, reason)
@@ -145,9 +146,6 @@ def refuse_topic(request: CreateTopicRequest, live: Sequence[BrokerId]) -> Refus
 
 
 def _refuse_assignment(request: CreateTopicRequest, live: Sequence[BrokerId]) -> Refusal | None:
-    if len(request.assignment) > PARTITIONS_MAX:
-        reason = f"{len(request.assignment)} partitions: give 1 to {PARTITIONS_MAX}"
-        return Refusal(ErrorCode.INVALID_REPLICA_ASSIGNMENT, reason)
     for partition, entry in enumerate(request.assignment):
         listed = list(entry.replicas)
         if not listed or len(set(listed)) != len(listed) or not set(listed) <= set(live):

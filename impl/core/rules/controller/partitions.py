@@ -26,15 +26,14 @@ def add_partitions(facts: ChangeFacts, request: PartitionRequest) -> Step | None
 
 
 @action
-def remove_partitions(
-    facts: ChangeFacts, request: PartitionRequest | None, *, is_stopped: bool
-) -> Step | None:
+def remove_partitions(facts: ChangeFacts, request: PartitionRequest | None) -> Step:
     """Topic and state change in one multi, the stops are sent, the request goes (PART-002).
 
-    None while brokers are still to be stopped.
+    The second step comes when the brokers have stopped.
     """
     key, performed, named = facts.key, action_of(remove_partitions), facts.named
-    if named is not None and request is not None:
+    if named is not None:
+        assert request is not None, "it was not begun"
         return Step(
             key=key,
             action=performed,
@@ -43,11 +42,9 @@ def remove_partitions(
             is_removal=True,
             seen=facts.seen,
         )
-    if not is_stopped:
-        return None
     return Step(
         key=key,
         action=performed,
         requests=(request.end(),) if request is not None else (),
-        assignment=Assignment(assigned=()) if facts.leaving else None,
+        assignment=Assignment(assigned=()),
     )

@@ -5,8 +5,9 @@ deletion leaves a znode of another name in its place, so that what finishes it w
 incarnation too: the controller does, after any crash (TOP-003).
 """
 
-from collections.abc import Generator
+from collections.abc import Generator, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 
 from fencepost.impl.core.types.scripts import Answer, Ask, list_children, read
 from fencepost.impl.core.types.znode_reading import parsed
@@ -23,8 +24,8 @@ from fencepost.spec.znodes import (
     topic_path,
 )
 
-OPS_MAX = 500
-"""Deletions in one multi."""
+TOGETHER_MAX = 50
+"""Partitions that go in one multi."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,8 +61,7 @@ def partition_deletion(state: Znode) -> tuple[Delete, ...]:
 def deletion(topic: str, znode: Znode, tree: TopicTree) -> tuple[WriteOp, ...]:
     """What deletes the topic; refused when it is another one by then."""
     topic_id = parsed(parse_topic_id, znode)
-    below = tuple(op for partition in tree.partitions for op in partition)
-    if topic_id and len(below) > OPS_MAX:
+    if topic_id and len(tree.partitions) > TOGETHER_MAX:
         assert znode.stat is not None
         begun = TopicDocument(partitions={}, topic_id=topic_id, is_deleted=True)
         data, version = document_bytes(begun), znode.stat.version
@@ -72,19 +72,22 @@ def deletion(topic: str, znode: Znode, tree: TopicTree) -> tuple[WriteOp, ...]:
         )
     ids = (_delete(topic_id_path(topic, topic_id)),) if topic_id else ()
     folder = (_delete(topic_ids_path(topic)),) if tree.has_ids else ()
-    return (*ids, *folder, *below, _delete(topic_path(topic)))
+    return (*ids, *folder, *_operations(tree.partitions), _delete(topic_path(topic)))
 
 
 def finishing_multis(topic: str, topic_id: str, tree: TopicTree) -> list[tuple[WriteOp, ...]]:
     """What ends a deletion that was begun, in this order; each refused when it is over."""
     begun = Check(path=_begun_path(topic, topic_id), expected_version=ANY_VERSION)
-    multis: list[list[WriteOp]] = [[begun]]
-    for partition in tree.partitions:
-        if len(multis[-1]) + len(partition) > OPS_MAX + 1:
-            multis.append([begun])
-        multis[-1] += partition
-    multis[-1] += [_delete(begun.path), _delete(topic_ids_path(topic)), _delete(topic_path(topic))]
-    return [tuple(ops) for ops in multis]
+    left = iter(tree.partitions)
+    multis: list[tuple[WriteOp, ...]] = [
+        (begun, *_operations(some)) for some in iter(lambda: tuple(islice(left, TOGETHER_MAX)), ())
+    ]
+    end = (_delete(begun.path), _delete(topic_ids_path(topic)), _delete(topic_path(topic)))
+    return [*multis, end]
+
+
+def _operations(partitions: Iterable[tuple[Delete, ...]]) -> Iterator[Delete]:
+    return (op for partition in partitions for op in partition)
 
 
 def _begun_path(topic: str, topic_id: str) -> str:

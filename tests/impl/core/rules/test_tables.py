@@ -300,7 +300,7 @@ def live(monkeypatch: pytest.MonkeyPatch, config: Config) -> Driver:
     """Nodes write all that they may; returns the last one."""
     for act in (lead, live_twice, administer):
         act(Driver(config))
-    monkeypatch.setattr("fencepost.impl.core.rules.controller.topic_tree.OPS_MAX", 1)
+    monkeypatch.setattr("fencepost.impl.core.rules.controller.topic_tree.TOGETHER_MAX", 1)
     last = Driver(config)
     administer(last)
     return last
