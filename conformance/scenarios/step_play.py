@@ -66,6 +66,7 @@ SETTINGS = frozenset(
 )
 """Of a cluster of processes; others are given by the command, or by nothing."""
 NOT_FOLLOWED = {
+    "also": (),
     "at": "",
     "election": ElectionKind.PREFERRED,
 }

@@ -16,9 +16,17 @@ Printed = Annotated[
 Partition = Annotated[
     str, Meta(description="a partition, as in t/0: <topic>/<number>", pattern=f"^{PARTITION}$")
 ]
+Also = Annotated[tuple[str, ...], Meta(description="more topics in the same request")]
 TopicName = Annotated[str, Meta(description="a name of a topic", pattern=f"^{TOPIC_NAME.pattern}$")]
 BrokerIds = tuple[Annotated[int, number("a broker id", ge=1)], ...]
 Number = Annotated[int, number("", ge=0)]
+Page = Annotated[
+    str,
+    Meta(
+        description="state, results, log(t/0), or what a broker tells: moves(2), metadata(2)",
+        pattern=rf"^(state|results|log\({PARTITION}\)|(moves|metadata)\([0-9]+\))$",
+    ),
+]
 Positive = Annotated[int, number("", ge=1)]
 LastsMs = Annotated[int, milliseconds("how long; 0: until it is ended", ge=0)]
 OneBroker = Annotated[Target | UnsetType, Meta(description="the broker that is asked")]

@@ -16,12 +16,14 @@ from fencepost.fault_injection.faults.parameters import milliseconds, number
 from fencepost.fault_injection.faults.targets import FaultError, Target
 from fencepost.fault_injection.stories.steps.fields import (
     CURRENT,
+    Also,
     Asks,
     BrokerIds,
     Epoch,
     LastsMs,
     Number,
     OneBroker,
+    Page,
     Partition,
     Positive,
     Printed,
@@ -29,7 +31,6 @@ from fencepost.fault_injection.stories.steps.fields import (
     Wanted,
 )
 from fencepost.fault_injection.stories.steps.observation import (
-    PARTITION,
     Observation,
     Observed,
 )
@@ -61,6 +62,7 @@ class CreateTopicStep(StoryStep, frozen=True, kw_only=True):
     """Create a topic, and wait until its replicas know their roles."""
 
     create_topic: Annotated[str, Meta(description="a name, or what is refused")]
+    also: Also = ()
     replicas: Annotated[BrokerIds, Meta(description="of each partition; none: any broker")] = ()
     partitions: Positive | UnsetType = UNSET
     broker: OneBroker = UNSET
@@ -131,6 +133,7 @@ class DeleteTopicStep(AdminStep, frozen=True, kw_only=True):
     """Delete a topic; `until: {topics: []}` waits until it is gone."""
 
     delete_topic: TopicName
+    also: Also = ()
 
 
 class CreatePartitionsStep(AdminStep, frozen=True, kw_only=True):
@@ -428,15 +431,9 @@ class HealAllStep(StoryStep, frozen=True, kw_only=True):
 
 
 class ShowStep(StoryStep, frozen=True, kw_only=True):
-    """Print what ZooKeeper and the replicas hold, or the outcome of what was not waited for."""
+    """Print what ZooKeeper, replicas or a broker say, or the outcome of what was not waited for."""
 
-    show: Annotated[
-        str,
-        Meta(
-            description="state, results or log(<t>/<p>)",
-            pattern=rf"^(state|results|log\({PARTITION}\))$",
-        ),
-    ]
+    show: Page
 
 
 class ReadStep(StoryStep, frozen=True, kw_only=True):

@@ -18,7 +18,11 @@ from fencepost.impl.core.types.messages import (
 )
 from fencepost.impl.core.types.topic_messages import (
     CreateTopicRequest,
+    CreateTopicsRequest,
+    CreateTopicsResponse,
     DeleteTopicRequest,
+    DeleteTopicsRequest,
+    DeleteTopicsResponse,
     ReplicaList,
 )
 from fencepost.impl.sim.stories.command import command_request
@@ -40,20 +44,24 @@ class StepClient(SimulatedClient):
         self._tried: dict[TopicPartition, tuple[Produce, TracedOperation]] = {}
         """Of numbered producers, the last operation on each partition while it is open."""
 
-    def create_topic(
+    def create_topics(
         self,
-        topic: str,
+        topics: tuple[str, ...],
         assignment: tuple[tuple[BrokerId, ...], ...],
         to: BrokerId,
         ended: Ended,
     ) -> None:
-        """Ask for a topic with these replicas."""
-        request = CreateTopicRequest(
-            topic=topic,
-            partition_count=len(assignment),
-            replication_factor=len(assignment[0]),
-            assignment=tuple(ReplicaList(replicas=replicas) for replicas in assignment),
+        """Ask for a topic with these replicas, or for many such in one request."""
+        asked = tuple(
+            CreateTopicRequest(
+                topic=topic,
+                partition_count=len(assignment),
+                replication_factor=len(assignment[0]),
+                assignment=tuple(ReplicaList(replicas=replicas) for replicas in assignment),
+            )
+            for topic in topics
         )
+        request = CreateTopicsRequest(topics=asked) if asked[1:] else asked[0]
         self.ask(to, request, lambda answer: ended(_granted(answer)))
 
     def administer(self, step: steps.AdminStep, to: BrokerId, ended: Ended) -> None:
@@ -99,6 +107,8 @@ class StepClient(SimulatedClient):
 def _request(step: steps.AdminStep) -> Request:
     """What the step asks for."""
     match step:
+        case steps.DeleteTopicStep(delete_topic=topic, also=also) if also:
+            return DeleteTopicsRequest(topics=(topic, *also))
         case steps.DeleteTopicStep():
             return DeleteTopicRequest(topic=step.delete_topic)
         case steps.CreatePartitionsStep(create_partitions=topic, partition_count=count):
@@ -124,5 +134,10 @@ def _answered(response: Response | None) -> str:
 def _granted(response: Response | None) -> str:
     if response is None:
         return NO_ANSWER
+    if isinstance(response, CreateTopicsResponse | DeleteTopicsResponse):
+        codes = [one.error_code for one in response.topics]
+        return (
+            "ok" if {*codes} == {ErrorCode.NONE} else " ".join(code.value or "ok" for code in codes)
+        )
     errors = (code.value for code in error_codes(response) if code is not ErrorCode.NONE)
     return next(errors, "ok")

@@ -13,6 +13,11 @@ from fencepost.fault_injection.stories.steps.observation import (
 from fencepost.fault_injection.stories.steps.step_player import OBSERVED, ObservationTable
 from fencepost.impl.core.broker.offsets import list_offsets
 from fencepost.impl.core.rules.replica import Replica
+from fencepost.impl.core.types.messages import (
+    ListPartitionReassignmentsResponse,
+    MetadataResponse,
+    Response,
+)
 from fencepost.impl.sim.stories.story_cluster import Player
 from fencepost.impl.sim.world.cluster import VirtualCluster, VirtualState
 from fencepost.impl.sim.world.process import Process
@@ -155,6 +160,29 @@ def _replica_line(world: VirtualCluster, broker_id: BrokerId, key: TopicPartitio
         f"high_watermark={replica.high_watermark} log_end_offset={replica.log_end_offset}"
         f"{fenced}{life}"
     )
+
+
+def show_told(response: Response | None) -> Iterator[str]:
+    """What a broker answers of moves and of the cluster; the error if it cannot tell."""
+    match response:
+        case ListPartitionReassignmentsResponse(error_code=ErrorCode.NONE):
+            for one in response.reassignments:
+                ids = (one.replicas, one.assigned_replicas, one.adding, one.removing)
+                to, assigned, adding, removing = map(expected_text, ids)
+                yield f"{one.key} {to=!s} {assigned=!s} {adding=!s} {removing=!s}"
+        case MetadataResponse(error_code=ErrorCode.NONE):
+            brokers = expected_text(tuple(one.broker_id for one in response.brokers))
+            controller = f"controller={response.controller_id}"
+            yield f"{controller} controller_epoch={response.controller_epoch} {brokers=!s}"
+            for state in response.partitions:
+                isr, assigned = map(expected_text, (state.isr, state.assigned_replicas))
+                key = TopicPartition(state.topic, state.partition)
+                place = f"{key} leader={state.leader} epoch={state.leader_epoch}"
+                yield f"{place} {isr=!s} {assigned=!s}"
+        case None:
+            yield "no answer"
+        case _:
+            yield response.error_code
 
 
 def show_log(world: VirtualCluster, key: TopicPartition) -> Iterator[str]:

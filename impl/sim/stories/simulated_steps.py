@@ -20,11 +20,22 @@ from fencepost.fault_injection.stories.steps.story_cluster import Lines
 from fencepost.fault_injection.stories.steps.znode_contents import not_held
 from fencepost.fault_injection.stories.story_refusal import StoryError
 from fencepost.impl.core.types.effects import WriteZnodes
+from fencepost.impl.core.types.messages import (
+    ListPartitionReassignmentsRequest,
+    MetadataRequest,
+    Request,
+    Response,
+)
 from fencepost.impl.core.types.zookeeper import Create, Delete, Rejected, SetData
 from fencepost.impl.sim.engine.run import FINAL_READ_MS, SimulatedRun
 from fencepost.impl.sim.stepped.replay import replay
 from fencepost.impl.sim.stepped.schedule import SCHEDULES, read_schedule
-from fencepost.impl.sim.stories.look import SIMULATED_OBSERVATIONS, show_log, show_state
+from fencepost.impl.sim.stories.look import (
+    SIMULATED_OBSERVATIONS,
+    show_log,
+    show_state,
+    show_told,
+)
 from fencepost.impl.sim.stories.story_cluster import (
     Judge,
     Player,
@@ -210,6 +221,12 @@ def _release(rule: RequestRule) -> None:
 
 # Clients, and the end
 
+ASKED_FOR: dict[str, Request] = {
+    "moves": ListPartitionReassignmentsRequest(),
+    "metadata": MetadataRequest(),
+}
+"""Page of `show` -> what a broker is asked for."""
+
 
 def _retry(player: Player, step: steps.RetryStep) -> Lines:
     """Send the last produce of a numbered producer to the partition again, as it was."""
@@ -272,8 +289,13 @@ def _show(player: Player, step: steps.ShowStep) -> Lines:
         return show_results(player, step)
     if step.show == "state":
         return list(show_state(player.cluster.world))
-    key = partition_of(step.show[len("log(") : -1])
-    return list(show_log(player.cluster.world, key))
+    page, _, about = step.show[:-1].partition("(")
+    if page == "log":
+        return list(show_log(player.cluster.world, partition_of(about)))
+    heard: list[Response | None] = []
+    player.cluster.client.ask(BrokerId(int(about)), ASKED_FOR[page], heard.append)
+    player.cluster.wait(player.cluster.answer_ms, lambda: bool(heard))
+    return list(show_told(heard[0] if heard else None))
 
 
 def _replay(player: Player, step: steps.ReplayStep) -> Lines:

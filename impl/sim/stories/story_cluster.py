@@ -19,7 +19,14 @@ from fencepost.fault_injection.stories.story import StoryAction
 from fencepost.fault_injection.stories.story_refusal import StoryError
 from fencepost.fault_injection.workload.commands import ControlCommand
 from fencepost.fault_injection.workload.operations import Operation
-from fencepost.impl.core.types.effects import ActionTaken, Effect, ReadZnodes, Send, WriteZnodes
+from fencepost.impl.core.types.effects import (
+    ActionTaken,
+    Effect,
+    ListChildren,
+    ReadZnodes,
+    Send,
+    WriteZnodes,
+)
 from fencepost.impl.sim.engine.liveness_state import is_converged
 from fencepost.impl.sim.engine.run import SimulatedRun
 from fencepost.impl.sim.injectors.driver import SimulatedTraces
@@ -113,7 +120,8 @@ class VirtualStoryCluster:
         to = replicas[0] if isinstance(step.broker, UnsetType) else broker_of(self, step.broker)
         self.wait(START_MS, lambda: {*replicas} <= {*self.state.live_brokers()})
         outcome: list[str] = []
-        self.client.create_topic(topic, (replicas,) * partitions, to, outcome.append)
+        topics = (topic, *step.also)
+        self.client.create_topics(topics, (replicas,) * partitions, to, outcome.append)
         self.wait(self.answer_ms, lambda: bool(outcome))
         if outcome == ["ok"] and step.wait:
             self.wait(START_MS, self.is_converged)
@@ -240,7 +248,9 @@ def _is_at(point: Point) -> Callable[[Effect], bool]:
         case "write":
             return lambda effect: isinstance(effect, WriteZnodes) and writes(effect, about)
         case "read":
-            return lambda effect: isinstance(effect, ReadZnodes) and _reads(effect, about)
+            return lambda effect: (
+                isinstance(effect, ReadZnodes | ListChildren) and _reads(effect, about)
+            )
         case _:
             return lambda effect: isinstance(effect, ActionTaken) and effect.action == about
 
@@ -250,5 +260,5 @@ def writes(ask: WriteZnodes, path: str) -> bool:
     return any(path in op.path for op in ask.ops)
 
 
-def _reads(ask: ReadZnodes, path: str) -> bool:
+def _reads(ask: ReadZnodes | ListChildren, path: str) -> bool:
     return any(path in asked for asked in ask.paths)

@@ -37,7 +37,7 @@ LATE_LOSS = 0.5
 """Share of the writes under way that die with their connection."""
 RECONNECT_US = (10_000, 120_000)
 LONG_ABSENCE = 0.15
-"""Share of broken connections that outlive the session."""
+"""Share of broken connections that outlive the session; one that is cut has an end of its own."""
 HEARTBEATS_PER_TIMEOUT = 3
 
 
@@ -254,7 +254,7 @@ class SimulatedZooKeeperClient:
             return
         self._deliver(SessionSuspended())
         delay_us = self._draw(RECONNECT_US)
-        if self._random.random() < LONG_ABSENCE:
+        if self._random.random() < LONG_ABSENCE and not self.is_cut:
             delay_us += 2 * self._timeout_ms * US_PER_MS
         self._later(self._reconnect, delay_us)
 

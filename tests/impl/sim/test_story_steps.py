@@ -150,7 +150,7 @@ steps:
             "{hold_request: Sing}",
             "line 5: hold_request: hold_request is 'Sing'; choose one of ControlledShutdown, Fetch",
         ),
-        ("{show: off}", "line 5: show: show is 'off'; give state, results or log"),
+        ("{show: off}", "line 5: show: show is 'off'; give state, results, log"),
         ("{kind: proc.dance}", "line 5: kind: unknown fault 'proc.dance'"),
         ("{kind: proc.pause}", "line 5: proc.pause needs the field 'target'"),
         ("{read: , expected: {x: y}}", "line 5: expected names the run 'x', which is none"),
