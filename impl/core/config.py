@@ -27,6 +27,8 @@ class Config:
     """Between two looks of the controller at `/admin`, when nothing wakes it (REAS-006)."""
     retry_ms: int = 100
     """Pause before a failed fetch, command or election is tried again."""
+    reads_max: int = 1000
+    """Partition states that a controller asks for at once: it has other things to do in between."""
     controlled_shutdown_ms: int = 3000
     """How long a broker that is to end waits until others lead what it led."""
     checkpoint_ms: int = 500

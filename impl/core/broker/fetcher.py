@@ -91,11 +91,13 @@ class Fetcher:
             return
         if response.error_code is ErrorCode.OFFSET_OUT_OF_RANGE:
             self._on_out_of_range(replica, response)
-        elif response.error_code is not ErrorCode.NONE or not self._is_current(replica, response):
-            self._ask_later(request_id, key, response.error_code)
-        else:
+        elif response.error_code is ErrorCode.NONE and self._config.rules.is_current_fetch(
+            replica, response
+        ):
             self._append(replica, response)
             self._ask(key)
+        else:
+            self._ask_later(request_id, key, response.error_code)
 
     def on_epoch_response(
         self, request_id: int, key: TopicPartition, response: OffsetForLeaderEpochResponse
@@ -121,10 +123,6 @@ class Fetcher:
         if fetcher and self._config.rules.is_awaited(fetcher.request_id, request_id):
             return self._replicas[key]
         return None
-
-    def _is_current(self, replica: Replica, response: FetchResponse) -> bool:
-        is_asked = response.fetch_offset == replica.log_end_offset
-        return is_asked and self._config.rules.is_current_fetch(replica, response)
 
     def _on_out_of_range(self, replica: Replica, response: FetchResponse) -> None:
         """The leader's log is shorter than this one, although it is followed."""

@@ -132,7 +132,6 @@ class IsrUpdates:
         replica = self._replicas.get(key)
         return (
             replica is not None
-            and replica.is_leader
             and replica.leader_epoch == leader_epoch
             and replica.wanted_isr is not None
         )

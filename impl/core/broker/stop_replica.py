@@ -26,7 +26,6 @@ from fencepost.impl.core.types.messages import (
 )
 from fencepost.impl.core.types.scripts import Outbox
 from fencepost.spec.vocabulary import (
-    NO_BROKER,
     NO_EPOCH,
     ControllerEpoch,
     ErrorCode,
@@ -148,9 +147,6 @@ def _at_rest(replica: Replica, leader_epoch: LeaderEpoch) -> Replica:
     return replace(
         replica,
         role=Role.WAITING,
-        leader=NO_BROKER,
         leader_epoch=max(replica.leader_epoch, leader_epoch),
-        followers={},
         wanted_isr=None,
-        is_fenced=False,
     )

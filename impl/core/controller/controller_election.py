@@ -79,12 +79,8 @@ class ControllerElection:
 
     def _stand_for_election(self) -> Script:
         """The holder of `/controller` is known and watched; without one, this node tries."""
-        session_id = self._session.session_id
         is_watched = WatchedReading.CONTROLLER in self._config.rules.watched
         znodes = yield from read(CONTROLLER, CONTROLLER_EPOCH, watch=is_watched)
-        if self._session.session_id != session_id:
-            self._discard()
-            return
         self._is_standing = False
         if self._must_stand_again:
             self._discard()
@@ -151,15 +147,12 @@ class ControllerElection:
         yield from self._win(Candidacy(holder=held, epoch=epoch, controller_epoch=controller_epoch))
 
     def _win(self, candidacy: Candidacy) -> Script:
-        session_id = self._session.session_id
         elected, must_retry = yield from self._config.rules.win_controller(
             candidacy,
             self._config.rules.election_operations,
             self._config.rules.elected_of,
             self._config.rules.may_write[Writer.CANDIDATE],
         )
-        if self._session.session_id != session_id:
-            return
         if not self._config.rules.accepts_election(self._node()):
             return
         if elected is not None:

@@ -7,7 +7,7 @@ that the controller knows may be older than the state that it is about to replac
 absence of the ISR that is over (H8c). Many partitions share one reading.
 """
 
-from collections.abc import Generator, Iterable, Mapping, Set as AbstractSet
+from collections.abc import Generator, Iterable, Iterator, Mapping, Set as AbstractSet
 from dataclasses import dataclass
 from enum import Enum
 
@@ -30,12 +30,11 @@ from fencepost.impl.core.types.zookeeper import (
 from fencepost.spec.vocabulary import ZnodeVersion
 from fencepost.spec.znodes import LeaderAndIsr, TopicPartition, leader_and_isr_path
 
-READS_MAX = 1000
-"""States that are asked for at once: the node has other things to do in between."""
 LATER_MS = 10_000
 """How long partitions with a leader wait at most when many have lost theirs."""
-FIRST_READS_MAX = 4000
-"""The same at the begin of a generation, when there is little else to do."""
+FIRST_READS = 4
+"""So many times as many states are asked for at once at the begin of a generation, when there is
+little else to do."""
 
 
 class DecisionOutcome(Enum):
@@ -121,18 +120,17 @@ class LeaderElections:
         keys = list(keys)
         self._unread |= self._held.intersection(keys)
         wanted = [key for key in keys if key not in self._busy]
-        if len(wanted) > READS_MAX:
-            led = {key for key in wanted if self._context.has_live_leader(key)}
-            if 0 < len(led) < len(wanted):
-                wanted = [key for key in wanted if key not in led]
-                self._later |= led
+        if len(wanted) > self._config.reads_max:
+            first = [key for key in wanted if not self._context.has_live_leader(key)]
+            if first:
+                self._later |= {*wanted} - {*first}
                 self._later_ms = self._outbox.now_ms + LATER_MS
+                wanted = first
         self._outbox.run(self._reread(wanted))
 
     def _reread(self, keys: list[TopicPartition]) -> Script:
         self._busy.update(keys)
-        for start in range(0, len(keys), READS_MAX):
-            chunk = keys[start : start + READS_MAX]
+        for chunk in _chunks(keys, self._config.reads_max):
             is_read = yield from self._read(chunk)
             if self._resources.generation.is_over():
                 return
@@ -145,15 +143,15 @@ class LeaderElections:
 
     def read_all(self, keys: list[TopicPartition]) -> Generator[Ask, Answer, bool]:
         """The context has all states; false when the connection or the generation ended."""
-        for start in range(0, len(keys), FIRST_READS_MAX):
-            if not (yield from self._read(keys[start : start + FIRST_READS_MAX])):
+        for chunk in _chunks(keys, FIRST_READS * self._config.reads_max):
+            if not (yield from self._read(chunk)):
                 return False
         return True
 
     def _read(self, keys: list[TopicPartition]) -> Generator[Ask, Answer, bool]:
         """A partition without a znode has no state; a malformed one is reported and skipped."""
         znodes = yield from read(*(leader_and_isr_path(key) for key in keys))
-        if self._resources.generation.is_over() or znodes is None:
+        if znodes is None:
             return False
         for key, znode in zip(keys, znodes, strict=True):
             self._resources.report(self._context.learn_state(key, znode))
@@ -186,7 +184,7 @@ class LeaderElections:
         self._submit()
 
     def _decide(self, key: TopicPartition) -> None:
-        if key in self._busy or key not in self._context.assignments:
+        if key not in self._context.assignments:
             return
         rules, state = self._config.rules, self._context.state(key)
         is_new = rules.is_uninitialised(state, self._controller_epoch)
@@ -194,7 +192,7 @@ class LeaderElections:
         step = rules.partitions[stage, PartitionEvent.BROKERS_CHANGED]
         if step is PartitionStep.INIT_LEADER:
             self._init(key)
-        elif step is PartitionStep.ELECT_LEADER:
+        else:
             self._elect(key)
 
     def _init(self, key: TopicPartition) -> None:
@@ -357,3 +355,7 @@ class LeaderElections:
         )
         self._outbox.took(line)
         self._channel.tell(self._context, key)
+
+
+def _chunks(keys: list[TopicPartition], size: int) -> Iterator[list[TopicPartition]]:
+    return (keys[start : start + size] for start in range(0, len(keys), size))

@@ -98,17 +98,11 @@ class BrokerRegistration:
     def _register_and_read(self) -> Script:
         session_id = self._session.session_id
         if not self._session.is_registered:
-            registered = yield from self.register_broker(session_id)
-            if self._session.session_id != session_id:
-                return
-            self._is_joining = registered
-            if not registered:
+            self._is_joining = yield from self.register_broker(session_id)
+            if not self._is_joining:
                 return
         if not self._broker.is_ready:
-            ready = yield from self._startup.run()
-            if self._session.session_id != session_id:
-                return
-            self._broker.is_ready = ready
+            self._broker.is_ready = yield from self._startup.run()
         self._is_joining = False
         if self._broker.is_ready:
             self._election.stand()
@@ -121,8 +115,6 @@ class BrokerRegistration:
         path = broker_path(self._config.broker_id)
         is_watched = WatchedReading.OWN_REGISTRATION in self._config.rules.watched
         znodes = yield from read(path, watch=is_watched)
-        if self._session.session_id != session_id:
-            return False
         if znodes is None:
             self._retry()
             return False
@@ -136,8 +128,6 @@ class BrokerRegistration:
             data = document_bytes(document)
             may_write = self._config.rules.may_write[Writer.BROKER]
             result = yield from write(may_write, self._config.rules.registration_znode(path, data))
-            if self._session.session_id != session_id:
-                return False
             if not isinstance(result, Written):
                 self._retry()
                 return False

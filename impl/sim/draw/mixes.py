@@ -108,6 +108,7 @@ SWARM = RunMix(
         "by_hand": (*(False,) * 11, True),
         "asks_last": (False, True),
         "flush_ms": (*(0,) * 6, 2_000, FLUSHED_NEVER_MS),
+        "reads_max": (1, 2, 1_000, 1_000),
     },
     round={
         "duration_ms": (6_000, 9_000, 12_000),

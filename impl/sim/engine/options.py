@@ -45,6 +45,9 @@ class RunOptions:
     """So many batches of an idempotent producer may be unanswered at one time."""
     fetch_records_max: int = 200
     """Of followers."""
+    reads_max: int = 1000
+    """Partition states that a controller asks for at once; with few it puts off what it puts off
+    elsewhere with thousands of partitions."""
     think_ms: tuple[int, int] = (1, 60)
     """Between two operations of one client."""
     operations: int = 0

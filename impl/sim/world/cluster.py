@@ -88,6 +88,7 @@ class VirtualCluster(ProcessHost):
             min_insync_replicas=options.min_insync_replicas,
             unclean_leader_election=options.unclean_leader_election,
             fetch_records_max=options.fetch_records_max,
+            reads_max=options.reads_max,
             rules=rules_of(options.level, options.mutant),
         )
         self.processes[broker_id] = Process(

@@ -1,18 +1,21 @@
 """In which order the controller decides when there is much to decide."""
 
+from collections.abc import Callable
+
 import pytest
 
+from fencepost.impl.core.config import Config
 from fencepost.impl.core.controller.leader_election import LATER_MS
-from fencepost.spec.vocabulary import Action
+from fencepost.spec.vocabulary import Action, BrokerId
 from tests.impl.core.build import T0, T1
 from tests.impl.core.driver import Driver
 
 
 @pytest.mark.parametrize("are_told", [True, False])
 def test_of_many_partitions_those_without_a_leader_are_decided_first(
-    driver: Driver, monkeypatch: pytest.MonkeyPatch, are_told: bool
+    drive: Callable[[Config], Driver], are_told: bool
 ) -> None:
-    monkeypatch.setattr("fencepost.impl.core.controller.leader_election.READS_MAX", 1)
+    driver = drive(Config(broker_id=BrokerId(1), reads_max=1))
     driver.register(2)
     driver.register(3)
     driver.start()
