@@ -114,7 +114,7 @@ class Broker:
         """Older epochs are refused from now on (CTL-006)."""
         if controller_epoch > self.controller_epoch:
             self.controller_epoch = controller_epoch
-            self.stop_replicas.forget(controller_epoch)
+            self.stop_replicas.forget()
 
     def _refuse(self, token: int, request: LeaderAndIsrRequest, error: ErrorCode) -> None:
         """No partition of the request is obeyed."""

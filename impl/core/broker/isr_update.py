@@ -110,9 +110,10 @@ class IsrUpdates:
         folder, znode = znodes
         replica = self._replicas[key]
         found = parsed(parse_leader_and_isr, znode)
-        if found is None or znode.stat is None:
+        if found is None:
             self._fence(replica)
             return False
+        assert znode.stat is not None
         settlement, isr = self._config.rules.settle_isr(replica, found, znode.stat.version)
         incarnation = PartitionIncarnation(znode.stat.czxid)
         is_other = are_different(incarnation, replica.partition_incarnation)

@@ -41,8 +41,11 @@ class Produces:
         """The records are in the log and the answer given, or waiting; true when the log grew."""
         key = request.key
         replica = self._replicas.get(key)
+        if replica is None:
+            self._refuse(token, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+            return False
         error = self._request_error(replica, request)
-        if error is not ErrorCode.NONE or replica is None:
+        if error is not ErrorCode.NONE:
             self._refuse(token, error)
             return False
         duplicate = self._duplicate(replica, request)
@@ -100,9 +103,7 @@ class Produces:
         )
         self._outbox.reply(token, response)
 
-    def _request_error(self, replica: Replica | None, request: ProduceRequest) -> ErrorCode:
-        if replica is None:
-            return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    def _request_error(self, replica: Replica, request: ProduceRequest) -> ErrorCode:
         if not request.values or not ACKS_ALL <= request.acks <= -ACKS_ALL:
             return ErrorCode.INVALID_REQUEST
         if request.producer_id != NO_PRODUCER:

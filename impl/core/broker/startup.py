@@ -114,8 +114,9 @@ class Startup:
 
     def _set_floor(self, key: TopicPartition, znode: Znode, state: LeaderAndIsr | None) -> None:
         floor = self._config.rules.floor_of(znode, state)
-        if floor is None or znode.stat is None:
+        if floor is None:
             return
+        assert znode.stat is not None
         replica = self._broker.replicas.get(key)
         if replica is None:
             replica = Replica(

@@ -27,7 +27,6 @@ from fencepost.impl.core.types.messages import (
 from fencepost.impl.core.types.scripts import Outbox
 from fencepost.spec.vocabulary import (
     NO_EPOCH,
-    ControllerEpoch,
     ErrorCode,
     LeaderEpoch,
     PartitionIncarnation,
@@ -71,10 +70,9 @@ class StopReplicas:
                 epoch, zxid = request.controller_epoch, request.zxid
                 self._outbox.took(taken(self.obey_init, replica, controller_epoch=epoch, zxid=zxid))
 
-    def forget(self, controller_epoch: ControllerEpoch) -> None:
+    def forget(self) -> None:
         """A newer controller speaks: it knows nothing of what its predecessors had stopped."""
-        kept = {k: s for k, s in self._stopped.items() if s.controller_epoch >= controller_epoch}
-        self._stopped = kept
+        self._stopped.clear()
 
     @action
     def stop_replica(self, stop: PartitionStop, request: StopReplicaRequest) -> ErrorCode:
@@ -86,7 +84,7 @@ class StopReplicas:
             reaction = self._config.rules.commands[replica.role, kind]
             if isinstance(reaction, ErrorCode):
                 return reaction
-        self._remember(stop, request.controller_epoch)
+        self._remember(stop)
         if replica is None:
             return ErrorCode.NONE
         self._delayed.give_up(stop.key)
@@ -122,16 +120,14 @@ class StopReplicas:
         self._replicas.remove(key)
         self._outbox.emit(DeleteLog(topic_partition=key))
 
-    def _remember(self, stop: PartitionStop, controller_epoch: ControllerEpoch) -> None:
+    def _remember(self, stop: PartitionStop) -> None:
         known = self._stopped.get(stop.key)
         if known is not None and _rank(known.partition_incarnation, known.leader_epoch) >= _rank(
             stop.partition_incarnation, stop.leader_epoch
         ):
             return
         self._stopped[stop.key] = Stopped(
-            partition_incarnation=stop.partition_incarnation,
-            leader_epoch=stop.leader_epoch,
-            controller_epoch=controller_epoch,
+            partition_incarnation=stop.partition_incarnation, leader_epoch=stop.leader_epoch
         )
 
 

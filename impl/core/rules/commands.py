@@ -81,14 +81,13 @@ class Stopped(Struct, frozen=True, kw_only=True):
 
     partition_incarnation: PartitionIncarnation
     leader_epoch: LeaderEpoch
-    controller_epoch: ControllerEpoch
-    """Under which that was learnt."""
 
     def covers(self, command: PartitionState) -> bool:
         """True when the command is not newer than the stop."""
-        if command.partition_incarnation != self.partition_incarnation:
-            return command.partition_incarnation < self.partition_incarnation
-        return self.leader_epoch == NO_EPOCH or command.leader_epoch <= self.leader_epoch
+        is_same = command.partition_incarnation == self.partition_incarnation
+        if is_same and self.leader_epoch != NO_EPOCH:
+            return command.leader_epoch <= self.leader_epoch
+        return command.partition_incarnation <= self.partition_incarnation
 
 
 def is_over(
@@ -136,9 +135,10 @@ def begin_incarnation(
 
 def is_newer_than_stop(replica: Replica, stop: PartitionStop) -> bool:
     """True when the replica has obeyed a later decision than the stop (CMD-008)."""
-    if replica.partition_incarnation != stop.partition_incarnation:
-        return replica.partition_incarnation > stop.partition_incarnation
-    return stop.leader_epoch != NO_EPOCH and stop.leader_epoch < replica.leader_epoch
+    is_same = replica.partition_incarnation == stop.partition_incarnation
+    if is_same and stop.leader_epoch != NO_EPOCH:
+        return replica.leader_epoch > stop.leader_epoch
+    return replica.partition_incarnation > stop.partition_incarnation
 
 
 # Leader epochs (CMD-002)

@@ -17,10 +17,10 @@ from fencepost.spec.vocabulary import NO_BROKER, NO_EPOCH, ErrorCode, LeaderEpoc
 
 def fetch_error(replica: Replica | None, request: FetchRequest) -> ErrorCode:
     """Why a fetch gets no records; `NONE` when it is served, whatever its leader epoch."""
+    if replica is None:
+        return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     error = _serving_error(replica, request)
-    if error is ErrorCode.NONE and replica is not None:
-        return _range_error(replica, request)
-    return error
+    return _range_error(replica, request) if error is ErrorCode.NONE else error
 
 
 def fenced_fetch_error(replica: Replica | None, request: FetchRequest) -> ErrorCode:
@@ -28,13 +28,13 @@ def fenced_fetch_error(replica: Replica | None, request: FetchRequest) -> ErrorC
 
     So must a consumer that names one.
     """
+    if replica is None:
+        return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     error = _serving_error(replica, request)
     is_fenced = request.replica_id != NO_BROKER or request.leader_epoch != NO_EPOCH
-    if replica is not None and error is ErrorCode.NONE and is_fenced:
+    if error is ErrorCode.NONE and is_fenced:
         error = fence_leader_epoch(replica, request.leader_epoch)
-    if error is ErrorCode.NONE and replica is not None:
-        return _range_error(replica, request)
-    return error
+    return _range_error(replica, request) if error is ErrorCode.NONE else error
 
 
 def fence_leader_epoch(replica: Replica, leader_epoch: LeaderEpoch) -> ErrorCode:
@@ -46,9 +46,7 @@ def fence_leader_epoch(replica: Replica, leader_epoch: LeaderEpoch) -> ErrorCode
     return ErrorCode.NONE
 
 
-def _serving_error(replica: Replica | None, request: FetchRequest) -> ErrorCode:
-    if replica is None:
-        return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+def _serving_error(replica: Replica, request: FetchRequest) -> ErrorCode:
     if not replica.is_leader:
         return SERVING[replica.role]
     if are_different(request.partition_incarnation, replica.partition_incarnation):

@@ -70,8 +70,9 @@ def meet_follower(replica: Replica, follower: BrokerId, broker_epoch: BrokerEpoc
 def incarnation_fetch_error(replica: Replica | None, request: FetchRequest) -> ErrorCode:
     """As below level 3; and a later incarnation of the follower must not have asked before."""
     error = fenced_fetch_error(replica, request)
-    if replica is None or error is not ErrorCode.NONE or request.replica_id == NO_BROKER:
+    if error is not ErrorCode.NONE or request.replica_id == NO_BROKER:
         return error
+    assert replica is not None, "a fetch of an unknown partition is refused"
     known = replica.follower_broker_epochs.get(request.replica_id, NO_BROKER_EPOCH)
     return ErrorCode.STALE_BROKER_EPOCH if request.broker_epoch < known else ErrorCode.NONE
 

@@ -50,6 +50,7 @@ def is_kept(replica: Replica, znode: Znode, state: LeaderAndIsr | None, is_own: 
 
 def floor_of(znode: Znode, state: LeaderAndIsr | None) -> tuple[LeaderEpoch, ZnodeVersion] | None:
     """The leader epoch and version below which no command is obeyed after a start (START-002)."""
-    if state is None or znode.stat is None:
+    if state is None:
         return None
+    assert znode.stat is not None
     return state.leader_epoch, znode.stat.version
