@@ -68,6 +68,11 @@ class Controller:
         return self.generation.is_active
 
     @property
+    def _is_serving(self) -> bool:
+        """True while it is controller and knows the whole state."""
+        return self.is_active and self._is_loaded
+
+    @property
     def controller_epoch(self) -> ControllerEpoch:
         """Of this node's last election."""
         return self.generation.controller_epoch
@@ -173,12 +178,12 @@ class Controller:
     def on_topic_change(self, topic: str | None = None) -> None:
         """The children of `/brokers/topics` changed, or the znode of `topic`."""
         self._topics.note(topic)
-        if self.is_active and self._is_loaded:
+        if self._is_serving:
             self._topics.look()
 
     def on_partition_request(self) -> None:
         """There may be something to do for administrators; it waits for the whole state."""
-        if self.is_active and self._is_loaded:
+        if self._is_serving:
             self._partition_changes.wake()
 
     def _finish_deletions(self) -> None:
@@ -225,7 +230,7 @@ class Controller:
     def on_logs_failed(self, token: int, request: LogsFailedRequest) -> None:
         """What a broker cannot serve gets another leader, as if it were gone (START-006)."""
         error = ErrorCode.NONE
-        if not self.is_active or not self._is_loaded:
+        if not self._is_serving:
             error = ErrorCode.NOT_CONTROLLER
         elif self.context.live.get(request.broker_id) != request.broker_epoch:
             error = ErrorCode.BROKER_NOT_AVAILABLE
@@ -242,7 +247,7 @@ class Controller:
         """
         broker_id, context = request.broker_id, self.context
         error = ErrorCode.NOT_CONTROLLER
-        if self.is_active and self._is_loaded:
+        if self._is_serving:
             registered = context.live.get(broker_id)
             error = self._config.rules.shutdown_error(registered, request.broker_epoch)
         remaining: list[TopicPartition] = []

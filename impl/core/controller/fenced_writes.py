@@ -122,7 +122,7 @@ class FencedWrites:
             return None
         if isinstance(result, Written):
             return Written(zxid=result.zxid, versions=result.versions[len(fence) :])
-        if isinstance(result, Rejected) and len(result.errors) > len(fence):
+        if isinstance(result, Rejected):
             return Rejected(errors=result.errors[len(fence) :])
         return result
 
