@@ -220,11 +220,11 @@ class Node:
         self.broker.fetcher.on_failure(event.request_id, key)
 
     def _on_watch(self, event: WatchFired) -> None:
-        if event.children and event.path == BROKER_IDS:
+        if event.path == BROKER_IDS:
             self.controller.on_broker_change()
-        elif event.children and event.path == TOPICS:
+        elif event.path == TOPICS:
             self.controller.on_topic_change()
-        elif not event.children and topic_of(event.path) is not None:
+        elif topic_of(event.path) is not None:
             self.controller.on_topic_change(topic_of(event.path))
         elif event.path.startswith(f"{ADMIN}/") or partition_of(event.path) is not None:
             self.controller.on_partition_request()

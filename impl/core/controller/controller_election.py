@@ -66,8 +66,6 @@ class ControllerElection:
 
     def stand(self) -> None:
         """A registered broker that has read its state will be a candidate if there is need."""
-        if not self._session.is_registered or not self._broker.is_ready:
-            return
         if self._is_standing:
             self._must_stand_again = True
             return

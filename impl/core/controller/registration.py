@@ -65,10 +65,10 @@ class BrokerRegistration:
         self._election.resign()
 
     def on_watch(self, path: str) -> None:
-        """A znode of the broker or of the controller changed."""
+        """The registration of the broker changed, or a znode of the controller."""
         if path in (CONTROLLER, CONTROLLER_EPOCH):
             self._election.stand()
-        elif path == broker_path(self._config.broker_id):
+        else:
             self._join()
 
     def tick(self) -> None:

@@ -134,7 +134,8 @@ def belongs_to_no_session(holder: Znode) -> bool:
 
 def is_overwritten(holder: Znode) -> bool:
     """`/controller` was written by hand since its creation: the fence refuses its owner."""
-    return holder.stat is not None and holder.stat.version != OFFICE_VERSION
+    assert holder.stat is not None
+    return holder.stat.version != OFFICE_VERSION
 
 
 def registration_znode(path: str, data: bytes) -> Create:
