@@ -26,7 +26,6 @@ from fencepost.impl.core.types.znode_reading import parsed
 from fencepost.impl.core.types.zookeeper import Check, Delete, Znode
 from fencepost.spec.vocabulary import (
     NO_BROKER,
-    NO_CONTROLLER_EPOCH,
     BrokerId,
     ControllerEpoch,
     RefusalKind,
@@ -34,7 +33,6 @@ from fencepost.spec.vocabulary import (
 from fencepost.spec.znodes import (
     CONTROLLER,
     CONTROLLER_EPOCH,
-    MalformedZnodeError,
     parse_controller,
     parse_controller_epoch,
 )
@@ -192,13 +190,13 @@ class ControllerElection:
         return BrokerId(document.brokerid)
 
     def _parse_epoch(self, epoch: Znode) -> ControllerEpoch:
-        if epoch.stat is None:
-            return NO_CONTROLLER_EPOCH
-        try:
-            return parse_controller_epoch(epoch.data)
-        except MalformedZnodeError as error:
-            self._outbox.report(error)
-            return self._broker.controller_epoch
+        """Where ZooKeeper has none that can be read, the largest that this node has heard of."""
+        epoch_read = parsed(_epoch_in, epoch, self._outbox.report)
+        return self._broker.controller_epoch if epoch_read is None else epoch_read
+
+
+def _epoch_in(_path: str, data: bytes) -> ControllerEpoch:
+    return parse_controller_epoch(data)
 
 
 def _deletion(holder: Znode) -> Delete:

@@ -10,6 +10,7 @@ from contextlib import suppress
 
 from fencepost.fault_injection.faults.targets import ClusterView
 from fencepost.impl.core.types.events import WatchFired
+from fencepost.impl.core.types.znode_reading import parsed
 from fencepost.impl.core.types.zookeeper import Create, Delete, SetData, WriteResult, Written
 from fencepost.impl.sim.engine.move_recorder import MoveRecorder
 from fencepost.impl.sim.engine.recorder import NodeTrace, TraceBuffer, transaction_line
@@ -118,9 +119,7 @@ class VirtualWorld(ABC):
         return found
 
     def state(self, key: TopicPartition) -> tuple[LeaderAndIsr, int] | None:
-        """What ZooKeeper holds about a partition, and its version."""
-        path = leader_and_isr_path(key)
-        znode = self.zookeeper.peek(path)
-        if znode.stat is None:
-            return None
-        return parse_leader_and_isr(path, znode.data), znode.stat.version
+        """What ZooKeeper holds about a partition, and its version; None of what is unreadable."""
+        znode = self.zookeeper.peek(leader_and_isr_path(key))
+        state = parsed(parse_leader_and_isr, znode)
+        return (state, znode.stat.version) if state and znode.stat else None

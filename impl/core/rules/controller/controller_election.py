@@ -272,8 +272,8 @@ def elected_by_multi(
 
 
 def epoch_is_ours(epoch_version: ZnodeVersion, epoch: Znode) -> bool:
-    """The epoch is what this controller raised."""
-    return epoch_version == (epoch.stat.version if epoch.stat else FIRST_VERSION)
+    """The epoch is what this controller raised; one that was deleted is not."""
+    return epoch.stat is not None and epoch.stat.version == epoch_version
 
 
 def learn_epoch(controller_epoch: ControllerEpoch) -> ControllerEpoch:
