@@ -14,12 +14,15 @@ import msgspec
 
 from fencepost.fault_injection.stories.situations import CONTROL, DATA, LEADERS, SituationDraw
 from fencepost.fault_injection.stories.steps.story_step import (
+    ControlStep,
     CreateTopicStep,
+    DeleteZnodeStep,
     DisconnectStep,
     FaultStep,
     LoseReplyStep,
     ProduceStep,
     RunMsStep,
+    SetZnodeStep,
     StoryStep,
     WorkloadStep,
     verb_of,
@@ -29,6 +32,7 @@ from fencepost.impl.sim.engine.options import TOPIC, RunOptions, healing_ms
 from fencepost.impl.sim.stories.play import fault_step
 from fencepost.impl.sim.stories.settings import read_options
 from fencepost.spec.vocabulary import NO_PRODUCER, ProtocolLevel
+from fencepost.spec.znodes import TOPICS
 
 LOOKS = frozenset({"show", "check", "read", "replay"})
 """Verbs that do nothing to a cluster, or come once, after the variation."""
@@ -76,11 +80,12 @@ class Variation:
 def story_of(text: str, name: str) -> BaseStory | None:
     """The last run without a mutant; None where there is none that has steps.
 
+    Nor is there one where commands or states are made up: nothing is promised after that.
     Raises `StoryError`.
     """
     story = story_from_text(text)
     right = [run for run in story.played if "mutant" not in run.cluster]
-    if not right or not right[-1].steps:
+    if not right or not right[-1].steps or any(map(_makes_up, right[-1].steps)):
         return None
     cluster = right[-1].cluster
     return BaseStory(
@@ -90,6 +95,16 @@ def story_of(text: str, name: str) -> BaseStory | None:
         steps=right[-1].steps,
         mutants=frozenset(run.cluster.get("mutant", "") for run in story.played) - {""},
     )
+
+
+def _makes_up(step: StoryStep) -> bool:
+    match step:
+        case ControlStep():
+            return True
+        case SetZnodeStep(set_znode=path) | DeleteZnodeStep(delete_znode=path):
+            return path.startswith(TOPICS)
+        case _:
+            return False
 
 
 def deal(stories: Sequence[BaseStory], number: int, count: int) -> Iterator[Variation]:

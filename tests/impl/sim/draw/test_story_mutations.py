@@ -49,6 +49,21 @@ def bad(events: list[TraceEvent]) -> bool:
     return is_violated(events) or bool(run_end(events).unhealed)
 
 
+@pytest.mark.parametrize(
+    ("step", "is_varied"),
+    [
+        ("control: StopReplica, to: 2, partition: t/0", False),
+        ("set_znode: /brokers/topics/t, data: x", False),
+        ("delete_znode: /brokers/topics/t/0/leaderAndISR", False),
+        ("delete_znode: /controller", True),
+    ],
+)
+def test_commands_and_states_that_are_made_up_are_not_varied(step: str, is_varied: bool) -> None:
+    text = TEXT.replace("  - read\n", f"  - {{{step}}}\n  - read\n")
+
+    assert (story_of(text, "short") is not None) == is_varied
+
+
 def test_of_a_file_the_last_run_without_a_mutant_is_varied() -> None:
     one = story_of(TEXT, "short")
 
