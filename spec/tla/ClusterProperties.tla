@@ -325,6 +325,17 @@ MoveIsTakenBack ==
     IsPast("cancellations") /\ \E p \in Partitions : IsServed(p) /\ Topic.removing[p] = {}
         /\ Topic.assigned[p] = FirstAssigned /\ State(p).leader_epoch > 0
 
+(* The first leader comes back before another is elected, and knows what it  *)
+(* has committed, or has an older checkpoint of that.                        *)
+IsBackInTime(b, p) ==
+    /\ HasState(p) /\ State(p).leader_epoch = 0 /\ b = FirstLeader
+    /\ brokers[b].is_up /\ brokers[b].broker_epoch = Unregistered
+    /\ \E entry \in committed : entry.partition = p /\ Holds(b, entry)
+CheckpointIsRead == \E b \in Brokers, p \in Partitions :
+    IsBackInTime(b, p) /\ logs[b][p].high_watermark > 0
+OldCheckpointIsRead == \E b \in Brokers, p \in Partitions :
+    IsBackInTime(b, p) /\ logs[b][p].high_watermark = 0
+
 (* A command comes late: from a deposed controller, to a former process, of  *)
 (* an earlier state.                                                         *)
 LateCommandIsRefused ==

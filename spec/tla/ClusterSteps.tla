@@ -62,8 +62,8 @@ VersionNamesState ==
             /\ State(p).leader_epoch = replicas[l][p].leader_epoch
             /\ State(p).isr = replicas[l][p].isr
 
-(* A broker knows the epoch of its own registration, while there is one, and *)
-(* a controller tells of each partition one state.                           *)
+(* A broker knows the epoch of its own registration, while there is one. A   *)
+(* controller decides something, and tells of each partition one state.      *)
 \* @req BEP-001
 \* @req FAIL-006
 OneOfEach ==
@@ -72,6 +72,8 @@ OneOfEach ==
             \/ Registrations[b] \in {Unregistered, brokers[b].broker_epoch}
     /\ \A c \in Controllers :
         /\ controllers[c].is_reply_lost => controllers[c].decision # <<>>
+        /\ \A i \in DOMAIN controllers[c].decision : LET decision == controllers[c].decision[i] IN
+            decision.states # {} \/ decision.topic # <<>>
         /\ \A told, other \in controllers[c].to_tell :
             told.partition = other.partition => told = other
 

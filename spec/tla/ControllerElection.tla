@@ -510,6 +510,64 @@ ResignsOnNewerEpoch ==
     \A b \in Brokers : IsActive(b) =>
         \E term \in terms : term.controller_id = b /\ term.controller_epoch = heard[b]
 
+(* A session is a new one, of a broker that has none, and ends for good.     *)
+\* @req CTL-008
+SessionsAreNew ==
+    [][/\ last_session' \in {last_session, last_session + 1}
+       /\ live_sessions' \ live_sessions = (last_session + 1) .. last_session'
+       /\ last_session' > last_session => \E b \in Brokers :
+            /\ candidates'[b].session_id = last_session'
+            /\ ~IsRunning(b) \/ ~IsConnected(b)
+       /\ \A b \in Brokers : candidates'[b].session_id # candidates[b].session_id =>
+            candidates'[b].session_id = last_session' /\ last_session' > last_session]_vars
+
+(* A term begins with a /controller of its own and an epoch of its own.      *)
+\* @req CTL-002
+\* @req CTL-005
+OfficeIsOwn ==
+    [][\A b \in Brokers : LET now == candidates[b] next == candidates'[b] IN
+        now.status # "active" /\ next.status = "active" =>
+            /\ now.status = "standing"
+            /\ next.session_id = now.session_id /\ now.session_id \in live_sessions
+            /\ znodes'[ControllerPath].ephemeral_owner = next.session_id
+            /\ znodes'[ControllerEpochPath].data = <<next.controller_epoch>>
+            /\ znodes'[ControllerEpochPath].version = next.epoch_version
+            /\ next.known_epoch = next.controller_epoch
+            /\ [controller_id |-> b, session_id |-> next.session_id,
+                controller_epoch |-> next.controller_epoch] \in terms']_vars
+
+(* A controller whose session owns /controller, as its election made it,     *)
+(* stays until it dies or hears of another epoch. One process learns no      *)
+(* smaller epoch than it knows.                                              *)
+\* @req CTL-007
+\* @req CTL-008
+NothingIsReplaced ==
+    [][\A b \in Brokers : LET now == candidates[b] next == candidates'[b] IN
+        /\ now.status # "down" /\ next.status # "down" => next.known_epoch >= now.known_epoch
+        /\ now.status = "active" =>
+            \/ next.status = "active"
+               /\ next.controller_epoch = now.controller_epoch
+               /\ next.epoch_version = now.epoch_version
+            \/ next.status = "down" /\ budget' # budget
+            \/ next.status = "standing" /\
+                (\/ heard'[b] > now.controller_epoch
+                 \/ Controller # [data |-> <<b>>, version |-> OfficeVersion, czxid |-> 0,
+                                  ephemeral_owner |-> now.session_id]
+                 \/ now.session_id \notin live_sessions
+                 \/ znodes[ControllerEpochPath].version # now.epoch_version)]_vars
+
+(* What comes late comes once. But for elections, people and sessions that   *)
+(* end, ZooKeeper changes where a request arrives, or where a broker deletes *)
+(* a /controller that is its own and was written over.                       *)
+\* @req ZK-006
+RequestsComeOnce ==
+    [][/\ \A request \in requests \ requests' : request.session_id \in live_sessions' =>
+            requests' = requests \ {request}
+       /\ znodes' # znodes /\ UNCHANGED <<live_sessions, terms, budget>> =>
+            \/ requests' # requests
+            \/ \E b \in Brokers : Controller.ephemeral_owner = candidates[b].session_id
+                    /\ IsOverwritten /\ ~Exists(znodes', ControllerPath)]_vars
+
 IsInOffice(b) == IsActive(b) /\ IsConnected(b) /\ IsOwner(b) /\ Apply(Fence(b)).ok
 
 (* As long as any broker runs there is again and again a controller with     *)

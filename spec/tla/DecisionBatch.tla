@@ -178,6 +178,35 @@ Spec ==
 \* @req FAIL-006
 CommandReflectsZk == told \subseteq written
 
+(* A partition is in one place: it waits, in one multi, or it is not known   *)
+(* what became of it, or ZooKeeper has its decision; and what ZooKeeper has  *)
+(* is told, or is still to be.                                               *)
+\* @req FAIL-006
+\* @req ZK-006
+OnePlace ==
+    /\ Waiting \cap (written \cup unsure) = {}
+    /\ \A i, j \in DOMAIN batches : batches[i] \cap batches[j] # {} => i = j
+    /\ to_send \subseteq written
+    /\ written \subseteq to_send \cup told \cup unsure
+
+(* Nothing leaves the queue but what is written, or may be, and what was     *)
+(* changed meanwhile; what is too large is read anew. What comes into it is  *)
+(* fresh, behind what is there; a multi that was refused comes again in      *)
+(* halves.                                                                   *)
+\* @req ZK-007
+QueueIsKept ==
+    [][LET is_crash == budget'["crashes"] < budget["crashes"] IN
+        /\ is_crash => batches' = <<>> /\ unsure' = {} /\ to_send' = written
+        /\ \A p \in Waiting \ Waiting' :
+            p \in written' \cup unsure' \cup stale \/ is_crash \/ IsTooLarge(Head(batches))
+        /\ \A p \in Waiting' \ Waiting : p \notin stale' \cup written \cup unsure
+        /\ Waiting' \ Waiting # {} =>
+            SubSeq(batches', 1, Len(batches)) = batches /\ Partitions = Waiting' \cup written \cup unsure
+        /\ written \subseteq written' /\ told \subseteq told'
+        /\ to_send \ to_send' \subseteq told'
+        /\ (Waiting \ Waiting' # {} /\ batches' # <<>> /\ Len(batches') >= Len(batches)) =>
+            Cardinality(Head(batches')) <= Cardinality(Head(batches)) \div 2]_vars
+
 (* A partition that no other writer changes gets its decision, whatever      *)
 (* happens to the others, and its brokers get the command.                   *)
 \* @req ZK-007

@@ -235,9 +235,65 @@ MetadataNeverGoesBack ==
             => brokers'[b].status = "down"]_vars
 
 (* What a client knows of a partition never becomes older, whichever broker  *)
-(* it asks.                                                                  *)
+(* it asks; once it is acknowledged it asks no more, and before it sends     *)
+(* again it asks a broker that knows something.                              *)
 \* @req CLI-003
-ClientNeverGoesBack == [][client'.view.leader_epoch >= client.view.leader_epoch]_vars
+ClientNeverGoesBack ==
+    [][/\ client'.view.leader_epoch >= client.view.leader_epoch
+       /\ client.is_acknowledged => client' = client
+       /\ client.is_view_stale /\ client' # client => \E b \in Brokers :
+            /\ ~client'.is_view_stale /\ ~client'.is_acknowledged
+            /\ brokers[b].metadata.leader_epoch \in 0 .. client'.view.leader_epoch
+       /\ client'.view # client.view => \E b \in Brokers : client'.view = brokers[b].metadata
+      ]_vars
+
+(* What a process knows ends with it, and what was on its way to it is lost. *)
+(* A client that is acknowledged has nothing to ask.                         *)
+\* @req BEP-007
+MemoryEnds ==
+    /\ \A b \in Brokers : IsUp(b) \/ brokers[b] = Stopped("down")
+    /\ \A m \in messages : IsUp(m.to) /\ m \in sent
+    /\ client.is_acknowledged => ~client.is_view_stale
+
+(* What the controller need not repeat is on its way or has come: the broker *)
+(* knows that, or what is newer.                                             *)
+\* @req UMD-002
+\* @req BEP-007
+SentIsOnItsWay ==
+    \A request \in sent : LET broker == brokers[request.to] IN
+        \/ broker.status = "down"
+        \/ request \in messages
+        \/ request.state.leader_epoch <= IF request.kind = "LeaderAndIsr"
+                                         THEN broker.obeyed.leader_epoch
+                                         ELSE broker.metadata.leader_epoch
+
+(* What a bound allows changes something else than what is left of it.       *)
+BoundedStepsHaveEffect ==
+    [][budget' # budget => <<znodes, brokers, sent>>' # <<znodes, brokers, sent>>]_vars
+
+(* A request tells what ZooKeeper holds when it is sent, to a broker that is *)
+(* up, once.                                                                 *)
+\* @req CMD-003
+CommandsTellWhatIs ==
+    [][\A m \in messages' \ messages : m.state = State /\ IsUp(m.to) /\ m \in sent' \ sent]_vars
+
+(* A request is gone when it is obeyed, or lost with its receiver or alone;  *)
+(* a command says something later than the broker knew.                      *)
+\* @req CMD-002
+CommandsAreObeyed ==
+    [][\A m \in messages \ messages' : LET now == brokers[m.to] next == brokers'[m.to] IN
+        \/ next.status = "down"
+        \/ m \notin sent' /\ next = now
+        \/ /\ m.kind = "LeaderAndIsr"
+           /\ next.obeyed = m.state
+           /\ now.obeyed.leader_epoch < m.state.leader_epoch
+        \/ m.kind = "UpdateMetadata" /\ next.metadata.leader_epoch >= m.state.leader_epoch]_vars
+
+(* What a running broker has obeyed it never takes back.                     *)
+\* @req CMD-002
+ObeyedStays ==
+    [][\A b \in Brokers : IsUp(b) /\ brokers'[b].status = "up" =>
+        brokers'[b].obeyed.leader_epoch >= brokers[b].obeyed.leader_epoch]_vars
 
 (* In the end every broker has the published state as its metadata.          *)
 \* @req UMD-002

@@ -388,6 +388,98 @@ RefinesStateZnode ==
     /\ \A p \in Partitions : AsStateZnode(p)!Init
     /\ [][\A p \in Partitions : AsStateZnode(p)!IsAllowed]_vars
 
+(* What a process knows ends with it; what it reads it reads once it has      *)
+(* registered, and keeps until it has acted on it.                           *)
+\* @req START-001
+MemoryEnds ==
+    /\ broker.phase = "down" => broker = [
+            phase |-> "down", read |-> <<>>, floor |-> 1, controller_epoch |-> 0,
+            known |-> [p \in Partitions |-> Nothing], told |-> [p \in Partitions |-> Nothing],
+            logs |-> broker.logs]
+    /\ broker.phase \in {"read", "read_and_registered"} <=> broker.read # <<>>
+    /\ \A p \in Partitions : ~IsNewer(broker.told[p], broker.known[p])
+    /\ IsRegistered => broker.phase \in {"registered", "read_and_registered", "running"}
+    /\ broker.phase \in {"registered", "read_and_registered", "running"} =>
+        /\ IsRegistered
+        /\ broker.floor = BrokerEpoch
+
+(* What a bound allows changes something else than what is left of it.       *)
+BoundedStepsHaveEffect ==
+    [][budget' # budget => <<trees, broker, controllers>>' # <<trees, broker, controllers>>]_vars
+
+(* A topic comes where there is none, and each change is one more tree.      *)
+\* @req TOP-003
+NoResurrection ==
+    [][/\ Len(trees') <= Len(trees) + 1
+       /\ SubSeq(trees', 1, Len(trees)) = trees
+       /\ \A p \in Partitions : LET now == StateIn(znodes, p) next == StateIn(trees'[Len(trees')], p) IN
+            next.incarnation # now.incarnation =>
+                ~IsAssigned(znodes, p) /\ next.incarnation = now.incarnation + 1]_vars
+
+(* What a process has obeyed it never takes back.                            *)
+\* @req CMD-002
+ObeyedStays ==
+    [][broker.phase # "down" /\ broker'.phase # "down" => \A p \in Partitions :
+        /\ broker'.controller_epoch >= broker.controller_epoch
+        /\ ~IsNewer(broker.known[p], broker'.known[p])
+        /\ ~IsNewer(broker.told[p], broker'.told[p])]_vars
+
+(* A command is gone when the incarnation that it was built for obeys it.    *)
+\* @req CMD-002
+\* @req CTL-006
+CommandsAreObeyed ==
+    [][\A m \in messages \ messages' :
+        /\ IsRegistered /\ m.broker_epoch = BrokerEpoch
+        /\ broker'.controller_epoch >= m.controller_epoch
+        /\ \A p \in DOMAIN m.states :
+            /\ ~IsNewer(m.states[p], broker'.known[p])
+            /\ broker'.known[p] = m.states[p] => broker'.told[p] = m.states[p]
+        /\ \A p \in Partitions \ DOMAIN m.states :
+            broker'.known[p] = broker.known[p] /\ broker'.told[p] = broker.told[p]
+        /\ m.is_init \/ broker'.told # broker.told]_vars
+
+(* A command tells what ZooKeeper holds when it is sent, an INIT what it held*)
+(* at the election; the sender has been elected, and has seen the broker.    *)
+\* @req CMD-003
+\* @req BEP-007
+CommandsTellWhatIs ==
+    [][\A m \in messages' \ messages :
+        LET sender == controllers[m.controller_epoch]
+            tree == IF m.is_init THEN sender.init[1] ELSE trees'[Len(trees')]
+        IN /\ sender.is_elected
+           /\ m.broker_epoch = tree[BrokerPath].czxid \/ m.broker_epoch = sender.seen_epoch
+           /\ \A p \in DOMAIN m.states : m.states[p] = StateIn(tree, p) /\ IsAssigned(tree, p)]_vars
+
+(* A controller knows what it has read: all that there is when it takes      *)
+(* office, and the registration as it is when it looks again; then a broker  *)
+(* that is back is sent all its partitions.                                  *)
+\* @req CTL-005
+\* @req BEP-007
+ControllersKnowWhatTheyRead ==
+    [][\A c \in Controllers : LET now == controllers[c] next == controllers'[c] IN
+        /\ now.is_elected => next.is_elected /\ next.init \in {now.init, <<>>}
+        /\ ~now.is_elected /\ next.is_elected =>
+            next.init = <<znodes>> /\ \A other \in Controllers : other < c => controllers[other].is_elected
+        /\ next.seen_epoch # now.seen_epoch =>
+            /\ next.seen_epoch = BrokerEpoch
+            /\ now.is_elected /\ IsRegistered => \E m \in messages' :
+                m.controller_epoch = c /\ m.broker_epoch = BrokerEpoch
+                    /\ DOMAIN m.states = {p \in Partitions : IsAssigned(znodes, p)}]_vars
+
+(* A broker that has read its assignment keeps what that gives it, and what  *)
+(* it was told since; and it knows what it has read.                         *)
+\* @req START-001
+\* @req START-004
+StartKnowsWhatIsGone ==
+    [][broker.phase = "read_and_registered" /\ broker'.phase = "running" => \A p \in Partitions :
+        LET read == StateIn(broker.read[1], p)
+        IN /\ ~IsNewer(read, broker'.known[p])
+           /\ broker.told[p] = Nothing =>
+                broker'.logs[p] = (IF /\ IsAssigned(broker.read[1], p)
+                                      /\ read.incarnation = broker.logs[p]
+                                   THEN read.incarnation ELSE 0)
+           /\ broker.told[p] # Nothing => broker'.logs[p] = broker.logs[p]]_vars
+
 -----------------------------------------------------------------------------
 (* What must be possible *)
 
