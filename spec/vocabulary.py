@@ -186,6 +186,7 @@ class Invariant(StrEnum):
     ONLY_AUTHORISED_WRITES = "OnlyAuthorisedWrites"
     STALE_CONTROLLER_HARMLESS = "StaleControllerHarmless"
     STALE_INCARNATION_HARMLESS = "StaleIncarnationHarmless"
+    ONLY_ASKERS_SHUT_DOWN = "OnlyAskersShutDown"
     ONE_CONTROLLER_PER_EPOCH = "OneControllerPerEpoch"
     LEADER_IN_ISR = "LeaderInIsr"
     LEADER_COMPLETE = "LeaderComplete"

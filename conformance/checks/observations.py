@@ -89,6 +89,11 @@ NEEDS: Mapping[Invariant, Mapping[Observable, frozenset[Fidelity]]] = MappingPro
             Observable.ROLES: _IN_ORDER,
             Observable.STATE_WRITES: _IN_ORDER,
         },
+        # A controller's lines tell what it knows, and what it decides upon is written.
+        Invariant.ONLY_ASKERS_SHUT_DOWN: {
+            Observable.ELECTIONS: _IN_ORDER,
+            Observable.STATE_WRITES: _IN_ORDER,
+        },
         # The controller of an epoch never changes.
         Invariant.ONE_CONTROLLER_PER_EPOCH: {Observable.ELECTIONS: _AT_ANY_TIME},
         Invariant.ISR_SUBSET_ASSIGNED: {Observable.STATE_WRITES: _IN_ORDER},

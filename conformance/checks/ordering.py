@@ -57,5 +57,10 @@ def split_by_partition(
 
 def broker_of(event: TraceEvent) -> int | None:
     """The broker that wrote `event`; None for clients, ZooKeeper and the harness."""
-    name, _, number = event.node.partition("-")
+    return broker_named(event.node)
+
+
+def broker_named(node: str) -> int | None:
+    """The broker that a node is, `broker-2` or the like; None of another node."""
+    name, _, number = node.partition("-")
     return int(number) if name == "broker" and number.isdecimal() else None

@@ -24,6 +24,7 @@ from fencepost.conformance.checks import (
     one_committer_per_epoch,
     one_controller_per_epoch,
     one_leader_per_epoch,
+    only_askers_shut_down,
     only_authorised_writes,
     sequences_in_order,
     stale_controller_harmless,
@@ -142,6 +143,10 @@ _OF_A_RUN: Mapping[Invariant, tuple[CheckFunction, frozenset[str]]] = {
         stale_incarnation_harmless.check,
         ZOOKEEPER | stale_incarnation_harmless.JUDGED | {Action.ELECT_LEADER},
     ),
+    Invariant.ONLY_ASKERS_SHUT_DOWN: (
+        only_askers_shut_down.check,
+        ZOOKEEPER | only_askers_shut_down.JUDGED,
+    ),
     Invariant.ONE_CONTROLLER_PER_EPOCH: (
         one_controller_per_epoch.check,
         ZOOKEEPER | _AUTHORS | {Action.RESIGN_CONTROLLER},
@@ -164,7 +169,10 @@ CHECKS: Mapping[Invariant, InvariantCheck] = MappingProxyType(
 )
 """In the order in which results are shown."""
 
-_FROM_LEVEL = {Invariant.STALE_INCARNATION_HARMLESS: ProtocolLevel.BROKER_EPOCH}
+_FROM_LEVEL = dict.fromkeys(
+    (Invariant.STALE_INCARNATION_HARMLESS, Invariant.ONLY_ASKERS_SHUT_DOWN),
+    ProtocolLevel.BROKER_EPOCH,
+)
 """Checks of what no lower level names."""
 
 

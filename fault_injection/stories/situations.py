@@ -22,6 +22,7 @@ from fencepost.fault_injection.faults.process_faults import (
     CrashAt,
     KillBroker,
     PauseBroker,
+    StopBroker,
 )
 from fencepost.fault_injection.faults.request_faults import (
     DropRequest,
@@ -163,6 +164,19 @@ class SituationDraw(FaultDraw):
             (self.between(0, 1_500), BounceBroker(target=self._somebody()))
             for _ in range(self.between(1, 3))
         ]
+
+    def shutdowns(self) -> Timed:
+        """Brokers end in good order, and what they ask for that may arrive at their next start."""
+        story: Timed = []
+        for _ in range(self.between(1, 3)):
+            target, at_ms = self.any(), self.between(20, 2_000)
+            down_ms = self.between(500, 4_000)
+            story.append((at_ms, StopBroker(target=target, restart_after_ms=down_ms)))
+            if self.random.random() < 0.6:
+                held_ms = down_ms + self.between(200, 3_000)
+                hold = self._hold("ControlledShutdown", target, ANY_BROKER, held_ms, count=1)
+                story.append((at_ms - 20, hold))
+        return story
 
     # Of leaders, followers and logs
 

@@ -12,7 +12,7 @@ from fencepost.impl.core.rules.incarnations import (
 from fencepost.impl.core.rules.replica import Replica
 from fencepost.impl.core.rules.rules import Rules
 from fencepost.impl.mutants.mutant import mutant
-from fencepost.spec.vocabulary import NO_BROKER_EPOCH, BrokerEpoch, BrokerId, Invariant
+from fencepost.spec.vocabulary import NO_BROKER_EPOCH, BrokerEpoch, BrokerId, ErrorCode, Invariant
 
 
 @mutant(
@@ -67,3 +67,20 @@ def followers_join_by_id(rules: Rules) -> Rules:
         return structs.replace(after, follower_broker_epochs={})
 
     return replace(rules, meet_follower=forget)
+
+
+@mutant(
+    107,
+    "BEP-005",
+    {Invariant.ONLY_ASKERS_SHUT_DOWN},
+    seed=25,
+    shows="OnlyAskersShutDown",
+)
+def obey_obsolete_shutdown(rules: Rules) -> Rules:
+    """The controller lets a broker go by what it asked for before its present start."""
+
+    def obey(registered: BrokerEpoch | None, broker_epoch: BrokerEpoch) -> ErrorCode:
+        error = rules.shutdown_error(registered, broker_epoch)
+        return ErrorCode.NONE if error is ErrorCode.STALE_BROKER_EPOCH else error
+
+    return replace(rules, shutdown_error=obey)

@@ -17,6 +17,7 @@ PROMISES: dict[Invariant, str] = {
     Invariant.ONLY_AUTHORISED_WRITES: "Only the controller or the leader writes LeaderAndISR.",
     Invariant.STALE_CONTROLLER_HARMLESS: "A replaced controller has no effect.",
     Invariant.STALE_INCARNATION_HARMLESS: "A restarted broker is not taken for the one before.",
+    Invariant.ONLY_ASKERS_SHUT_DOWN: "Only a broker that asked to end is left out.",
     Invariant.ONE_CONTROLLER_PER_EPOCH: "A controller epoch has one controller.",
     Invariant.DELETE_ONLY_IF_UNASSIGNED: "No broker gives up a replica that it is to have.",
     Invariant.ISR_SUBSET_ASSIGNED: "Every member of the ISR is assigned.",

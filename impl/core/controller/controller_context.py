@@ -211,7 +211,8 @@ class ControllerContext:
         if not self.shutting_down & serving:
             return serving
         staying, state = serving - self.shutting_down, self.state(key)
-        could_lead = state.isr - self.bounced_in(key) if state else {*self._assignments[key]}
+        assigned = self._assignments.get(key, ())
+        could_lead = state.isr - self.bounced_in(key) if state else {*assigned}
         return staying if could_lead & staying else serving
 
     def still_led_by(self, broker_id: BrokerId) -> list[TopicPartition]:

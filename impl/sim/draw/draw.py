@@ -1,6 +1,6 @@
 """Every way to draw a simulated run: `draw(kind, seed)` gives what `engine/run.py` plays.
 
-The kind and the seed decide the run; the level and the mutant change nothing else of it. Variations
+The kind and the seed decide the run; the level changes little of it, the mutant nothing. Variations
 are drawn from a number and the stories that they vary.
 """
 

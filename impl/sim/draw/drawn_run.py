@@ -46,7 +46,10 @@ class RunDraw:
     def __init__(
         self, mix: RunMix, name: str, seed: int, level: ProtocolLevel, mutant: MutantName | None
     ) -> None:
-        """The mutant changes nothing of what is drawn, the level only whether logs are flushed."""
+        """The mutant changes nothing of what is drawn.
+
+        The level decides whether logs are flushed late, and whether brokers end in good order.
+        """
         self._mix = mix
         self._name = name
         self.options = self._cluster(seed, level, mutant)
@@ -74,6 +77,8 @@ class RunDraw:
         if not (is_calm or is_lonely or options.asks or options.by_hand):
             lasting = [*self._lasting(options, self._source(f"lasting {number}"))]
             options, found = replace(options, hurt_last=bool(lasting)), [*found, *lasting]
+        if not (is_calm or is_lonely):
+            found += self._shutdowns(options, self._source(f"shutdowns {number}"))
         story = Story(
             seed=options.seed,
             actions=in_order_of_time(
@@ -108,17 +113,7 @@ class RunDraw:
         self, options: RunOptions, random: Random, *, is_calm: bool
     ) -> Iterator[StoryAction]:
         """Situations, and single faults beside them."""
-        mix = self._mix
-        may_move = options.asks or bool({*MOVES} & {*mix.situations})
-        draw = SituationDraw(
-            random=random,
-            brokers=tuple(range(1, options.brokers + 1)),
-            session_timeout_ms=SESSION_MAX_MS if self._is_patient else options.session_timeout_ms,
-            topic=TOPIC,
-            partitions=options.partitions,
-            replication_factor=options.replication_factor,
-            may_move=may_move and not options.survivors_first and not self._is_patient,
-        )
+        mix, draw = self._mix, self._situation_draw(options, random)
         if options.survivors_first:
             yield from self._deaths(options, draw)
             if self._is_patient or mix.rounds == 1:
@@ -128,6 +123,18 @@ class RunDraw:
             yield from self._single_faults(options, draw)
         if options.flush_ms:
             yield from overlapping(draw, (LosePower.kind,), options.duration_ms)
+
+    def _situation_draw(self, options: RunOptions, random: Random) -> SituationDraw:
+        may_move = options.asks or bool({*MOVES} & {*self._mix.situations})
+        return SituationDraw(
+            random=random,
+            brokers=tuple(range(1, options.brokers + 1)),
+            session_timeout_ms=SESSION_MAX_MS if self._is_patient else options.session_timeout_ms,
+            topic=TOPIC,
+            partitions=options.partitions,
+            replication_factor=options.replication_factor,
+            may_move=may_move and not options.survivors_first and not self._is_patient,
+        )
 
     def _situations(
         self, options: RunOptions, draw: SituationDraw, *, is_calm: bool
@@ -168,6 +175,15 @@ class RunDraw:
             )
         )
         yield _timed(at_ms, fault)
+
+    def _shutdowns(self, options: RunOptions, random: Random) -> Iterator[StoryAction]:
+        """Brokers end in good order; below level 3 nothing is asked for before (BEP-005)."""
+        if options.level < ProtocolLevel.BROKER_EPOCH or random.random() >= self._mix.shutdowns:
+            return
+        draw = self._situation_draw(options, random)
+        begins_ms = draw.between(0, int(options.duration_ms * self._mix.latest))
+        for after_ms, fault in draw.shutdowns():
+            yield _timed(begins_ms + after_ms, fault)
 
     def _deaths(self, options: RunOptions, draw: SituationDraw) -> Iterator[StoryAction]:
         """Brokers die for as long as the round lasts; of patient clusters only followers."""

@@ -68,6 +68,8 @@ class RunMix:
     """Share in which disks refuse to work."""
     lasting: float = 0.0
     """Share in which the disk of one broker is broken, full or slow to the end."""
+    shutdowns: float = 0.0
+    """Share in which brokers end in good order, at the levels that let others lead first."""
     left_out: frozenset[str] = frozenset()
     """Kinds of faults that never come."""
     calm: float = 0.0
@@ -130,6 +132,7 @@ SWARM = RunMix(
     world=0.5,
     disks=0.08,
     lasting=0.08,
+    shutdowns=0.15,
     left_out=NOT_REPLAYED,
     calm=0.06,
     deaths=0.04,

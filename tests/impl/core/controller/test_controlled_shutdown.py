@@ -17,6 +17,7 @@ from fencepost.spec.znodes import TopicPartition
 from tests.impl.core.build import T0, command, state
 from tests.impl.core.controller.test_controller import managing
 from tests.impl.core.driver import Driver
+from tests.impl.core.moving import governed, grow
 from tests.impl.core.roles import following, leading, obey
 
 REMAINING = (PartitionId(topic="t", partition=0),)
@@ -89,6 +90,15 @@ def test_the_next_start_does_not_shut_down(driver: Driver) -> None:
     driver.acknowledge_commands()
 
     assert driver.state(TopicPartition("u", 0)) == state(2, 0, (1, 2, 3))
+
+
+def test_partitions_are_added_while_a_broker_is_to_end(driver: Driver) -> None:
+    governed(driver)
+    ask(driver, 2)
+
+    assert grow(driver, 2, (2, 3)) is ErrorCode.NONE
+
+    assert driver.state(TopicPartition("t", 1)) == state(3, 0, (3,))
 
 
 def test_a_broker_that_is_no_controller_says_so(driver: Driver) -> None:

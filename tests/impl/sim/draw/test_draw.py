@@ -13,6 +13,7 @@ from fencepost.spec.vocabulary import ProtocolLevel
 
 NUMBERS = range(1, 21)
 LEVEL = ProtocolLevel.LEADER_EPOCH
+NEWEST = max(ProtocolLevel)
 SHORT = 11
 """A number whose run is soon simulated."""
 
@@ -51,6 +52,19 @@ def test_the_swarm_has_something_of_everything() -> None:
     assert {run.survivors_first for run in runs} == {False, True}
     assert kinds >= {*DRAWN_KINDS, "zk.fail_request", "zk.watch_delay"}
     assert any(len(run.story.actions) > 15 for run in runs)
+
+
+def test_from_level_3_on_brokers_end_in_good_order_and_what_they_ask_for_comes_late() -> None:
+    """Nothing else of a seed's run is drawn otherwise."""
+    runs = [(swarm(seed, level=LEVEL), swarm(seed, level=NEWEST)) for seed in range(25)]
+    added = [
+        (timed.fault.kind, getattr(timed.fault, "method", ""))
+        for below, newest in runs
+        for timed in newest.story.actions
+        if timed.fault not in [one.fault for one in below.story.actions] and not newest.flush_ms
+    ]
+
+    assert {*added} == {("proc.term", ""), ("rpc.hold", "ControlledShutdown")}
 
 
 def test_a_longer_run_has_faults_all_the_time() -> None:
