@@ -46,7 +46,7 @@ def forget_producers_on_leader_change(rules: Rules) -> Rules:
     return replace(rules, known_of_producer=known_of_producer, sequence_error=sequence_error)
 
 
-@mutant(44, "CLI-002", {Invariant.LINEARIZABLE_LOG}, seed=40)
+@mutant(44, "CLI-002", {Invariant.LINEARIZABLE_LOG}, seed=3)
 def refuse_above_high_watermark(rules: Rules) -> Rules:
     """A leader with a high watermark that lags refuses offsets that a reader has reached."""
 
