@@ -189,9 +189,7 @@ class Node:
             ):
                 self.controller.on_answer(event.sender, event.request_id, response)
             case LogsFailedRequest() as request, LogsFailedResponse() as response:
-                self.broker.failed_logs.on_answer(
-                    event.request_id, request, response, self.broker.controller_epoch
-                )
+                self.broker.failed_logs.on_answer(request, response, self.broker.controller_epoch)
             case ControlledShutdownRequest(), ControlledShutdownResponse() as response:
                 self.controlled_shutdown.on_answer(event.request_id, response)
             case FetchRequest() as request, FetchResponse() as response:
@@ -211,7 +209,7 @@ class Node:
             self.controller.on_no_answer(event.to, event.request_id)
             return
         if isinstance(event.request, LogsFailedRequest):
-            self.broker.failed_logs.on_failure(event.request_id)
+            self.broker.failed_logs.on_failure()
             return
         if isinstance(event.request, ControlledShutdownRequest):
             self.controlled_shutdown.on_failure(event.request_id)

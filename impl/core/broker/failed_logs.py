@@ -24,7 +24,7 @@ class FailedLogs:
         self._outbox = outbox
         self._replicas = replicas
         self._untold: set[TopicPartition] = set()
-        self._request_id: int | None = None
+        self._is_asked = False
         self._next_ms = 0
 
     def add(self, key: TopicPartition) -> None:
@@ -33,7 +33,7 @@ class FailedLogs:
 
     def tick(self, controller_id: BrokerId, broker_epoch: BrokerEpoch) -> None:
         """Report all of them in one request at a time, while a controller is known."""
-        is_waiting = self._request_id is not None or self._outbox.now_ms < self._next_ms
+        is_waiting = self._is_asked or self._outbox.now_ms < self._next_ms
         if is_waiting or controller_id == NO_BROKER:
             return
         self._untold = {key for key in self._untold if self._is_told(key)}
@@ -48,7 +48,8 @@ class FailedLogs:
             ),
         )
         timeout_ms = self._config.request_timeout_ms
-        self._request_id = self._outbox.send(controller_id, request, timeout_ms)
+        self._outbox.send(controller_id, request, timeout_ms)
+        self._is_asked = True
 
     def _is_told(self, key: TopicPartition) -> bool:
         replica = self._replicas.get(key)
@@ -56,7 +57,6 @@ class FailedLogs:
 
     def on_answer(
         self,
-        request_id: int,
         request: LogsFailedRequest,
         response: LogsFailedResponse,
         controller_epoch: ControllerEpoch,
@@ -69,10 +69,9 @@ class FailedLogs:
         is_current = response.controller_epoch >= controller_epoch
         if response.error_code is ErrorCode.NONE and is_current:
             self._untold -= {one.key for one in request.partitions}
-        self.on_failure(request_id)
+        self.on_failure()
 
-    def on_failure(self, request_id: int) -> None:
+    def on_failure(self) -> None:
         """Report again after a pause, if anything is left."""
-        if self._request_id == request_id:
-            self._request_id = None
-            self._next_ms = self._outbox.now_ms + self._config.retry_ms
+        self._is_asked = False
+        self._next_ms = self._outbox.now_ms + self._config.retry_ms

@@ -126,12 +126,12 @@ class Fetcher:
 
     def _on_out_of_range(self, replica: Replica, response: FetchResponse) -> None:
         """The leader's log is shorter than this one, although it is followed."""
+        key = replica.topic_partition
         after = self._config.rules.obey_shorter_leader(replica, response)
-        if after.log_end_offset < replica.log_end_offset:
-            self.truncate(replica.topic_partition, after.log_end_offset)
-        else:
-            self._replicas.put(after)
-        self._ask(replica.topic_partition)
+        self.truncate(key, after.log_end_offset)
+        cut = self._replicas[key]
+        self._replicas.put(replace(cut, needs_truncation=after.needs_truncation))
+        self._ask(key)
 
     def _append(self, replica: Replica, response: FetchResponse) -> None:
         records = self._config.rules.whole_batches(response.records)

@@ -120,8 +120,8 @@ class IsrUpdates:
         if settlement is Settlement.FENCE or is_other:
             self._fence(replica)
             return False
-        if folder.stat is not None:  # read when this incarnation was there: a removal comes later
-            self._removals[key] = (incarnation, folder.stat.version)
+        assert folder.stat is not None  # read when this incarnation was there
+        self._removals[key] = (incarnation, folder.stat.version)
         if settlement is Settlement.ADOPT:
             self._replicas.take(*adopt_isr(replica, isr, znode.stat.version))
         return settlement is Settlement.WRITE_AGAIN

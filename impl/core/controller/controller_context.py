@@ -357,9 +357,11 @@ class ControllerContext:
     def learn_state(self, key: TopicPartition, znode: Znode) -> MalformedZnodeError | None:
         """The partition's state is what was read, none without a znode; returns why not."""
         if znode.stat is None:
-            known, incarnation = self.states.pop(key, None), self.incarnations.pop(key, None)
-            if known is not None and incarnation is not None:
-                self._end(key, known[0].isr, incarnation)
+            last = self.last_incarnation(key)
+            self.states.pop(key, None)
+            self.incarnations.pop(key, None)
+            if last is not None:
+                self._end(key, *last)
             return None
         try:
             state = parse_leader_and_isr(znode.path, znode.data)

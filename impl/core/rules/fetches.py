@@ -109,9 +109,7 @@ def keep_log(_committed: Offset) -> Offset | None:
 
 def cut_to_leader(replica: Replica, response: FetchResponse) -> Replica:
     """The leader's log is shorter: this replica drops what is beyond it, as V3 has no other way."""
-    if 0 <= response.log_end_offset < replica.log_end_offset:
-        return truncate_log(replica, response.log_end_offset)[0]
-    return replica
+    return truncate_log(replica, response.log_end_offset)[0]
 
 
 def compare_again(replica: Replica, _response: FetchResponse) -> Replica:

@@ -21,6 +21,9 @@ COMPARISONS: dict[type[ast.cmpop], tuple[str, str]] = {
 """Comparison -> its text, and that of what it becomes."""
 COUNTED = ("_epoch", "_offset", "high_watermark", "_version")
 """How names of numbers end that must not be off by one."""
+TIMES = ("_ms", "_ns")
+"""How names of times end: nothing is promised to the unit of a clock, so that two of them are not
+compared otherwise."""
 EXITS = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 
 
@@ -138,6 +141,8 @@ class _Finder:
             return
         _, other = COMPARISONS[type(node.ops[0])]
         left, right = self.source(node.left), self.source(node.comparators[0])
+        if left.endswith(TIMES) and right.endswith(TIMES):
+            return
         yield "comparison", node, f"({left} {other} {right})"
 
     def off_by_one(self, node: ast.BinOp) -> Iterator[tuple[str, ast.AST, str]]:

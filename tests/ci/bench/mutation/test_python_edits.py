@@ -47,6 +47,13 @@ def test_comparisons_operands_and_steps_are_changed() -> None:
     assert "a < b and b is None  ->  ((a < b) or (b is None))" in told(text, "swap_and_or")
 
 
+def test_two_times_are_not_compared_otherwise() -> None:
+    text = "def f(self, now_ms):\n    return self.due_ms <= now_ms and now_ms > 3\n"
+
+    assert told(text, "comparison") == {"now_ms > 3  ->  (now_ms >= 3)"}
+    assert "self.due_ms <= now_ms  ->  True" in told(text, "drop_operand")
+
+
 def test_a_default_is_no_operand() -> None:
     text = "def f(a):\n    return a or (), a or None\n"
 
