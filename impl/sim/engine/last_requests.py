@@ -265,8 +265,9 @@ class LastRequests(AskingClient):
         )
         for lists in wrong:
             yield from self.expect(_addition(2, lists), INVALID)
-        yield from self.expect(_addition(2, ((self._second,),)), ErrorCode.NONE)
-        yield self.served(TopicPartition(TOPIC, 1), (self._second,))
+        all_brokers = tuple(sorted(self.cluster.disks))
+        yield from self.expect(_addition(2, (all_brokers,)), ErrorCode.NONE)
+        yield self.served(TopicPartition(TOPIC, 1), all_brokers)
         yield from self.expect(addition(TOPIC, 3), ErrorCode.NONE)
         yield self.served(TopicPartition(TOPIC, 2))
 

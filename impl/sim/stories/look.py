@@ -14,6 +14,7 @@ from fencepost.fault_injection.stories.steps.step_player import OBSERVED, Observ
 from fencepost.impl.core.broker.offsets import list_offsets
 from fencepost.impl.core.rules.replica import Replica
 from fencepost.impl.core.types.messages import (
+    InitProducerIdResponse,
     ListPartitionReassignmentsResponse,
     MetadataResponse,
     Response,
@@ -163,7 +164,7 @@ def _replica_line(world: VirtualCluster, broker_id: BrokerId, key: TopicPartitio
 
 
 def show_told(response: Response | None) -> Iterator[str]:
-    """What a broker answers of moves and of the cluster; the error if it cannot tell."""
+    """What a broker answers that is asked; the error if it cannot tell."""
     match response:
         case ListPartitionReassignmentsResponse(error_code=ErrorCode.NONE):
             for one in response.reassignments:
@@ -179,6 +180,8 @@ def show_told(response: Response | None) -> Iterator[str]:
                 key = TopicPartition(state.topic, state.partition)
                 place = f"{key} leader={state.leader} epoch={state.leader_epoch}"
                 yield f"{place} {isr=!s} {assigned=!s}"
+        case InitProducerIdResponse(error_code=ErrorCode.NONE):
+            yield f"producer_id={response.producer_id}"
         case None:
             yield "no answer"
         case _:

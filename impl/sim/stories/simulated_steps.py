@@ -21,6 +21,7 @@ from fencepost.fault_injection.stories.steps.znode_contents import not_held
 from fencepost.fault_injection.stories.story_refusal import StoryError
 from fencepost.impl.core.types.effects import WriteZnodes
 from fencepost.impl.core.types.messages import (
+    InitProducerIdRequest,
     ListPartitionReassignmentsRequest,
     MetadataRequest,
     Request,
@@ -224,6 +225,7 @@ def _release(rule: RequestRule) -> None:
 ASKED_FOR: dict[str, Request] = {
     "moves": ListPartitionReassignmentsRequest(),
     "metadata": MetadataRequest(),
+    "producer_id": InitProducerIdRequest(),
 }
 """Page of `show` -> what a broker is asked for."""
 
