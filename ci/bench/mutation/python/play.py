@@ -9,10 +9,12 @@ checkout in which one rule is wrong, so that a rule without end takes no more th
 import json
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
+from signal import ITIMER_PROF, setitimer
 from typing import Any
 
 from fencepost.ci.bench.mutation.python.decisive import probed_core
@@ -22,6 +24,8 @@ from fencepost.conformance.whitebox.story_play import play_file
 from fencepost.spec.trace import TraceEvent, encode_all
 from fencepost.spec.vocabulary import ProtocolLevel
 
+CPU_S_PER_RUN = 30
+"""A seed or a story that takes longer does not end: the process dies of `SIGPROF`."""
 NOTICED = frozenset({Verdict.FAIL, Verdict.ERROR})
 
 
@@ -61,15 +65,26 @@ def main(request: dict[str, Any]) -> dict[str, Any]:
     return {"noticed": next(noticed_by_stories(request["stories"]), "")}
 
 
+@contextmanager
+def limited() -> Iterator[None]:
+    """What is done here may take so much processor time."""
+    setitimer(ITIMER_PROF, CPU_S_PER_RUN)
+    try:
+        yield
+    finally:
+        setitimer(ITIMER_PROF, 0)
+
+
 def play_seeds(usual: dict[int, str]) -> dict[str, Any]:
     """By what the first seed that notices does so, and how many had another trace until then."""
     subject = Watched(level=max(ProtocolLevel))
     changed = 0
     for seed, digest in usual.items():
-        if subject.is_usual(seed, digest):
-            continue
-        changed += 1
-        result = judge_seed(subject, seed)
+        with limited():
+            if subject.is_usual(seed, digest):
+                continue
+            changed += 1
+            result = judge_seed(subject, seed)
         if result.verdict in NOTICED:
             return {"noticed": told(result), "error": result.error or "", "changed": changed}
     return {"noticed": "", "error": "", "changed": changed}
@@ -86,7 +101,9 @@ def noticed_by_stories(paths: list[str]) -> Iterator[str]:
     """The stories that print something else than their files say."""
     for path in paths:
         try:
-            if not play_file(Path(path)).holds:
+            with limited():
+                is_as_told = play_file(Path(path)).holds
+            if not is_as_told:
                 yield Path(path).stem
         except Exception as error:  # a story may fail in any way when a rule is wrong
             yield f"{type(error).__name__} in {Path(path).stem}"
