@@ -191,7 +191,7 @@ class Node:
             case LogsFailedRequest() as request, LogsFailedResponse() as response:
                 self.broker.failed_logs.on_answer(request, response, self.broker.controller_epoch)
             case ControlledShutdownRequest(), ControlledShutdownResponse() as response:
-                self.controlled_shutdown.on_answer(event.request_id, response)
+                self.controlled_shutdown.on_answer(response)
             case FetchRequest() as request, FetchResponse() as response:
                 key = request.key
                 self.broker.fetcher.on_fetch_response(event.request_id, key, response)
@@ -212,7 +212,7 @@ class Node:
             self.broker.failed_logs.on_failure()
             return
         if isinstance(event.request, ControlledShutdownRequest):
-            self.controlled_shutdown.on_failure(event.request_id)
+            self.controlled_shutdown.on_failure()
             return
         key = event.request.key
         self.broker.fetcher.on_failure(event.request_id, key)

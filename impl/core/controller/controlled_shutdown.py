@@ -30,7 +30,7 @@ class ControlledShutdown:
         self._broker = broker
         self._until_ms: int | None = None
         """None while nothing was asked of this broker."""
-        self._request_id: int | None = None
+        self._is_asked = False
         self._next_ms = 0
         self._remaining: tuple[TopicPartition, ...] = ()
         self._is_over = False
@@ -52,29 +52,26 @@ class ControlledShutdown:
             return
         if self._until_ms <= now_ms or not self._can_ask():
             self._end()
-        elif self._request_id is None and self._next_ms <= now_ms and controller_id != NO_BROKER:
+        elif not self._is_asked and self._next_ms <= now_ms and controller_id != NO_BROKER:
             request = ControlledShutdownRequest(
                 broker_id=self._config.broker_id, broker_epoch=self._broker.broker_epoch
             )
-            timeout_ms = self._config.request_timeout_ms
-            self._request_id = self._outbox.send(controller_id, request, timeout_ms)
+            self._outbox.send(controller_id, request, self._config.request_timeout_ms)
+            self._is_asked = True
 
-    def on_answer(self, request_id: int, response: ControlledShutdownResponse) -> None:
+    def on_answer(self, response: ControlledShutdownResponse) -> None:
         """End when nothing remains; ask again later otherwise."""
-        if self._request_id != request_id:
-            return
-        self.on_failure(request_id)
+        self.on_failure()
         if response.error_code is ErrorCode.NONE:
             self._broker.fetcher.stop_all()
             self._remaining = tuple(one.key for one in response.remaining_partitions)
             if not self._remaining:
                 self._end()
 
-    def on_failure(self, request_id: int) -> None:
+    def on_failure(self) -> None:
         """Ask again after a pause."""
-        if self._request_id == request_id:
-            self._request_id = None
-            self._next_ms = self._outbox.now_ms + self._config.retry_ms
+        self._is_asked = False
+        self._next_ms = self._outbox.now_ms + self._config.retry_ms
 
     def _end(self) -> None:
         if not self._is_over:
