@@ -10,7 +10,7 @@ from bisect import bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from fencepost.spec.trace import Kind, TraceEvent
+from fencepost.spec.trace import TraceEvent
 from fencepost.spec.vocabulary import Action
 
 
@@ -33,7 +33,7 @@ class Generations:
 
 def is_flagged(event: TraceEvent) -> bool:
     """True of a decision that may lose records, as the operator allows, and says so."""
-    return event.kind is Kind.ACTION and event.action == Action.ELECT_LEADER and event.is_unclean
+    return event.action == Action.ELECT_LEADER and event.is_unclean
 
 
 def may_have_lost(event: TraceEvent) -> bool:
@@ -41,8 +41,7 @@ def may_have_lost(event: TraceEvent) -> bool:
 
     Unless it is unclean too, it excuses nothing: the operator has not allowed a loss.
     """
-    is_election = event.kind is Kind.ACTION and event.action == Action.ELECT_LEADER
-    return is_election and event.is_loss_possible
+    return event.action == Action.ELECT_LEADER and event.is_loss_possible
 
 
 def generations(events: Iterable[TraceEvent], incarnation: int = 0) -> Generations:
@@ -51,9 +50,10 @@ def generations(events: Iterable[TraceEvent], incarnation: int = 0) -> Generatio
     An election that names no incarnation counts for each.
     """
     flagged = {
-        event.leader_epoch
+        event.leader_epoch or 0
         for event in events
         if is_flagged(event)
-        and (not incarnation or event.partition_incarnation in (None, 0, incarnation))
+        if not (incarnation and event.partition_incarnation)
+        or event.partition_incarnation == incarnation
     }
-    return Generations(tuple(sorted(epoch for epoch in flagged if epoch is not None)))
+    return Generations(tuple(sorted(flagged)))

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from fencepost.conformance.checks.evidence import Evidence
 from fencepost.conformance.checks.ordering import actions
 from fencepost.conformance.verdict import CheckResult
-from fencepost.spec.trace import Kind, TraceEvent
+from fencepost.spec.trace import TraceEvent
 from fencepost.spec.vocabulary import Action, Invariant
 
 TELLS_ISR = frozenset({Action.BECOME_LEADER, Action.ADOPT_ISR})
@@ -32,7 +32,7 @@ def check(events: Sequence[TraceEvent]) -> CheckResult:
 
 def _least(events: Iterable[TraceEvent]) -> int:
     """What the run asks for; 1, which any leader has, of a run that does not tell."""
-    told = (e.min_insync_replicas for e in events if e.action == "RunStarted")
+    told = (event.min_insync_replicas for event in events)
     return next((least for least in told if least is not None), 1)
 
 
@@ -56,15 +56,15 @@ def _check_appends(events: Sequence[TraceEvent], least: int, evidence: Evidence)
             evidence.violated(message, told, event)
 
 
-def _acks(events: Iterable[TraceEvent]) -> Mapping[str, int | None]:
+def _acks(events: Iterable[TraceEvent]) -> Mapping[str, int]:
     """Record -> the acks of the produce that wrote it."""
     return {
         value: event.acks
         for event in events
-        if event.kind is Kind.INVOKE and event.action == "Produce"
+        if event.acks is not None
         for value in event.values or ()
     }
 
 
-def _is_for_all(append: TraceEvent, acks: Mapping[str, int | None]) -> bool:
+def _is_for_all(append: TraceEvent, acks: Mapping[str, int]) -> bool:
     return any(acks.get(value) == -1 for value in append.values or ())

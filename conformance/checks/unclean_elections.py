@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from fencepost.conformance.checks.ordering import by_zxid
 from fencepost.conformance.checks.znode_history import leader_and_isr_writes, registrations
 from fencepost.spec.trace import Kind, TraceEvent
-from fencepost.spec.vocabulary import Action
+from fencepost.spec.vocabulary import NO_BROKER, Action
 from fencepost.spec.znodes import CONTROLLER, LeaderAndIsr, partition_of
 
 UNCLEAN_ONLY_IF_ISR_DEAD = "UncleanOnlyIfIsrDead"
@@ -25,7 +25,7 @@ def judge_elections(events: Sequence[TraceEvent]) -> tuple[int, tuple[str, ...]]
         before, after, line = write.before, write.after, write.event
         if before is None or after is None:
             continue
-        if after.leader_epoch == before.leader_epoch or after.leader < 0:
+        if after.leader_epoch == before.leader_epoch or after.leader == NO_BROKER:
             continue
         elections += 1
         if after.leader in before.isr:
@@ -94,6 +94,6 @@ def _heard_ns(events: Sequence[TraceEvent], line: TraceEvent, state: LeaderAndIs
         and event.action == "ReadLeaderAndIsr"
         and event.path == line.path
         and (event.node, event.incarnation) == (elected.node, elected.incarnation)
-        and event.seq < elected.seq
+        and event.mono_ns < elected.mono_ns
     ]
     return max(reads, default=None)

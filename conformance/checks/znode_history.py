@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from fencepost.conformance.checks.ordering import broker_of, by_zxid
-from fencepost.spec.trace import Kind, TraceEvent
+from fencepost.spec.trace import TraceEvent
 from fencepost.spec.vocabulary import Action
 from fencepost.spec.znodes import (
     BROKER_IDS,
@@ -37,8 +37,7 @@ _KNOWS_ITS_SESSION = frozenset(
 
 def document_of(event: TraceEvent) -> LeaderAndIsr | None:
     """The LeaderAndISR document that a ZooKeeper line stored; None for other lines and nonsense."""
-    is_store = event.kind is Kind.ZOOKEEPER and event.action in _STORES
-    if not is_store or event.path is None or partition_of(event.path) is None:
+    if event.action not in _STORES or partition_of(event.path or "") is None:
         return None
     return read_document(event)
 
@@ -46,7 +45,7 @@ def document_of(event: TraceEvent) -> LeaderAndIsr | None:
 def read_document(event: TraceEvent) -> LeaderAndIsr | None:
     """The LeaderAndISR document in the data of any line; None for nonsense, and where none is."""
     try:
-        return parse_leader_and_isr(event.path or "", (event.data or "").encode())
+        return parse_leader_and_isr("", (event.data or "").encode())
     except MalformedZnodeError:
         return None
 
@@ -77,9 +76,9 @@ def brokers_by_session(events: Iterable[TraceEvent]) -> dict[int, int]:
     sessions: dict[int, int] = {}
     for event in events:
         broker_id = broker_of(event)
-        told = event.kind is not Kind.ZOOKEEPER and event.action in _KNOWS_ITS_SESSION
-        if told and broker_id is not None and event.session_id is not None:
-            sessions[event.session_id] = broker_id
+        told = event.session_id if event.action in _KNOWS_ITS_SESSION else None
+        if broker_id is not None and told is not None:
+            sessions[told] = broker_id
     return sessions
 
 
@@ -88,13 +87,13 @@ def registrations(events: Iterable[TraceEvent]) -> dict[int, list[tuple[int, int
     found: dict[int, list[tuple[int, int]]] = {}
     for event in by_zxid(events):
         parent, _, name = (event.path or "").rpartition("/")
-        if parent != BROKER_IDS or not name.isdecimal() or event.zxid is None:
+        if parent != BROKER_IDS or not name.isdecimal():
             continue
-        stays = found.setdefault(int(name), [])
+        stays, zxid = found.setdefault(int(name), []), event.zxid or 0
         if event.action == "Create":
-            stays.append((event.zxid, sys.maxsize))
+            stays.append((zxid, sys.maxsize))
         elif event.action == "Delete" and stays:
-            stays[-1] = (stays[-1][0], event.zxid - 1)
+            stays[-1] = (stays[-1][0], zxid - 1)
     return found
 
 
@@ -157,16 +156,17 @@ def leader_and_isr_writes(events: Iterable[TraceEvent]) -> list[LeaderAndIsrWrit
     writes: list[LeaderAndIsrWrite] = []
     for event in by_zxid(events):
         znodes.reign = znodes.reign.after(event)
-        partition = partition_of(event.path) if event.path is not None else None
-        if event.path is None or partition is None:
+        path = event.path or ""
+        partition = partition_of(path)
+        if partition is None:
             continue
-        before = znodes.stored.pop(event.path, None)
-        last_isr = znodes.last_isr.pop(event.path, frozenset[int]())
+        before = znodes.stored.pop(path, None)
+        last_isr = znodes.last_isr.pop(path, frozenset[int]())
         if event.action not in _STORES:
             continue
-        znodes.stored[event.path] = event
+        znodes.stored[path] = event
         after = document_of(event)
-        znodes.last_isr[event.path] = (after and after.isr) or last_isr
+        znodes.last_isr[path] = (after and after.isr) or last_isr
         writes.append(
             LeaderAndIsrWrite(
                 partition=partition,

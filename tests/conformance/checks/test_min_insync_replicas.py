@@ -1,6 +1,7 @@
 """No append for acks=all begins under an ISR that is smaller than the run asks for."""
 
 import pytest
+from msgspec.structs import replace
 
 from fencepost.conformance.checks.min_insync_replicas import check
 from fencepost.conformance.checks.registry import CHECKS, run_check
@@ -36,6 +37,15 @@ def test_an_append_under_too_small_an_isr_violates_it() -> None:
     assert [event.action for event in violation.witness] == ["BecomeLeader", "LeaderAppend"]
 
 
+def test_what_asked_for_the_append_is_the_produce() -> None:
+    """A reader has the record too, and asks for no acks."""
+    trace = led(2, [1])
+    append(trace, "a")
+    trace.fetch(0, "a", 1)
+
+    assert len(check(trace.events).violations) == 1
+
+
 def test_the_isr_of_the_last_write_counts() -> None:
     trace = led(2, [1, 2])
     append(trace, "a")
@@ -66,10 +76,11 @@ def test_fewer_acks_ask_for_no_isr(acks: int) -> None:
     assert check(trace.events).verdict is Verdict.VACUOUS
 
 
-def test_a_leader_of_which_no_isr_is_known_decides_nothing() -> None:
+@pytest.mark.parametrize("is_told", [True, False])
+def test_a_leader_of_which_no_isr_is_known_decides_nothing(*, is_told: bool) -> None:
     trace = led(2, [1])
     append(trace, "a")
-    del trace.events[1]
+    trace.events[1:2] = [replace(trace.events[1], isr=None)] if is_told else []
 
     assert check(trace.events).verdict is Verdict.VACUOUS
 

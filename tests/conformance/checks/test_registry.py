@@ -2,10 +2,13 @@
 
 from itertools import permutations
 
+import pytest
+
 from fencepost.conformance.checks.completeness import trace_health
 from fencepost.conformance.checks.evidence import MAX_WITNESSES, Evidence
-from fencepost.conformance.checks.generations import may_have_lost
+from fencepost.conformance.checks.generations import generations, is_flagged, may_have_lost
 from fencepost.conformance.checks.ordering import (
+    broker_named,
     by_zxid,
     order,
     partition_of_event,
@@ -98,10 +101,41 @@ def test_a_partition_without_its_topic_is_told_by_the_path() -> None:
 
 def test_only_an_election_may_have_lost_records() -> None:
     trace = Trace()
-    elected = trace.broker(1, "ElectLeader", is_loss_possible=True)
-    led = trace.broker(1, "BecomeLeader", is_loss_possible=True)
+    flags = {"is_loss_possible": True, "is_unclean": True}
+    lines = [trace.broker(1, action, **flags) for action in ("ElectLeader", "BecomeLeader")]
 
-    assert [may_have_lost(event) for event in (elected, led)] == [True, False]
+    assert [may_have_lost(event) for event in lines] == [True, False]
+    assert [is_flagged(event) for event in lines] == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("named", "incarnation", "begins"),
+    [(None, 5, (3,)), (0, 5, (3,)), (5, 5, (3,)), (7, 5, ()), (7, 0, (3,))],
+)
+def test_an_election_begins_a_generation_of_what_it_names(
+    named: int | None, incarnation: int, begins: tuple[int, ...]
+) -> None:
+    trace = Trace()
+    told = {"leader_epoch": 3, "is_unclean": True, "partition_incarnation": named}
+    trace.broker(1, "ElectLeader", **told)
+    logs = generations(trace.events, incarnation)
+
+    assert logs.begins == begins
+    assert [logs.of(epoch) for epoch in (None, 2, 3)] == [0, 0, len(begins)]
+
+
+@pytest.mark.parametrize(
+    ("node", "broker_id"),
+    [("broker-2", 2), ("client-2", None), ("broker-two", None), ("zookeeper", None)],
+)
+def test_a_broker_is_told_by_the_name_of_its_node(node: str, broker_id: int | None) -> None:
+    assert broker_named(node) == broker_id
+
+
+def test_a_line_about_a_whole_topic_is_about_no_partition() -> None:
+    event = Trace().add("broker-1", Kind.ACTION, "DeleteTopic", {"topic": "orders"})
+
+    assert partition_of_event(event) is None
 
 
 def test_a_deletion_stores_no_assignment() -> None:

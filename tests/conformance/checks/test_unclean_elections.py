@@ -87,6 +87,70 @@ def test_who_could_not_have_known_does_not(told_then: TraceEvent) -> None:
     assert judge_elections(events) == (1, ())
 
 
+LATE = of_node(50, "broker-9", Kind.COMPLETE, "ReadLeaderAndIsr", path=STATE)
+"""Nothing was told before it."""
+READ: dict[str, Any] = {"ns": 70, "node": "broker-9", "kind": Kind.COMPLETE, "path": STATE}
+DECIDED: dict[str, Any] = {"leader": 2, "leader_epoch": 1}
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"node": "broker-8"},
+        {"incarnation": 2},
+        {"kind": Kind.INVOKE},
+        {"action": "WriteLeaderAndIsr"},
+        {"path": CONTROLLER},
+        {"ns": 90},
+    ],
+)
+def test_what_the_author_knew_is_told_by_its_own_reads_before(other: dict[str, Any]) -> None:
+    read = of_node(**{**READ, "action": "ReadLeaderAndIsr", **other})
+
+    assert judge_elections([OFFICE, FIRST, BACK, UNCLEAN, ELECTED, LATE, read, told(60)]) == (1, ())
+
+
+@pytest.mark.parametrize(
+    "other", [{"action": "InitLeader"}, {"partition": 1}, {"leader": 3}, {"leader_epoch": 2}]
+)
+def test_the_author_is_the_one_that_made_this_decision(other: dict[str, Any]) -> None:
+    line = {"action": "ElectLeader", **DECIDED, **other}
+    decided = of_node(30, "broker-8", Kind.ACTION, **line)
+    events = [OFFICE, FIRST, BACK, UNCLEAN, decided, ELECTED, HEARD, told(60)]
+
+    assert len(judge_elections(events)[1]) == 1
+    assert judge_elections([OFFICE, FIRST, BACK, UNCLEAN, decided, HEARD, told(60)]) == (1, ())
+
+
+@pytest.mark.parametrize(
+    ("node", "action"), [("broker-3", "RegisterBroker"), ("broker-1", "NodeStarted")]
+)
+def test_a_member_tells_of_its_own_registration(node: str, action: str) -> None:
+    line = of_node(60, node, Kind.ACTION, action, zxid=5)
+
+    assert judge_elections([OFFICE, FIRST, BACK, UNCLEAN, ELECTED, HEARD, line]) == (1, ())
+
+
+def test_the_office_is_what_was_created_and_not_deleted_up_to_the_election() -> None:
+    events = [FIRST, BACK, UNCLEAN, ELECTED, HEARD, told(75)]
+    rewritten = zookeeper(7, "SetData", CONTROLLER, session_id=AUTHOR)
+    taken = zookeeper(9, "Create", CONTROLLER, session_id=OTHER)
+
+    assert judge_elections([OFFICE, rewritten, *events]) == (1, ())
+    assert len(judge_elections(events)[1]) == 1
+    assert len(judge_elections([OFFICE, taken, *events])[1]) == 1
+
+
+def test_only_a_new_leader_is_elected() -> None:
+    nonsense = zookeeper(9, "SetData", STATE, session_id=AUTHOR, data="?")
+    isr_change = zookeeper(9, "SetData", STATE, session_id=AUTHOR, data=FIRST.data)
+    outside = written(9, leader=0, epoch=1, isr=[0])
+
+    for line in (nonsense, isr_change, written(9, leader=-1, epoch=1, isr=[1])):
+        assert judge_elections([FIRST, BACK, line]) == (0, ())
+    assert len(judge_elections([FIRST, BACK, outside])[1]) == 1
+
+
 def test_a_loss_of_the_office_after_the_election_says_nothing_of_it() -> None:
     later = [
         zookeeper(10, "Delete", CONTROLLER, session_id=AUTHOR),
