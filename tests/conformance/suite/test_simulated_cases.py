@@ -21,6 +21,7 @@ from fencepost.fault_injection.stories.story_refusal import StoryError
 from fencepost.impl.mutants.mutants import MUTANTS, SUITE_MUTANTS
 from fencepost.impl.sim.stories.play import play
 from fencepost.spec.trace import TraceEvent
+from fencepost.spec.vocabulary import ProtocolLevel
 
 ON_PROCESSES_ONLY = {
     "durability/clean_elections_keep_records": "it heals a fault that the simulator has healed",
@@ -35,11 +36,6 @@ PAIRS = [(name, mutant) for name, case in CASES.items() for mutant in case.story
 END = (HealAllStep(heal_all=None), ReadStep(read=None), CheckStep(check=None))
 
 
-def level_of(case: SuiteCase) -> int:
-    """Level 2, or the first one above it at which the reference passes the case."""
-    return max(2, *(level + 1 for level in case.story.fails_at), 0)
-
-
 def judged(events: Sequence[TraceEvent]) -> list[str]:
     """What the checks find, and elections that were unclean."""
     return [*judge(events), *map(str, judge_elections(events)[1])]
@@ -50,7 +46,7 @@ def differences(
 ) -> list[object]:
     """The steps that went otherwise than the case says, or why it could not be played on."""
     broken = {"mutant": mutant} if mutant else {}
-    cluster = {**case.story.cluster, "level": level_of(case), **broken}
+    cluster = {**case.story.cluster, "level": int(max(ProtocolLevel)), **broken}
     story = replace(case.story, cluster=cluster, steps=(*case.story.steps, *end))
     try:
         steps = play(to_yaml(story), judged).steps
