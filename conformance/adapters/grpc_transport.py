@@ -184,12 +184,10 @@ class GrpcConnection:
         reply = self._call(request, ADMIN_DEADLINE_S)
         if reply.failure is not None:
             return ControlAnswer(error_code=NO_ANSWER if reply.was_sent else NOT_SENT)
+        answered = [] if command.about is None else reply.response.partitions
         return ControlAnswer(
             error_code=_error_of(reply.response),
-            partitions={
-                TopicPartition(one.topic, one.partition): _error_of(one)
-                for one in reply.response.partitions
-            },
+            partitions={TopicPartition(e.topic, e.partition): _error_of(e) for e in answered},
         )
 
     def _ask(self, request: Message, deadline_s: float = ADMIN_DEADLINE_S) -> Any:  # noqa: ANN401 - a generated message
@@ -264,6 +262,10 @@ def _command_request(command: ControlCommand) -> Message | None:
             controller_epoch=command.controller_epoch,
             partitions=[stop],
             broker_epoch=command.broker_epoch,
+        )
+    if command.method is ControlMethod.CONTROLLED_SHUTDOWN:
+        return wire.ControlledShutdownRequest(
+            broker_id=command.broker_id, broker_epoch=command.broker_epoch
         )
     return None
 

@@ -17,10 +17,7 @@ class Reference(CommandLine):
     """The reference, or one of its mutants: the same with one rule broken on purpose."""
 
     name: str = "reference"
-    capabilities: frozenset[Capability] = frozenset(Capability) - {
-        Capability.UPDATE_METADATA,
-        Capability.CONTROLLED_SHUTDOWN,
-    }
+    capabilities: frozenset[Capability] = frozenset(Capability) - {Capability.UPDATE_METADATA}
     command: str = f"{shlex.quote(sys.executable)} -m fencepost.impl node"
 
     @property

@@ -10,6 +10,7 @@ from fencepost.fault_injection.stories.story_refusal import StoryError
 from fencepost.fault_injection.workload.commands import ControlAnswer, ControlCommand, error_of
 from fencepost.fault_injection.workload.operations import Operation, Produce
 from fencepost.fault_injection.workload.producer_window import UNJUSTIFIED
+from fencepost.impl.core.types.broker_reports import ControlledShutdownResponse
 from fencepost.impl.core.types.messages import (
     CommandResponse,
     RemovePartitionsRequest,
@@ -126,8 +127,9 @@ def _request(step: steps.AdminStep) -> Request:
 def _answered(response: Response | None) -> str:
     if response is None:
         return NO_ANSWER
-    assert isinstance(response, CommandResponse)
-    found = {one.key: error_of(one.error_code) for one in response.partitions}
+    assert isinstance(response, CommandResponse | ControlledShutdownResponse)
+    answered = () if isinstance(response, ControlledShutdownResponse) else response.partitions
+    found = {one.key: error_of(one.error_code) for one in answered}
     return ControlAnswer(error_code=error_of(response.error_code), partitions=found).line
 
 

@@ -2,6 +2,7 @@
 
 from fencepost.fault_injection.stories.story_refusal import StoryError
 from fencepost.fault_injection.workload.commands import ControlCommand, ControlMethod
+from fencepost.impl.core.types.broker_reports import ControlledShutdownRequest
 from fencepost.impl.core.types.messages import (
     CommandRequest,
     LeaderAndIsrRequest,
@@ -19,7 +20,7 @@ from fencepost.spec.vocabulary import (
 )
 
 
-def command_request(command: ControlCommand) -> CommandRequest:
+def command_request(command: ControlCommand) -> CommandRequest | ControlledShutdownRequest:
     """Raise `StoryError` for a command that the core lacks."""
     sender = BrokerId(command.controller_id)
     epoch = ControllerEpoch(command.controller_epoch)
@@ -57,4 +58,7 @@ def command_request(command: ControlCommand) -> CommandRequest:
             partitions=(stop,),
             broker_epoch=broker_epoch,
         )
+    if command.method is ControlMethod.CONTROLLED_SHUTDOWN:
+        ending = BrokerId(command.broker_id)
+        return ControlledShutdownRequest(broker_id=ending, broker_epoch=broker_epoch)
     raise StoryError(f"the core has no {command.method}")
