@@ -22,7 +22,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from fencepost.conformance.checks.evidence import Evidence, milliseconds
-from fencepost.conformance.checks.log_history import invoked_ns
+from fencepost.conformance.checks.log_history import invoked_ns, known
 from fencepost.conformance.checks.monotone_counter import UNBOUNDED, Claim, find_violation
 from fencepost.conformance.checks.ordering import by_zxid, partition_of_event
 from fencepost.conformance.checks.trace_dialect import SPEC, TraceDialect
@@ -136,11 +136,11 @@ def _check_condition(write: TraceEvent, evidence: Evidence) -> None:
 
 
 def _expected(write: TraceEvent) -> int:
-    return -1 if write.expected_version is None else write.expected_version
+    return known(write.expected_version, -1)
 
 
 def _version(event: TraceEvent) -> int:
-    return -1 if event.znode_version is None else event.znode_version
+    return known(event.znode_version, -1)
 
 
 def _registers(lines: Iterable[TraceEvent], evidence: Evidence) -> list[_Register]:
@@ -155,7 +155,7 @@ def _registers(lines: Iterable[TraceEvent], evidence: Evidence) -> list[_Registe
             alive = True
             _check_dense(-1, None, line, evidence)
             registers[-1].store(line)
-        elif registers and alive:
+        elif alive:
             before = registers[-1].last
             _check_dense(_version(before), before, line, evidence)
             registers[-1].store(line)

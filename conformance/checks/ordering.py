@@ -40,7 +40,7 @@ def partition_of_event(event: TraceEvent) -> TopicPartition | None:
     """The partition that `event` is about; a ZooKeeper line says it by the path of its znode."""
     if event.topic is not None and event.partition is not None:
         return TopicPartition(event.topic, event.partition)
-    return partition_of(event.path) if event.path is not None else None
+    return partition_of(event.path or "")
 
 
 def split_by_partition(

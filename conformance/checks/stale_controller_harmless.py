@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from fencepost.conformance.checks.evidence import Evidence
 from fencepost.conformance.checks.incarnations import incarnation_of
+from fencepost.conformance.checks.log_history import known
 from fencepost.conformance.checks.ordering import actions, by_zxid
 from fencepost.conformance.checks.znode_history import (
     LeaderAndIsrWrite,
@@ -23,6 +24,7 @@ from fencepost.conformance.checks.znode_history import (
 from fencepost.conformance.verdict import CheckResult
 from fencepost.spec.trace import TraceEvent
 from fencepost.spec.vocabulary import NO_EPOCH, Action, Invariant
+from fencepost.spec.znodes import LeaderAndIsr
 
 _COMMANDS = frozenset({Action.BECOME_LEADER, Action.BECOME_FOLLOWER})
 _TEACH_EPOCHS = _COMMANDS | {Action.LEARN_CONTROLLER}
@@ -83,8 +85,7 @@ def _check_versions(lines: Iterable[TraceEvent], evidence: Evidence) -> None:
 
 
 def _version(event: TraceEvent) -> _Version:
-    epoch = -1 if event.leader_epoch is None else event.leader_epoch
-    version = -1 if event.znode_version is None else event.znode_version
+    epoch, version = known(event.leader_epoch, -1), known(event.znode_version, -1)
     return _Version(incarnation_of(event), epoch, version)
 
 
@@ -92,7 +93,7 @@ def _check_decisions(events: Sequence[TraceEvent], evidence: Evidence) -> None:
     elections = [(epoch, line) for line in by_zxid(events) if (epoch := epoch_of(line))]
     for write in leader_and_isr_writes(events):
         current = write.reign.controller_epoch
-        if not current or write.after is None or not _is_decision(write):
+        if not current or write.after is None or not _is_decision(write.before, write.after):
             continue
         evidence.premise_count += 1
         epoch = min(write.after.controller_epoch, _epoch_of_author(write, elections, current))
@@ -105,11 +106,9 @@ def _check_decisions(events: Sequence[TraceEvent], evidence: Evidence) -> None:
             evidence.violated(message, election, write.event)
 
 
-def _is_decision(write: LeaderAndIsrWrite) -> bool:
-    before, after = write.before, write.after
-    if before is None or after is None:
-        return True
-    return (before.leader, before.leader_epoch) != (after.leader, after.leader_epoch)
+def _is_decision(before: LeaderAndIsr | None, after: LeaderAndIsr) -> bool:
+    decided = after.leader, after.leader_epoch
+    return before is None or (before.leader, before.leader_epoch) != decided
 
 
 def _epoch_of_author(

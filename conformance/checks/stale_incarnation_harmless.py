@@ -29,6 +29,7 @@ from fencepost.conformance.verdict import CheckResult
 from fencepost.spec.trace import TraceEvent
 from fencepost.spec.vocabulary import (
     NO_BROKER,
+    NO_EPOCH,
     Action,
     ErrorCode,
     Invariant,
@@ -45,6 +46,10 @@ JUDGED = OBEYED | REFUSED | {Action.REGISTER_BROKER}
 STALE = ErrorCode.STALE_BROKER_EPOCH.value
 Stays = Mapping[int, Sequence[tuple[int, int]]]
 """Broker -> the first and the last zxid of each of its registrations."""
+Begun = dict[tuple[TopicPartition, int], int]
+"""Partition and leader epoch -> the zxid with which it began."""
+_NOTHING = LeaderAndIsr(leader=NO_BROKER, leader_epoch=NO_EPOCH, isr=frozenset())
+"""The state before the first one."""
 _Registered = tuple[TraceEvent, TraceEvent]
 """A broker's last registration, and a line of it about a command."""
 
@@ -62,18 +67,17 @@ def check(events: Sequence[TraceEvent]) -> CheckResult:
         if event.is_unclean or event.is_loss_possible
     }
     stays = registrations(events)
-    begun: dict[tuple[TopicPartition, int], int] = {}
+    begun: Begun = {}
     for write in writes:
         after = write.after
-        if after is not None:
-            begun.setdefault((write.partition, after.leader_epoch), write.event.zxid or 0)
-        if after is None or not after.isr_broker_epochs:
+        if after is None:
+            continue
+        begun.setdefault((write.partition, after.leader_epoch), write.event.zxid or 0)
+        if not after.isr_broker_epochs:
             continue
         evidence.premise_count += 1
         is_lossy = (write.partition, after.controller_epoch, after.leader_epoch) in lossy
-        before_epoch = write.before.leader_epoch if write.before is not None else after.leader_epoch
-        since = begun.get((write.partition, before_epoch), 0)
-        fault = _fault(write, after, stays, since=since, is_lossy=is_lossy)
+        fault = _fault(write, after, stays, begun, is_lossy=is_lossy)
         if fault is not None:
             where = f"{write.partition} at zxid {write.event.zxid}"
             evidence.violated(f"{where}: {fault}.", write.before_event, write.event)
@@ -128,30 +132,28 @@ def _check_leaders(
 
 
 def _fault(
-    write: LeaderAndIsrWrite, after: LeaderAndIsr, stays: Stays, *, since: int, is_lossy: bool
+    write: LeaderAndIsrWrite, after: LeaderAndIsr, stays: Stays, begun: Begun, *, is_lossy: bool
 ) -> str | None:
-    """Why the write takes one incarnation for another, as the end of a sentence.
-
-    `since` is the zxid with which the leader epoch of the state before began.
-    """
-    now, zxid = after.isr_broker_epochs, write.event.zxid or 0
-    before = write.before.isr_broker_epochs if write.before is not None else {}
-    is_election = write.before is None or write.before.leader_epoch != after.leader_epoch
+    """Why the write takes one incarnation for another, as the end of a sentence."""
+    before, zxid = write.before or _NOTHING, write.event.zxid or 0
     for member in sorted(after.isr):
-        epoch, joined = now.get(member), before.get(member)
+        epoch = after.isr_broker_epochs.get(member)
+        joined = before.isr_broker_epochs.get(member)
         may_change = is_lossy and member == after.leader
-        joins = write.before is not None and member not in write.before.isr
         if joined is not None and epoch != joined and not may_change:
             return f"broker {member} joined the ISR as {joined} and is named as {epoch}"
         given = {first for first, _ in stays.get(member, ()) if first <= zxid}
-        if epoch is None and joins and before and given:
-            return f"broker {member} joined the ISR without a broker epoch"
-        if epoch is not None and joined is None and given and epoch not in given:
+        if joined is not None or not given or epoch in given:
+            continue
+        if epoch is not None:
             return f"broker {member} joined as {epoch}, and was registered as {sorted(given)}"
-    leader = after.leader
-    if not is_election or is_lossy or leader == NO_BROKER or write.before_event is None:
+        if before.isr_broker_epochs and member not in before.isr:
+            return f"broker {member} joined the ISR without a broker epoch"
+    leader, named = after.leader, after.isr_broker_epochs.get(after.leader)
+    if write.before is None or before.leader_epoch == after.leader_epoch or is_lossy:
         return None
+    since = begun[write.partition, before.leader_epoch]
     stood = [first for first, last in stays.get(leader, ()) if last >= since and first <= zxid]
-    if stood and leader in now and now[leader] not in stood:
-        return f"leader {leader} is named as {now[leader]}, and was registered as {stood}"
+    if stood and named is not None and named not in stood:
+        return f"leader {leader} is named as {named}, and was registered as {stood}"
     return None

@@ -8,7 +8,7 @@ from fencepost.conformance.checks.registry import is_promised
 from fencepost.conformance.checks.stale_incarnation_harmless import check
 from fencepost.spec.trace import Kind
 from fencepost.spec.vocabulary import Action, ErrorCode, Invariant, RefusalKind
-from tests.conformance.checks.trace_builder import ZNODE, Fields, Trace
+from tests.conformance.checks.trace_builder import ZNODE, Fields, Trace, document
 
 OLD, NEW = 10, 30
 """Epochs of broker 2, of which the first ends at 20."""
@@ -30,7 +30,7 @@ def run() -> Trace:
 
 def state(leader: int, epoch: int, isr: dict[int, int | None]) -> str:
     """The document of a state with members that joined under these epochs."""
-    document = {
+    told = {
         "version": 1,
         "leader": leader,
         "leader_epoch": epoch,
@@ -38,13 +38,12 @@ def state(leader: int, epoch: int, isr: dict[int, int | None]) -> str:
         "controller_epoch": 1,
         "isr_broker_epochs": [isr[one] or 0 for one in sorted(isr)],
     }
-    return json.dumps(document)
+    return json.dumps(told)
 
 
-def stored(trace: Trace, *documents: str, since: int = 40) -> Trace:
-    """The first of the documents at zxid 12, the others from `since` on."""
-    for version, data in enumerate(documents):
-        zxid = since + version if version else 12
+def stored(trace: Trace, *documents: str, at: tuple[int, ...] = (12, 41, 42)) -> Trace:
+    """Each of the documents at its zxid."""
+    for version, (data, zxid) in enumerate(zip(documents, at, strict=False)):
         action = "SetData" if version else "Create"
         trace.zookeeper(action, ZNODE, data, session=1, zxid=zxid, version=version)
     return trace
@@ -122,8 +121,10 @@ def test_a_returned_leader_is_elected_as_one_that_may_have_lost_records() -> Non
 
 def test_a_leader_that_was_gone_all_the_time_is_not_elected_as_steady() -> None:
     documents = state(1, 0, {1: 9, 2: OLD}), state(1, 1, {1: 9, 2: OLD}), state(2, 2, {2: OLD})
+    trace = stored(run(), *documents)
+    trace.broker(1, Action.ELECT_LEADER, controller_epoch=1, leader_epoch=2, leader=2)
 
-    assert found(stored(run(), *documents)) == [
+    assert found(trace) == [
         "orders/0 at zxid 42: leader 2 is named as 10, and was registered as [30]."
     ]
 
@@ -160,3 +161,133 @@ def test_a_leader_that_has_registered_anew_may_shrink_the_isr_before_its_control
     first, shrunk = state(2, 0, {1: 9, 2: OLD}), state(2, 0, {2: OLD})
 
     assert found(stored(run(), first, shrunk, state(2, 1, {2: OLD}))) == []
+
+
+@pytest.mark.parametrize(
+    ("zxid", "message"),
+    [(NEW, []), (NEW - 1, ["broker 2 joined as 30, and was registered as [10]."])],
+)
+def test_no_broker_joins_as_what_it_is_to_become(zxid: int, message: list[str]) -> None:
+    documents = state(1, 0, {1: 9}), state(1, 0, {1: 9, 2: NEW})
+
+    told = found(stored(run(), *documents, at=(12, zxid)))
+
+    assert told == [f"orders/0 at zxid {zxid}: {one}" for one in message]
+
+
+@pytest.mark.parametrize(
+    "joined",
+    [
+        (state(1, 0, {1: 9, 2: None}), state(1, 0, {1: 9, 2: None})),
+        (state(1, 0, {1: None}), state(1, 0, {1: None, 2: NEW})),
+        (state(1, 0, {1: 9}), state(1, 0, {1: 9, 3: None})),
+        (state(1, 0, {1: 9}), state(1, 0, {1: 9, 3: 31})),
+        (state(1, 0, {1: 9, 2: None}), state(2, 1, {1: 9, 2: None})),
+    ],
+    ids=["stays without", "is the first", "is not told", "nor its epoch", "leads without"],
+)
+def test_a_member_without_an_epoch_or_a_registration_proves_nothing(
+    joined: tuple[str, str],
+) -> None:
+    assert found(stored(run(), *joined)) == []
+
+
+@pytest.mark.parametrize(
+    ("since", "expected"),
+    [(19, []), (20, ["leader 2 is named as 10, and was registered as [30]."])],
+)
+def test_a_leader_stood_some_time_since_its_epoch_began(since: int, expected: list[str]) -> None:
+    """The first registration of broker 2 stands up to zxid 19."""
+    documents = (
+        state(1, 0, {1: 9, 2: OLD}),
+        state(1, 1, {1: 9, 2: OLD}),
+        state(1, 1, {1: 9, 2: OLD}),
+        state(2, 2, {2: OLD}),
+    )
+
+    told = found(stored(run(), *documents, at=(12, since, 31, 32)))
+
+    assert told == [f"orders/0 at zxid 32: {one}" for one in expected]
+
+
+@pytest.mark.parametrize(("zxid", "expected"), [(29, 0), (30, 1)])
+def test_a_leader_is_not_judged_by_a_registration_after_its_election(
+    zxid: int, expected: int
+) -> None:
+    documents = (
+        state(1, 0, {1: 9, 2: OLD}),
+        state(1, 1, {1: 9, 2: OLD}),
+        state(2, 2, {2: OLD}),
+    )
+
+    assert len(found(stored(run(), *documents, at=(12, 21, zxid)))) == expected
+
+
+@pytest.mark.parametrize("why", ["is_unclean", "is_loss_possible"])
+def test_an_election_that_may_lose_records_may_name_what_is_gone(why: str) -> None:
+    elected = state(2, 2, {2: OLD})
+    documents = state(1, 0, {1: 9, 2: OLD}), state(1, 1, {1: 9, 2: OLD}), elected, elected
+    trace = stored(run(), *documents, at=(12, 41, 42, 43))
+    for epoch, flag in ((2, why), (2, None), (1, why)):
+        told = {flag: True} if flag else {}
+        trace.broker(1, Action.ELECT_LEADER, controller_epoch=1, leader_epoch=epoch, **told)
+
+    assert found(trace) == []
+
+
+def test_only_the_leader_of_an_election_that_may_lose_records_is_another() -> None:
+    trace = stored(run(), state(1, 0, {1: 9, 2: OLD}), state(1, 1, {1: 9, 2: NEW}))
+    decided = {"controller_epoch": 1, "leader_epoch": 1, "leader": 1, "is_loss_possible": True}
+    trace.broker(1, Action.ELECT_LEADER, **decided)
+
+    assert found(trace) == [
+        "orders/0 at zxid 41: broker 2 joined the ISR as 10 and is named as 30."
+    ]
+
+
+def test_a_first_leader_may_have_registered_anew_since_the_controller_looked() -> None:
+    assert found(stored(run(), state(2, 0, {2: OLD}), at=(40,))) == []
+
+
+def test_what_is_told_is_compared_with_the_same_start_alone() -> None:
+    trace = run()
+    trace.broker(2, Action.BECOME_FOLLOWER, broker_epoch=OLD - 1, incarnation=2)
+    trace.broker(3, Action.BECOME_FOLLOWER, broker_epoch=OLD - 1)
+    trace.broker(2, Action.SEND_LEADER_AND_ISR, broker_epoch=OLD - 1)
+    assert check(trace.events).premise_count == 0
+
+    trace.broker(2, Action.BECOME_FOLLOWER, broker_epoch=OLD - 1)
+
+    (violation,) = check(trace.events).violations
+    assert [event.action for event in violation.witness] == ["RegisterBroker", "BecomeFollower"]
+
+
+def test_of_two_decisions_of_one_epoch_the_later_may_be_meant() -> None:
+    trace = stored(run(), state(2, 0, {2: OLD}), state(2, 0, {2: NEW}))
+    trace.broker(2, Action.REGISTER_BROKER, topic=None, partition=None, zxid=NEW)
+    trace.broker(2, Action.BECOME_LEADER, leader_epoch=0)
+
+    assert [one for one in found(trace) if "leads as" in one] == []
+
+
+def test_a_follower_leads_by_no_decision() -> None:
+    trace = stored(run(), state(2, 0, {2: OLD}))
+    trace.broker(2, Action.REGISTER_BROKER, topic=None, partition=None, zxid=NEW)
+    trace.broker(2, Action.BECOME_FOLLOWER, leader_epoch=0)
+
+    assert found(trace) == []
+
+
+def test_an_epoch_that_was_not_given_is_told_once() -> None:
+    documents = [state(1, 0, {1: 9, 2: 5})] * 2
+
+    assert found(stored(run(), *documents)) == [
+        "orders/0 at zxid 12: broker 2 joined as 5, and was registered as [10]."
+    ]
+
+
+def test_states_that_name_no_epochs_and_nonsense_are_not_judged() -> None:
+    trace = stored(run(), state(1, 0, {1: 9}), "nonsense", document(1, 0, [1]), at=(12, 41, 42))
+
+    assert check(trace.events).premise_count == 1
+    assert found(trace) == []
