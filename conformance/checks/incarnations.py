@@ -19,7 +19,7 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from fencepost.conformance.checks.generations import is_flagged
-from fencepost.conformance.checks.log_history import LogHistory, LogRecord, LogStanding
+from fencepost.conformance.checks.log_history import LogHistory, LogRecord, LogStanding, known
 from fencepost.conformance.checks.monotone_counter import UNBOUNDED
 from fencepost.conformance.checks.ordering import by_zxid
 from fencepost.spec.trace import Kind, TraceEvent
@@ -36,13 +36,12 @@ class Life(NamedTuple):
 
     begun_ns: int
     zxid: int
-    told_ns: Mapping[int, int]
+    told_ns: Mapping[int | None, int]
     """By broker, when it first took a role in it; empty when no broker tells that."""
 
     def known_ns(self, broker_id: int | None) -> int:
         """When the broker knew of it; without such a line, when all did that tell."""
-        last = max(self.told_ns.values(), default=self.begun_ns)
-        return last if broker_id is None else self.told_ns.get(broker_id, last)
+        return self.told_ns.get(broker_id, max(self.told_ns.values(), default=self.begun_ns))
 
 
 Lives = Mapping[TopicPartition, Sequence[Life]]
@@ -51,7 +50,7 @@ Lives = Mapping[TopicPartition, Sequence[Life]]
 
 def incarnation_of(event: TraceEvent) -> int:
     """What the line names; `UNNAMED` where it names none."""
-    return event.partition_incarnation or UNNAMED
+    return known(event.partition_incarnation, UNNAMED)
 
 
 def split_by_incarnation(
@@ -88,7 +87,7 @@ def _stored(events: Iterable[TraceEvent]) -> dict[tuple[str, int, int], int]:
     incarnation = UNNAMED
     for event in by_zxid(events):
         if event.action == "Create":
-            incarnation = event.zxid or UNNAMED
+            incarnation = known(event.zxid, UNNAMED)
         found[_place(event)] = incarnation
     return found
 
@@ -98,7 +97,7 @@ def is_over(incarnation: int, events: Sequence[TraceEvent]) -> bool:
     lines = [event for event in by_zxid(events) if event.action in ("Create", "Delete")]
     if lines and lines[-1].action == "Delete":
         return True
-    created = (line.zxid or UNNAMED for line in lines)
+    created = (known(line.zxid, UNNAMED) for line in lines)
     newest = max([*created, *map(incarnation_of, events)], default=UNNAMED)
     return UNNAMED < incarnation < newest
 
@@ -120,7 +119,7 @@ def _as_seen_from(incarnation: int, record: LogRecord) -> LogRecord:
     event = record.event
     if record.standing is LogStanding.REFUSED or incarnation_of(event) == incarnation:
         return record
-    is_answered = event.kind is Kind.COMPLETE and event.outcome is Outcome.OK
+    is_answered = event.outcome is Outcome.OK
     is_elsewhere = is_answered and incarnation_of(event) != UNNAMED and event.producer_id is None
     standing = LogStanding.ELSEWHERE if is_elsewhere else LogStanding.POSSIBLE
     return record._replace(standing=standing, offset=-1, ret=UNBOUNDED)
@@ -140,24 +139,29 @@ def lives_in(
         for key, lines in created.items()
         if len(lines) > 1
     }
-    return _as_told(found, of_brokers) if found else {}
+    return _as_told(found, of_brokers)
 
 
 def _as_told(lives: Lives, of_brokers: Iterable[TraceEvent]) -> Lives:
     """With the first role of each broker in each."""
-    told: dict[tuple[TopicPartition, int], dict[int, int]] = {}
+    told: dict[tuple[TopicPartition, int], dict[int | None, int]] = {}
     for event in of_brokers:
-        if event.action not in _ROLES or event.topic is None or event.partition is None:
+        if event.action not in _ROLES:
             continue
-        key = TopicPartition(event.topic, event.partition)
+        key = _place_of(event)
         begun = [one.begun_ns for one in lives.get(key, ())]
-        if event.broker_id is not None and (at := bisect_right(begun, event.mono_ns)):
+        if at := bisect_right(begun, event.mono_ns):
             first = told.setdefault((key, at - 1), {})
             first[event.broker_id] = min(first.get(event.broker_id, event.mono_ns), event.mono_ns)
     return {
         key: [one._replace(told_ns=told.get((key, at), {})) for at, one in enumerate(found)]
         for key, found in lives.items()
     }
+
+
+def _place_of(event: TraceEvent) -> TopicPartition:
+    """The partition that the line names, not by a path; one that is not where it names none."""
+    return TopicPartition(event.topic or "", known(event.partition, -1))
 
 
 def named(events: Iterable[TraceEvent], lives: Lives) -> Iterator[TraceEvent]:
@@ -168,11 +172,9 @@ def named(events: Iterable[TraceEvent], lives: Lives) -> Iterator[TraceEvent]:
 
 
 def _told_by_time(event: TraceEvent, lives: Lives) -> int | None:
-    if event.topic is None or event.partition is None or event.partition_incarnation is not None:
+    if event.partition_incarnation is not None or event.kind is Kind.INVOKE:
         return None
-    created = lives.get(TopicPartition(event.topic, event.partition))
-    if created is None or event.kind is Kind.INVOKE:
-        return None
+    created = lives.get(_place_of(event), ())
     ended = bisect_right([one.begun_ns for one in created], event.mono_ns)
     if not ended:
         return None

@@ -17,9 +17,9 @@ def check(events: Sequence[TraceEvent]) -> CheckResult:
     """Judge a whole run; the premise counts states and assignments that were compared."""
     evidence = Evidence(invariant=Invariant.ISR_SUBSET_ASSIGNED)
     for held in transactions(events):
-        for key in sorted(held.changed):
+        for key in sorted(held.changed & held.states.keys()):
             replicas = held.replicas(key)
-            if key not in held.states or replicas is None:
+            if replicas is None:
                 continue
             evidence.premise_count += 1
             state, event = held.states[key]

@@ -25,6 +25,7 @@ from collections.abc import Sequence
 from fencepost.conformance.checks.evidence import Evidence
 from fencepost.conformance.checks.generations import Generations, generations
 from fencepost.conformance.checks.incarnations import split_by_incarnation
+from fencepost.conformance.checks.log_history import known
 from fencepost.conformance.checks.ordering import order
 from fencepost.conformance.checks.replica_log import (
     ReplicaEntry,
@@ -34,7 +35,7 @@ from fencepost.conformance.checks.replica_log import (
 )
 from fencepost.conformance.verdict import CheckResult
 from fencepost.spec.trace import TraceEvent
-from fencepost.spec.vocabulary import Action, Invariant
+from fencepost.spec.vocabulary import NO_EPOCH, Action, Invariant
 
 _Commits = dict[tuple[int, int, ReplicaEntry | None], TraceEvent]
 """Generation, offset and entry -> the first event, by leader epoch, that committed it.
@@ -106,7 +107,7 @@ def _commit(event: TraceEvent, log: ReplicaLog, logs: Generations, commits: _Com
 
 
 def _epoch(event: TraceEvent) -> int:
-    return -1 if event.leader_epoch is None else event.leader_epoch
+    return known(event.leader_epoch, NO_EPOCH)
 
 
 def _check_leader(

@@ -30,9 +30,9 @@ def overlapping_blocks(events: Sequence[TraceEvent]) -> Iterator[tuple[Claim, Cl
 def _claims(events: Sequence[TraceEvent]) -> Iterator[Claim]:
     """In the order of the transactions; what is no block of this format decides nothing."""
     for event in by_zxid(events):
-        if event.path != PRODUCER_IDS or event.data is None:
+        if event.path != PRODUCER_IDS:
             continue
         try:
-            yield event, parse_producer_id_block(event.data.encode())
+            yield event, parse_producer_id_block((event.data or "").encode())
         except MalformedZnodeError:
             continue

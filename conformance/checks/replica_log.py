@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from fencepost.conformance.checks.ordering import order
-from fencepost.spec.trace import Kind, TraceEvent
+from fencepost.spec.trace import TraceEvent
 from fencepost.spec.vocabulary import Action
 
 REPLICA_ACTIONS = frozenset(
@@ -52,7 +52,7 @@ class ReplicaLog:
 
     def apply(self, event: TraceEvent) -> None:
         """Bring the log to its state after `event`."""
-        if event.action in APPENDS and event.values:
+        if event.values:
             self._append(event)
         if event.log_end_offset is not None:
             self._truncate(event.log_end_offset)
@@ -90,5 +90,4 @@ def replay(events: Iterable[TraceEvent]) -> Iterator[tuple[TraceEvent, ReplicaLo
 
 def is_replica_event(event: TraceEvent) -> bool:
     """True of a line that tells the state of a replica's log."""
-    told = event.kind in (Kind.ACTION, Kind.RUN) and event.action in REPLICA_ACTIONS
-    return told and event.broker_id is not None
+    return event.action in REPLICA_ACTIONS and event.broker_id is not None

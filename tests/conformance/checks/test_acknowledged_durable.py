@@ -108,3 +108,24 @@ def test_an_acknowledgement_beside_the_final_read_may_be_missed() -> None:
     trace.final_read("", inv=5, ret=7)
 
     assert check(trace.events).verdict is Verdict.PASS
+
+
+@pytest.mark.parametrize(("asked_at", "expected"), [(4, 0), (5, 0), (6, 1)])
+def test_what_was_asked_for_before_the_acknowledgement_says_nothing(
+    asked_at: int, expected: int
+) -> None:
+    """Equal stamps are concurrent."""
+    trace = Trace()
+    trace.produce("a", offset=0, inv=1, ret=5)
+    trace.fetch(0, "b", 1, inv=asked_at, ret=9)
+    trace.final_read("c", inv=asked_at, ret=10)
+
+    assert len(check(trace.events).violations) == 3 * expected
+
+
+def test_an_acknowledgement_is_no_read() -> None:
+    trace = Trace()
+    trace.produce("b", offset=0, inv=3, ret=4)
+    trace.produce("a", offset=0, inv=1, ret=2)
+
+    assert check(trace.events).violations == ()

@@ -72,6 +72,32 @@ def test_a_partition_that_its_topic_does_not_name_is_not_judged() -> None:
     assert isr_subset_assigned.check(trace.events).verdict is Verdict.PASS
 
 
+def test_lines_about_something_else_assign_nothing() -> None:
+    trace = serving()
+    trace.zookeeper("SetData", f"/config/topics/{PARTITION.topic}", "{}", session=1, zxid=3)
+    trace.zookeeper("Create", "/brokers/topics/payments", assigned(7), session=1, zxid=4)
+    assert isr_subset_assigned.check(trace.events).premise_count == 1
+
+    switch(trace, with_topic=False)
+
+    assert len(isr_subset_assigned.check(trace.events).violations) == 1
+
+
+def test_a_state_that_is_gone_has_no_members() -> None:
+    trace = serving()
+    trace.zookeeper("Delete", ZNODE, "", session=1, zxid=5)
+
+    assert isr_subset_assigned.check(trace.events).premise_count == 1
+
+
+def test_of_a_partition_that_its_topic_does_not_name_all_may_be_given_up() -> None:
+    trace = Trace()
+    trace.zookeeper("Create", ZNODE, document(1, 0, [1, 2]), session=1, zxid=FIRST)
+    stop(trace, 2, 0)
+
+    assert delete_only_if_unassigned.check(trace.events).violations == ()
+
+
 @pytest.mark.parametrize("obeyed", [0, 1])
 def test_who_is_assigned_no_more_may_give_up(obeyed: int) -> None:
     trace = serving()
@@ -112,6 +138,40 @@ def still_assigned(trace: Trace) -> None:
     stop(trace, 2, 1)
 
 
+def still_assigned_at_first(trace: Trace) -> None:
+    stop(trace, 2, 0)
+
+
+def assigned_here_and_not_elsewhere(trace: Trace) -> None:
+    both = '{"version":1,"partitions":{"0":[1,2],"1":[3]}}'
+    trace.zookeeper("SetData", TOPIC, both, session=1, zxid=4, version=1)
+    switch(trace, with_topic=False)
+    other = ZNODE.replace("/0/", "/1/")
+    trace.zookeeper("Create", other, document(3, 1, [3]), session=1, zxid=6)
+    stop(trace, 2, 1)
+
+
+def created_again(trace: Trace, epoch: int, *replicas: int) -> None:
+    switch(trace, with_topic=False)
+    trace.zookeeper("Delete", ZNODE, "", session=1, zxid=6)
+    trace.zookeeper("SetData", TOPIC, assigned(*replicas), session=1, zxid=7, version=2)
+    state = document(replicas[0], epoch, [*replicas])
+    trace.zookeeper("Create", ZNODE, state, session=1, zxid=7)
+    stop(trace, 2, 1)
+
+
+def moved_by_another_epoch_of_a_later_incarnation(trace: Trace) -> None:
+    created_again(trace, 0, 3)
+
+
+def assigned_by_this_epoch_of_a_later_incarnation(trace: Trace) -> None:
+    created_again(trace, 1, 1, 2)
+
+
+def without_an_epoch(trace: Trace) -> None:
+    trace.broker(2, "StopReplica", partition_incarnation=FIRST)
+
+
 def older_than_what_it_obeyed(trace: Trace) -> None:
     switch(trace)
     obey(trace, 2, 3)
@@ -126,6 +186,11 @@ def nobody_deleted_it(trace: Trace) -> None:
     ("story", "reason"),
     [
         (still_assigned, "which leader epoch 1 assigns to [1, 2]"),
+        (still_assigned_at_first, "which leader epoch 0 assigns to [1, 2]"),
+        (assigned_here_and_not_elsewhere, "which leader epoch 1 assigns to [1, 2]"),
+        (moved_by_another_epoch_of_a_later_incarnation, "epoch 1 assigns to [1, 2]"),
+        (assigned_by_this_epoch_of_a_later_incarnation, "epoch 1 assigns to [1, 2]"),
+        (without_an_epoch, "which was not deleted"),
         (older_than_what_it_obeyed, "after it had obeyed epoch 3"),
         (nobody_deleted_it, "which was not deleted"),
     ],

@@ -113,6 +113,15 @@ def test_a_follower_of_the_new_generation_may_not_keep_what_the_old_one_committe
     assert Invariant.LOG_MATCHING in violated(trace)
 
 
+def test_a_new_follower_still_has_what_it_had() -> None:
+    """It gives up the old generation when it has asked its leader."""
+    trace = lost_record(unclean=True)
+    role = {"leader": 2, "leader_epoch": 2, "isr": [2]}
+    trace.broker(1, Action.BECOME_FOLLOWER, **role, high_watermark=1, log_end_offset=1)
+
+    assert violated(trace) == set()
+
+
 # The write itself
 
 

@@ -6,7 +6,8 @@ import pytest
 from msgspec import structs
 
 from fencepost.conformance.checks import delete_only_if_unassigned
-from fencepost.conformance.checks.incarnations import split_by_incarnation
+from fencepost.conformance.checks.incarnations import is_over, split_by_incarnation, split_history
+from fencepost.conformance.checks.log_history import read_history
 from fencepost.conformance.checks.registry import run_checks
 from fencepost.conformance.verdict import Verdict
 from fencepost.spec.vocabulary import Action, Invariant, Outcome
@@ -160,13 +161,21 @@ def test_a_request_that_was_sent_again_may_be_in_both() -> None:
     assert violated(trace) == set()
 
 
-@pytest.mark.parametrize("outcome", [Outcome.INDEFINITE, None])
+@pytest.mark.parametrize(
+    ("outcome", "answer"),
+    [
+        (Outcome.INDEFINITE, {}),
+        (None, {}),
+        (Outcome.OK, {"acks": 1}),
+        (Outcome.INDEFINITE, {"partition_incarnation": FIRST + SECOND}),
+    ],
+)
 @pytest.mark.parametrize("incarnation", [FIRST, SECOND])
 def test_a_produce_of_unknown_effect_may_be_in_either(
-    outcome: Outcome | None, incarnation: int
+    outcome: Outcome | None, answer: dict[str, int], incarnation: int
 ) -> None:
     trace = created_again()
-    trace.produce("d", outcome)
+    trace.produce("d", outcome, node="client-1", **answer)
     read(trace, {FIRST: "abd", SECOND: "cd"}[incarnation], incarnation)
 
     assert violated(trace) == set()
@@ -219,6 +228,52 @@ def test_lines_of_zookeeper_belong_to_what_was_created_last() -> None:
         for number, part in split_by_incarnation(trace.events)
     }
     assert parts == {0: [], FIRST: [FIRST, FIRST + 1], SECOND: [SECOND, SECOND + 1]}
+
+
+def test_a_line_that_names_no_incarnation_is_about_each_only_where_it_excuses() -> None:
+    trace = Trace()
+    for action, incarnation in (
+        (Action.ELECT_LEADER, None),
+        (Action.ELECT_LEADER, FIRST),
+        (Action.BECOME_LEADER, None),
+        (Action.BECOME_LEADER, SECOND),
+    ):
+        trace.broker(1, action, partition_incarnation=incarnation, is_unclean=True)
+
+    parts = {number: [e.seq for e in part] for number, part in split_by_incarnation(trace.events)}
+    assert parts == {0: [0, 2], FIRST: [0, 1], SECOND: [0, 3]}
+
+
+@pytest.mark.parametrize(
+    ("lines", "incarnation", "expected"),
+    [
+        ((("Create", FIRST),), FIRST, False),
+        ((("Create", FIRST), ("SetData", FIRST + 5)), FIRST, False),
+        ((("Create", FIRST), ("Delete", FIRST + 5)), FIRST, True),
+        ((("Create", FIRST), ("Delete", FIRST + 5)), 0, True),
+        ((("Create", FIRST), ("Delete", FIRST + 5), ("Create", SECOND)), FIRST, True),
+        ((("Create", FIRST), ("Delete", FIRST + 5), ("Create", SECOND)), SECOND, False),
+        ((("Create", FIRST),), 0, False),
+        ((), FIRST, False),
+    ],
+)
+def test_an_incarnation_is_over_once_it_is_deleted(
+    lines: tuple[tuple[str, int], ...], incarnation: int, *, expected: bool
+) -> None:
+    trace = Trace()
+    for action, zxid in lines:
+        trace.zookeeper(action, ZNODE, "", session=1, zxid=zxid)
+
+    assert is_over(incarnation, trace.events) is expected
+
+
+def test_what_names_no_incarnation_is_of_the_only_one() -> None:
+    trace = Trace()
+    trace.fetch(0, "", 0, partition_incarnation=FIRST)
+    trace.fetch(0, "", 0)
+    history = read_history(trace.events)
+
+    assert list(split_history(history)) == [(FIRST, history)]
 
 
 def test_an_election_that_names_no_incarnation_excuses_each() -> None:

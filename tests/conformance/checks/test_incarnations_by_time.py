@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from msgspec.structs import replace
+
 from fencepost.conformance.checks.incarnations import lives_in, named
 from fencepost.conformance.runs.run_folder import name_incarnations
 from fencepost.spec.trace import Kind, TraceEvent, encode_all, read_trace
@@ -58,9 +60,39 @@ def test_what_was_under_way_at_the_creation_may_be_about_either() -> None:
 
 
 def test_what_is_named_or_about_something_else_stays_as_it_is() -> None:
-    others = answer(1500, 1600, partition_incarnation=7), answer(1500, 1600, partition=1)
+    others: list[dict[str, Any]] = [
+        {"partition_incarnation": 7},
+        {"partition": 1},
+        {"topic": None},
+        {"partition": None},
+    ]
+    asked = line(Kind.INVOKE, "Produce", topic="orders", partition=0, mono_ns=1500 * MS)
 
-    assert incarnations(*others) == [7, None]
+    assert incarnations(*(answer(1500, 1600, **other) for other in others), asked) == [
+        7,
+        *[None] * 4,
+    ]
+    assert incarnations(answer(500, 600)) == [None]
+
+
+def test_only_creations_of_a_state_begin_a_life() -> None:
+    created, *_ = zookeeper(FIRST)
+    others = [replace(created, action="SetData"), replace(created, path="/brokers/ids/1")]
+
+    assert lives_in([created, *others], (), since_ns=0) == {}
+
+
+def test_only_roles_in_it_tell_that_a_broker_knows_of_it() -> None:
+    late = leads(1, 2100)
+    told = [
+        replace(leads(1, 2050), action="ServeFetch"),
+        replace(leads(1, 2050), topic=None),
+        replace(leads(1, 2050), partition=None),
+        late,
+    ]
+
+    assert incarnations(answer(2060, 2070, broker_id=1), told=told) == [None]
+    assert incarnations(answer(2110, 2120, broker_id=1), told=told) == [SECOND]
 
 
 def test_a_line_of_a_broker_is_named_by_its_own_time() -> None:
