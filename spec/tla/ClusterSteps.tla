@@ -52,7 +52,7 @@ AnswersAreAwaited ==
 
 (* A leader that knows the version of the state knows the state.             *)
 \* @req ZK-003
-VersionNamesState ==
+VersionAgreement ==
     \A l \in Brokers, p \in Partitions :
         (/\ IsLeading(l, p)
          /\ HasState(p)

@@ -483,7 +483,7 @@ MemoryEnds ==
 
 (* A leader that knows the version of the state knows the state.             *)
 \* @req ZK-003
-VersionNamesState ==
+VersionAgreement ==
     \A b \in Brokers :
         (/\ IsLeading(b)
          /\ HasState

@@ -486,7 +486,7 @@ MemoryEnds ==
 
 (* A leader that knows the version of the state knows the state.             *)
 \* @req ZK-003
-VersionNamesState ==
+VersionAgreement ==
     \A b \in Brokers : IsLeading(b) /\ replicas[b].znode_version = StateVersion =>
         /\ State.leader = b
         /\ State.leader_epoch = replicas[b].leader_epoch
