@@ -536,7 +536,7 @@ OfficeIsOwn ==
             /\ [controller_id |-> b, session_id |-> next.session_id,
                 controller_epoch |-> next.controller_epoch] \in terms']_vars
 
-(* A controller with /controller in its session, as its election made it,      *)
+(* A controller with /controller in its session, as its election made it,    *)
 (* stays until it dies or hears of another epoch. One process learns no      *)
 (* smaller epoch than it knows.                                              *)
 \* @req CTL-007

@@ -41,6 +41,9 @@ TypeOK ==
     /\ wanted \in 0 .. Limits.topics
     /\ status \in {"asking", "waiting", "done", "failed"}
     /\ wait \in 0 .. Size * Limits.topics
+    /\ wanted = 0 <=> status = "done"
+    /\ status = "waiting" => refusals > 0
+    /\ status \in {"asking", "done"} => wait = 0
     /\ left \in 0 .. Limits.ticks
     /\ refusals \in 0 .. 2
 

@@ -356,6 +356,53 @@ RefusedHasNoEffect ==
         /\ results[c].outcome = "refused" => results[c].effect = 0
         /\ results[c].outcome = "ok" => results[c].effect # 0
 
+(* A client waits for one request at a time, which is on its way, and waits  *)
+(* under the session that asked.                                             *)
+\* @req ZK-006
+WaitsForAnAnswer ==
+    \A c \in Clients : results[c].outcome = "waiting" =>
+        /\ results[c].asked[1] \in requests
+        /\ sessions[c].session_id \in {NoSession, results[c].asked[1].session_id}
+
+(* An answer is the last word: a client that does not know can learn, under  *)
+(* a session that lives; one that knows asks for something else. What is     *)
+(* served is served once, and what takes effect does so once.                *)
+\* @req ZK-006
+AnswersAreFinal ==
+    [][/\ \A r \in requests \ requests' : requests' = requests \ {r}
+       /\ \A c \in Clients : LET now == results[c] next == results'[c] IN
+            /\ next.asked # now.asked =>
+                /\ next.outcome = "waiting" /\ now.outcome # "waiting"
+                /\ next.asked[1] \in requests' \ requests
+            /\ next.asked = now.asked =>
+                /\ next.outcome = now.outcome \/ now.outcome \in {"waiting", "unknown"}
+                /\ now.outcome = "unknown" /\ next.outcome # "unknown" => sessions[c].is_live
+                /\ next.effect # now.effect => now.effect = 0 /\ next.effect = zxid']_vars
+
+(* What changes the tree is a transaction of its own, with the next number,  *)
+(* and what it creates bears that.                                           *)
+\* @req ZK-003
+TransactionsAreNumbered ==
+    [][/\ zxid' \in {zxid, zxid + 1}
+       /\ znodes' # znodes => zxid' = zxid + 1
+       /\ \A path \in Paths :
+            znodes'[path].czxid \in {0, znodes[path].czxid, zxid'}
+       /\ \A path \in Paths : Exists(znodes', path) /\ ~Exists(znodes, path) =>
+            znodes'[path].czxid = zxid']_vars
+
+(* A session is a new one, of a client that has none, and ends for good.     *)
+\* @req CTL-001
+SessionsAreNew ==
+    [][\A c \in Clients : LET now == sessions[c] next == sessions'[c] IN
+        /\ next.is_live /\ next # now => ~now.is_live /\ next.session_id = zxid' /\ zxid' > zxid
+        /\ now.is_live /\ ~next.is_live =>
+            now.session_id \notin LiveSessions' \/ now.session_id \in abandoned'[c]
+        /\ \A left \in abandoned[c] \ abandoned'[c] : left \notin LiveSessions']_vars
+
+(* What a bound allows changes something else than what is left of it.       *)
+BoundedStepsHaveEffect ==
+    [][budget' # budget => <<zxid, sessions, results>>' # <<zxid, sessions, results>>]_vars
+
 IsContentThere(c) ==
     \E i \in DOMAIN results[c].asked :
         LET r == results[c].asked[i]

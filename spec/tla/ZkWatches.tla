@@ -168,6 +168,8 @@ Children == [Names -> 0 .. CurrentVersion]
 
 TypeOK ==
     /\ \A i \in DOMAIN children : children[i] \in Children
+    /\ \A i \in DOMAIN children \ {1} : \E name \in Names :
+        /\ children[i] = [children[i - 1] EXCEPT ![name] = IF @ = 0 THEN i - 1 ELSE 0]
     /\ server_version \in 0 .. CurrentVersion
     /\ client \in [is_connected : BOOLEAN, is_watching : BOOLEAN, must_read : BOOLEAN,
                    seen_version : 0 .. CurrentVersion, acted_on : Children]
