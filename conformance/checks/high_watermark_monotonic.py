@@ -15,12 +15,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from fencepost.conformance.checks.evidence import Evidence
 from fencepost.conformance.checks.incarnations import incarnation_of
-from fencepost.conformance.checks.log_history import CLIENT_READS, invoked_ns
+from fencepost.conformance.checks.log_history import invoked_ns
 from fencepost.conformance.checks.ordering import actions, order
 from fencepost.conformance.checks.replica_log import is_replica_event
 from fencepost.conformance.checks.trace_dialect import SPEC, TraceDialect
 from fencepost.conformance.verdict import CheckResult
-from fencepost.spec.trace import Kind, TraceEvent
+from fencepost.spec.trace import TraceEvent
 from fencepost.spec.vocabulary import Action, Invariant, Outcome
 
 LEADER_ACTIONS = frozenset({Action.LEADER_APPEND, Action.ADVANCE_HIGH_WATERMARK})
@@ -45,8 +45,8 @@ def check(events: Sequence[TraceEvent], dialect: TraceDialect = SPEC) -> CheckRe
 
 
 def _check_bound(event: TraceEvent, evidence: Evidence) -> None:
-    high_watermark, log_end_offset = event.high_watermark, event.log_end_offset
-    if high_watermark is None or log_end_offset is None or high_watermark <= log_end_offset:
+    high_watermark, log_end_offset = event.high_watermark or 0, event.log_end_offset
+    if log_end_offset is None or high_watermark <= log_end_offset:
         return
     where = f"on broker {event.broker_id}"
     message = f"High watermark {high_watermark} {where} lies above log end {log_end_offset}."
@@ -73,8 +73,7 @@ def _of_one_leader(
     led = _led(events)
     found: dict[tuple[int | None, int, int | None], list[TraceEvent]] = defaultdict(list)
     for event in events:
-        is_answer = event.kind is Kind.COMPLETE and event.action in CLIENT_READS
-        if not is_answer or event.outcome is not Outcome.OK or event.high_watermark is None:
+        if event.outcome is not Outcome.OK or event.high_watermark is None:
             continue
         place = event.broker_id, incarnation_of(event)
         terms = [

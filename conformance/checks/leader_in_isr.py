@@ -15,7 +15,7 @@ from fencepost.conformance.checks.ordering import actions, by_zxid
 from fencepost.conformance.checks.trace_dialect import SPEC, TraceDialect
 from fencepost.conformance.checks.znode_history import document_of
 from fencepost.conformance.verdict import CheckResult
-from fencepost.spec.trace import Kind, TraceEvent
+from fencepost.spec.trace import TraceEvent
 from fencepost.spec.vocabulary import NO_BROKER, Action, Invariant
 
 _NAMES_THE_LEADER = frozenset(
@@ -61,7 +61,7 @@ def _belief(event: TraceEvent) -> _Belief | None:
     document = document_of(event)
     if document is not None:
         return _Belief(document.leader, document.isr, event)
-    if event.kind is not Kind.ACTION or event.isr is None:
+    if event.isr is None:
         return None
     if event.action in _NAMES_THE_LEADER:
         return _Belief(event.leader, event.isr, event)
@@ -69,7 +69,7 @@ def _belief(event: TraceEvent) -> _Belief | None:
 
 
 def _is_led(belief: _Belief) -> bool:
-    return belief.leader is not None and belief.leader != NO_BROKER
+    return belief.leader not in (None, NO_BROKER)
 
 
 def _check_belief(belief: _Belief, evidence: Evidence) -> None:

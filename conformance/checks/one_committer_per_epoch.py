@@ -19,10 +19,9 @@ from fencepost.conformance.checks.generations import Generations, generations
 from fencepost.conformance.checks.incarnations import split_by_incarnation
 from fencepost.conformance.checks.log_history import known
 from fencepost.conformance.checks.ordering import actions, order
-from fencepost.conformance.checks.replica_log import APPENDS
 from fencepost.conformance.verdict import CheckResult
-from fencepost.spec.trace import Kind, TraceEvent
-from fencepost.spec.vocabulary import Action, Invariant, Outcome
+from fencepost.spec.trace import TraceEvent
+from fencepost.spec.vocabulary import NO_EPOCH, Action, Invariant, Outcome
 
 
 class _Commit(NamedTuple):
@@ -50,25 +49,25 @@ def _check_incarnation(events: Sequence[TraceEvent], evidence: Evidence) -> None
 
 
 def _commit(event: TraceEvent) -> _Commit | None:
-    epoch = known(event.leader_epoch, -1)
-    if event.kind is Kind.ACTION and event.action == Action.ADVANCE_HIGH_WATERMARK:
+    epoch = known(event.leader_epoch, NO_EPOCH)
+    if event.action == Action.ADVANCE_HIGH_WATERMARK:
         return _Commit(epoch, event.broker_id, known(event.high_watermark, 0), event)
-    if _is_acknowledgement(event) and epoch >= 0:
+    if _is_acknowledgement(event) and epoch != NO_EPOCH:
         length = known(event.offset, 0) + len(event.values or ())
         return _Commit(epoch, event.broker_id, length, event)
     return None
 
 
 def _is_acknowledgement(event: TraceEvent) -> bool:
-    is_answer = event.kind is Kind.COMPLETE and event.action == "Produce"
-    return is_answer and event.outcome is Outcome.OK and event.acks == -1
+    return event.outcome is Outcome.OK and event.acks == -1
 
 
 def _by_record_epoch(events: Sequence[TraceEvent]) -> Iterator[_Commit]:
     """Acknowledgements that name a broker and no epoch, where a log has their first record."""
-    unnamed = [e for e in events if _is_acknowledgement(e) and known(e.leader_epoch, -1) < 0]
-    epochs = _record_epochs(events) if unnamed else {}
-    for event in order(unnamed):
+    epochs = _record_epochs(events)
+    for event in order(filter(_is_acknowledgement, events)):
+        if known(event.leader_epoch, NO_EPOCH) != NO_EPOCH:
+            continue
         offset, values = known(event.offset, -1), event.values or [""]
         epoch = epochs.get((offset, values[0]))
         if epoch is not None and event.broker_id is not None:
@@ -79,10 +78,11 @@ def _record_epochs(events: Iterable[TraceEvent]) -> dict[tuple[int, str], int]:
     """Offset and record -> its leader epoch, wherever a replica held it."""
     found = {}
     for event in events:
-        is_append = event.action in APPENDS and event.offset is not None
+        if event.offset is None:
+            continue
         pairs = zip(event.values or (), event.record_epochs or (), strict=False)
-        for number, (value, epoch) in enumerate(pairs if is_append else ()):
-            found[known(event.offset, 0) + number, value] = epoch
+        for offset, (value, epoch) in enumerate(pairs, start=event.offset):
+            found[offset, value] = epoch
     return found
 
 

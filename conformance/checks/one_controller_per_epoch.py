@@ -21,7 +21,7 @@ from fencepost.conformance.checks.trace_dialect import SPEC, TraceDialect
 from fencepost.conformance.checks.znode_history import brokers_by_session, epoch_of
 from fencepost.conformance.verdict import CheckResult
 from fencepost.spec.trace import TraceEvent
-from fencepost.spec.vocabulary import NO_CONTROLLER_EPOCH, Action, Invariant
+from fencepost.spec.vocabulary import Action, Invariant
 from fencepost.spec.znodes import CONTROLLER, CONTROLLER_EPOCH
 
 
@@ -49,7 +49,7 @@ def _check_elections(elections: Sequence[TraceEvent], evidence: Evidence) -> Non
     controllers: dict[int, TraceEvent] = {}
     for event in elections:
         epoch = event.controller_epoch
-        if epoch is None or epoch == NO_CONTROLLER_EPOCH:
+        if not epoch:
             continue
         evidence.premise_count += 1
         first = controllers.setdefault(epoch, event)

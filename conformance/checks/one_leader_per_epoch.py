@@ -27,22 +27,21 @@ def check(events: Sequence[TraceEvent]) -> CheckResult:
 
 
 def _check_incarnation(events: Sequence[TraceEvent], evidence: Evidence) -> None:
-    leaders: dict[int, tuple[int, TraceEvent]] = {}
+    leaders: dict[int, tuple[int | None, TraceEvent]] = {}
     for event in by_zxid(events):
         document = document_of(event)
         if document is not None and document.leader != NO_BROKER:
             _claim(document.leader_epoch, document.leader, event, leaders, evidence)
     for event in actions(events, Action.BECOME_LEADER):
-        if event.broker_id is not None:
-            evidence.premise_count += 1
-            _claim(known(event.leader_epoch, -1), event.broker_id, event, leaders, evidence)
+        evidence.premise_count += 1
+        _claim(known(event.leader_epoch, -1), event.broker_id, event, leaders, evidence)
 
 
 def _claim(
     leader_epoch: int,
-    leader: int,
+    leader: int | None,
     event: TraceEvent,
-    leaders: dict[int, tuple[int, TraceEvent]],
+    leaders: dict[int, tuple[int | None, TraceEvent]],
     evidence: Evidence,
 ) -> None:
     first, witness = leaders.setdefault(leader_epoch, (leader, event))

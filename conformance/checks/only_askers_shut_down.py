@@ -77,8 +77,7 @@ class _Generation:
 
     def is_live(self, state: LeaderAndIsr, member: int) -> bool:
         """The member is registered as the incarnation that joined."""
-        joined = {int(one): int(epoch) for one, epoch in state.isr_broker_epochs.items()}
-        return member in joined and self.live.get(member) == joined[member]
+        return self.live.get(member) == state.isr_broker_epochs.get(BrokerId(member), 0)
 
     def consent(self, member: int) -> TraceEvent | None:
         """That to its present registration."""
@@ -106,7 +105,7 @@ def check(events: Sequence[TraceEvent]) -> CheckResult:
             partition = partition_of_event(event)
             key = partition, event.controller_epoch, event.expected_version
             election = elections.get(key)
-            if election is not None and generation.live:
+            if election is not None:
                 able = {one for one in election.before.isr if (one, partition) not in unable}
                 _judge_election(generation, event, election, able, evidence)
     return evidence.result()
@@ -115,7 +114,7 @@ def check(events: Sequence[TraceEvent]) -> CheckResult:
 def _told(events: Iterable[TraceEvent]) -> Iterator[tuple[_Generation, TraceEvent]]:
     """The lines of controllers, each with what is known before it."""
     generations: dict[tuple[str, int], _Generation] = defaultdict(_Generation)
-    for event in order(event for event in events if event.action in _TOLD):
+    for event in order(events):
         start = event.node, event.incarnation
         if event.action == Action.ELECT_CONTROLLER:
             generations[start] = _Generation()

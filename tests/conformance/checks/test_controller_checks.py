@@ -11,9 +11,15 @@ from fencepost.conformance.checks import (
     only_authorised_writes,
     stale_controller_harmless,
 )
-from fencepost.conformance.checks.registry import CheckFunction
+from fencepost.conformance.checks.registry import CHECKS, CheckFunction, run_check
+from fencepost.conformance.checks.trace_dialect import (
+    KAFKA_0_10,
+    KAFKA_4_1,
+    SPEC,
+    TraceDialect,
+)
 from fencepost.conformance.verdict import Verdict
-from fencepost.spec.vocabulary import Outcome
+from fencepost.spec.vocabulary import Invariant, Outcome
 from fencepost.spec.znodes import PRODUCER_IDS, ProducerIdBlockDocument, document_bytes
 from tests.conformance.checks.trace_builder import ZNODE, Trace, document
 from tests.conformance.checks.znode_stories import (
@@ -314,6 +320,85 @@ def test_the_first_controller_epoch_is_one() -> None:
     result = one_controller_per_epoch.check(trace.events)
 
     assert "5 instead of 1" in result.violations[0].message
+
+
+def rises_by_two(trace: Trace) -> None:
+    for zxid, epoch in enumerate(("1", "3")):
+        trace.zookeeper("SetData", "/controller_epoch", epoch, session=7, zxid=zxid)
+
+
+def raised_to_nonsense(trace: Trace) -> None:
+    register(trace)
+    elect(trace, 3, 1, zxid=1)
+    trace.zookeeper("Create", "/controller", "{}", session=session(2), zxid=3)
+    trace.zookeeper("Create", "/controller_epoch", "0", session=session(2), zxid=3)
+
+
+def deleted_by_its_owner(trace: Trace) -> None:
+    register(trace)
+    elect(trace, 3, 1, zxid=1)
+    for zxid, path in ((3, "/controller"), (4, "/controller_epoch")):
+        trace.zookeeper("Delete", path, "", session=session(3), zxid=zxid)
+
+
+def created_by_hand(trace: Trace) -> None:
+    register(trace)
+    elect(trace, 3, 1, zxid=1)
+    trace.zookeeper("Create", "/controller", "{}", session=99, zxid=3)
+
+
+def elected_below_an_epoch_that_was_taken_back(trace: Trace) -> None:
+    register(trace)
+    elect(trace, 1, 1, zxid=1)
+    for zxid, (epoch, author) in enumerate((("8", 99), ("2", 99), ("4", session(1))), start=2):
+        trace.zookeeper("SetData", "/controller_epoch", epoch, session=author, zxid=zxid)
+
+
+def resigned_without_an_election(trace: Trace) -> None:
+    trace.broker(1, "ResignController", controller_epoch=1)
+
+
+def elected_without_any_line_of_zookeeper(trace: Trace) -> None:
+    elect_at_level_0(trace, 3)
+
+
+def elected_under_no_epoch(trace: Trace) -> None:
+    trace.broker(3, "ElectController", controller_id=3, session_id=session(3))
+
+
+@pytest.mark.parametrize(
+    ("story", "expected"),
+    [
+        (rises_by_two, ["from 1 to 3."]),
+        (raised_to_nonsense, ["from 1 to 0.", "at zxid 3 without raising the epoch."]),
+        (deleted_by_its_owner, []),
+        (created_by_hand, []),
+        (elected_below_an_epoch_that_was_taken_back, []),
+        (resigned_without_an_election, []),
+        (elected_without_any_line_of_zookeeper, []),
+        (elected_under_no_epoch, []),
+    ],
+)
+def test_an_epoch_has_one_controller_and_rises_with_it(story: Write, expected: list[str]) -> None:
+    trace = Trace()
+    story(trace)
+    found = one_controller_per_epoch.check(trace.events).violations
+
+    assert len(found) == len(expected)
+    assert all(map(str.endswith, (violation.message for violation in found), expected))
+
+
+@pytest.mark.parametrize(("dialect", "expected"), [(SPEC, 1), (KAFKA_0_10, 1), (KAFKA_4_1, 0)])
+def test_where_epochs_may_skip_the_first_may_be_any(dialect: TraceDialect, expected: int) -> None:
+    trace = Trace()
+    register(trace)
+    elect(trace, 3, 5, zxid=1)
+    trace.events[:] = [e for e in trace.events if e.path != "/controller"]
+    trace.broker(2, "ElectController", controller_id=2, controller_epoch=6, session_id=session(2))
+    check = CHECKS[Invariant.ONE_CONTROLLER_PER_EPOCH]
+    found = run_check(check, trace.events, dialect)
+
+    assert (found.premise_count, len(found.violations)) == (2, expected)
 
 
 def test_a_deposed_controller_may_go_on_as_leader() -> None:

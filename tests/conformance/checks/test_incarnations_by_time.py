@@ -77,7 +77,7 @@ def test_what_is_named_or_about_something_else_stays_as_it_is() -> None:
 
 def test_only_creations_of_a_state_begin_a_life() -> None:
     created, *_ = zookeeper(FIRST)
-    others = [replace(created, action="SetData"), replace(created, path="/brokers/ids/1")]
+    others = [replace(created, action="SetData"), *[replace(created, path="/brokers/ids/1")] * 2]
 
     assert lives_in([created, *others], (), since_ns=0) == {}
 

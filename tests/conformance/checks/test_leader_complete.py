@@ -69,12 +69,13 @@ def test_what_no_leader_is_seen_to_commit_binds_none(story: Callable[[Trace], No
 
 def committed_again_by_itself(trace: Trace) -> None:
     commit(trace, 1, 1)
-    commit(trace, 1, 3)
+    replica(trace, Action.ADVANCE_HIGH_WATERMARK, 1, 3, 1, 1)
 
 
 def committed_later_by_another(trace: Trace) -> None:
     commit(trace, 3, 1)
-    commit(trace, 1, 3)
+    append(trace, 1, 0, "a", 0)
+    replica(trace, Action.ADVANCE_HIGH_WATERMARK, 1, 3, 1, 1)
 
 
 def committed_twice_in_one_epoch(trace: Trace) -> None:
@@ -111,8 +112,9 @@ def test_a_committed_record_is_missed_though_it_is_not_told() -> None:
 def test_entries_that_two_replicas_committed_are_counted() -> None:
     trace = Trace()
     quiet_failover(trace)
+    append(trace, 3, 0, "ab", 2)
 
-    assert log_matching.check(trace.events).premise_count == 3
+    assert log_matching.check(trace.events).premise_count == 5
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,11 @@
 """Only a broker that has asked to end is let go, and nothing is left to it that others could do."""
 
+import pytest
+from msgspec.structs import replace
+
 from fencepost.conformance.checks.only_askers_shut_down import check
 from fencepost.spec.trace import Kind
-from fencepost.spec.vocabulary import Action
+from fencepost.spec.vocabulary import Action, RefusalKind
 from tests.conformance.checks.test_stale_incarnation_harmless import state
 from tests.conformance.checks.trace_builder import ZNODE, Trace
 
@@ -133,6 +136,91 @@ def test_brokers_that_are_gone_or_cannot_serve_are_left_out() -> None:
     elect(lossy, state(1, 1, {1: 11}), lossy=True)
 
     assert [found(trace) for trace in (gone, failed, lossy)] == [[], [], []]
+
+
+def refuse(trace: Trace, error_code: str) -> None:
+    line = {"broker_id": 2, "topic": "orders", "partition": 0, "error_code": error_code}
+    trace.add("broker-2", Kind.REFUSAL, RefusalKind.REFUSE_COMMAND, line)
+
+
+@pytest.mark.parametrize(
+    ("error_code", "expected"), [("REPLICA_NOT_AVAILABLE", 0), ("STALE_BROKER_EPOCH", 1)]
+)
+def test_a_broker_that_cannot_serve_says_so(error_code: str, expected: int) -> None:
+    trace = run()
+    refuse(trace, error_code)
+    elect(trace, state(1, 1, {1: 11}))
+
+    assert len(found(trace)) == expected
+
+
+def test_a_member_that_stands_as_another_incarnation_may_be_left_out() -> None:
+    trace = run()
+    detect(trace, {1: 11, 2: 32})
+    elect(trace, state(1, 1, {1: 11, 2: 12}))
+    elect(trace, state(1, 2, {1: 11}), version=1)
+
+    assert found(trace) == []
+
+
+def test_what_counts_is_what_was_known_at_the_last_decision() -> None:
+    trace = run(since=state(1, 0, {1: 11, 2: 32}))
+    trace.broker(CONTROLLER, Action.ELECT_LEADER, controller_epoch=1, expected_version=7)
+    detect(trace, {1: 11, 2: 32})
+    trace.broker(CONTROLLER, Action.BECOME_FOLLOWER, leader_epoch=0)
+    trace.broker(CONTROLLER, Action.PUBLISH_DECISION, controller_epoch=1)
+    elect(trace, state(1, 1, {1: 11}))
+
+    assert found(trace) == []
+
+
+def test_another_term_knows_nothing_of_consents_before() -> None:
+    trace = run()
+    consent(trace, 1, 11)
+    trace.broker(CONTROLLER, Action.ELECT_CONTROLLER, topic=None, partition=None)
+    consent(trace, 2, 12)
+    detect(trace, FIRST)
+    elect(trace, state(1, 1, {1: 11, 2: 12}))
+    result = check(trace.events)
+
+    assert (result.violations, result.premise_count) == ((), 2)
+
+
+def test_only_what_was_written_upon_a_decision_is_its_election() -> None:
+    """Of a decision that a leader was faster than, of nonsense, and of two that look alike."""
+    faster = run()
+    decided = {"controller_epoch": 1, "expected_version": 0, "assigned_replicas": [1, 2]}
+    faster.broker(CONTROLLER, Action.ELECT_LEADER, **decided)
+    faster.zookeeper("SetData", ZNODE, state(1, 0, {1: 11}), session=1, zxid=21, version=1)
+    nonsense = run()
+    elect(nonsense, "?")
+    twice = run()
+    elect(twice, state(1, 1, {1: 11}))
+    twice.zookeeper("Delete", ZNODE, "", session=1, zxid=22)
+    twice.zookeeper("Create", ZNODE, FULL, session=1, zxid=23)
+    twice.zookeeper("SetData", ZNODE, state(1, 1, {1: 11}), session=3, zxid=24, version=1)
+
+    assert [found(trace) for trace in (faster, nonsense, twice)] == [[], [], []]
+
+
+def test_a_decision_is_judged_once() -> None:
+    trace = run()
+    elect(trace, FULL.replace('"leader_epoch": 0', '"leader_epoch": 1'))
+    told = {"controller_epoch": 1, "expected_version": 0, "assigned_replicas": [1, 2]}
+    trace.broker(CONTROLLER, Action.PUBLISH_DECISION, **told)
+
+    assert check(trace.events).premise_count == 1
+
+
+def test_without_a_leader_or_with_what_the_operator_allows_members_may_go() -> None:
+    leaderless, unclean = run(), run()
+    elect(leaderless, state(-1, 1, {1: 11}))
+    elect(unclean, state(1, 1, {1: 11}))
+    unclean.events = [
+        replace(event, is_unclean=event.action == Action.ELECT_LEADER) for event in unclean.events
+    ]
+
+    assert [found(trace) for trace in (leaderless, unclean)] == [[], []]
 
 
 def test_a_broker_that_came_since_the_last_decision_may_be_left_out() -> None:

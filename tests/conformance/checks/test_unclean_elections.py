@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from fencepost.conformance.checks.registry import VACUOUS, judge
 from fencepost.conformance.checks.unclean_elections import judge_elections
 from fencepost.spec.trace import Kind, TraceEvent
 from fencepost.spec.vocabulary import BrokerId, LeaderEpoch, Outcome
@@ -149,6 +150,18 @@ def test_only_a_new_leader_is_elected() -> None:
     for line in (nonsense, isr_change, written(9, leader=-1, epoch=1, isr=[1])):
         assert judge_elections([FIRST, BACK, line]) == (0, ())
     assert len(judge_elections([FIRST, BACK, outside])[1]) == 1
+
+
+def test_a_story_is_told_what_a_trace_violates() -> None:
+    needless = [OFFICE, FIRST, BACK, UNCLEAN, ELECTED, HEARD, told(60)]
+    names = judge(needless)
+
+    assert names[-1] == "violated: UncleanOnlyIfIsrDead"
+    assert all(name.startswith("violated: ") for name in names)
+    assert "violated: UncleanOnlyIfIsrDead" not in judge([OFFICE, FIRST])
+    assert judge([told(60)]) == [VACUOUS]
+    led = of_node(3, "broker-1", Kind.ACTION, "BecomeLeader", broker_id=1, leader_epoch=0)
+    assert judge([led]) == []
 
 
 def test_a_loss_of_the_office_after_the_election_says_nothing_of_it() -> None:
