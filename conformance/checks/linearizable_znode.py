@@ -108,7 +108,7 @@ def _operations(events: Iterable[TraceEvent]) -> _Operations:
         key = event.node, event.incarnation, event.op_id
         if event.action == "ReadLeaderAndIsr" and event.outcome is Outcome.OK:
             operations.read.append(event)
-        elif event.kind is Kind.ACTION and event.action in _COMMANDS:
+        elif event.action in _COMMANDS:
             operations.obeyed.append(event)
         if event.action != "WriteLeaderAndIsr":
             continue

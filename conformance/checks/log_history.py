@@ -57,12 +57,12 @@ def read_history(events: Iterable[TraceEvent]) -> LogHistory:
     for event in events:
         if event.kind is Kind.INVOKE and event.action == "Produce":
             invocations.append(event)
-        elif event.kind is Kind.COMPLETE and event.action == "Produce":
+        elif event.action == "Produce":
             completed.add(_operation(event))
             records.extend(_records(event))
             if event.outcome is Outcome.OK:
                 answers.append(event)
-        elif event.kind is Kind.COMPLETE and event.action in CLIENT_READS and _speaks(event):
+        elif event.action in CLIENT_READS and _speaks(event):
             answers.append(event)
     for event in invocations:
         if _operation(event) not in completed:
@@ -98,10 +98,10 @@ def _records(event: TraceEvent) -> Iterator[LogRecord]:
 
 
 def _standing(event: TraceEvent) -> LogStanding:
-    if event.kind is Kind.COMPLETE and event.outcome is Outcome.DEFINITE_ERROR:
+    """An invocation has no outcome."""
+    if event.outcome is Outcome.DEFINITE_ERROR:
         return LogStanding.REFUSED
-    answered = event.kind is Kind.COMPLETE and event.outcome is Outcome.OK
-    if answered and event.acks == -1 and known(event.offset, -1) >= 0:
+    if event.outcome is Outcome.OK and event.acks == -1 and known(event.offset, -1) >= 0:
         return LogStanding.ACKNOWLEDGED
     return LogStanding.POSSIBLE
 
@@ -143,7 +143,7 @@ def final_read(answers: Sequence[TraceEvent]) -> FinalRead | None:
             continue
         if event.offset == 0:
             values, last = [], None
-        if event.offset == len(values) and (last is not None or event.offset == 0):
+        if event.offset == len(values):
             values.extend(event.values or ())
             last = event
     if last is None or len(values) < known(last.high_watermark, len(values) + 1):

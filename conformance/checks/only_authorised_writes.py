@@ -47,7 +47,7 @@ from fencepost.conformance.checks.znode_history import (
     registrations,
 )
 from fencepost.conformance.verdict import CheckResult
-from fencepost.spec.trace import Kind, TraceEvent
+from fencepost.spec.trace import TraceEvent
 from fencepost.spec.vocabulary import NO_BROKER, BrokerId, Invariant, Outcome
 from fencepost.spec.znodes import LeaderAndIsr, TopicPartition
 
@@ -61,7 +61,7 @@ class _World:
 
     sessions: Mapping[int, int]
     strangers: AbstractSet[int | None]
-    """Sessions of a harness that owns up to its writes."""
+    """Sessions that own up to their writes: where no broker does, a harness."""
     unclean: frozenset[_Decision]
     lossy: frozenset[_Decision]
     """Those that say that records may be lost with a member of the ISR that was away."""
@@ -83,7 +83,7 @@ def check(events: Sequence[TraceEvent], dialect: TraceDialect = SPEC) -> CheckRe
     evidence = Evidence(invariant=Invariant.ONLY_AUTHORISED_WRITES)
     world = _World(
         sessions=brokers_by_session(events),
-        strangers={e.session_id for e in events if _is_success(e) and broker_of(e) is None},
+        strangers={event.session_id for event in events if _is_success(event)},
         unclean=frozenset(_decision(event) for event in events if is_flagged(event)),
         lossy=frozenset(_decision(event) for event in events if may_have_lost(event)),
         begun=_begun(leader_and_isr_writes(events)),
@@ -116,8 +116,7 @@ def _with_eligible(write: LeaderAndIsrWrite) -> LeaderAndIsrWrite:
 
 
 def _is_success(event: TraceEvent) -> bool:
-    completed = event.kind is Kind.COMPLETE and event.action == "WriteLeaderAndIsr"
-    return completed and event.outcome is Outcome.OK
+    return event.action == "WriteLeaderAndIsr" and event.outcome is Outcome.OK
 
 
 def _decision(event: TraceEvent) -> _Decision:
@@ -128,7 +127,7 @@ def _decision(event: TraceEvent) -> _Decision:
 def _fault(write: LeaderAndIsrWrite, world: _World) -> str | None:
     """Why the write was not allowed, as the end of a sentence; None when it was."""
     session = write.event.session_id
-    author = None if session is None else world.sessions.get(session)
+    author = world.sessions.get(session or 0)
     if write.after is None:
         return "the document is malformed"
     if author is None and session in world.strangers and write.before == write.after:
@@ -201,7 +200,8 @@ def _decision_fault(write: LeaderAndIsrWrite, after: LeaderAndIsr, world: _World
         return None
     if decision not in world.unclean or after.isr != {after.leader}:
         return f"a decision made ISR {sorted(after.isr)} of ISR {sorted(before.isr)}"
-    there = sorted(member for member in before.isr if _was_there(member, write, world))
+    since = (write.before_event and write.before_event.zxid) or 0
+    there = sorted(member for member in before.isr if _was_there(member, write, world, since))
     if there:
         return (
             f"leader {after.leader} is outside ISR {sorted(before.isr)}, of which {there} is there"
@@ -275,12 +275,8 @@ def _is_the_one_that_joined(
     return named is None or named in stands
 
 
-def _was_there(
-    member: int, write: LeaderAndIsrWrite, world: _World, since: int | None = None
-) -> bool:
-    """Registered from the write before, or `since`, until this one: no reading could miss it."""
-    assert write.before_event is not None
-    since = (write.before_event.zxid or 0) if since is None else since
+def _was_there(member: int, write: LeaderAndIsrWrite, world: _World, since: int) -> bool:
+    """Registered from that zxid until the write: no reading could miss it."""
     until = write.event.zxid or 0
     if (member, write.partition) in world.failed:
         return False

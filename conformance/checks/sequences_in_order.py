@@ -19,7 +19,7 @@ from typing import NamedTuple
 from fencepost.conformance.checks.evidence import Evidence
 from fencepost.conformance.checks.generations import is_flagged
 from fencepost.conformance.checks.incarnations import split_by_incarnation
-from fencepost.conformance.checks.log_history import final_read, read_history
+from fencepost.conformance.checks.log_history import final_read, known, read_history
 from fencepost.conformance.checks.ordering import actions
 from fencepost.conformance.checks.replica_log import APPENDS, replay
 from fencepost.conformance.verdict import CheckResult
@@ -71,7 +71,6 @@ def _numbered(events: Iterable[TraceEvent]) -> Mapping[str, _Numbered]:
             event,
         )
         for event in events
-        if event.kind is Kind.INVOKE and event.action == "Produce"
         if event.producer_id is not None
         and event.producer_epoch is not None
         and event.base_sequence is not None
@@ -109,7 +108,7 @@ def _check_log(
             _tell_part(begun, evidence)
         begun = record if record is not None and record.left else None
         if value is None:
-            is_known, begun = False, None
+            is_known = False
             last.clear()
         if record is None:
             continue
@@ -133,9 +132,9 @@ def _follows(begun: _Numbered, record: _Numbered | None) -> bool:
 
 def _comes_next(before: tuple[int, int], record: _Numbered) -> bool:
     epoch, sequence = before
-    if record.producer_epoch == epoch:
-        return record.sequence == sequence + 1
-    return record.producer_epoch > epoch and record.sequence == 0
+    if record.producer_epoch > epoch:
+        return record.sequence == 0
+    return record.producer_epoch == epoch and record.sequence == sequence + 1
 
 
 def _tell_part(begun: _Numbered, evidence: Evidence) -> None:
@@ -144,12 +143,11 @@ def _tell_part(begun: _Numbered, evidence: Evidence) -> None:
 
 
 def _check_refusals(events: Iterable[TraceEvent], evidence: Evidence) -> None:
-    ended = [e for e in events if e.kind is Kind.COMPLETE and e.action == "Produce"]
-    acknowledged = [event for event in ended if event.outcome is Outcome.OK]
+    ended = [event for event in events if event.kind is Kind.COMPLETE]
     for refusal in ended:
         if refusal.error_code not in REFUSALS or refusal.base_sequence is None:
             continue
-        before = [e for e in acknowledged if _is_before(e, refusal)]
+        before = [event for event in ended if _is_before(event, refusal)]
         if sum(len(event.values or ()) for event in before) < refusal.base_sequence:
             continue
         if _is_of_older_leader(refusal, before):
@@ -181,13 +179,11 @@ def _is_given_up(failed: TraceEvent, refusal: TraceEvent) -> bool:
     )
 
 
-def _is_before(acknowledged: TraceEvent, refusal: TraceEvent) -> bool:
-    """An earlier batch of the same producer and epoch, acknowledged before the refusal was."""
+def _is_before(answer: TraceEvent, refusal: TraceEvent) -> bool:
+    """Of an earlier batch of the same producer and epoch, and given before the refusal was."""
     return (
-        acknowledged.producer_id == refusal.producer_id
-        and acknowledged.producer_epoch == refusal.producer_epoch
-        and acknowledged.base_sequence is not None
-        and refusal.base_sequence is not None
-        and acknowledged.base_sequence < refusal.base_sequence
-        and acknowledged.mono_ns < refusal.mono_ns
+        answer.producer_id == refusal.producer_id
+        and answer.producer_epoch == refusal.producer_epoch
+        and known(answer.base_sequence, 0) < known(refusal.base_sequence, 0)
+        and answer.mono_ns < refusal.mono_ns
     )

@@ -137,3 +137,104 @@ def test_without_an_idempotent_producer_there_is_nothing_to_decide() -> None:
     trace.final_read("a")
 
     assert check(trace.events).verdict is Verdict.VACUOUS
+
+
+@pytest.mark.parametrize("missing", ["producer_id", "producer_epoch", "base_sequence"])
+def test_without_all_its_numbers_a_record_is_not_judged(missing: str) -> None:
+    trace = Trace()
+    send(trace, "b", 1, 0, "", **{missing: None})
+    trace.final_read("b")
+
+    assert check(trace.events).verdict is Verdict.VACUOUS
+
+
+@pytest.mark.parametrize(
+    "others",
+    [
+        {"producer_id": 8},
+        {"epoch": 1},
+        {"base": 2},
+        {"base": 3},
+        {"ret": 99},
+        {"values": "a"},
+    ],
+)
+def test_only_an_acknowledgement_of_all_before_makes_a_refusal_wrong(others: Fields) -> None:
+    trace = Trace()
+    line: Fields = {"values": "ab", "base": 0, **others}
+    send(trace, **line)  # type: ignore[arg-type]
+    send(trace, "c", 2, error=REFUSED)
+
+    assert messages(trace) == []
+
+
+@pytest.mark.parametrize(
+    ("failed", "expected"),
+    [
+        ({"values": "d", "base": 3}, 0),
+        ({"values": "d", "base": 3, "producer_id": 8}, 1),
+        ({"values": "d", "base": 3, "epoch": 1}, 1),
+        ({"values": "c", "base": 2}, 1),
+        ({"values": "d", "base": 3, "ret": 51}, 1),
+        ({"values": "d", "base": 3, "ret": 50}, 0),
+    ],
+)
+def test_only_a_batch_that_failed_by_then_excuses_a_refusal(failed: Fields, expected: int) -> None:
+    trace = Trace()
+    send(trace, "ab", 0)
+    send(trace, error=ErrorCode.REQUEST_TIMED_OUT, **failed)  # type: ignore[arg-type]
+    trace.fetch(0, "ab", 2)
+    send(trace, "c", 2, error=REFUSED, ret=50)
+
+    assert len(messages(trace)) == expected
+
+
+def test_what_is_shown_is_the_last_batch_before_and_the_refusal() -> None:
+    trace = Trace()
+    send(trace, "a", 0)
+    last = send(trace, "b", 1)
+    refused = send(trace, "c", 2, error=REFUSED)
+    trace.produce("x", Outcome.DEFINITE_ERROR, error_code=REFUSED, leader_epoch=1)
+
+    (violation,) = check(trace.events).violations
+
+    assert violation.witness == (last, refused)
+
+
+@pytest.mark.parametrize(
+    ("epoch", "number", "expected"),
+    [(1, 2, 0), (1, 0, 1), (2, 0, 0), (2, 2, 1), (0, 2, 1), (0, 0, 1)],
+)
+def test_a_later_epoch_begins_again(epoch: int, number: int, expected: int) -> None:
+    """Before it are the numbers 0 and 1 of epoch 1."""
+    trace = Trace()
+    send(trace, "ab", 0, 1)
+    send(trace, "c", number, epoch)
+    trace.final_read("abc")
+
+    assert len(messages(trace)) == expected
+
+
+def test_what_a_log_does_not_tell_is_not_judged() -> None:
+    """After a gap a producer may go on with any number, and from there in order."""
+    trace = Trace()
+    for number, values in enumerate("abcd"):
+        send(trace, values, number)
+    trace.broker(2, Action.FOLLOWER_APPEND, offset=0, values=["x", "a"])
+    trace.broker(2, Action.FOLLOWER_APPEND, offset=4, values=["c", "d"])
+    assert messages(trace) == []
+
+    trace.broker(2, Action.FOLLOWER_APPEND, offset=6, values=["b"])
+    assert messages(trace) == [
+        "Number 1 of producer 7 under epoch 0 follows number 3 under epoch 0."
+    ]
+
+
+@pytest.mark.parametrize("log", ["abe", "ac", "ade"])
+def test_batches_do_not_mix(log: str) -> None:
+    trace = Trace()
+    send(trace, "abc", 0)
+    send(trace, "de", 3)
+    trace.final_read(log)
+
+    assert "A log has a batch of producer 7 without its last" in messages(trace)[0]

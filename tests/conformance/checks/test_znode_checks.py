@@ -6,9 +6,11 @@ import pytest
 
 from fencepost.conformance.checks import linearizable_znode, only_authorised_writes
 from fencepost.conformance.verdict import Verdict
+from fencepost.spec.trace import TraceEvent
 from fencepost.spec.vocabulary import Outcome
 from tests.conformance.checks.trace_builder import ZNODE, Trace
 from tests.conformance.checks.znode_stories import (
+    ELECTED,
     FIRST,
     SHRUNK,
     obey,
@@ -94,6 +96,37 @@ def session_reads_the_past(trace: Trace) -> None:
     read(trace, 1, FIRST, 0)
 
 
+def read_of_a_version_that_was_never_there(trace: Trace) -> None:
+    read(trace, 1, None, 7)
+
+
+def created_twice(trace: Trace) -> None:
+    write(trace, 3, FIRST, -1, znode_version=0, zxid=3)
+    store(trace, 3, FIRST, 0, zxid=3)
+
+
+def written_after_it_was_deleted(trace: Trace) -> None:
+    trace.zookeeper("Delete", ZNODE, "", session=session(3), zxid=3)
+    write(trace, 1, SHRUNK, 0, znode_version=1, zxid=4)
+    store(trace, 1, SHRUNK, 1, zxid=4)
+
+
+def acknowledged_in_another_transaction(trace: Trace) -> None:
+    write(trace, 1, SHRUNK, 0, znode_version=1, zxid=4)
+    store(trace, 1, SHRUNK, 1, zxid=3)
+
+
+def acknowledged_to_another_session(trace: Trace) -> None:
+    write(trace, 2, SHRUNK, 0, znode_version=1, zxid=3)
+    store(trace, 1, SHRUNK, 1, zxid=3)
+
+
+def command_by_nonsense(trace: Trace) -> None:
+    write(trace, 1, "nonsense", 0, znode_version=1, zxid=3)
+    store(trace, 1, "nonsense", 1, zxid=3)
+    obey(trace, 1, "BecomeFollower", (1, 1, 1))
+
+
 def command_that_was_never_published(trace: Trace) -> None:
     obey(trace, 1, "BecomeFollower", (1, 1, 0))
 
@@ -102,6 +135,12 @@ def command_that_was_never_published(trace: Trace) -> None:
     ("write_on", "message"),
     [
         (command_that_was_never_published, "ZooKeeper never held it"),
+        (command_by_nonsense, "ZooKeeper never held it"),
+        (created_twice, "stored version 0 after version 0"),
+        (written_after_it_was_deleted, "does not exist"),
+        (acknowledged_in_another_transaction, "ZooKeeper did not store it so"),
+        (acknowledged_to_another_session, "ZooKeeper did not store it so"),
+        (read_of_a_version_that_was_never_there, "data that it never had"),
         (unconditional, "became version 1 was unconditional"),
         (unconditional_and_unanswered, "unknown outcome that expected -1"),
         (wrong_expectation, "became version 2 expected version 0"),
@@ -160,3 +199,87 @@ def test_without_zookeepers_record_two_writers_of_a_version_are_caught() -> None
     write(trace, 2, SHRUNK, 0, znode_version=1, zxid=3)
 
     assert linearizable_znode.check(trace.events).verdict is Verdict.FAIL
+
+
+def violation(trace: Trace) -> tuple[str, list[TraceEvent]]:
+    (found,) = linearizable_znode.check(trace.events).violations
+    return found.message, list(found.witness)
+
+
+def created() -> Trace:
+    trace = Trace()
+    write(trace, 3, FIRST, -1, znode_version=0, zxid=2)
+    store(trace, 3, FIRST, 0, zxid=2)
+    return trace
+
+
+@pytest.mark.parametrize(
+    ("expected", "outcome", "cause"),
+    [
+        (-1, None, "by a write of unknown outcome that expected -1"),
+        (1, Outcome.INDEFINITE, "by a write of unknown outcome that expected 1"),
+        (0, Outcome.DEFINITE_ERROR, "by a write that was answered as refused"),
+    ],
+)
+def test_the_author_that_may_not_have_written_is_shown(
+    expected: int, outcome: Outcome | None, cause: str
+) -> None:
+    trace = created()
+    write(trace, 2, SHRUNK, 0, outcome)
+    author = write(trace, 1, SHRUNK, expected, outcome)
+    line = store(trace, 1, SHRUNK, 1, zxid=3)
+
+    assert violation(trace) == (f"Version 1 was stored {cause}.", [line, author])
+
+
+def test_of_two_writes_without_answer_the_one_that_fits_is_settled() -> None:
+    """Each text was written for one version only, in whatever order they are told."""
+    trace = created()
+    for expected in (2, 0, 1):
+        write(trace, 1, SHRUNK, expected, None)
+    for version in (1, 2, 3):
+        store(trace, 1, SHRUNK, version, zxid=version + 2)
+
+    assert linearizable_znode.check(trace.events).verdict is Verdict.PASS
+
+
+def test_an_answer_without_a_transaction_is_compared_by_its_text() -> None:
+    trace = created()
+    write(trace, 1, SHRUNK, 0, znode_version=1)
+    store(trace, 1, SHRUNK, 1, zxid=3)
+
+    assert linearizable_znode.check(trace.events).verdict is Verdict.PASS
+
+
+def test_a_write_without_answer_may_be_late() -> None:
+    """Another session may read the version before meanwhile, and itself after it has given up."""
+    trace = created()
+    write(trace, 1, SHRUNK, 0, Outcome.INDEFINITE, inv=10, ret=11)
+    store(trace, 1, SHRUNK, 1, zxid=3)
+    read(trace, 1, FIRST, 0, inv=12, ret=13)
+
+    assert linearizable_znode.check(trace.events).verdict is Verdict.PASS
+
+
+def test_a_read_that_two_creations_answer_alike_is_of_either() -> None:
+    trace = created()
+    trace.zookeeper("Delete", ZNODE, "", session=session(3), zxid=3)
+    write(trace, 3, FIRST, -1, znode_version=0, zxid=4)
+    store(trace, 3, FIRST, 0, zxid=4)
+    write(trace, 3, SHRUNK, 0, znode_version=1, zxid=5)
+    store(trace, 3, SHRUNK, 1, zxid=5)
+    read(trace, 3, FIRST, 0)
+
+    assert linearizable_znode.check(trace.events).verdict is Verdict.PASS
+
+
+def test_a_read_of_one_creation_is_not_compared_with_another() -> None:
+    trace = created()
+    write(trace, 3, SHRUNK, 0, znode_version=1, zxid=3)
+    store(trace, 3, SHRUNK, 1, zxid=3)
+    trace.zookeeper("Delete", ZNODE, "", session=session(3), zxid=4)
+    write(trace, 3, ELECTED, -1, znode_version=0, zxid=5)
+    store(trace, 3, ELECTED, 0, zxid=5)
+    read(trace, 3, ELECTED, 0)
+
+    assert linearizable_znode.check(trace.events).verdict is Verdict.PASS

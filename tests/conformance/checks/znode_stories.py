@@ -60,7 +60,9 @@ def write(
     return trace.operation(node, "WriteLeaderAndIsr", outcome, **line)
 
 
-def read(trace: Trace, broker_id: int, data: str, version: int, **stamps: object) -> TraceEvent:
+def read(
+    trace: Trace, broker_id: int, data: str | None, version: int, **stamps: object
+) -> TraceEvent:
     node = f"broker-{broker_id}"
     answer = {"path": ZNODE, "data": data, "znode_version": version}
     line = {"session_id": session(broker_id), **answer, **stamps}
