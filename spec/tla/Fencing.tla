@@ -573,21 +573,28 @@ ObeyedStays ==
                /\ next.role = now.role \/ now.role = "idle"]_vars
 
 (* A command is gone when it is obeyed, which makes the replica what the     *)
-(* command says, or when a later one to the same broker is.                  *)
+(* command says; older ones to the same broker go with it, and no others.    *)
 \* @req CMD-002
 CommandsAreObeyed ==
-    [][\A m \in messages \ messages' : \E obeyed \in messages \ messages' :
-        LET next == replicas'[m.to]
-        IN /\ obeyed.to = m.to
-           /\ obeyed = m \/ obeyed.leader_epoch > m.leader_epoch
-           /\ next.role = (IF obeyed.leader = m.to THEN "leader" ELSE "follower")
+    [][messages \ messages' # {} => \E obeyed \in messages \ messages' :
+        LET next == replicas'[obeyed.to]
+        IN /\ messages \ messages' = {obeyed} \cup {m \in messages :
+                m.to = obeyed.to /\ m.leader_epoch < obeyed.leader_epoch}
+           /\ next.role = (IF obeyed.leader = obeyed.to THEN "leader" ELSE "follower")
            /\ next.leader = obeyed.leader
            /\ next.leader_epoch = obeyed.leader_epoch
            /\ next.znode_version = obeyed.znode_version
-           /\ next.isr = (IF obeyed.leader = m.to THEN obeyed.isr ELSE {})
-           /\ next.caught_up = {}
-           /\ messages' \cap {other \in messages :
-                other.to = m.to /\ other.leader_epoch < obeyed.leader_epoch} = {}]_vars
+           /\ next.isr = (IF obeyed.leader = obeyed.to THEN obeyed.isr ELSE {})
+           /\ next.caught_up = {}]_vars
+
+(* What a bound allows changes something else than what is left of it: an    *)
+(* upgrade brings other code, a fault ends a process or its registration.    *)
+BoundedStepsHaveEffect ==
+    [][/\ budget'["upgrades"] < budget["upgrades"] =>
+            \E b \in Brokers : replicas[b].level = 3 /\ replicas'[b].level = 4
+       /\ budget'["crashes"] + budget'["expiries"] + budget'["records"]
+            < budget["crashes"] + budget["expiries"] + budget["records"] =>
+                <<znodes, replicas>>' # <<znodes, replicas>>]_vars
 
 (* A command tells what ZooKeeper holds when it is sent, to the incarnation  *)
 (* that the controller sees.                                                 *)

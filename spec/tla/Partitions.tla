@@ -550,6 +550,16 @@ ObeyedStays ==
             /\ next.incarnation = known.incarnation => next.znode_version >= known.znode_version
         /\ next.incarnation = known.incarnation /\ known.record => next.record]_vars
 
+(* A record is the client's, of the broker that leads, or comes from that.   *)
+\* @req REPL-001
+RecordsComeFromLeaders ==
+    [][\A b \in Brokers :
+        replicas[b].record = FALSE /\ replicas'[b].record # FALSE => \E l \in Brokers :
+            /\ replicas[b].is_up /\ replicas[b].leader = l
+            /\ replicas[l].is_up /\ replicas[l].leader = l
+            /\ l = b \/ (/\ replicas[l].incarnation = replicas[b].incarnation
+                         /\ replicas[l].record = replicas'[b].record)]_vars
+
 (* A broker that starts knows what is gone, and keeps nothing of it.         *)
 \* @req START-004
 StartKnowsWhatIsGone ==

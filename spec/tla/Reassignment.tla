@@ -529,6 +529,16 @@ CommandsAreObeyed ==
             /\ next.znode_version = m.znode_version
             /\ known.leader_epoch = m.leader_epoch => known.znode_version < m.znode_version]_vars
 
+(* A replica catches up from the broker that leads it, in its epoch.         *)
+\* @req REPL-001
+RecordsComeFromLeaders ==
+    [][\A b \in Brokers : replicas[b].log = "behind" /\ replicas'[b].log = "complete" =>
+        \E l \in Brokers \ {b} :
+            /\ replicas[b].is_up /\ replicas[b].leader = l
+            /\ replicas[l].is_up /\ replicas[l].leader = l
+            /\ replicas[l].leader_epoch = replicas[b].leader_epoch
+            /\ replicas[l].log = "complete"]_vars
+
 (* What a running broker has obeyed it never takes back.                     *)
 \* @req CMD-002
 ObeyedStays ==

@@ -581,6 +581,16 @@ ObeyedStays ==
         /\ next.record = NoIncarnation /\ known.record # NoIncarnation =>
             next.incarnation # known.incarnation]_vars
 
+(* A record is the client's, of the broker that leads, or comes from that.   *)
+\* @req REPL-001
+RecordsComeFromLeaders ==
+    [][\A b \in Brokers :
+        replicas[b].record = NoIncarnation /\ replicas'[b].record # NoIncarnation => \E l \in Brokers :
+            /\ replicas[b].is_up /\ replicas[b].leader = l
+            /\ replicas[l].is_up /\ replicas[l].leader = l
+            /\ l = b \/ (/\ replicas[l].incarnation = replicas[b].incarnation
+                         /\ replicas[l].record = replicas'[b].record)]_vars
+
 (* A broker that starts knows what is gone, of what there was until then.    *)
 \* @req START-004
 StartKnowsWhatIsGone ==
