@@ -25,7 +25,7 @@ be of what another incarnation took.
 """
 
 from bisect import bisect_right
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -87,8 +87,6 @@ def _without_epochs_led_twice(history: LogHistory, events: Iterable[TraceEvent])
 
 def _of_generation(history: LogHistory, logs: Generations, generation: int) -> LogHistory:
     """What is said of the log of one generation."""
-    if not logs.last:
-        return history
     answers = tuple(a for a in history.answers if logs.of(a.leader_epoch) == generation)
     records = tuple(
         record
@@ -104,7 +102,7 @@ def _check_log(history: LogHistory, evidence: Evidence) -> None:
     contents = _Contents()
     _place_acknowledged(history.records, contents, evidence)
     _place_seen(history, contents, evidence)
-    claims, by_epoch = _Claims(), dict[int, _Claims]()
+    claims, by_epoch = _Claims(), defaultdict[int, _Claims](_Claims)
     _claim_records(history.records, contents, claims)
     _claim_lengths(history.answers, claims, by_epoch)
     _check_density(history.records, contents, claims, evidence)
@@ -117,7 +115,7 @@ def _check_shape(answer: TraceEvent, evidence: Evidence) -> None:
     end = known(answer.offset, 0) + len(answer.values or ())
     high_watermark = known(answer.high_watermark, UNBOUNDED)
     log_end_offset = known(answer.log_end_offset, UNBOUNDED)
-    if answer.action == "Produce" and answer.acks == -1 and known(answer.offset, -1) < 0:
+    if answer.acks == -1 and known(answer.offset, -1) < 0:
         evidence.violated("A produce with acks=all succeeded without an offset.", answer)
     if answer.action == "Fetch" and answer.values and end > high_watermark:
         message = f"A fetch returned records up to {end}, above its high watermark"
@@ -208,15 +206,13 @@ class _Claims:
 def _claim_records(records: Sequence[LogRecord], contents: _Contents, claims: _Claims) -> None:
     """The step of each record with a known offset: the log was as long as that offset."""
     for record in records:
-        offset = record.offset
-        if record.standing is LogStanding.POSSIBLE and record.value in contents.offset_of:
-            offset = contents.offset_of[record.value][0]
-        if offset >= 0:
+        if record.value in contents.offset_of:
+            offset, _ = contents.offset_of[record.value]
             claims.add((record.inv, record.ret, offset + 1, offset), record.event)
 
 
 def _claim_lengths(
-    answers: Iterable[TraceEvent], claims: _Claims, by_epoch: dict[int, _Claims]
+    answers: Iterable[TraceEvent], claims: _Claims, by_epoch: defaultdict[int, _Claims]
 ) -> None:
     """Least lengths into `claims`; both bounds into the claims of the answer's leader epoch."""
     for answer in answers:
@@ -224,15 +220,13 @@ def _claim_lengths(
         claims.add((inv, ret, least, UNBOUNDED), answer)
         epoch = known(answer.leader_epoch, -1)
         if epoch >= 0:
-            within = by_epoch.get(epoch) or by_epoch.setdefault(epoch, _Claims())
-            within.add((inv, ret, least, _at_most(answer)), answer)
+            by_epoch[epoch].add((inv, ret, least, _at_most(answer)), answer)
 
 
 def _at_least(answer: TraceEvent) -> int:
     """The committed length that `answer` proves."""
     length = known(answer.high_watermark, 0)
-    seen = answer.values and (answer.action == "Fetch" or answer.acks == -1)
-    if seen and known(answer.offset, -1) >= 0:
+    if answer.values and (answer.action == "Fetch" or answer.acks == -1):
         return max(length, known(answer.offset, 0) + len(answer.values or ()))
     return length
 
@@ -272,7 +266,7 @@ def _check_density(
     evidence: Evidence,
 ) -> None:
     """C5: spares, by invocation, fill holes, by offset; the r-th hole takes the r-th spare."""
-    length = max((lo for _, ret, lo, _ in claims.bounds if ret < UNBOUNDED), default=0)
+    length = max((lo for _, _, lo, _ in claims.bounds), default=0)
     if next(_holes(contents, length), None) is None:
         return
     spares = sorted(
@@ -301,7 +295,7 @@ def _first_proofs(claims: _Claims) -> list[_Proof]:
     for (_, ret, length, _), event in sorted(
         zip(claims.bounds, claims.events, strict=True), key=_claimed_length, reverse=True
     ):
-        if ret < UNBOUNDED and (not first or ret < first[-1].ret):
+        if not first or ret < first[-1].ret:
             first.append(_Proof(length, ret, event))
     return first[::-1]
 
@@ -315,11 +309,9 @@ def _proven_length(proof: _Proof) -> int:
 
 
 def _holes(contents: _Contents, length: int) -> Iterator[int]:
-    """Offsets below `length` without a value, ascending."""
+    """Offsets below `length` without a value, ascending; whatever has one is below it."""
     expected = 0
     for offset in sorted(contents.value_at):
-        if offset >= length:
-            break
         yield from range(expected, offset)
         expected = offset + 1
     yield from range(expected, length)

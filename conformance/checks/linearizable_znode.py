@@ -114,7 +114,7 @@ def _operations(events: Iterable[TraceEvent]) -> _Operations:
             continue
         if event.kind is Kind.INVOKE:
             invoked.setdefault(key, event)
-        elif event.kind is Kind.COMPLETE:
+        else:
             invoked[key] = event
     for event in invoked.values():
         if event.outcome is Outcome.OK:

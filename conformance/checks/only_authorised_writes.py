@@ -200,7 +200,8 @@ def _decision_fault(write: LeaderAndIsrWrite, after: LeaderAndIsr, world: _World
         return None
     if decision not in world.unclean or after.isr != {after.leader}:
         return f"a decision made ISR {sorted(after.isr)} of ISR {sorted(before.isr)}"
-    since = (write.before_event and write.before_event.zxid) or 0
+    assert write.before_event is not None
+    since = write.before_event.zxid or 0
     there = sorted(member for member in before.isr if _was_there(member, write, world, since))
     if there:
         return (

@@ -7,8 +7,8 @@ import pytest
 
 from fencepost.conformance.checks.linearizable_log import check
 from fencepost.conformance.verdict import Verdict
-from fencepost.spec.vocabulary import Outcome
-from tests.conformance.checks.trace_builder import Trace
+from fencepost.spec.vocabulary import Action, ErrorCode, Outcome
+from tests.conformance.checks.trace_builder import Fields, Trace
 
 REFUSED, INDEFINITE = Outcome.DEFINITE_ERROR, Outcome.INDEFINITE
 
@@ -320,3 +320,110 @@ def test_verdict_equals_search_over_all_orders() -> None:
 
         assert (not result.violations) == expected, (ops, result.violations)
     assert 600 < illegal < 3400
+
+
+def told(trace: Trace) -> list[str]:
+    return [violation.message for violation in check(trace.events).violations]
+
+
+def lossy(trace: Trace) -> None:
+    """Leader epoch 2 begins another generation of the log."""
+    trace.broker(1, Action.ELECT_LEADER, leader=2, leader_epoch=2, is_unclean=True)
+
+
+@pytest.mark.parametrize(
+    ("outcome", "epoch", "message"),
+    [
+        (Outcome.OK, 2, "Offset 0 holds a and, for another reader, b."),
+        (Outcome.OK, 1, ""),
+        (Outcome.DEFINITE_ERROR, 1, ""),
+    ],
+)
+def test_what_was_acknowledged_binds_its_generation(
+    outcome: Outcome, epoch: int, message: str
+) -> None:
+    trace = Trace()
+    lossy(trace)
+    trace.produce("a", outcome, offset=0, leader_epoch=epoch)
+    trace.produce("b", Outcome.INDEFINITE)
+    trace.fetch(0, "b", 1, leader_epoch=2)
+
+    assert told(trace) == ([message] if message else [])
+
+
+@pytest.mark.parametrize("epoch", [1, 2])
+def test_what_was_refused_is_in_no_generation(epoch: int) -> None:
+    trace = Trace()
+    lossy(trace)
+    trace.produce("a", Outcome.DEFINITE_ERROR, leader_epoch=1)
+    trace.fetch(0, "a", 1, leader_epoch=epoch)
+
+    assert told(trace) == ["Record a at offset 0 was read though its produce was refused."]
+
+
+@pytest.mark.parametrize(("log_end_offset", "expected"), [(2, 0), (3, 1), (None, 0)])
+def test_the_end_of_the_log_is_in_range(log_end_offset: int | None, expected: int) -> None:
+    trace = Trace()
+    line = {"offset": 3, "log_end_offset": log_end_offset, "leader_epoch": 1}
+    error = ErrorCode.OFFSET_OUT_OF_RANGE.value
+    trace.operation("client-2", "Fetch", Outcome.DEFINITE_ERROR, error_code=error, **line)
+
+    assert told(trace) == ["Offset 3 was refused as out of range inside the log."] * expected
+
+
+@pytest.mark.parametrize(
+    ("outcome", "line"),
+    [
+        ("Produce", {"acks": 1, "offset": 2, "values": ["c"], "high_watermark": 1}),
+        ("Produce", {"acks": 1, "values": ["c"]}),
+        ("ListOffsets", {}),
+        ("Fetch", {"offset": 1, "values": ["b"]}),
+        ("Fetch", {"offset": 2}),
+    ],
+)
+def test_an_answer_that_denies_no_record_is_no_stale_one(outcome: str, line: Fields) -> None:
+    trace = Trace()
+    trace.produce("ab", offset=0)
+    trace.fetch(0, "ab", 2)
+    trace.operation("client-2", outcome, Outcome.OK, leader_epoch=1, **line)
+
+    assert told(trace) == []
+
+
+@pytest.mark.parametrize(
+    ("proof", "proven"),
+    [
+        ({"action": "Fetch", "offset": 0, "values": ["a", "b"]}, 2),
+        ({"action": "Fetch", "high_watermark": 2}, 2),
+        ({"action": "ListOffsets", "high_watermark": 2}, 2),
+        ({"action": "Produce", "acks": -1, "offset": 1, "values": ["b"]}, 2),
+        ({"action": "Produce", "acks": 1, "offset": 1, "values": ["b"]}, None),
+    ],
+)
+@pytest.mark.parametrize(
+    "denial",
+    [
+        {"action": "Fetch", "offset": 1},
+        {"action": "Fetch", "offset": 0, "values": ["a"], "high_watermark": 1},
+        {"action": "ListOffsets", "high_watermark": 1},
+        {
+            "action": "Fetch",
+            "outcome": Outcome.DEFINITE_ERROR,
+            "offset": 2,
+            "error_code": ErrorCode.OFFSET_OUT_OF_RANGE.value,
+        },
+    ],
+)
+def test_a_proven_length_is_denied_by_none_that_asks_later(
+    proof: Fields, denial: Fields, proven: int | None
+) -> None:
+    trace = Trace()
+    for value in "ab":
+        trace.produce(value, Outcome.INDEFINITE)
+    for line in (proof, denial):
+        answer: Fields = {"outcome": Outcome.OK, "leader_epoch": 1, **line}
+        trace.operation("client-2", **answer)  # type: ignore[arg-type]
+
+    found = [message for message in told(trace) if "asked" in message or "proven" in message]
+    expected = f"The log was proven {proven} records long, and an operation invoked later was"
+    assert [message.startswith(expected) for message in found] == ([True] if proven else [])

@@ -249,16 +249,17 @@ def test_a_reassignment_ends_with_what_is_assigned(
     assert messages(trace, dialect) == ([] if is_allowed else [fault])
 
 
-@pytest.mark.parametrize("assigned_at", [(9,), (4, 8)])
+@pytest.mark.parametrize(("assigned_at", "expected"), [((9,), 1), ((4, 8), 1), ((4, 9), 0)])
 def test_a_reassignment_ends_in_the_transaction_that_assigns_anew(
-    assigned_at: tuple[int, ...],
+    assigned_at: tuple[int, ...], expected: int
 ) -> None:
     trace = begun(document(1, 0, [1]))
     for zxid, replicas in zip(reversed(assigned_at), ([1, 2, 3], [1]), strict=False):
         assign(trace, zxid, *replicas)
     store(trace, 3, document(1, 1, [1, 2]), 1, zxid=9)
+    assign(trace, 10, 1, 4)
 
-    assert len(messages(trace, KAFKA_2_7)) == 1
+    assert len(messages(trace, KAFKA_2_7)) == expected
 
 
 @pytest.mark.parametrize(
@@ -279,3 +280,16 @@ def test_where_an_isr_may_be_empty_the_eligible_lead_or_the_last_of_it(
     store(trace, 3, document(leader, 2, [leader]), 2, zxid=7)
 
     assert len(messages(trace, dialect)) == (0 if is_allowed else 1)
+
+
+@pytest.mark.parametrize(("until", "expected"), [(8, 0), (9, 0), (10, 1)])
+def test_a_member_that_has_left_is_not_the_one_that_joined(until: int, expected: int) -> None:
+    """It is there again, as another one, since the state before was decided."""
+    named = document(1, 0, [1]).removesuffix("}") + ',"isr_broker_epochs":[2]}'
+    trace = begun(named)
+    registered(trace, 1, 2, until)
+    registered(trace, 1, 0, None)
+    decided(trace, 1, 1, is_loss_possible=True)
+    store(trace, 3, named.replace('"leader_epoch":0', '"leader_epoch":1'), 1, zxid=9)
+
+    assert len(messages(trace)) == expected

@@ -220,6 +220,7 @@ def test_what_a_log_does_not_tell_is_not_judged() -> None:
     trace = Trace()
     for number, values in enumerate("abcd"):
         send(trace, values, number)
+    trace.broker(2, Action.FOLLOWER_APPEND, offset=0, values=["a", "x"])
     trace.broker(2, Action.FOLLOWER_APPEND, offset=0, values=["x", "a"])
     trace.broker(2, Action.FOLLOWER_APPEND, offset=4, values=["c", "d"])
     assert messages(trace) == []

@@ -226,7 +226,8 @@ def test_a_leader_is_not_judged_by_a_registration_after_its_election(
 @pytest.mark.parametrize("why", ["is_unclean", "is_loss_possible"])
 def test_an_election_that_may_lose_records_may_name_what_is_gone(why: str) -> None:
     elected = state(2, 2, {2: OLD})
-    documents = state(1, 0, {1: 9, 2: OLD}), state(1, 1, {1: 9, 2: OLD}), elected, elected
+    signed = elected.replace('"controller_epoch": 1', '"controller_epoch": 2')
+    documents = state(1, 0, {1: 9, 2: OLD}), state(1, 1, {1: 9, 2: OLD}), elected, signed
     trace = stored(run(), *documents, at=(12, 41, 42, 43))
     for epoch, flag in ((2, why), (2, None), (1, why)):
         told = {flag: True} if flag else {}

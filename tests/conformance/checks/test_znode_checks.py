@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 import pytest
+from msgspec.structs import replace
 
 from fencepost.conformance.checks import linearizable_znode, only_authorised_writes
 from fencepost.conformance.verdict import Verdict
@@ -283,3 +284,24 @@ def test_a_read_of_one_creation_is_not_compared_with_another() -> None:
     read(trace, 3, ELECTED, 0)
 
     assert linearizable_znode.check(trace.events).verdict is Verdict.PASS
+
+
+def test_a_read_of_what_was_never_there_proves_no_version() -> None:
+    trace = created()
+    wrong = read(trace, 1, None, 7)
+    read(trace, 1, FIRST, 0)
+
+    assert violation(trace) == ("A read answered version 7 with data that it never had.", [wrong])
+
+
+def test_lines_without_a_version_are_told_and_compared_with_nothing() -> None:
+    trace = Trace()
+    asked = write(trace, 3, FIRST, -1, zxid=2)
+    line = store(trace, 3, FIRST, -1, zxid=2)
+
+    found = linearizable_znode.check([asked, replace(line, action="Create")]).violations
+
+    assert [one.message for one in found] == [
+        "The write that became version -1 was unconditional.",
+        "ZooKeeper stored version -1 after version -1.",
+    ]
