@@ -193,6 +193,8 @@ def _add_members(line: Line, effect: ActionTaken) -> None:
         line["isr"] = sorted(effect.isr)
     if effect.maximal_isr is not None:
         line["maximal_isr"] = sorted(effect.maximal_isr)
+    if effect.partitions is not None:
+        line["partitions"] = [str(key) for key in effect.partitions]
     if effect.live_brokers is not None:
         line["live_brokers"] = sorted(effect.live_brokers)
         line["broker_epochs"] = [effect.live_brokers[one] for one in line["live_brokers"]]

@@ -126,6 +126,8 @@ class TraceEvent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, 
     """Ascending."""
     maximal_isr: list[int] | None = None
     """Ascending; on a leader the ISR joined with the one of a write in flight (ISR-003)."""
+    partitions: list[str] | None = None
+    """On a `SendInit`: all that the request names, `topic/partition` each, in order."""
     assigned_replicas: list[int] | None = None
     """In order of preference; the first is the preferred replica."""
     live_brokers: list[int] | None = None

@@ -187,6 +187,7 @@ class Invariant(StrEnum):
     STALE_CONTROLLER_HARMLESS = "StaleControllerHarmless"
     STALE_INCARNATION_HARMLESS = "StaleIncarnationHarmless"
     ONLY_ASKERS_SHUT_DOWN = "OnlyAskersShutDown"
+    INIT_NAMES_ALL = "InitNamesAll"
     ONE_CONTROLLER_PER_EPOCH = "OneControllerPerEpoch"
     LEADER_IN_ISR = "LeaderInIsr"
     LEADER_COMPLETE = "LeaderComplete"

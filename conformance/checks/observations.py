@@ -94,6 +94,10 @@ NEEDS: Mapping[Invariant, Mapping[Observable, frozenset[Fidelity]]] = MappingPro
             Observable.ELECTIONS: _IN_ORDER,
             Observable.STATE_WRITES: _IN_ORDER,
         },
+        Invariant.INIT_NAMES_ALL: {
+            Observable.ELECTIONS: _IN_ORDER,
+            Observable.STATE_WRITES: _IN_ORDER,
+        },
         # The controller of an epoch never changes.
         Invariant.ONE_CONTROLLER_PER_EPOCH: {Observable.ELECTIONS: _AT_ANY_TIME},
         Invariant.ISR_SUBSET_ASSIGNED: {Observable.STATE_WRITES: _IN_ORDER},

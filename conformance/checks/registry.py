@@ -14,6 +14,7 @@ from fencepost.conformance.checks import (
     acknowledged_durable,
     delete_only_if_unassigned,
     high_watermark_monotonic,
+    init_names_all,
     isr_subset_assigned,
     leader_complete,
     leader_in_isr,
@@ -147,6 +148,7 @@ _OF_A_RUN: Mapping[Invariant, tuple[CheckFunction, frozenset[str]]] = {
         only_askers_shut_down.check,
         ZOOKEEPER | only_askers_shut_down.JUDGED,
     ),
+    Invariant.INIT_NAMES_ALL: (init_names_all.check, ZOOKEEPER | {Action.SEND_INIT}),
     Invariant.ONE_CONTROLLER_PER_EPOCH: (
         one_controller_per_epoch.check,
         ZOOKEEPER | _AUTHORS | {Action.RESIGN_CONTROLLER},

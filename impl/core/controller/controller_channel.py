@@ -179,17 +179,24 @@ class ControllerChannel:
         full: FullBrokerState,
     ) -> None:
         """All partitions of the broker are named; it keeps those that it is not told now."""
-        line = taken(self.send_init, peer=broker_id, controller_epoch=epoch, zxid=full.zxid)
+        named = self._config.rules.named_by_init(full.keys, queue.queued)
+        line = taken(
+            self.send_init,
+            peer=broker_id,
+            controller_epoch=epoch,
+            zxid=full.zxid,
+            partitions=named,
+        )
         self._outbox.took(line)
         kept = tuple(
             PartitionId(topic=key.topic, partition=key.partition)
-            for key in full.keys
+            for key in named
             if key not in queue.queued
         )
         request = LeaderAndIsrRequest(
             controller_id=self._config.broker_id,
             controller_epoch=epoch,
-            partitions=tuple(queue.queued[key] for key in sorted(queue.queued)),
+            partitions=tuple(queue.queued[key] for key in named if key in queue.queued),
             is_init=True,
             broker_epoch=full.broker_epoch,
             zxid=full.zxid,

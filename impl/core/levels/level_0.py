@@ -39,6 +39,7 @@ RULES = Rules(
     skips_epochs=commands.skips_epochs,
     become_leader=replica.become_leader,
     become_follower=replica.become_follower,
+    named_by_init=commands.named_by_init,
     is_first_init=commands.is_first_init,
     is_omitted=commands.is_omitted,
     # Incarnations

@@ -4,7 +4,7 @@ A command is judged by its controller epoch, then by the incarnation that it nam
 leader epoch; each partition of a request alone (CMD-009).
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from msgspec import Struct
 
@@ -61,6 +61,13 @@ def adopt_controller_epoch(known: ControllerEpoch, command: ControllerEpoch) -> 
 
 InitId = tuple[ControllerEpoch, BrokerEpoch]
 """Which controller sends an INIT, and for which registration of the broker."""
+
+
+def named_by_init(
+    assigned: Iterable[TopicPartition], told: Iterable[TopicPartition]
+) -> tuple[TopicPartition, ...]:
+    """All partitions of the broker, those that it is told of now and the others (BEP-007)."""
+    return tuple(sorted({*assigned, *told}))
 
 
 def is_first_init(init: InitId, obeyed: InitId) -> bool:

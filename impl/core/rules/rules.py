@@ -4,7 +4,7 @@
 none of them themselves. A level is `replace(rules of the level below, ...)` in `impl/core/levels`.
 """
 
-from collections.abc import Callable, Mapping, Sequence, Set as AbstractSet
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set as AbstractSet
 from dataclasses import dataclass
 
 from fencepost.impl.core.rules.commands import InitId, Stopped
@@ -93,6 +93,9 @@ class Rules:
     skips_epochs: ReplicaJudgement
     become_leader: Callable[[Replica, PartitionState, LeaderAndIsrRequest, int], Acted]
     become_follower: Callable[[Replica, PartitionState, LeaderAndIsrRequest], Acted]
+    named_by_init: Callable[
+        [Iterable[TopicPartition], Iterable[TopicPartition]], tuple[TopicPartition, ...]
+    ]
     is_first_init: Callable[[InitId, InitId], bool]
     is_omitted: Callable[[Replica, int], bool]
 

@@ -154,6 +154,8 @@ class ActionTaken(Struct, frozen=True, kw_only=True):
     topic: str | None = None
     """Of an action on a whole topic."""
     topic_partition: TopicPartition | None = None
+    partitions: tuple[TopicPartition, ...] | None = None
+    """Of a request about many."""
     leader: BrokerId | None = None
     leader_epoch: LeaderEpoch | None = None
     controller_id: BrokerId | None = None

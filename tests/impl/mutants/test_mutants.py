@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from fencepost.impl.__main__ import main
 from fencepost.impl.core.config import Config
+from fencepost.impl.core.controller.controller_channel import INIT_WAIT_MS
 from fencepost.impl.core.levels import LEVELS
 from fencepost.impl.core.rules.producers import batch_records
 from fencepost.impl.core.types.broker_reports import LogsFailedRequest
@@ -16,6 +17,7 @@ from fencepost.impl.core.types.events import LogFailed
 from fencepost.impl.core.types.messages import (
     FetchRequest,
     FetchResponse,
+    LeaderAndIsrRequest,
     LeaderAndIsrResponse,
     ProduceResponse,
 )
@@ -39,7 +41,7 @@ from tests.impl.core.broker.test_produce import (
     duplicates_after_a_leader_change,
     produce as numbered,
 )
-from tests.impl.core.build import ME, T0, command, order, records, state
+from tests.impl.core.build import ME, T0, T1, command, order, records, state
 from tests.impl.core.driver import Driver, Fate
 from tests.impl.core.moving import governed, join_isr, reassign, shrink, stops, topic
 from tests.impl.core.roles import fetched, following, last_epoch_request, leading, obey, produce
@@ -302,6 +304,20 @@ def epoch_after_a_deletion(mutant: str | None) -> int:
     return driver.node.controller.controller_epoch
 
 
+def named_by_the_first_command(mutant: str | None) -> int:
+    """Of two partitions of broker 2, one waits for another leader."""
+    driver = Driver(config(mutant))
+    driver.register(2)
+    driver.create_topic("t", (2, 1), (3, 2))
+    driver.put_state(T0, state(2, 0, (1, 2)))
+    driver.put_state(T1, state(3, 0, (2, 3)))
+    driver.start()
+    driver.tick(INIT_WAIT_MS)
+    first = driver.commands(2)[0].request
+    assert isinstance(first, LeaderAndIsrRequest)
+    return len(first.partitions) + len(first.kept)
+
+
 def serves_above_the_high_watermark(mutant: str | None) -> bool:
     driver = led(mutant)
     driver.ask(produce("a", acks=1))
@@ -373,6 +389,7 @@ def leads_without_log(mutant: str | None) -> bool:
         ("stop_before_unassign", named_when_stopped, 1, 2),
         ("forget_own_controller_znode", acts_after_a_lost_reply, True, False),
         ("forget_producers_on_leader_change", records_after_a_retry, 3, 4),
+        ("init_names_what_changed", named_by_the_first_command, 2, 1),
         ("compare_broker_ids_only", epoch_after_a_bounce, 1, 0),
         ("resign_on_expiry_only", epoch_after_a_deletion, 2, 1),
         ("refuse_above_high_watermark", serves_above_the_high_watermark, True, False),
