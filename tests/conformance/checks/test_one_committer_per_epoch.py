@@ -1,4 +1,4 @@
-"""Who commits in a leader epoch, and where the next one begins."""
+"""Which broker commits in a leader epoch, and where the next one begins."""
 
 import pytest
 

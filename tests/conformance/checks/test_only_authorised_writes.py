@@ -1,4 +1,4 @@
-"""Who may write LeaderAndISR, on both sides of each boundary."""
+"""Which nodes may write LeaderAndISR, on both sides of each boundary."""
 
 import pytest
 
