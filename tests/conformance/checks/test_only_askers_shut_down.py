@@ -178,7 +178,7 @@ def test_another_term_knows_nothing_of_consents_before() -> None:
     trace = run()
     consent(trace, 1, 11)
     trace.broker(CONTROLLER, Action.ELECT_CONTROLLER, topic=None, partition=None)
-    consent(trace, 2, 12)
+    consent(trace, 4, 44)
     detect(trace, FIRST)
     elect(trace, state(1, 1, {1: 11, 2: 12}))
     result = check(trace.events)

@@ -162,6 +162,9 @@ def test_a_story_is_told_what_a_trace_violates() -> None:
     assert judge([told(60)]) == [VACUOUS]
     led = of_node(3, "broker-1", Kind.ACTION, "BecomeLeader", broker_id=1, leader_epoch=0)
     assert judge([led]) == []
+    read_back = {"broker_id": 1, "high_watermark": 2, "log_end_offset": 1}
+    recovered = of_node(3, "broker-1", Kind.RUN, "LogRecovered", **read_back)
+    assert judge([recovered]) == ["violated: HighWatermarkMonotonic"]
 
 
 def test_a_loss_of_the_office_after_the_election_says_nothing_of_it() -> None:
