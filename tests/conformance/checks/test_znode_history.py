@@ -72,6 +72,7 @@ def test_registrations_stand_from_their_creation_to_before_their_deletion() -> N
         (6, "Create", "/brokers/ids/seqid"),
         (7, "Delete", "/brokers/ids/1"),
         (9, "Create", "/brokers/ids/1"),
+        (10, "SetData", "/brokers/ids/1"),
     ):
         trace.zookeeper(action, path, "{}", session=1, zxid=zxid)
 
