@@ -172,7 +172,11 @@ CHECKS: Mapping[Invariant, InvariantCheck] = MappingProxyType(
 """In the order in which results are shown."""
 
 _FROM_LEVEL = dict.fromkeys(
-    (Invariant.STALE_INCARNATION_HARMLESS, Invariant.ONLY_ASKERS_SHUT_DOWN),
+    (
+        Invariant.STALE_INCARNATION_HARMLESS,
+        Invariant.ONLY_ASKERS_SHUT_DOWN,
+        Invariant.INIT_NAMES_ALL,
+    ),
     ProtocolLevel.BROKER_EPOCH,
 )
 """Checks of what no lower level names."""

@@ -86,7 +86,7 @@ def obey_obsolete_shutdown(rules: Rules) -> Rules:
     return replace(rules, shutdown_error=obey)
 
 
-@mutant(108, "BEP-007", {Invariant.INIT_NAMES_ALL})
+@mutant(108, "BEP-007", {Invariant.INIT_NAMES_ALL}, shows="InitNamesAll")
 def init_names_what_changed(rules: Rules) -> Rules:
     """The first command to a broker names what it is told of, and not all that it has."""
     return replace(rules, named_by_init=lambda _assigned, told: tuple(sorted(told)))

@@ -160,6 +160,7 @@ def test_every_field_of_an_action_is_a_field_of_the_line() -> None:
         is_loss_possible=True,
         partition_incarnation=PartitionIncarnation(1),
         path="/x",
+        partitions=(PARTITION,),
     )
     line = action_taken(effect, BROKER)
 

@@ -141,7 +141,7 @@ NOT_MODELLED = {
     "last_replica_is_preferred",
     *("give_up_when_refused", "wait_for_isr_of_earlier_epoch"),
     *("follower_ignores_high_watermark", "shrink_nobody", "shrink_on_fetch_only"),
-    "followers_join_by_id",
+    *("followers_join_by_id", "init_names_what_changed"),
 }
 """The specs' clients ask leaders only; their controllers take each step that is due, without being
 told; their topics are assigned to brokers that there are; disks work; a command is about one
