@@ -85,7 +85,7 @@ def append_under_a_small_isr(rules: Rules) -> Rules:
     return replace(rules, has_too_few_in_sync=lambda _leader, _request, _least: False)
 
 
-@mutant(91, "CLI-005", {Invariant.SEQUENCES_IN_ORDER})
+@mutant(91, "CLI-005", {Invariant.SEQUENCES_IN_ORDER}, seed=70)
 def forget_producers_at_start(rules: Rules) -> Rules:
     """A broker that starts knows nothing of the producers in its logs."""
     return replace(rules, recovered_producers=lambda _log: {})

@@ -42,7 +42,7 @@ def obeying_also(rules: Rules, is_obeyed: ReplicaJudgement) -> Rules:
     )
 
 
-@mutant(4, "CTL-006", {Invariant.STALE_CONTROLLER_HARMLESS})
+@mutant(4, "CTL-006", {Invariant.STALE_CONTROLLER_HARMLESS}, seed=285)
 def accept_older_controller_epoch(rules: Rules) -> Rules:
     """A command with a smaller controller epoch than already seen is obeyed."""
     return replace(rules, is_stale_controller=trust_any_controller)

@@ -82,7 +82,7 @@ def no_election_on_arrival(rules: Rules) -> Rules:
     )
 
 
-@mutant(13, "ZK-006", {Liveness.EVENTUALLY_LEADER}, seed=62)
+@mutant(13, "ZK-006", {Liveness.EVENTUALLY_LEADER}, seed=136)
 def forget_unsettled_decision(rules: Rules) -> Rules:
     """A decision that was written, with a lost reply, is taken for another's."""
 

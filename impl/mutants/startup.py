@@ -37,7 +37,7 @@ def go_on_without_log(rules: Rules) -> Rules:
     return replace(rules, go_offline=lambda replica: replica)
 
 
-@mutant(94, "START-006", {Liveness.EVENTUALLY_LEADER})
+@mutant(94, "START-006", {Liveness.EVENTUALLY_LEADER}, seed=19)
 def tell_no_failed_log(rules: Rules) -> Rules:
     """A broker with a log that failed tells no controller, so that no other one leads."""
     return replace(rules, tells_failure=lambda _replica: False)
