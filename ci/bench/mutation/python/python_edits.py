@@ -72,12 +72,16 @@ class _Finder:
         }
 
     def visit(self, node: ast.AST, place: _Place) -> Iterator[PythonEdit]:
-        """The edits of a node and of what is in it; asserts and annotations are left alone."""
+        """The edits of a node and of what is in it; asserts and annotations are left alone.
+
+        So are numbers of a module itself: what a level puts in place are functions.
+        """
         if isinstance(node, ast.Assert):
             return
         place = self.placed(node, place)
         for kind, edited, after in self.finders.get(type(node), _nothing)(node):
-            yield self.edit(kind, edited, after, place)
+            if place.is_in_function or kind != "off_by_one":
+                yield self.edit(kind, edited, after, place)
         for name, value in ast.iter_fields(node):
             if name in {"annotation", "returns", "decorator_list", "bases"}:
                 continue
@@ -140,10 +144,15 @@ class _Finder:
         if len(node.ops) != 1:
             return
         _, other = COMPARISONS[type(node.ops[0])]
-        left, right = self.source(node.left), self.source(node.comparators[0])
+        left, right = self.operand(node.left), self.operand(node.comparators[0])
         if left.endswith(TIMES) and right.endswith(TIMES):
             return
         yield "comparison", node, f"({left} {other} {right})"
+
+    def operand(self, node: ast.expr) -> str:
+        """The source, in parentheses where it binds less than a comparison: they are no part."""
+        is_loose = isinstance(node, ast.BoolOp | ast.IfExp | ast.Compare | ast.NamedExpr)
+        return f"({self.source(node)})" if is_loose else self.source(node)
 
     def off_by_one(self, node: ast.BinOp) -> Iterator[tuple[str, ast.AST, str]]:
         is_step = isinstance(node.right, ast.Constant) and node.right.value == 1

@@ -47,6 +47,16 @@ def test_comparisons_operands_and_steps_are_changed() -> None:
     assert "a < b and b is None  ->  ((a < b) or (b is None))" in told(text, "swap_and_or")
 
 
+def test_a_comparison_keeps_the_parentheses_of_its_sides() -> None:
+    text = "def f(a, b):\n    return (a or b) == (a + 1)\n"
+
+    assert told(text, "comparison") == {"(a or b) == (a + 1)  ->  ((a or b) != a + 1)"}
+
+
+def test_functions_of_a_level_are_no_numbers() -> None:
+    assert not edits("RULES = f(fetch_epoch=fetch_epoch, size=a + 1)\n")
+
+
 def test_two_times_are_not_compared_otherwise() -> None:
     text = "def f(self, now_ms):\n    return self.due_ms <= now_ms and now_ms > 3\n"
 
