@@ -39,6 +39,10 @@ NODE_LINES = (
 """Actions of the lines that brokers and clients write beside those of `spec.vocabulary.Action`."""
 
 
+BY_HAND = "CommandByHand"
+"""Action of the line before a command that no controller sends: a person does, or the harness."""
+
+
 FINAL_READER = "client-final"
 """The client that reads every partition in full at the end of a run."""
 
@@ -241,14 +245,6 @@ def decode(line: bytes) -> TraceEvent:
     return _decoder.decode(line)
 
 
-def event_of(line: bytes) -> TraceEvent | None:
-    """The event of one line; None when the line is none."""
-    try:
-        return _decoder.decode(line)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        return None
-
-
 def read_trace(path: Path) -> TraceFile:
     """Read one NDJSON file; unreadable lines are counted, never dropped silently."""
     return parse_trace(path.read_bytes())
@@ -260,11 +256,10 @@ def parse_trace(text: bytes) -> TraceFile:
     foreign: list[int] = []
     *complete, tail = text.split(b"\n")
     for number, line in enumerate(complete, start=1):
-        event = event_of(line)
-        if event is None:
+        try:
+            events.append(decode(line))
+        except msgspec.MsgspecError:
             foreign.append(number)
-        else:
-            events.append(event)
     return TraceFile(events=events, torn_lines=1 if tail else 0, foreign_lines=foreign)
 
 

@@ -98,6 +98,7 @@ NEEDS: Mapping[Invariant, Mapping[Observable, frozenset[Fidelity]]] = MappingPro
             Observable.ELECTIONS: _IN_ORDER,
             Observable.STATE_WRITES: _IN_ORDER,
         },
+        Invariant.OBEYED_AS_SENT: {Observable.ROLES: _EXACT},
         # The controller of an epoch never changes.
         Invariant.ONE_CONTROLLER_PER_EPOCH: {Observable.ELECTIONS: _AT_ANY_TIME},
         Invariant.ISR_SUBSET_ASSIGNED: {Observable.STATE_WRITES: _IN_ORDER},

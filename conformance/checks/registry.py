@@ -22,6 +22,7 @@ from fencepost.conformance.checks import (
     linearizable_znode,
     log_matching,
     min_insync_replicas,
+    obeyed_as_sent,
     one_committer_per_epoch,
     one_controller_per_epoch,
     one_leader_per_epoch,
@@ -149,6 +150,7 @@ _OF_A_RUN: Mapping[Invariant, tuple[CheckFunction, frozenset[str]]] = {
         ZOOKEEPER | only_askers_shut_down.JUDGED,
     ),
     Invariant.INIT_NAMES_ALL: (init_names_all.check, ZOOKEEPER | {Action.SEND_INIT}),
+    Invariant.OBEYED_AS_SENT: (obeyed_as_sent.check, obeyed_as_sent.JUDGED),
     Invariant.ONE_CONTROLLER_PER_EPOCH: (
         one_controller_per_epoch.check,
         ZOOKEEPER | _AUTHORS | {Action.RESIGN_CONTROLLER},

@@ -318,6 +318,8 @@ class ProcessStoryCluster:
         session = self.running.session
         caller = Caller(node="harness", clock=session.clock)
         connection = session.transport.connect(registered.address, caller, to)
+        if self.running.cluster.recorder is not None:
+            self.running.cluster.recorder.write(**command.told(to))
         self._begun.append(
             self.administrators.submit(lambda: ended(connection.command(command).line))
         )

@@ -1,9 +1,11 @@
 """What a controller commands one broker to do, with any epochs, and what the broker answers."""
 
 from enum import StrEnum
+from typing import Any
 
 from msgspec import Struct, field
 
+from fencepost.spec.trace import BY_HAND, Kind
 from fencepost.spec.vocabulary import ErrorCode
 from fencepost.spec.znodes import TopicPartition
 
@@ -50,6 +52,28 @@ class ControlCommand(Struct, frozen=True, kw_only=True):
     addresses: dict[int, str] = field(default_factory=dict)
     """`HOST:PORT` of every registered broker."""
     about: CommandedPartition | None = None
+
+    def told(self, receiver: int) -> dict[str, Any]:
+        """The trace line before it is sent: a controller's line about it, written by hand."""
+        line: dict[str, Any] = {
+            "kind": Kind.RUN,
+            "action": BY_HAND,
+            "peer": f"broker-{receiver}",
+            "controller_id": self.controller_id,
+            "controller_epoch": self.controller_epoch,
+            "broker_epoch": self.broker_epoch,
+        }
+        if self.about is not None:
+            line |= {
+                "topic": self.about.partition.topic,
+                "partition": self.about.partition.partition,
+                "partition_incarnation": self.about.partition_incarnation,
+                "leader": self.about.leader,
+                "leader_epoch": self.about.leader_epoch,
+                "isr": sorted(self.about.isr),
+                "znode_version": self.about.znode_version,
+            }
+        return line
 
 
 class ControlAnswer(Struct, frozen=True, kw_only=True):

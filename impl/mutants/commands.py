@@ -15,6 +15,7 @@ from fencepost.impl.core.types.messages import LeaderAndIsrRequest, PartitionSta
 from fencepost.impl.core.types.zookeeper import Znode
 from fencepost.impl.mutants.mutant import mutant, suite_mutant
 from fencepost.spec.vocabulary import (
+    ControllerEpoch,
     ErrorCode,
     Invariant,
     Liveness,
@@ -241,3 +242,16 @@ def keep_what_is_stopped(rules: Rules) -> Rules:
     """A broker that is told to stop a replica says that it did, and goes on."""
     stops = {(role, CommandKind.STOP): ErrorCode.NONE for role in Role}
     return replace(rules, commands={**rules.commands, **stops})
+
+
+@mutant(109, "CTL-006", {Invariant.OBEYED_AS_SENT}, shows="ObeyedAsSent")
+def follow_for_next_controller(rules: Rules) -> Rules:
+    """A follower takes a command for one of the next controller."""
+
+    def follow(replica: Replica, command: PartitionState, request: LeaderAndIsrRequest) -> Acted:
+        later = ControllerEpoch(request.controller_epoch + 1)
+        return rules.become_follower(
+            replica, command, structs.replace(request, controller_epoch=later)
+        )
+
+    return replace(rules, become_follower=follow)

@@ -71,7 +71,9 @@ class StepClient(SimulatedClient):
 
     def command(self, command: ControlCommand, to: BrokerId, ended: Ended) -> None:
         """Send the command of a controller; raises `StoryError` for one that the core lacks."""
-        self.ask(to, command_request(command), lambda answer: ended(_answered(answer)))
+        request = command_request(command)
+        self.cluster.harness.write(command.told(to))
+        self.ask(to, request, lambda answer: ended(_answered(answer)))
 
     def operate(self, operation: Operation, to: BrokerId, ended: Ended) -> None:
         """Send one request; a numbered produce stays open until it is answered for good."""

@@ -132,6 +132,7 @@ NOT_MODELLED = {
     "tell_no_failed_log",
     *("forget_producers_at_start", "append_batch_in_part", "skip_sequences"),
     "go_on_without_log",
+    "follow_for_next_controller",
     *("persistent_controller_znode", "loser_takes_office", "controller_not_watched"),
     *("stand_after_another_only", "adopt_epoch_from_zookeeper_only"),
     *("fail_over_without_watches", "successor_tells_nothing"),
