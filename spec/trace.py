@@ -245,6 +245,14 @@ def decode(line: bytes) -> TraceEvent:
     return _decoder.decode(line)
 
 
+def event_of(line: bytes) -> TraceEvent | None:
+    """The event of one line; None when the line is none."""
+    try:
+        return _decoder.decode(line)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return None
+
+
 def read_trace(path: Path) -> TraceFile:
     """Read one NDJSON file; unreadable lines are counted, never dropped silently."""
     return parse_trace(path.read_bytes())
@@ -256,10 +264,11 @@ def parse_trace(text: bytes) -> TraceFile:
     foreign: list[int] = []
     *complete, tail = text.split(b"\n")
     for number, line in enumerate(complete, start=1):
-        try:
-            events.append(decode(line))
-        except msgspec.MsgspecError:
+        event = event_of(line)
+        if event is None:
             foreign.append(number)
+        else:
+            events.append(event)
     return TraceFile(events=events, torn_lines=1 if tail else 0, foreign_lines=foreign)
 
 

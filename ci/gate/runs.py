@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from fencepost.ci.gate.failures import HarnessError, UsageError
+from fencepost.reports.tables.sources import SOURCES
 
 RUNS = Path("reports") / "runs"
 """Below the folder that the command is run in."""
@@ -56,11 +57,13 @@ def link_latest(folder: Path) -> None:
 
 
 def existing_run(folder: Path) -> Path:
-    """`folder`, when it is a run folder that holds a trace; raises `UsageError` otherwise."""
+    """`folder`, when it holds a trace, or a trace's Parquet; raises `UsageError` otherwise."""
     if folder.is_file():
         raise UsageError(f"{folder} is a file; name the run folder that holds it")
     if not folder.is_dir():
         raise UsageError(f"{folder} is not a run folder: there is no such folder")
+    if (folder / SOURCES).exists():
+        return folder
     if next(folder.rglob("*.ndjson"), None) is None:
         raise UsageError(f"{folder} is not a run folder: it holds no trace-*.ndjson")
     return folder

@@ -15,6 +15,7 @@ from fencepost.impl.core.admin.topic_deletion import TopicDeletion
 from fencepost.impl.core.broker.broker import Broker
 from fencepost.impl.core.broker.replicas import Replicas
 from fencepost.impl.core.config import Config
+from fencepost.impl.core.configuration.config_store import ConfigStore
 from fencepost.impl.core.controller.controlled_shutdown import ControlledShutdown
 from fencepost.impl.core.controller.controller import Controller
 from fencepost.impl.core.controller.controller_election import ControllerElection
@@ -70,6 +71,7 @@ from fencepost.impl.core.types.topic_messages import (
     DeleteTopicRequest,
     DeleteTopicsRequest,
 )
+from fencepost.spec.config_store import CONFIG_CHANGES
 from fencepost.spec.znodes import ADMIN, BROKER_IDS, TOPICS, TopicPartition, partition_of, topic_of
 
 
@@ -97,6 +99,7 @@ class Node:
         self.deletion = TopicDeletion(config, self._outbox)
         self.topic_batches = TopicBatches(config, self._outbox, self.topic_creation, self.deletion)
         self.producer_ids = ProducerIds(config, self._outbox)
+        self.configs = ConfigStore(config, self._outbox)
 
     def step(self, event: Event, now_ms: int) -> list[Effect]:
         """Apply `event` at `now_ms`; return what must be done now, in order."""
@@ -127,6 +130,7 @@ class Node:
                 self._on_watch(event)
             case SessionEstablished():
                 self.registration.on_session_established(event.session_id)
+                self.configs.on_session()
             case SessionLost():
                 self.registration.on_session_lost()
             case SessionReconnected() | SessionSuspended():
@@ -218,7 +222,9 @@ class Node:
         self.broker.fetcher.on_failure(event.request_id, key)
 
     def _on_watch(self, event: WatchFired) -> None:
-        if event.path == BROKER_IDS:
+        if event.path == CONFIG_CHANGES:
+            self.configs.on_change()
+        elif event.path == BROKER_IDS:
             self.controller.on_broker_change()
         elif event.path == TOPICS:
             self.controller.on_topic_change()
@@ -233,6 +239,7 @@ class Node:
         self.registration.tick()
         self.controller.tick()
         self.broker.tick()
+        self.configs.tick()
         controller_id = self.controller_election.active_controller_id
         self.broker.failed_logs.tick(controller_id, self.broker.broker_epoch)
         self.controlled_shutdown.tick(controller_id)

@@ -8,7 +8,7 @@ from fencepost.conformance.verdict import Verdict
 from fencepost.reports.analysis.folder_report import CheckOutcome, FolderReport
 from fencepost.reports.analysis.metrics import Failover, PhaseLatency
 from fencepost.reports.analysis.timelines import Timeline
-from fencepost.reports.tables.ingest import FileHealth
+from fencepost.reports.tables.health import FileHealth
 
 AGGREGATES = "aggregates.json"
 

@@ -26,8 +26,10 @@ from fencepost.reports.page.words import milliseconds
 from fencepost.reports.tables.damage import damage_of, unfit_of
 from fencepost.reports.tables.errors import ReportError
 from fencepost.reports.tables.folders import PARQUET, TraceFolder, trace_folders
-from fencepost.reports.tables.ingest import FileHealth, ingest
+from fencepost.reports.tables.health import FileHealth
+from fencepost.reports.tables.ingest import ingest
 from fencepost.reports.tables.session import spark_session
+from fencepost.reports.tables.sources import StoredTables, tables_to_start_from
 from fencepost.reports.tables.violations import Judged, judge
 from fencepost.spec.versions import version_of
 
@@ -48,14 +50,15 @@ def analyse(
 ) -> Analysis:
     """Ingest and judge the traces of `run`; leaves `aggregates.json` and `parquet/` there.
 
+    `run` may be such a `parquet/` itself: it is judged as it is, and nothing is read besides.
     Raises `ReportError` when there is nothing to analyse, or Spark or the folder refuses.
     """
-    folders = trace_folders(run)
+    source = tables_to_start_from(run) or trace_folders(run)
     budgets = load_budgets()
     on_progress(0, len(STEPS) - 1, STEPS[0])
     with spark_session(spark_master) as spark:
         try:
-            analysis = _analyse(spark, run, folders, budgets, on_progress)
+            analysis = _analyse(spark, run, source, budgets, on_progress)
         except PySparkException as error:
             reason = (error.getMessage() or str(error)).strip().split("\n")[0]
             raise ReportError(
@@ -84,18 +87,21 @@ def _no_permission(run: Path, error: OSError) -> ReportError:
 def _analyse(
     spark: SparkSession,
     run: Path,
-    folders: tuple[TraceFolder, ...],
+    source: StoredTables | tuple[TraceFolder, ...],
     budgets: Budgets,
     on_progress: Progress,
 ) -> Analysis:
     on_progress(1, len(STEPS) - 1, STEPS[1])
-    health = ingest(spark, run, folders)
+    if isinstance(source, StoredTables):
+        target, folders, health = run, source.folders, source.health
+    else:
+        target, folders, health = run / PARQUET, source, ingest(spark, run, source)
     on_progress(2, len(STEPS) - 1, STEPS[2])
     spans = {index: span_of(index, health) for index in range(len(folders))}
     starts = {index: first for index, (first, _) in spans.items()}
     started = {index: started_in(index, health) for index in spans}
     dialects = {index: told_of(detail).dialect for index, detail in started.items()}
-    findings = judge(spark, run / PARQUET, spans, dialects)
+    findings = judge(spark, target, spans, dialects)
     reports = tuple(
         folder_report(index, folder.name, health, findings.judged, spans[index])
         for index, folder in enumerate(folders)

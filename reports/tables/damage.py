@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from fencepost.conformance.checks.trace_dialect import SPEC
 from fencepost.reports.page.words import count, run_title
-from fencepost.reports.tables.ingest import FileHealth
+from fencepost.reports.tables.health import FileHealth
 from fencepost.spec.trace import TRACE_VERSION
 
 BROKERS_MAX = 1000

@@ -28,7 +28,7 @@ from fencepost.reports.analysis.tenures import (
     unserved_of,
     writes_of,
 )
-from fencepost.reports.tables.ingest import SHARED, bucket_names, read_bucket
+from fencepost.reports.tables.buckets import SHARED, bucket_names, read_bucket
 from fencepost.reports.tables.schema import ArrowFunction
 from fencepost.spec.trace import TraceEvent
 from fencepost.spec.vocabulary import Invariant

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -25,9 +26,9 @@ from fencepost.reports.analysis.aggregates import AGGREGATES, Analysis
 from fencepost.reports.analysis.analyse import analyse, load_analysis
 from fencepost.reports.analysis.tenures import tenures_of
 from fencepost.reports.page.render import render
+from fencepost.reports.tables.buckets import bucket_names, read_bucket
 from fencepost.reports.tables.errors import ReportError
 from fencepost.reports.tables.folders import PARQUET
-from fencepost.reports.tables.ingest import bucket_names, read_bucket
 from fencepost.reports.tables.seeds import on_spark
 from fencepost.reports.tables.session import spark_session
 from fencepost.spec.vocabulary import Invariant
@@ -151,6 +152,19 @@ def test_the_report_is_the_same_after_another_analysis(failing_run: Path) -> Non
     render(failing_run)
 
     assert (failing_run / "report.html").read_bytes() == first
+
+
+@pytest.mark.usefixtures("spark")
+def test_a_report_starts_at_the_parquet_as_well_as_at_the_traces(
+    failing_run: Path, tmp_path: Path
+) -> None:
+    alone = tmp_path / "columns"
+    shutil.copytree(failing_run / PARQUET, alone)
+
+    analysis = analyse(alone)
+
+    assert analysis.to_json() == (failing_run / AGGREGATES).read_bytes()
+    assert render(alone).exists()
 
 
 def test_a_run_that_was_cut_off_is_inconclusive(tmp_path: Path) -> None:

@@ -253,6 +253,8 @@ class ZnodeKind(IntEnum):
     LEADER_AND_ISR = auto()
     REQUEST_FOLDER = auto()
     REQUEST = auto()
+    CONFIG = auto()
+    """Of an entity, or `/config/changes`."""
 
 
 class WriteKind(IntEnum):

@@ -58,6 +58,8 @@ def znode_kind(path: str) -> ZnodeKind:
             return ZnodeKind.TOPIC_ID
         case ["brokers", "topics", _, _]:
             return ZnodeKind.PARTITION
+        case ["config" | "kafka-acl" | "delegation_token", *_]:
+            return ZnodeKind.CONFIG
         case ["admin", _, _]:
             return ZnodeKind.REQUEST_FOLDER
         case ["admin", _, _, _]:

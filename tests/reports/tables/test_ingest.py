@@ -1,21 +1,18 @@
 """Every line of a trace file is an event in its bucket, or counted as torn or foreign."""
 
+import hashlib
+import json
 from pathlib import Path
 
 import pytest
 
 from fencepost.conformance.checks.ordering import partition_of_event
+from fencepost.reports.tables import blocks
+from fencepost.reports.tables.buckets import SHARED, bucket_names, bucket_of, read_bucket
 from fencepost.reports.tables.errors import ReportError
 from fencepost.reports.tables.folders import trace_folders
-from fencepost.reports.tables.ingest import (
-    SHARED,
-    FileHealth,
-    FileTask,
-    bucket_names,
-    bucket_of,
-    convert_file,
-    read_bucket,
-)
+from fencepost.reports.tables.health import FileHealth
+from fencepost.reports.tables.ingest import FOREIGN, FileTask, convert_file
 from fencepost.spec.trace import Kind, TraceEvent, encode, encode_all
 from tests.reports.stories import Story, failover_story
 
@@ -76,6 +73,48 @@ def test_a_number_that_no_column_holds_makes_its_line_foreign(tmp_path: Path) ->
     health = convert(tmp_path, event + oversized)
 
     assert (health.events, health.foreign_lines, health.foreign_examples) == (1, 1, [2])
+
+
+def test_lines_that_are_no_events_are_kept_with_file_and_number(tmp_path: Path) -> None:
+    (event,) = encode_all(failover_story("r").events[:1])
+
+    convert(tmp_path, event + b'"\xff"\n{"run_id":"r')
+
+    (kept,) = (tmp_path / "parquet" / FOREIGN).rglob("*.jsonl")
+    assert [json.loads(line) for line in kept.read_text().splitlines()] == [
+        {"file": "trace-client-1.ndjson", "line": 2, "bytes": 3, "text": '"\\xff"'},
+        {"file": "trace-client-1.ndjson", "line": 3, "bytes": 12, "text": '{"run_id":"r'},
+    ]
+
+
+def test_a_line_longer_than_any_event_is_foreign_and_its_beginning_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(blocks, "LINE_BYTES_MAX", 1000)
+    monkeypatch.setattr(blocks, "BLOCK_BYTES", 400)
+    events = list(encode_all(failover_story("r").events[:2]))
+    longest = events[0].rstrip(b"\n") + b" " * 3000
+
+    health = convert(tmp_path, events[0] + longest + b"\n" + events[1])
+
+    assert (health.lines, health.events, health.foreign_examples) == (3, 2, [2])
+
+
+@pytest.mark.parametrize("block_bytes", [1, 7, 100, 1 << 20])
+def test_blocks_are_the_file_whatever_their_size(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, block_bytes: int
+) -> None:
+    monkeypatch.setattr(blocks, "BLOCK_BYTES", block_bytes)
+    text = b"\n\nfirst\nsecond\n\nthe end was cut o"
+    source = tmp_path / "trace-x.ndjson"
+    source.write_bytes(text)
+    read = blocks.TraceBlocks(source)
+
+    found = list(read)
+
+    assert b"".join(found) == text
+    assert all(block.endswith(b"\n") for block in found[:-1])
+    assert read.digest == hashlib.sha256(text).hexdigest()
 
 
 def test_a_gap_in_the_numbers_of_a_node_is_counted(tmp_path: Path) -> None:

@@ -1,0 +1,205 @@
+"""The Parquet of a run: `folder=<i>/bucket=<b>/<file>.parquet`, written and read here alone.
+
+All events of one partition are in one bucket, so that its checks need no shuffle; events about no
+partition (sessions, controllers, faults, the run itself) are in the bucket `shared`, which every
+reader of the folder reads as well. They are few: their number does not grow with the records.
+The rows of a file are in runs, each sorted by partition; those of one partition, and of `shared`,
+keep the order of their lines, which is `(incarnation, seq)` in what a node wrote.
+"""
+
+import zlib
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from fencepost.conformance.checks.ordering import partition_of_event
+from fencepost.reports.tables.schema import (
+    BUCKET,
+    ENCODED,
+    FOLDER,
+    encoded,
+    from_table,
+    stored_schema,
+)
+from fencepost.spec.trace import TraceEvent
+from fencepost.spec.znodes import TopicPartition, partition_of
+
+SHARED = "shared"
+"""The bucket of the events about no partition."""
+
+RUN_ROWS = 400_000
+"""A worker holds so many rows in memory, and sorts them; some 250 bytes each."""
+
+_NOWHERE = -1
+_Numbers = NDArray[np.integer[Any]]
+
+
+def bucket_of(event: TraceEvent, buckets: int) -> str:
+    """Where `event` is stored: a number that depends on its partition alone, or `shared`."""
+    partition = partition_of_event(event)
+    return SHARED if partition is None else str(bucket_of_partition(partition, buckets))
+
+
+def bucket_of_partition(partition: TopicPartition, buckets: int) -> int:
+    """From 0; the same on every machine."""
+    return zlib.crc32(str(partition).encode()) % buckets
+
+
+class BucketWriter:
+    """Open Parquet files of one source file, one per bucket; whole when the block has ended."""
+
+    def __init__(self, folder: Path, stem: str, buckets: int) -> None:
+        self._folder = folder
+        self._stem = stem
+        self._buckets = buckets
+        self._held: list[pa.Table] = []
+        self._writers: dict[str, pq.ParquetWriter] = {}
+
+    def __enter__(self) -> "BucketWriter":
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_exception: object) -> None:
+        if kind is None:
+            self._write_held()
+        for writer in self._writers.values():
+            writer.close()
+
+    def write(self, rows: pa.Table) -> None:
+        """Take rows of `arrow_schema()`; they are written when there are many."""
+        self._held.append(encoded(rows))
+        if sum(table.num_rows for table in self._held) >= RUN_ROWS:
+            self._write_held()
+
+    def _write_held(self) -> None:
+        if not self._held:
+            return
+        rows = pa.concat_tables(self._held, promote_options="default").combine_chunks()
+        self._held = []
+        buckets, places = _places(rows, self._buckets)
+        order = np.argsort(places, kind="stable")
+        rows = rows.take(pa.array(order))
+        buckets = buckets[order]
+        bounds = np.flatnonzero(np.diff(buckets, prepend=_NOWHERE - 1, append=self._buckets))
+        for start, end in pairwise(bounds.tolist()):
+            bucket = int(buckets[start])
+            name = SHARED if bucket == _NOWHERE else str(bucket)
+            self._writer(name).write_table(_stored(rows.slice(start, end - start)))
+
+    def _writer(self, bucket: str) -> pq.ParquetWriter:
+        if bucket not in self._writers:
+            path = self._folder / f"{BUCKET}={bucket}" / f"{self._stem}.parquet"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            schema = stored_schema()
+            numbers = [field.name for field in schema if field.type == pa.int64()]
+            self._writers[bucket] = pq.ParquetWriter(
+                path,
+                schema,
+                compression="zstd",
+                use_dictionary=sorted(ENCODED),
+                column_encoding=dict.fromkeys(numbers, "DELTA_BINARY_PACKED"),
+            )
+        return self._writers[bucket]
+
+
+def _stored(rows: pa.Table) -> pa.Table:
+    """With all columns of `stored_schema()`."""
+    schema = stored_schema()
+    columns = [
+        rows.column(field.name)
+        if field.name in rows.column_names
+        else pa.nulls(rows.num_rows, field.type)
+        for field in schema
+    ]
+    return pa.table(columns, schema=schema)
+
+
+def _places(rows: pa.Table, buckets: int) -> tuple[_Numbers, _Numbers]:
+    """The bucket of each row, and the rank of its bucket and partition among those of all rows."""
+    codes, partitions = partition_codes(rows)
+    numbers = [
+        _NOWHERE if partition is None else bucket_of_partition(partition, buckets)
+        for partition in partitions
+    ]
+    ordered = sorted(
+        range(len(partitions)), key=lambda code: (numbers[code], partitions[code] or ("", 0))
+    )
+    short = len(ordered) < 1 << 16
+    ranks = np.empty(len(ordered), np.int64)
+    ranks[ordered] = np.arange(len(ordered))
+    rank = ranks[codes]
+    return np.array(numbers)[codes], rank.astype(np.uint16) if short else rank  # sorts by radix
+
+
+def partition_codes(rows: pa.Table) -> tuple[_Numbers, list[TopicPartition | None]]:
+    """The partition of each row, as an index of the list that comes second.
+
+    As `partition_of_event` says it: by topic and number, else by the path of a znode.
+    """
+    topics, topic_names = _codes(rows, "topic")
+    numbers, partition_numbers = _codes(rows, "partition")
+    paths, path_names = _codes(rows, "path")
+    is_named = (topics >= 0) & (numbers >= 0)
+    named = topics * len(partition_numbers) + numbers
+    mixed = np.where(is_named, named, -2 - paths)
+    distinct, codes = np.unique(mixed, return_inverse=True)
+    return codes, [
+        _partition(int(code), topic_names, partition_numbers, path_names) for code in distinct
+    ]
+
+
+def _partition(
+    code: int, topics: list[str], numbers: list[int], paths: list[str]
+) -> TopicPartition | None:
+    if code >= 0:
+        topic, number = divmod(code, len(numbers))
+        return TopicPartition(topics[topic], numbers[number])
+    path = -2 - code
+    return partition_of(paths[path]) if path >= 0 else None
+
+
+def _codes(rows: pa.Table, name: str) -> tuple[_Numbers, list[Any]]:
+    """Each value as an index of the list that comes second; -1 for null."""
+    if name not in rows.column_names:
+        return np.full(rows.num_rows, -1), []
+    column = rows.column(name).combine_chunks()
+    if not pa.types.is_dictionary(column.type):
+        column = column.dictionary_encode()
+    codes = pc.fill_null(column.indices, -1).to_numpy(zero_copy_only=False)
+    return codes.astype(np.int64), column.dictionary.to_pylist()
+
+
+def read_bucket(
+    target: Path, folder: int, bucket: str, actions: frozenset[str] | None = None
+) -> list[TraceEvent]:
+    """The events of one bucket, file by file; of each partition in the order of their lines.
+
+    With `actions`, only events with one of these are read.
+    """
+    return list(from_table(read_columns(target, folder, bucket, actions)))
+
+
+def read_columns(
+    target: Path, folder: int, bucket: str, actions: frozenset[str] | None = None
+) -> pa.Table:
+    """As `read_bucket`, as columns."""
+    place = target / f"{FOLDER}={folder}" / f"{BUCKET}={bucket}"
+    wanted = None if actions is None else pc.field("action").isin(sorted(actions))
+    tables = [
+        pq.read_table(path, filters=wanted, partitioning=None)
+        for path in sorted(place.glob("*.parquet"))
+    ]
+    return pa.concat_tables(tables) if tables else stored_schema().empty_table()
+
+
+def bucket_names(target: Path, folder: int) -> list[str]:
+    """The buckets of one folder that hold anything, `shared` left out."""
+    names = [
+        path.name.partition("=")[2] for path in (target / f"{FOLDER}={folder}").glob("bucket=*")
+    ]
+    return sorted((name for name in names if name != SHARED), key=int)
