@@ -5,7 +5,8 @@ host's run, and never used to decide anything. ZooKeeper's own lines carry no `m
 were read from its log after the run; they stand where their transaction was first heard of.
 """
 
-from collections.abc import Iterable, Sequence
+from bisect import bisect_right
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import msgspec
@@ -88,15 +89,17 @@ def display_order(events: Iterable[TraceEvent]) -> list[TraceEvent]:
     for event in rows:
         if event.zxid is not None and event.mono_ns > 0:
             heard[event.zxid] = min(event.mono_ns, heard.get(event.zxid, event.mono_ns))
-    placed = [event if event.mono_ns > 0 else _placed(event, heard) for event in rows]
+    known = sorted(heard)
+    placed = [event if event.mono_ns > 0 else _placed(event, heard, known) for event in rows]
     return sorted(placed, key=_display_key)
 
 
-def _placed(event: TraceEvent, heard: dict[int, int]) -> TraceEvent:
+def _placed(event: TraceEvent, heard: Mapping[int, int], known: Sequence[int]) -> TraceEvent:
+    """Where its transaction, or the last one before it of those `known`, was first heard of."""
     if event.zxid is None or event.kind is not Kind.ZOOKEEPER:
         return event
-    earlier = [zxid for zxid in heard if zxid <= event.zxid]
-    return msgspec.structs.replace(event, mono_ns=heard[max(earlier)] if earlier else 0)
+    earlier = bisect_right(known, event.zxid)
+    return msgspec.structs.replace(event, mono_ns=heard[known[earlier - 1]] if earlier else 0)
 
 
 def _display_key(event: TraceEvent) -> tuple[int, bool, int, str, int, int]:

@@ -1,5 +1,6 @@
 """The state of every replica of one partition at an instant, rebuilt from the trace alone."""
 
+from bisect import insort
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
@@ -49,6 +50,19 @@ class _Replica:
     high_watermark: int = -1
     log_end_offset: int = -1
     log: dict[int, ReplicaRecord] = field(default_factory=dict)
+    offsets: list[int] = field(default_factory=list)
+    """Of `log`, ascending."""
+
+    def put(self, record: ReplicaRecord) -> None:
+        """Add the record, in place of what was at its offset."""
+        if record.offset not in self.log:
+            insort(self.offsets, record.offset)  # nearly always at the end
+        self.log[record.offset] = record
+
+    def cut(self, end: int) -> None:
+        """Drop what lies at `end` or above."""
+        while self.offsets and self.offsets[-1] >= end:
+            del self.log[self.offsets.pop()]
 
 
 _ROLES = {
@@ -111,10 +125,9 @@ def _apply_log(replica: _Replica, event: TraceEvent) -> None:
     """Add what was appended; a log end offset below a record says that the record is gone."""
     if event.action in {"LeaderAppend", "FollowerAppend"} and event.offset is not None:
         for record in records_of(event):
-            replica.log[record.offset] = record
-    end = event.log_end_offset
-    if end is not None and any(offset >= end for offset in replica.log):
-        replica.log = {offset: kept for offset, kept in replica.log.items() if offset < end}
+            replica.put(record)
+    if event.log_end_offset is not None:
+        replica.cut(event.log_end_offset)
 
 
 def records_of(event: TraceEvent) -> tuple[ReplicaRecord, ...]:
@@ -137,5 +150,5 @@ def _frozen(broker_id: int, replica: _Replica) -> ReplicaState:
         isr=replica.isr,
         high_watermark=replica.high_watermark,
         log_end_offset=replica.log_end_offset,
-        last_records=tuple(record for _, record in sorted(replica.log.items())[-LAST_RECORDS:]),
+        last_records=tuple(replica.log[offset] for offset in replica.offsets[-LAST_RECORDS:]),
     )

@@ -28,7 +28,7 @@ from fencepost.reports.tables.schema import (
     stored_schema,
 )
 from fencepost.spec.trace import TraceEvent
-from fencepost.spec.znodes import TopicPartition, partition_of
+from fencepost.spec.znodes import TopicPartition, leader_and_isr_path, partition_of
 
 SHARED = "shared"
 """The bucket of the events about no partition."""
@@ -148,9 +148,12 @@ def partition_codes(rows: pa.Table) -> tuple[_Numbers, list[TopicPartition | Non
     named = topics * len(partition_numbers) + numbers
     mixed = np.where(is_named, named, -2 - paths)
     distinct, codes = np.unique(mixed, return_inverse=True)
-    return codes, [
-        _partition(int(code), topic_names, partition_numbers, path_names) for code in distinct
+    found: dict[TopicPartition | None, int] = {}
+    places = [
+        found.setdefault(_partition(code, topic_names, partition_numbers, path_names), len(found))
+        for code in distinct.tolist()
     ]
+    return np.array(places, np.int64)[codes], list(found)
 
 
 def _partition(
@@ -175,21 +178,36 @@ def _codes(rows: pa.Table, name: str) -> tuple[_Numbers, list[Any]]:
 
 
 def read_bucket(
-    target: Path, folder: int, bucket: str, actions: frozenset[str] | None = None
+    target: Path,
+    folder: int,
+    bucket: str,
+    actions: frozenset[str] | None = None,
+    partition: TopicPartition | None = None,
 ) -> list[TraceEvent]:
     """The events of one bucket, file by file; of each partition in the order of their lines.
 
-    With `actions`, only events with one of these are read.
+    With `actions`, only events with one of these are read; with `partition`, only those about it.
     """
-    return list(from_table(read_columns(target, folder, bucket, actions)))
+    wanted = None if actions is None else pc.field("action").isin(sorted(actions))
+    if partition is not None:
+        is_about = _is_about(partition)
+        wanted = is_about if wanted is None else wanted & is_about
+    return list(from_table(read_columns(target, folder, bucket, wanted)))
+
+
+def _is_about(partition: TopicPartition) -> pc.Expression:
+    """As `partition_of_event` says it."""
+    topic, number = pc.field("topic"), pc.field("partition")
+    is_named = (topic == partition.topic) & (number == partition.partition)
+    is_unnamed = topic.is_null() | number.is_null()
+    return is_named | (is_unnamed & (pc.field("path") == leader_and_isr_path(partition)))
 
 
 def read_columns(
-    target: Path, folder: int, bucket: str, actions: frozenset[str] | None = None
+    target: Path, folder: int, bucket: str, wanted: pc.Expression | None = None
 ) -> pa.Table:
-    """As `read_bucket`, as columns."""
+    """As `read_bucket`, as columns; of the rows that are wanted."""
     place = target / f"{FOLDER}={folder}" / f"{BUCKET}={bucket}"
-    wanted = None if actions is None else pc.field("action").isin(sorted(actions))
     tables = [
         pq.read_table(path, filters=wanted, partitioning=None)
         for path in sorted(place.glob("*.parquet"))

@@ -8,7 +8,6 @@ halved until the lines in doubt are few; those go through the definition, one by
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from enum import StrEnum
 
 import msgspec
 import numpy as np
@@ -16,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.json as pj
 
-from fencepost.reports.tables.schema import arrow_schema, field_types, to_table
+from fencepost.reports.tables.schema import WORDS, arrow_schema, to_table
 from fencepost.spec.trace import TraceEvent, event_of
 
 DOUBTED_BYTES = 16 << 10
@@ -34,11 +33,7 @@ _DEFAULTS = {
     if not field.required and field.default is not None
 }
 """What a line means that leaves the field out; null is no value of these."""
-_WORDS = {
-    name: frozenset(member.value for member in hint)
-    for name, hint in field_types().items()
-    if isinstance(hint, type) and issubclass(hint, StrEnum)
-}
+_WORDS = {name: frozenset(member.value for member in words) for name, words in WORDS.items()}
 """The words that a field admits."""
 _NULL_FOR_DEFAULT = re.compile(rb'"(?:%s)"\s*:\s*null' % b"|".join(map(str.encode, _DEFAULTS)))
 

@@ -6,12 +6,16 @@ from: `folder` and `bucket` are the names of directories, so no row repeats them
 
 import types
 import typing
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from enum import StrEnum
+from itertools import pairwise
+from typing import Any
 
-import msgspec
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from fencepost.spec.trace import TraceEvent
+from fencepost.spec.trace import Kind, TraceEvent
 
 ArrowFunction = Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 """What Spark's `mapInArrow` calls in a task."""
@@ -55,6 +59,16 @@ def column_types() -> dict[str, object]:
     return {name: _plain(kind) for name, kind in field_types().items()}
 
 
+WORDS: Mapping[str, type[StrEnum]] = {
+    name: kind
+    for name, kind in field_types().items()
+    if isinstance(kind, type) and issubclass(kind, StrEnum)
+}
+"""Columns of an enumeration."""
+
+_NO_EVENT = TraceEvent(run_id="", node="", seq=0, mono_ns=0, kind=Kind.RUN, action="")
+
+
 ENCODED = frozenset(name for name, kind in column_types().items() if kind is str) - _SAID_ONCE
 """Columns of words that many rows have."""
 
@@ -92,8 +106,63 @@ def to_table(events: Iterable[TraceEvent]) -> pa.Table:
     return pa.table(columns, schema=arrow_schema())
 
 
-def from_table(table: pa.Table) -> Iterator[TraceEvent]:
-    """The events of rows of either schema, in row order."""
-    told = [name for name in table.column_names if table.column(name).null_count < table.num_rows]
-    for row in table.select(told).to_pylist():
-        yield msgspec.convert(row, TraceEvent)
+def from_table(table: pa.Table) -> list[TraceEvent]:
+    """The events of rows of either schema, in row order.
+
+    Rows of one action have the same fields, so those of each are made together.
+    """
+    rows = table.combine_chunks()
+    if not rows.num_rows:
+        return []
+    actions = as_array(rows.column("action").dictionary_encode())
+    codes = actions.indices.to_numpy()
+    order = np.argsort(codes.astype(np.int16), kind="stable")
+    starts = np.flatnonzero(np.diff(codes[order], prepend=-1)).tolist()
+    events: list[TraceEvent] = [_NO_EVENT] * rows.num_rows
+    for start, end in pairwise([*starts, rows.num_rows]):
+        places = order[start:end]
+        for place, event in zip(places.tolist(), _alike(rows.take(places)), strict=True):
+            events[place] = event
+    return events
+
+
+def _alike(rows: pa.Table) -> Iterator[TraceEvent]:
+    """The events of rows with much the same fields."""
+    names = [name for name in rows.column_names if rows.column(name).null_count < rows.num_rows]
+    columns = [_values(name, as_array(rows.column(name))) for name in names]
+    for row in zip(*columns, strict=True):
+        yield TraceEvent(**dict(zip(names, row, strict=True)))
+
+
+def _values(name: str, column: pa.Array) -> list[Any]:
+    """The column as Python has it, enumerations as such."""
+    if pa.types.is_dictionary(column.type):
+        words = [
+            WORDS[name](word) if name in WORDS else word for word in _values("", column.dictionary)
+        ]
+        return [None if code is None else words[code] for code in _values("", column.indices)]
+    if name in WORDS:
+        return _values(name, column.dictionary_encode())
+    if pa.types.is_list(column.type):
+        return _lists(column)
+    if column.null_count or not pa.types.is_integer(column.type):
+        return column.to_pylist()  # type: ignore[no-any-return]
+    return column.to_numpy().tolist()  # type: ignore[no-any-return]
+
+
+def _lists(column: pa.Array) -> list[list[Any] | None]:
+    items = _values("", column.flatten())
+    lengths = pc.fill_null(column.value_lengths(), 0).to_numpy()
+    ends = np.cumsum(lengths).tolist()
+    found: list[list[Any] | None] = [
+        items[start:end] for start, end in zip([0, *ends], ends, strict=False)
+    ]
+    for place in np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False)).tolist():
+        found[place] = None
+    return found
+
+
+def as_array(column: pa.ChunkedArray) -> pa.Array:
+    """The column in one piece."""
+    whole = column.combine_chunks()
+    return whole if isinstance(whole, pa.Array) else pa.concat_arrays(whole.chunks)

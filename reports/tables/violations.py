@@ -6,6 +6,7 @@ returns one bounded answer per check. Checks that look across partitions get one
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
 
@@ -17,7 +18,7 @@ from fencepost.conformance.checks.ordering import partition_of_event, split_by_p
 from fencepost.conformance.checks.registry import CHECKS, RUN_STARTED, InvariantCheck
 from fencepost.conformance.checks.trace_dialect import DIALECTS, SPEC
 from fencepost.conformance.runs.host_interference import read_interference
-from fencepost.conformance.verdict import CheckResult, merge
+from fencepost.conformance.verdict import CheckResult, Violation, merge
 from fencepost.reports.analysis.evidence import ViolationContext, display_order, gather
 from fencepost.reports.analysis.tenures import (
     Leadership,
@@ -32,6 +33,7 @@ from fencepost.reports.tables.buckets import SHARED, bucket_names, read_bucket
 from fencepost.reports.tables.schema import ArrowFunction
 from fencepost.spec.trace import TraceEvent
 from fencepost.spec.vocabulary import Invariant
+from fencepost.spec.znodes import TopicPartition
 
 Spans = Mapping[int, tuple[int, int]]
 """The first and last `mono_ns` of each folder."""
@@ -105,10 +107,14 @@ def judge_tasks(
 
 def combine(found: Sequence[Findings]) -> Findings:
     """One answer per folder and check, of the answers of all tasks."""
-    parts = [part for findings in found for part in findings.judged]
-    folders = sorted({part.folder for part in parts})
+    parts: dict[int, list[Judged]] = {}
+    for findings in found:
+        for part in findings.judged:
+            parts.setdefault(part.folder, []).append(part)
     return Findings(
-        judged=tuple(_together(folder, name, parts) for folder in folders for name in CHECKS),
+        judged=tuple(
+            _together(folder, name, own) for folder, own in sorted(parts.items()) for name in CHECKS
+        ),
         leadership=together(findings.leadership for findings in found),
     )
 
@@ -137,7 +143,7 @@ def _per_partition(task: JudgeTask, target: Path) -> Findings:
     for events in split_by_partition(bucket).values():
         for check in checks:
             result = check.judge([*begun, *events], DIALECTS[task.dialect])
-            evidence = _surroundings(result, [*shared, *events], task)
+            evidence = _surroundings(result, chain(shared, events), task)
             found.append(Judged(folder=task.folder, result=result, evidence=evidence))
     return Findings(
         judged=tuple(_together(task.folder, check.invariant, found) for check in checks),
@@ -156,7 +162,7 @@ def _across(task: JudgeTask, target: Path) -> Findings:
     judged = []
     for check in checks:
         result = check.judge(events, DIALECTS[task.dialect])
-        around = _read_all(task, target, None) if result.violations else []
+        around = _read_around(task, target, result.violations[0]) if result.violations else []
         evidence = _surroundings(result, around, task)
         judged.append(Judged(folder=task.folder, result=result, evidence=evidence))
     shared = read_bucket(target, task.folder, SHARED)
@@ -177,8 +183,24 @@ def _read_all(task: JudgeTask, target: Path, actions: frozenset[str] | None) -> 
     ]
 
 
+def _read_around(task: JudgeTask, target: Path, violation: Violation) -> list[TraceEvent]:
+    """The events about no partition and those of the violation's, whatever else the folder has."""
+    shared = read_bucket(target, task.folder, SHARED)
+    if violation.topic is None or violation.partition is None:
+        return shared
+    partition = TopicPartition(violation.topic, violation.partition)
+    return [
+        *shared,
+        *(
+            event
+            for bucket in bucket_names(target, task.folder)
+            for event in read_bucket(target, task.folder, bucket, partition=partition)
+        ),
+    ]
+
+
 def _surroundings(
-    result: CheckResult, events: Sequence[TraceEvent], task: JudgeTask
+    result: CheckResult, events: Iterable[TraceEvent], task: JudgeTask
 ) -> ViolationContext | None:
     """What is around the first violation, among its partition's events and those about none."""
     if not result.violations:

@@ -49,6 +49,22 @@ def test_zookeeper_lines_are_stored_with_the_partition_that_their_path_names(
     assert not [event for event in shared if (event.path or "").endswith("leaderAndISR")]
 
 
+def test_the_events_of_a_partition_are_found_among_those_of_others(tmp_path: Path) -> None:
+    events = [*failover_story("r").events, *failover_story("r", topic="payments").events]
+    orders = {partition for event in events if (partition := partition_of_event(event))}
+    convert(tmp_path, b"".join(encode_all(events)))
+    target = tmp_path / "parquet"
+
+    for partition in orders:
+        found = [
+            event
+            for bucket in bucket_names(target, 0)
+            for event in read_bucket(target, 0, bucket, partition=partition)
+        ]
+        assert found == [event for event in events if partition_of_event(event) == partition]
+    assert len(orders) == 2
+
+
 def test_a_torn_line_is_counted_and_the_rest_is_read(tmp_path: Path) -> None:
     lines = b"".join(encode_all(failover_story("r").events[:3]))
 
