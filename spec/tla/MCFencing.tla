@@ -1,6 +1,6 @@
 ----------------------------- MODULE MCFencing ------------------------------
 (* Bounds for TLC, as numbers that a cfg can set. *)
-EXTENDS Fencing
+EXTENDS FencingSteps
 
 CONSTANTS MaxRecords, MaxCrashes, MaxExpiries, MaxControllerChanges, MaxUpgrades
 

@@ -1,6 +1,6 @@
 ---------------------------- MODULE MCPartitions ----------------------------
 (* Bounds for TLC, as numbers that a cfg can set. *)
-EXTENDS Partitions
+EXTENDS PartitionsSteps
 
 CONSTANTS MaxRequests, MaxRecords, MaxIsrChanges, MaxCrashes,
     MaxControllerCrashes, MaxControllerExpiries

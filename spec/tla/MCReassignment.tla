@@ -1,6 +1,6 @@
 --------------------------- MODULE MCReassignment ---------------------------
 (* Bounds for TLC, as numbers that a cfg can set. *)
-EXTENDS Reassignment
+EXTENDS ReassignmentSteps
 
 CONSTANTS MaxRequests, MaxCancellations, MaxAdditions, MaxCrashes,
     MaxControllerCrashes, MaxControllerExpiries

@@ -1,6 +1,6 @@
 --------------------------- MODULE MCReplication ----------------------------
 (* Bounds for TLC, as numbers that a cfg can set. *)
-EXTENDS ReplicationLiveness
+EXTENDS ReplicationSteps
 
 CONSTANTS MaxRecords, MaxElections, MaxIsrChanges, MaxCrashes, MaxExpiries,
     MaxControllerExpiries, MaxLosses, MaxDuplicates, MaxLostReplies, MaxLostRequests
