@@ -12,7 +12,7 @@ Judged in the order of ZooKeeper's transactions. The author is the broker of the
 - The leader that it names is from the ISR before, and so is the whole new ISR: an election outside
   it may lose records. One that is decided as such (`is_unclean`) makes its leader the whole ISR; no
   member of the ISR before has been registered since that was written (FAIL-002), except those
-  with a log that failed at any time: they cannot lead (START-006).
+  with a log that failed at any time: they cannot lead (START-006). No other one says so.
 - One that says that its leader was away, and so may have lost records (`is_loss_possible`), makes
   that the whole ISR; no member of the ISR before has been registered since before that was
   decided, except one that started and read that very state first: it obeys nothing of its epoch
@@ -196,6 +196,8 @@ def _decision_fault(write: LeaderAndIsrWrite, after: LeaderAndIsr, world: _World
     decision = (write.partition, after.controller_epoch, after.leader_epoch, after.leader)
     if decision in world.lossy:
         return _lossy_fault(write, before, after, world)
+    if decision in world.unclean and after.isr <= before.isr:
+        return f"leader {after.leader} is unclean, it says, and ISR {sorted(after.isr)} is not"
     if after.isr <= before.isr or _ends_reassignment(write, before, after, world):
         return None
     if decision not in world.unclean or after.isr != {after.leader}:

@@ -139,6 +139,8 @@ def test_a_leader_signs_with_no_older_controller_epoch(epoch: int, expected: int
             [f"{AT} 6: leader 4 was away, and ISR [4] is not it alone."],
         ),
         ([1], {"is_loss_possible": True}, []),
+        ([1], {"is_loss_possible": True, "is_unclean": True}, []),
+        ([1], {"is_unclean": True}, [f"{AT} 6: leader 1 is unclean, it says, and ISR [1] is not."]),
     ],
 )
 def test_what_an_election_may_make_of_the_isr(
