@@ -48,7 +48,7 @@ from fencepost.conformance.checks.znode_history import (
 )
 from fencepost.conformance.verdict import CheckResult
 from fencepost.spec.trace import TraceEvent
-from fencepost.spec.vocabulary import NO_BROKER, BrokerId, Invariant, Outcome
+from fencepost.spec.vocabulary import NO_BROKER, Action, BrokerId, Invariant, Outcome
 from fencepost.spec.znodes import LeaderAndIsr, TopicPartition
 
 _Decision = tuple[TopicPartition | None, int | None, int | None, int | None]
@@ -245,6 +245,9 @@ def _restarted(
 ) -> Iterator[tuple[int | None, TopicPartition | None, int]]:
     seen: set[tuple[str, int, TopicPartition | None]] = set()
     for event in events:
+        if event.action == Action.REGISTER_BROKER:
+            # What a start has read before its registration, it reads again.
+            seen = {one for one in seen if one[:2] != (event.node, event.incarnation)}
         is_read = event.action == "ReadLeaderAndIsr" and event.outcome is Outcome.OK
         key = partition_of_event(event)
         if not is_read or (event.node, event.incarnation, key) in seen:

@@ -190,8 +190,6 @@ def is_sound(replica: Replica) -> bool:
 
 def go_offline(replica: Replica) -> Replica:
     """The log failed: what this replica knew of it may not be what the disk holds (START-006)."""
-    if replica.role is Role.OFFLINE:
-        return replica
     return replace(
         replica, role=Role.OFFLINE, needs_truncation=False, followers={}, wanted_isr=None
     )

@@ -4,6 +4,7 @@ import pytest
 
 from fencepost.conformance.checks.only_authorised_writes import check
 from fencepost.conformance.checks.trace_dialect import KAFKA_2_7, KAFKA_4_1, SPEC, TraceDialect
+from fencepost.spec.trace import Kind
 from fencepost.spec.vocabulary import Action, Outcome
 from tests.conformance.checks.trace_builder import PARTITION, ZNODE, Fields, Trace, document
 from tests.conformance.checks.znode_stories import (
@@ -224,6 +225,22 @@ def test_a_member_is_excused_by_what_it_read_first_after_a_restart(
         trace.operation("broker-1", **line)  # type: ignore[arg-type]
     decided(trace, 1, 1, is_loss_possible=True)
     store(trace, 3, document(1, 1, [1]), 1, zxid=9)
+
+    assert messages(trace) == expected
+
+
+@pytest.mark.parametrize(
+    ("registered_by", "expected"), [("broker-1", []), ("broker-2", NEVER_AWAY)]
+)
+def test_a_start_that_registers_late_reads_again(registered_by: str, expected: list[str]) -> None:
+    trace = begun(document(1, 1, [1]))
+    registered(trace, 1, 0, None)
+    told: Fields = {"action": "ReadLeaderAndIsr", "incarnation": 2, "path": ZNODE}
+    trace.operation("broker-1", **told, data=document(1, 0, [1]))  # type: ignore[arg-type]
+    trace.add(registered_by, Kind.ACTION, Action.REGISTER_BROKER, {"incarnation": 2})
+    trace.operation("broker-1", **told, data=document(1, 1, [1]))  # type: ignore[arg-type]
+    decided(trace, 1, 2, is_loss_possible=True)
+    store(trace, 3, document(1, 2, [1]), 1, zxid=9)
 
     assert messages(trace) == expected
 
