@@ -8,12 +8,14 @@ import typer
 
 from fencepost.ci.gate.failures import UsageError
 from fencepost.spec.tlc.models import Tier
-from fencepost.spec.vocabulary import ProtocolLevel
+from fencepost.spec.vocabulary import NEWEST_LEVEL as NEWEST, ProtocolLevel
 
 TierOption = Annotated[Tier, typer.Option(help="How many models, seeds and stories are tried.")]
-NEWEST_LEVEL = max(ProtocolLevel).value
-LEVEL_HELP = f"Protocol level: 0 draft-v3, {NEWEST_LEVEL} the newest."
-LevelOption = Annotated[int, typer.Option(min=0, max=NEWEST_LEVEL, help=LEVEL_HELP)]
+NEWEST_LEVEL = NEWEST.value
+LAST_LEVEL = max(ProtocolLevel).value
+"""Of those that can be chosen."""
+LEVEL_HELP = f"Protocol level: 0 draft-v3, {NEWEST_LEVEL} the newest, up to {LAST_LEVEL}."
+LevelOption = Annotated[int, typer.Option(min=0, max=LAST_LEVEL, help=LEVEL_HELP)]
 SeedOption = Annotated[int, typer.Option(min=0, help="Seed of every random choice.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 ZOOKEEPER_METAVAR = "embedded|ensemble|container|containers|HOST:PORT/CHROOT"

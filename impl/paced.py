@@ -139,6 +139,7 @@ _EACH_ITS_OWN = frozenset(
         "broker_epochs",
         "session_id",
         "zxid",
+        "max_broker_epoch",
         "partition_incarnation",
         "path",
         "topic",

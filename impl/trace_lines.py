@@ -55,6 +55,7 @@ _OF_REFUSALS = (
     "controller_id",
     "controller_epoch",
     "broker_epoch",
+    "max_broker_epoch",
     "offset",
     "error_code",
 )
@@ -163,6 +164,8 @@ def _add_epochs(line: Line, effect: ActionTaken) -> None:
         line["controller_epoch"] = effect.controller_epoch
     if effect.broker_epoch:  # 0: none is named
         line["broker_epoch"] = effect.broker_epoch
+    if effect.max_broker_epoch:
+        line["max_broker_epoch"] = effect.max_broker_epoch
     if effect.is_unclean is not None:
         line["is_unclean"] = effect.is_unclean
     if effect.is_loss_possible is not None:

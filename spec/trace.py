@@ -140,6 +140,8 @@ class TraceEvent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, 
     broker_epoch: int | None = None
     """Of a command that was sent or obeyed: the incarnation that it is for; of a `ServeFetch`, the
     one that asked (level 3)."""
+    max_broker_epoch: int | None = None
+    """Of a command, in place of `broker_epoch`: the largest one that its sender knew (level 4)."""
     is_unclean: bool = False
     """On an `ElectLeader`: committed records may be lost, as the operator allows (FAIL-002).
 

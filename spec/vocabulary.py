@@ -56,6 +56,12 @@ class ProtocolLevel(IntEnum):
     """Truncation and fetches are fenced by leader epoch (KIP-101, KIP-279, KIP-320)."""
     BROKER_EPOCH = 3
     """Commands, fetches and members of the ISR name incarnations of brokers (KIP-380, KIP-903)."""
+    MAX_BROKER_EPOCH = 4
+    """Commands name the largest broker epoch known, and metadata come from the controller."""
+
+
+NEWEST_LEVEL = ProtocolLevel.BROKER_EPOCH
+"""What runs play that say nothing of it, and the gate; a later one can be chosen by its number."""
 
 
 class Action(StrEnum):

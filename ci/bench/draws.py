@@ -20,7 +20,6 @@ import msgspec
 
 from fencepost.ci.bench.mutants_on_processes import scenarios
 from fencepost.ci.screens.console import progress, show_table
-from fencepost.conformance.adapters.command_line import LEVELS
 from fencepost.conformance.checks.registry import run_checks
 from fencepost.conformance.runs.run_end import run_end
 from fencepost.conformance.whitebox.coverage import covered
@@ -28,9 +27,11 @@ from fencepost.conformance.whitebox.mutants_on_processes import is_violated
 from fencepost.conformance.whitebox.simulate import load
 from fencepost.conformance.worker_pool import in_order
 from fencepost.spec.trace import Phase, TraceEvent
+from fencepost.spec.vocabulary import NEWEST_LEVEL
 
 SEEDS = 2_000
-LEVEL = LEVELS[-1]
+LEVEL = NEWEST_LEVEL.value
+LEVELS = range(NEWEST_LEVEL + 1)
 TRIES = {"swarm": 150, "rare": 30, "dense": 4, "variation": 3}
 """So many runs at most until a mutant is found; on the swarm, the mutants that it finds rarely have
 fewer, and a schedule of their own."""

@@ -22,7 +22,6 @@ from pathlib import Path
 import msgspec
 
 from fencepost.ci.screens.console import progress, say
-from fencepost.conformance.adapters.command_line import LEVELS
 from fencepost.conformance.checks.registry import judge
 from fencepost.conformance.whitebox.run_shrink import HOSTS
 from fencepost.conformance.whitebox.simulate import Subject, load
@@ -31,6 +30,7 @@ from fencepost.fault_injection.stories.story_file import as_document, read_story
 from fencepost.reports.page.words import count
 from fencepost.spec.tlc.models import MODELS, load_models
 from fencepost.spec.trace import TraceEvent, encode_all
+from fencepost.spec.vocabulary import NEWEST_LEVEL
 
 SEEDS = 2_000
 DENSE = 200
@@ -39,6 +39,7 @@ SCHEDULES = Path("conformance/scenarios/stories")
 VARIATIONS = 10
 """Numbers of which each is a run of many variations."""
 CHUNK = 4
+LEVELS = range(NEWEST_LEVEL + 1)
 TOLD_MAX = 20
 
 Run = tuple[str, str, int]
@@ -107,7 +108,7 @@ def _swarm(name: str, level: int) -> bytes:
 
 
 def _dense_runs() -> Iterator[Run]:
-    return (("dense", str(number), LEVELS[-1]) for number in range(1, DENSE + 1))
+    return (("dense", str(number), NEWEST_LEVEL.value) for number in range(1, DENSE + 1))
 
 
 def _dense(name: str, level: int) -> bytes:
@@ -120,7 +121,7 @@ def _dense(name: str, level: int) -> bytes:
 
 def _story_runs() -> Iterator[Run]:
     found = sorted(path for folder in STORIES for path in folder.glob("*.yaml"))
-    return (("story", path.stem, LEVELS[-1]) for path in found)
+    return (("story", path.stem, NEWEST_LEVEL.value) for path in found)
 
 
 def _story(name: str, _: int) -> bytes:
@@ -150,7 +151,7 @@ def _schedule(name: str, level: int) -> bytes:
 
 
 def _variation_runs() -> Iterator[Run]:
-    return (("variation", str(number), LEVELS[-1]) for number in range(1, VARIATIONS + 1))
+    return (("variation", str(number), NEWEST_LEVEL.value) for number in range(1, VARIATIONS + 1))
 
 
 def _variation(name: str, _: int) -> bytes:
@@ -171,7 +172,9 @@ def _mutant(name: str, level: int) -> bytes:
 
 def _replay_runs() -> Iterator[Run]:
     records = load().mutants()
-    return (("replay", str(one["mutant"]), LEVELS[-1]) for one in records if one.get("shows"))
+    return (
+        ("replay", str(one["mutant"]), NEWEST_LEVEL.value) for one in records if one.get("shows")
+    )
 
 
 def _replay(name: str, _: int) -> bytes:

@@ -18,7 +18,7 @@ from time import process_time
 from fencepost.ci.screens.console import note, say, show_table
 from fencepost.conformance.whitebox.shrink import failures, shrink_seed
 from fencepost.conformance.whitebox.simulate import Subject, load
-from fencepost.spec.vocabulary import ProtocolLevel
+from fencepost.spec.vocabulary import NEWEST_LEVEL
 
 SEEDS = 100
 TARGET_FAULTS = 5
@@ -46,7 +46,7 @@ class Shrink:
 
 def first_failing(mutant: str, seeds: int) -> int | None:
     """The first seed that violates something; None when none does."""
-    subject = Subject(level=max(ProtocolLevel), mutant=mutant)
+    subject = Subject(level=NEWEST_LEVEL, mutant=mutant)
     known = {record["mutant"]: record["seed"] for record in load(subject.target).mutants()}
     order = dict.fromkeys([known[mutant], *range(seeds)])
     return next((seed for seed in order if failures(partial(subject.simulate, seed))), None)
@@ -54,7 +54,7 @@ def first_failing(mutant: str, seeds: int) -> int | None:
 
 def measure(mutant: str, seed: int) -> Shrink:
     """The run of the seed, made small."""
-    subject = Subject(level=max(ProtocolLevel), mutant=mutant)
+    subject = Subject(level=NEWEST_LEVEL, mutant=mutant)
     started = process_time()
     done = shrink_seed(subject, seed)
     return Shrink(

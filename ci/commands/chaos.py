@@ -14,6 +14,7 @@ from fencepost.ci.gate.outcomes import of_scenarios
 from fencepost.ci.gate.places import enter_network
 from fencepost.ci.gate.runs import make_run_folder, new_run_id
 from fencepost.ci.options import (
+    LAST_LEVEL,
     LEVEL_HELP,
     NEWEST_LEVEL,
     ZOOKEEPER_HELP,
@@ -89,7 +90,7 @@ OptionalLevel = Annotated[
     int | None,
     typer.Option(
         min=0,
-        max=NEWEST_LEVEL,
+        max=LAST_LEVEL,
         help=f"{LEVEL_HELP}  [default: {NEWEST_LEVEL}, or the run's]",
     ),
 ]

@@ -24,7 +24,7 @@ from fencepost.ci.screens.console import progress
 from fencepost.ci.screens.model_progress import model_progress
 from fencepost.conformance.verdict import Verdict
 from fencepost.spec.tlc.models import Tier
-from fencepost.spec.vocabulary import ProtocolLevel
+from fencepost.spec.vocabulary import NEWEST_LEVEL
 
 
 def check_specs(run: GateRun) -> StageOutcome:
@@ -85,7 +85,7 @@ def simulate(run: GateRun) -> StageOutcome:
     from fencepost.conformance.whitebox.simulate import SimulationOptions, hunt_mutants, run_seeds
 
     effort = EFFORT[run.tier]
-    newest = max(ProtocolLevel)
+    newest = NEWEST_LEVEL
     with progress("simulate") as advance:
         result = run_seeds(
             gate_seeds(effort.seeds, run.seed),
@@ -123,7 +123,7 @@ def sing(run: GateRun) -> StageOutcome:
     from fencepost.conformance.whitebox.canary import play_canary
 
     canary = play_canary(
-        level=max(ProtocolLevel).value,
+        level=NEWEST_LEVEL.value,
         seed=run.seed,
         out=run.folder / "canary",
         zookeeper=run.zookeeper,

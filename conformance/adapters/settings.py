@@ -6,9 +6,10 @@ from fencepost.conformance.adapters.choices import EMBEDDED, PROXY
 from fencepost.conformance.adapters.errors import ChoiceError
 from fencepost.conformance.adapters.implementation import Implementation
 from fencepost.conformance.adapters.reference import REFERENCE
+from fencepost.spec.vocabulary import NEWEST_LEVEL
 
 NEWEST = -1
-"""As a level: the newest one that the implementation has."""
+"""As a level: the newest one that the implementation has, of those that the gate plays."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +36,7 @@ class ClusterSettings:
     def __post_init__(self) -> None:
         levels = self.implementation.levels
         if self.level == NEWEST:
-            object.__setattr__(self, "level", max(levels))
+            object.__setattr__(self, "level", min(max(levels), NEWEST_LEVEL.value))
         if self.level not in levels:
             raise ChoiceError(f"level {self.level} is none; choose one of {levels}")
         if self.brokers < 1:

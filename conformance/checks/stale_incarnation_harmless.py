@@ -4,7 +4,8 @@ Judged where epochs of brokers are named, which is from level 3 on. An epoch is 
 broker's registration (BEP-001), as ZooKeeper's own record has it.
 
 - A broker never takes a role or gives up a replica by a command for an earlier incarnation, and
-  refuses as stale (STALE_BROKER_EPOCH) no other (KAFKA-9839).
+  refuses as stale (STALE_BROKER_EPOCH) no other (KAFKA-9839). From level 4 on a command is for the
+  incarnations up to the largest epoch that its sender knew (BEP-003).
 - A member stays in the ISR as the incarnation that joined: no write names another one for it. The
   leader of an election alone may be another, if the election says that records may be lost.
 - A broker joins the ISR, or is elected from outside it, under an epoch that it was given; where
@@ -87,14 +88,15 @@ def check(events: Sequence[TraceEvent]) -> CheckResult:
 def _check_commands(told: Iterable[_Registered], evidence: Evidence) -> None:
     for own, event in told:
         is_refused = event.action in REFUSED
-        if not event.broker_epoch or (is_refused and event.error_code != STALE):
+        named = event.broker_epoch or event.max_broker_epoch
+        if not named or (is_refused and event.error_code != STALE):
             continue
         evidence.premise_count += 1
-        if is_refused is not (event.broker_epoch < (own.zxid or 0)):
+        if is_refused is not (named < (own.zxid or 0)):
             did = "refused as stale" if is_refused else "obeyed"
             message = (
                 f"Broker {event.broker_id} {did} a command for its incarnation"
-                f" {event.broker_epoch} when it was registered as {own.zxid}."
+                f" {named} when it was registered as {own.zxid}."
             )
             evidence.violated(message, own, event)
 

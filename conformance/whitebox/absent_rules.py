@@ -20,10 +20,10 @@ class AbsentRule:
     """What no message (`FetchRequest.broker_epoch`) and no rule (`Rules.fetch_error`) is called."""
 
 
-_MAX_EPOCH = AbsentRule(
-    "commands of the core carry the epoch of the broker that they are for, not the largest of all: "
-    "that is level 4",
-    (r".*\.max_broker_epoch",),
+_UPGRADE = AbsentRule(
+    "all brokers of a run are of one level: none has the code of level 4 and the commands of level "
+    "3, or meets commands that it cannot read",
+    (r".*\.(.*protocol.*|.*missing_epoch.*)",),
 )
 _METADATA = AbsentRule(
     "the core has no UpdateMetadata: its brokers read ZooKeeper, and level 4 tells them",
@@ -52,14 +52,13 @@ ABSENT_RULES: Mapping[str, AbsentRule] = MappingProxyType(
             "the fetch that tells a leader of another incarnation tells the end of its log too, so "
             "that nothing of the former one is left"
         ),
-        "KIP-380.1": _MAX_EPOCH,
         "KIP-380.2": AbsentRule(
             "commands of the core wait unstamped for the answer before them, and what is queued "
             "for a broker that changed is dropped: no rule says when one is stamped",
-            (r"Rules\..*stamp.*",),
+            (r"Rules\..*stamps?_(when|before).*",),
         ),
-        "KIP-380.3": _MAX_EPOCH,
-        "KIP-380.3b": _MAX_EPOCH,
+        "KIP-380.3": _UPGRADE,
+        "KIP-380.3b": _UPGRADE,
         "H27b": AbsentRule(
             "the core registers before it reads, and no server answers the same session from "
             "before that"

@@ -26,10 +26,10 @@ from fencepost.conformance.whitebox.simulate import load
 from fencepost.conformance.whitebox.stepped import SHOWN_BY, lists_of, stepped_site
 from fencepost.spec.pacing import MoveList
 from fencepost.spec.trace import TraceEvent
-from fencepost.spec.vocabulary import Liveness, ProtocolLevel
+from fencepost.spec.vocabulary import NEWEST_LEVEL, Liveness
 from fencepost.spec.zookeeper import ZooKeeperError
 
-LEVEL = max(ProtocolLevel)
+LEVEL = NEWEST_LEVEL
 DENSE = "dense"
 """The random runs that processes repeat (`impl/sim/draw/drawn_run.py`)."""
 VARIATIONS = "variations"

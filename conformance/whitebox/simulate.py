@@ -26,7 +26,7 @@ from fencepost.conformance.whitebox.coverage import ActionCoverage, Pair, covera
 from fencepost.conformance.worker_pool import Spread, in_order
 from fencepost.spec.pacing import MoveList
 from fencepost.spec.trace import TraceEvent, encode_all
-from fencepost.spec.vocabulary import Invariant, Liveness
+from fencepost.spec.vocabulary import NEWEST_LEVEL, Invariant, Liveness
 
 REFERENCE_TARGET = "python:fencepost.impl.sim.adapter"
 SCHEME = "python:"
@@ -295,7 +295,7 @@ def run_seeds(
 def hunt_mutants(
     seeds_max: int,
     *,
-    level: int = LEVELS[-1],
+    level: int = NEWEST_LEVEL,
     target: str = REFERENCE_TARGET,
     jobs: int = 2,
     on_progress: Progress | None = None,

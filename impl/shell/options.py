@@ -12,7 +12,7 @@ from fencepost.impl.mutants.mutant import MutantName
 from fencepost.impl.mutants.mutants import mutant_name, rules_of
 from fencepost.impl.shell.storage.log_store import SEGMENT_BYTES, FlushPolicy, LogOptions
 from fencepost.impl.shell.warm_start import GO_OPTION
-from fencepost.spec.vocabulary import BrokerId, ProtocolLevel
+from fencepost.spec.vocabulary import NEWEST_LEVEL, BrokerId, ProtocolLevel
 from fencepost.spec.zookeeper import AddressError, ZooKeeperAddress
 
 EXIT_USAGE = 4
@@ -168,7 +168,7 @@ def _add_protocol(parser: Parser) -> None:
     default = Config(broker_id=BrokerId(0))
     milliseconds = number(1, MILLISECONDS_MAX)
     levels = [level.value for level in ProtocolLevel]
-    parser.add_argument("--level", type=number(levels[0], levels[-1]), default=levels[-1])
+    parser.add_argument("--level", type=number(levels[0], levels[-1]), default=NEWEST_LEVEL.value)
     for name, value in (
         ("session-timeout", 1500),
         ("start-timeout", 10_000),

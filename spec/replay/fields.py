@@ -134,6 +134,7 @@ READERS: dict[str, _Reader] = {
     "session_id": lambda self, event: self.session_numbers.of(event.session_id),
     "zxid": lambda self, event: self.zxids.of(event.zxid),
     "broker_epoch": lambda self, event: self.zxids.of(event.broker_epoch),
+    "max_broker_epoch": lambda self, event: self.zxids.of(event.max_broker_epoch),
 }
 
 
@@ -164,6 +165,8 @@ _RECORDS = (
 )
 _WISH = ("leader_epoch", "isr", "maximal_isr", "expected_version")
 _SETTLED = ("leader_epoch", "isr", "maximal_isr", "znode_version")
+
+_REFUSED = ("controller_id", "broker_epoch", "max_broker_epoch", "error_code")
 
 FIELDS: dict[str, tuple[str, ...]] = {
     Action.REGISTER_BROKER: ("session_id", "zxid"),
@@ -197,8 +200,8 @@ FIELDS: dict[str, tuple[str, ...]] = {
     Action.SEND_INIT: ("peer", "controller_epoch"),
     Action.SEND_STOP_REPLICA: (*_STOP, "peer"),
     Action.STOP_REPLICA: _STOP,
-    RefusalKind.REFUSE_COMMAND: (*_COMMAND, "controller_id", "broker_epoch", "error_code"),
-    RefusalKind.REFUSE_STOP: (*_STOP, "controller_id", "broker_epoch", "error_code"),
+    RefusalKind.REFUSE_COMMAND: (*_COMMAND, *_REFUSED),
+    RefusalKind.REFUSE_STOP: (*_STOP, *_REFUSED),
     RefusalKind.REFUSE_FETCH: ("leader_epoch", "peer", "offset", "error_code"),
 }
 """The fields of each action and refusal that the spec knows; all of them are compared."""

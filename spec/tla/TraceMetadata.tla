@@ -409,9 +409,11 @@ StopReplicaSeen ==
 NamesNoOther(b) ==
     Event.broker_epoch \in {0} \cup {r.zxid : r \in {r \in registrations : r.broker_id = b}}
 
-(* It is meant for the broker as it was registered before (BEP-002).         *)
+(* It is meant for the broker as it was registered before (BEP-002), or made *)
+(* when no broker had registered since (BEP-003).                            *)
 IsForEarlierStart(b) ==
-    \E r \in registrations : r.broker_id = b /\ r.zxid > Event.broker_epoch
+    \E r \in registrations :
+        r.broker_id = b /\ r.zxid > Max({Event.broker_epoch, Event.max_broker_epoch})
 
 (* By what it knows, or has been sent; a broker that has not read what there *)
 (* is, or has not heard of the registration that an INIT is for, obeys none. *)

@@ -67,7 +67,7 @@ class PartitionState(_message.Message):
     def __init__(self, topic: _Optional[str] = ..., partition: _Optional[int] = ..., leader: _Optional[int] = ..., leader_epoch: _Optional[int] = ..., isr: _Optional[_Iterable[int]] = ..., znode_version: _Optional[int] = ..., assigned_replicas: _Optional[_Iterable[int]] = ..., topic_id: _Optional[str] = ..., partition_incarnation: _Optional[int] = ..., isr_broker_epochs: _Optional[_Iterable[int]] = ...) -> None: ...
 
 class LeaderAndIsrRequest(_message.Message):
-    __slots__ = ("controller_id", "controller_epoch", "partitions", "is_init", "broker_epoch", "zxid", "kept")
+    __slots__ = ("controller_id", "controller_epoch", "partitions", "is_init", "broker_epoch", "zxid", "kept", "max_broker_epoch")
     CONTROLLER_ID_FIELD_NUMBER: _ClassVar[int]
     CONTROLLER_EPOCH_FIELD_NUMBER: _ClassVar[int]
     PARTITIONS_FIELD_NUMBER: _ClassVar[int]
@@ -75,6 +75,7 @@ class LeaderAndIsrRequest(_message.Message):
     BROKER_EPOCH_FIELD_NUMBER: _ClassVar[int]
     ZXID_FIELD_NUMBER: _ClassVar[int]
     KEPT_FIELD_NUMBER: _ClassVar[int]
+    MAX_BROKER_EPOCH_FIELD_NUMBER: _ClassVar[int]
     controller_id: int
     controller_epoch: int
     partitions: _containers.RepeatedCompositeFieldContainer[PartitionState]
@@ -82,7 +83,8 @@ class LeaderAndIsrRequest(_message.Message):
     broker_epoch: int
     zxid: int
     kept: _containers.RepeatedCompositeFieldContainer[PartitionId]
-    def __init__(self, controller_id: _Optional[int] = ..., controller_epoch: _Optional[int] = ..., partitions: _Optional[_Iterable[_Union[PartitionState, _Mapping]]] = ..., is_init: _Optional[bool] = ..., broker_epoch: _Optional[int] = ..., zxid: _Optional[int] = ..., kept: _Optional[_Iterable[_Union[PartitionId, _Mapping]]] = ...) -> None: ...
+    max_broker_epoch: int
+    def __init__(self, controller_id: _Optional[int] = ..., controller_epoch: _Optional[int] = ..., partitions: _Optional[_Iterable[_Union[PartitionState, _Mapping]]] = ..., is_init: _Optional[bool] = ..., broker_epoch: _Optional[int] = ..., zxid: _Optional[int] = ..., kept: _Optional[_Iterable[_Union[PartitionId, _Mapping]]] = ..., max_broker_epoch: _Optional[int] = ...) -> None: ...
 
 class PartitionError(_message.Message):
     __slots__ = ("topic", "partition", "error_code")
@@ -117,16 +119,18 @@ class PartitionStop(_message.Message):
     def __init__(self, topic: _Optional[str] = ..., partition: _Optional[int] = ..., partition_incarnation: _Optional[int] = ..., leader_epoch: _Optional[int] = ..., delete: _Optional[bool] = ...) -> None: ...
 
 class StopReplicaRequest(_message.Message):
-    __slots__ = ("controller_id", "controller_epoch", "partitions", "broker_epoch")
+    __slots__ = ("controller_id", "controller_epoch", "partitions", "broker_epoch", "max_broker_epoch")
     CONTROLLER_ID_FIELD_NUMBER: _ClassVar[int]
     CONTROLLER_EPOCH_FIELD_NUMBER: _ClassVar[int]
     PARTITIONS_FIELD_NUMBER: _ClassVar[int]
     BROKER_EPOCH_FIELD_NUMBER: _ClassVar[int]
+    MAX_BROKER_EPOCH_FIELD_NUMBER: _ClassVar[int]
     controller_id: int
     controller_epoch: int
     partitions: _containers.RepeatedCompositeFieldContainer[PartitionStop]
     broker_epoch: int
-    def __init__(self, controller_id: _Optional[int] = ..., controller_epoch: _Optional[int] = ..., partitions: _Optional[_Iterable[_Union[PartitionStop, _Mapping]]] = ..., broker_epoch: _Optional[int] = ...) -> None: ...
+    max_broker_epoch: int
+    def __init__(self, controller_id: _Optional[int] = ..., controller_epoch: _Optional[int] = ..., partitions: _Optional[_Iterable[_Union[PartitionStop, _Mapping]]] = ..., broker_epoch: _Optional[int] = ..., max_broker_epoch: _Optional[int] = ...) -> None: ...
 
 class StopReplicaResponse(_message.Message):
     __slots__ = ("error_code", "partitions")

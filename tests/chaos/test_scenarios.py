@@ -25,7 +25,7 @@ from fencepost.fault_injection.stories.story import ClientLoad, Story, StoryActi
 from fencepost.fault_injection.zookeeper.client import ZooKeeperClient
 from fencepost.fault_injection.zookeeper.server import ZooKeeperServer
 from fencepost.spec.trace import Kind, Phase
-from fencepost.spec.vocabulary import Invariant, ProtocolLevel
+from fencepost.spec.vocabulary import NEWEST_LEVEL, Invariant
 from tests.chaos.conftest import Played
 
 pytestmark = pytest.mark.chaos
@@ -106,7 +106,7 @@ def test_phases_of_a_fault_are_in_the_trace(tmp_path: Path) -> None:
 
 
 def test_canary_is_found_and_tells_what_it_is(tmp_path: Path) -> None:
-    canary = play_canary(level=max(ProtocolLevel), seed=1, out=tmp_path / "canary")
+    canary = play_canary(level=NEWEST_LEVEL, seed=1, out=tmp_path / "canary")
 
     awake = {e.node for e in read_folder(tmp_path / "canary")[0] if e.action == "MutantAwake"}
     assert (canary.verdict, canary.result.is_expected) == (Verdict.PASS, True), canary.sentence
@@ -116,7 +116,7 @@ def test_canary_is_found_and_tells_what_it_is(tmp_path: Path) -> None:
 
 def test_canary_of_a_rule_that_its_scenario_never_uses_is_not_found(tmp_path: Path) -> None:
     canary = play_canary(
-        level=max(ProtocolLevel), seed=1, out=tmp_path / "canary", mutant="ignore_changed_target"
+        level=NEWEST_LEVEL, seed=1, out=tmp_path / "canary", mutant="ignore_changed_target"
     )
 
     assert canary.verdict is Verdict.FAIL

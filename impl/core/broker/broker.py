@@ -54,7 +54,7 @@ class Broker:
         self.controller_epoch = NO_CONTROLLER_EPOCH
         """The largest one seen, in ZooKeeper or in a command (CTL-006)."""
         self._obeyed = (NO_CONTROLLER_EPOCH, NO_BROKER_EPOCH)
-        """Controller epoch and broker epoch of the INIT that was obeyed last."""
+        """Controller epoch of the INIT that was obeyed last, and the broker epoch that it named."""
         self.is_ready = False
         """True once ZooKeeper was read after the start: before it, no command is obeyed."""
         self._next_checkpoint_ms = 0
@@ -127,15 +127,17 @@ class Broker:
         rules = self.config.rules
         if rules.is_stale_controller(self.controller_epoch, request.controller_epoch):
             return ErrorCode.STALE_CONTROLLER_EPOCH
-        if rules.is_stale_broker_epoch(self.broker_epoch, request.broker_epoch):
+        if rules.is_stale_broker_epoch(self.broker_epoch, rules.stamp_of(request)):
             return ErrorCode.STALE_BROKER_EPOCH
         return ErrorCode.NONE
 
     def _obey_init(self, request: LeaderAndIsrRequest) -> None:
         """Delete what a controller's first INIT to this registration omits."""
-        init = (request.controller_epoch, request.broker_epoch)
-        if not request.is_init or request.broker_epoch != self.broker_epoch:
+        stamp = self.config.rules.stamp_of(request)
+        is_other = request.broker_epoch not in (NO_BROKER_EPOCH, self.broker_epoch)
+        if not request.is_init or is_other or stamp == NO_BROKER_EPOCH:
             return
+        init = (request.controller_epoch, stamp)
         if self.config.rules.is_first_init(init, self._obeyed):
             self._obeyed = init
             self.stop_replicas.obey_init(request)

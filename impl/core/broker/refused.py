@@ -43,6 +43,7 @@ def refuse_command(
         controller_id=request.controller_id,
         controller_epoch=request.controller_epoch,
         broker_epoch=request.broker_epoch or None,
+        max_broker_epoch=request.max_broker_epoch or None,
         error_code=error,
     )
     return (line,)
@@ -62,6 +63,7 @@ def refuse_stop(
         controller_id=request.controller_id,
         controller_epoch=request.controller_epoch,
         broker_epoch=request.broker_epoch or None,
+        max_broker_epoch=request.max_broker_epoch or None,
         error_code=error,
     )
     return (line,)

@@ -72,7 +72,8 @@ class RoleChanges:
         if taken is None:
             return None
         named = self._config.rules.named_broker_epoch(request.broker_epoch)
-        return replace(taken, broker_epoch=named)
+        largest = request.max_broker_epoch
+        return replace(taken, broker_epoch=named, max_broker_epoch=largest)
 
     def _become_leader(
         self, replica: Replica, command: PartitionState, request: LeaderAndIsrRequest

@@ -100,6 +100,7 @@ class StopReplicas:
                 leader_epoch=stop.leader_epoch,
                 controller_epoch=request.controller_epoch,
                 broker_epoch=request.broker_epoch,
+                max_broker_epoch=request.max_broker_epoch,
             )
         )
         return ErrorCode.NONE

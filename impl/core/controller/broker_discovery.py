@@ -9,6 +9,7 @@ from fencepost.impl.core.controller.controller_generation import ControllerResou
 from fencepost.impl.core.types.actions import action, taken
 from fencepost.impl.core.types.scripts import Answer, Ask, list_children, read
 from fencepost.impl.core.types.znode_reading import registered
+from fencepost.impl.core.types.zookeeper import Znode
 from fencepost.spec.vocabulary import BrokerId
 from fencepost.spec.znodes import BROKER_IDS, broker_path
 
@@ -23,12 +24,15 @@ def read_live_brokers(
     listed = yield from list_children(BROKER_IDS, watch=watch)
     if resources.generation.is_over() or listed is None:
         return None
-    znodes = yield from read(*map(broker_path, registered(listed[0])))
-    if resources.generation.is_over() or znodes is None:
-        return None
+    config, znodes = resources.config, list[Znode]()
+    for paths in config.rules.reads_in_parts([*map(broker_path, registered(listed[0]))]):
+        part = yield from read(*paths)
+        if resources.generation.is_over() or part is None:
+            return None
+        znodes += part
     context = resources.context
-    live = context.registered_in(znodes)
-    changed = resources.config.rules.changed_brokers(context.live, live)
+    live = {**config.rules.known_registrations(context.registered_in(znodes), listed[0].pzxid)}
+    changed = config.rules.changed_brokers(context.live, live)
     context.learn_brokers(live, changed)
     return changed
 

@@ -9,6 +9,7 @@ from itertools import islice
 
 from fencepost.impl.core.config import Config
 from fencepost.impl.core.controller.controller_context import ControllerContext, FullBrokerState
+from fencepost.impl.core.rules.incarnations import Stamp
 from fencepost.impl.core.types.actions import action, taken
 from fencepost.impl.core.types.broker_reports import PartitionId
 from fencepost.impl.core.types.messages import (
@@ -23,7 +24,6 @@ from fencepost.impl.core.types.messages import (
 from fencepost.impl.core.types.scripts import Outbox
 from fencepost.spec.vocabulary import (
     NO_BROKER_EPOCH,
-    BrokerEpoch,
     BrokerId,
     ControllerEpoch,
     ErrorCode,
@@ -157,18 +157,17 @@ class ControllerChannel:
             is_told = queue.queued or queue.stops or queue.init_ms <= now_ms
             full = context.full_state_of(broker_id) if queue.is_init_due and is_told else None
             if full is not None:
-                self.send_init(broker_id, queue, controller_epoch, full)
+                stamp = self._config.rules.init_stamp(full.broker_epoch, context.live)
+                self.send_init(broker_id, queue, controller_epoch, full, stamp)
                 continue
-            broker_epoch = self._named(context, broker_id)
+            # What is queued for another incarnation is dropped, so that this is the reading on
+            # which all of it rests.
+            receiver = context.live.get(broker_id, NO_BROKER_EPOCH)
+            stamp = self._config.rules.stamp(receiver, context.live)
             if queue.stops:
-                self.send_stop_replica(broker_id, queue, controller_epoch, broker_epoch)
+                self.send_stop_replica(broker_id, queue, controller_epoch, stamp)
             elif queue.queued:
-                self._send_oldest(broker_id, queue, controller_epoch, broker_epoch)
-
-    def _named(self, context: ControllerContext, broker_id: BrokerId) -> BrokerEpoch:
-        """The incarnation that a request is meant for; what is queued for another is dropped."""
-        known = context.live.get(broker_id, NO_BROKER_EPOCH)
-        return self._config.rules.named_broker_epoch(known)
+                self._send_oldest(broker_id, queue, controller_epoch, stamp)
 
     @action
     def send_init(
@@ -177,6 +176,7 @@ class ControllerChannel:
         queue: BrokerQueue,
         epoch: ControllerEpoch,
         full: FullBrokerState,
+        stamp: Stamp,
     ) -> None:
         """All partitions of the broker are named; it keeps those that it is not told now."""
         named = self._config.rules.named_by_init(full.keys, queue.queued)
@@ -198,7 +198,8 @@ class ControllerChannel:
             controller_epoch=epoch,
             partitions=tuple(queue.queued[key] for key in named if key in queue.queued),
             is_init=True,
-            broker_epoch=full.broker_epoch,
+            broker_epoch=stamp.broker_epoch,
+            max_broker_epoch=stamp.max_broker_epoch,
             zxid=full.zxid,
             kept=kept,
         )
@@ -209,7 +210,7 @@ class ControllerChannel:
         broker_id: BrokerId,
         queue: BrokerQueue,
         epoch: ControllerEpoch,
-        broker_epoch: BrokerEpoch,
+        stamp: Stamp,
     ) -> None:
         """What is queued is on its way in one request, the oldest if it is much."""
         oldest = sorted(islice(queue.queued, COMMANDS_MAX))
@@ -217,7 +218,8 @@ class ControllerChannel:
             controller_id=self._config.broker_id,
             controller_epoch=epoch,
             partitions=tuple(queue.queued[key] for key in oldest),
-            broker_epoch=broker_epoch,
+            broker_epoch=stamp.broker_epoch,
+            max_broker_epoch=stamp.max_broker_epoch,
         )
         self.send_leader_and_isr(broker_id, queue, request)
 
@@ -236,6 +238,7 @@ class ControllerChannel:
                 isr=frozenset(command.isr),
                 controller_epoch=request.controller_epoch,
                 broker_epoch=self._config.rules.named_broker_epoch(request.broker_epoch),
+                max_broker_epoch=request.max_broker_epoch,
             )
             self._outbox.took(line)
         self._send(broker_id, queue, request)
@@ -246,7 +249,7 @@ class ControllerChannel:
         broker_id: BrokerId,
         queue: BrokerQueue,
         epoch: ControllerEpoch,
-        broker_epoch: BrokerEpoch,
+        stamp: Stamp,
     ) -> None:
         """All that the broker is to give up is on its way in one request (TOP-002)."""
         queue.sent_stops = tuple(queue.stops[key] for key in sorted(queue.stops))
@@ -257,14 +260,16 @@ class ControllerChannel:
                 topic_partition=stop.key,
                 peer=broker_id,
                 controller_epoch=epoch,
-                broker_epoch=broker_epoch,
+                broker_epoch=stamp.broker_epoch,
+                max_broker_epoch=stamp.max_broker_epoch,
             )
             self._outbox.took(line)
         request = StopReplicaRequest(
             controller_id=self._config.broker_id,
             controller_epoch=epoch,
             partitions=queue.sent_stops,
-            broker_epoch=broker_epoch,
+            broker_epoch=stamp.broker_epoch,
+            max_broker_epoch=stamp.max_broker_epoch,
         )
         self._send(broker_id, queue, request)
 

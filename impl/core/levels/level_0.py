@@ -51,6 +51,11 @@ RULES = Rules(
     # Incarnations of brokers
     named_broker_epoch=incarnations.no_broker_epoch,
     is_stale_broker_epoch=incarnations.obey_any_incarnation,
+    stamp=incarnations.no_stamp,
+    init_stamp=incarnations.stamp_receiver,
+    stamp_of=incarnations.named_receiver,
+    reads_in_parts=discovery.read_together,
+    known_registrations=incarnations.all_that_was_read,
     meet_follower=incarnations.meet_follower,
     bounced_members=incarnations.remembered_bounces,
     with_incarnations=incarnations.ids_alone,

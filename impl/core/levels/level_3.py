@@ -11,6 +11,7 @@ from fencepost.impl.core.rules.incarnations import (
     is_stale_broker_epoch,
     named_broker_epoch,
     other_incarnations,
+    stamp_receiver,
     tell_decided_state,
     with_incarnations,
 )
@@ -19,6 +20,7 @@ RULES = replace(
     level_2.RULES,
     named_broker_epoch=named_broker_epoch,
     is_stale_broker_epoch=is_stale_broker_epoch,
+    stamp=stamp_receiver,
     fetch_error=incarnation_fetch_error,
     bounced_members=other_incarnations,
     with_incarnations=with_incarnations,

@@ -60,7 +60,7 @@ def adopt_controller_epoch(known: ControllerEpoch, command: ControllerEpoch) -> 
 # INITs (CMD-007)
 
 InitId = tuple[ControllerEpoch, BrokerEpoch]
-"""Which controller sends an INIT, and for which registration of the broker."""
+"""Which controller sends an INIT, and which broker epoch it names."""
 
 
 def named_by_init(
@@ -73,6 +73,14 @@ def named_by_init(
 def is_first_init(init: InitId, obeyed: InitId) -> bool:
     """Only the first INIT of a controller deletes: a later one may be a late one (H19)."""
     return init != obeyed
+
+
+def is_newer_init(init: InitId, obeyed: InitId) -> bool:
+    """Of one controller, one with a larger `max_broker_epoch` is later, and names all (BEP-003).
+
+    It need not be of another registration: then it was sent again, and made anew.
+    """
+    return init > obeyed
 
 
 def is_omitted(replica: Replica, zxid: int) -> bool:

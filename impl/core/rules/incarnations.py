@@ -6,12 +6,13 @@ Actions of `spec/tla/Fencing.tla`; KIP-380 (commands), KIP-903 (the ISR).
 """
 
 from collections.abc import Callable, Mapping, Set as AbstractSet
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
 from fencepost.impl.core.rules.fetches import fenced_fetch_error
 from fencepost.impl.core.rules.replica import Replica
-from fencepost.impl.core.types.messages import FetchRequest
+from fencepost.impl.core.types.messages import CommandRequest, FetchRequest
 from fencepost.spec.vocabulary import (
     NO_BROKER,
     NO_BROKER_EPOCH,
@@ -41,13 +42,64 @@ def named_broker_epoch(broker_epoch: BrokerEpoch) -> BrokerEpoch:
     return broker_epoch
 
 
+class Stamp(NamedTuple):
+    """What a command says of incarnations: for which it is, or the largest that its sender knew."""
+
+    broker_epoch: BrokerEpoch = NO_BROKER_EPOCH
+    max_broker_epoch: BrokerEpoch = NO_BROKER_EPOCH
+
+
+Stamping = Callable[[BrokerEpoch, Registrations], Stamp]
+"""Of the receiver's epoch, and of what the controller knows."""
+
+
+def no_stamp(_receiver: BrokerEpoch, _live: Registrations) -> Stamp:
+    """Below level 3 a command is for any incarnation."""
+    return Stamp()
+
+
+def stamp_receiver(receiver: BrokerEpoch, _live: Registrations) -> Stamp:
+    """A command names the incarnation that it is meant for, an INIT at every level (CMD-007)."""
+    return Stamp(broker_epoch=receiver)
+
+
+def stamp_largest(_receiver: BrokerEpoch, live: Registrations) -> Stamp:
+    """All commands made from one reading of the registrations name the same epoch (BEP-003)."""
+    return Stamp(max_broker_epoch=max(live.values(), default=NO_BROKER_EPOCH))
+
+
+def named_receiver(request: CommandRequest) -> BrokerEpoch:
+    """What a command is judged by below level 4."""
+    return request.broker_epoch
+
+
+def named_largest(request: CommandRequest) -> BrokerEpoch:
+    """The largest epoch known to a controller of level 4, the receiver's from one of level 3."""
+    return request.max_broker_epoch or request.broker_epoch
+
+
+def all_that_was_read(live: Registrations, _listed_zxid: int) -> Registrations:
+    """Each broker is known by its own epoch: it does no harm that they were read one by one."""
+    return live
+
+
+def registered_when_listed(live: Registrations, listed_zxid: int) -> Registrations:
+    """Without the brokers that registered while the registrations were read (BEP-004).
+
+    Each was read after the listing, so that a registration that was missed is newer than
+    `listed_zxid`, and so than every epoch that is left: the largest of them lets no command for an
+    earlier incarnation pass. The listing's watch tells of those that are left out.
+    """
+    return {one: epoch for one, epoch in live.items() if epoch <= listed_zxid}
+
+
 def obey_any_incarnation(_own: BrokerEpoch, _command: BrokerEpoch) -> bool:
     """No command is stale by the incarnation that it is meant for."""
     return False
 
 
 def is_stale_broker_epoch(own: BrokerEpoch, command: BrokerEpoch) -> bool:
-    """True of a command for an earlier incarnation of this broker (BEP-002).
+    """True of a command for an earlier incarnation of this broker (BEP-002, BEP-003).
 
     One for a later incarnation is obeyed: the controller may hear of a registration before the
     broker does (KAFKA-9839).

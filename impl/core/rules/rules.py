@@ -28,7 +28,7 @@ from fencepost.impl.core.rules.controller.publication import (
     MultiLimits,
 )
 from fencepost.impl.core.rules.controller.reassignment import Advance, Assignment, Replicas
-from fencepost.impl.core.rules.incarnations import BouncedMembers, Registrations
+from fencepost.impl.core.rules.incarnations import BouncedMembers, Registrations, Stamping
 from fencepost.impl.core.rules.isr import Settlement
 from fencepost.impl.core.rules.producers import ProducerState, ProducerTable
 from fencepost.impl.core.rules.produces import ProduceEnd
@@ -36,6 +36,7 @@ from fencepost.impl.core.rules.replica import Acted, RecoveredLog, Replica
 from fencepost.impl.core.rules.tables import CommandTable, PartitionTable, Permissions, Writer
 from fencepost.impl.core.types.effects import DiskEffect
 from fencepost.impl.core.types.messages import (
+    CommandRequest,
     CreatePartitionsRequest,
     FetchRequest,
     FetchResponse,
@@ -112,6 +113,13 @@ class Rules:
     named_broker_epoch: Callable[[BrokerEpoch], BrokerEpoch]
     is_stale_broker_epoch: Callable[[BrokerEpoch, BrokerEpoch], bool]
     """Of the broker's own epoch, and of a command's."""
+    stamp: Stamping
+    init_stamp: Stamping
+    stamp_of: Callable[[CommandRequest], BrokerEpoch]
+    reads_in_parts: Callable[[Sequence[str]], Sequence[tuple[str, ...]]]
+    """Of the paths of the registrations: which are asked for together."""
+    known_registrations: Callable[[Registrations, int], Registrations]
+    """Of the registrations that were read, and of the zxid of the last one at their listing."""
     meet_follower: Callable[[Replica, BrokerId, BrokerEpoch], Replica]
     bounced_members: BouncedMembers
     with_incarnations: Callable[[LeaderAndIsr, Registrations], LeaderAndIsr]

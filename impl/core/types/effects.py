@@ -167,6 +167,8 @@ class ActionTaken(Struct, frozen=True, kw_only=True):
     """Each with the czxid of its registration."""
     broker_epoch: BrokerEpoch | None = None
     """Of a command or a fetch; 0 where it names none."""
+    max_broker_epoch: BrokerEpoch | None = None
+    """Of a command; 0 where it names none."""
     is_unclean: bool | None = None
     is_loss_possible: bool | None = None
     znode_version: ZnodeVersion | None = None
@@ -198,6 +200,7 @@ class RefusalTold(Struct, frozen=True, kw_only=True):
     controller_id: BrokerId | None = None
     controller_epoch: ControllerEpoch | None = None
     broker_epoch: BrokerEpoch | None = None
+    max_broker_epoch: BrokerEpoch | None = None
     peer: BrokerId | None = None
     offset: Offset | None = None
     error_code: ErrorCode | None = None

@@ -90,6 +90,8 @@ class LeaderAndIsrRequest(Struct, frozen=True, kw_only=True):
     """Of the registration that the request is meant for; below level 3, an INIT alone says so."""
     zxid: int = 0
     kept: tuple[PartitionId, ...] = ()
+    max_broker_epoch: BrokerEpoch = NO_BROKER_EPOCH
+    """The largest one that the sender knew, in place of `broker_epoch` (level 4)."""
 
 
 class PartitionError(PartitionId, frozen=True, kw_only=True):
@@ -123,6 +125,8 @@ class StopReplicaRequest(Struct, frozen=True, kw_only=True):
     partitions: tuple[PartitionStop, ...]
     broker_epoch: BrokerEpoch = NO_BROKER_EPOCH
     """Of the registration that the request is meant for (level 3)."""
+    max_broker_epoch: BrokerEpoch = NO_BROKER_EPOCH
+    """The largest one that the sender knew, in place of `broker_epoch` (level 4)."""
 
 
 class StopReplicaResponse(Struct, frozen=True, kw_only=True):

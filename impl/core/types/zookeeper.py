@@ -80,6 +80,8 @@ class Children(Struct, frozen=True, kw_only=True):
 
     path: str
     names: tuple[str, ...] | None
+    pzxid: int = 0
+    """The last transaction that created or deleted a child before this reading."""
 
 
 class Written(Struct, frozen=True, kw_only=True):

@@ -401,12 +401,14 @@ def _znode(path: str, result: Result) -> Znode:
 def _children(paths: Sequence[str], results: Sequence[Result]) -> tuple[Children, ...] | None:
     if _interrupted(results):
         return None
-    return tuple(
-        Children(path=path, names=None)
-        if isinstance(result, NoNodeError)
-        else Children(path=path, names=tuple(sorted(_sound(path, result)[0])))
-        for path, result in zip(paths, results, strict=True)
-    )
+    return tuple(_children_of(path, result) for path, result in zip(paths, results, strict=True))
+
+
+def _children_of(path: str, result: Result) -> Children:
+    if isinstance(result, NoNodeError):
+        return Children(path=path, names=None)
+    names, stat = _sound(path, result)
+    return Children(path=path, names=tuple(sorted(names)), pzxid=stat.pzxid)
 
 
 def _interrupted(results: Sequence[Result]) -> bool:

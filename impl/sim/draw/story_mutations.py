@@ -31,7 +31,7 @@ from fencepost.fault_injection.stories.story_file import story_from_text
 from fencepost.impl.sim.engine.options import TOPIC, RunOptions, healing_ms
 from fencepost.impl.sim.stories.play import fault_step
 from fencepost.impl.sim.stories.settings import read_options
-from fencepost.spec.vocabulary import NO_PRODUCER, ProtocolLevel
+from fencepost.spec.vocabulary import NEWEST_LEVEL, NO_PRODUCER
 from fencepost.spec.znodes import TOPICS
 
 LOOKS = frozenset({"show", "check", "read", "replay"})
@@ -149,7 +149,7 @@ def _own_options(options: RunOptions, random: Random) -> RunOptions:
         options,
         replication_factor=min(options.brokers, REPLICATION_FACTOR),
         seed=random.randrange(2**31),
-        level=max(ProtocolLevel),
+        level=NEWEST_LEVEL,
         settle_ms=healing_ms(options),
     )
 

@@ -19,7 +19,7 @@ from fencepost.impl.sim.stepped.step_context import ImpossibleStepError
 from fencepost.impl.sim.stepped.steps import SPEC_ACTIONS, StepPerformer
 from fencepost.spec.pacing import Move, MoveList
 from fencepost.spec.trace import TRACE_VERSION, TraceEvent
-from fencepost.spec.vocabulary import ANY_VERSION, Action, ProtocolLevel
+from fencepost.spec.vocabulary import ANY_VERSION, NEWEST_LEVEL, Action
 
 _UNCOMPOSED = frozenset(
     {
@@ -74,7 +74,7 @@ def replay(schedule: SteppedSchedule, *, probes_loss: bool = False) -> SteppedRe
 
 def repaired(schedule: SteppedSchedule) -> SteppedSchedule:
     """The same steps of the protocol as it should be: no mutant, the newest level."""
-    newest = max(ProtocolLevel).value
+    newest = NEWEST_LEVEL.value
     setting = msgspec.structs.replace(schedule.setting, mutants=(), level=newest)
     return msgspec.structs.replace(schedule, setting=setting)
 

@@ -16,9 +16,9 @@ from fencepost.fault_injection.stories.story_refusal import StoryError
 from fencepost.impl.mutants.mutants import mutant_name
 from fencepost.impl.sim.engine.options import RunOptions
 from fencepost.impl.sim.world.network import Weather
-from fencepost.spec.vocabulary import ProtocolLevel
+from fencepost.spec.vocabulary import NEWEST_LEVEL
 
-DEFAULTS = RunOptions(seed=0, level=max(ProtocolLevel), story=Story(seed=0))
+DEFAULTS = RunOptions(seed=0, level=NEWEST_LEVEL, story=Story(seed=0))
 """The cluster of a story that says nothing of it."""
 SHARED = {
     "brokers": "brokers",

@@ -81,6 +81,8 @@ class SimulatedZooKeeper:
         self._nodes: dict[str, _Node] = {}
         self._names: dict[str, set[str]] = {}
         """Path -> names of its children."""
+        self._pzxids: dict[str, int] = {}
+        """Path -> the last transaction that created or deleted a child."""
         self._sessions: dict[SessionId, _Session] = {}
         self.request_bytes_max = REQUEST_BYTES_MAX
         """The server closes the connection of a client that sends a larger multi."""
@@ -168,7 +170,8 @@ class SimulatedZooKeeper:
             return Children(path=path, names=None)
         if watch:
             self._sessions[session_id].child_watches.add(path)
-        return Children(path=path, names=self.children(path))
+        pzxid = self._pzxids.get(path, self._nodes[path].stat.czxid)
+        return Children(path=path, names=self.children(path), pzxid=pzxid)
 
     def children(self, path: str) -> tuple[str, ...]:
         """Names of the children, ascending: for the harness."""
@@ -270,6 +273,7 @@ class SimulatedZooKeeper:
         stat = Stat(version=version, czxid=self._zxid, mzxid=self._zxid, ephemeral_owner=owner)
         self._nodes[op.path] = _Node(op.data, stat)
         self._names.setdefault(_parent(op.path), set()).add(_name(op.path))
+        self._pzxids[_parent(op.path)] = self._zxid
         self._log("Create", session_id, op.path, op.data, version)
         self._fire_data(op.path)
         self._fire_children(_parent(op.path))
@@ -285,6 +289,7 @@ class SimulatedZooKeeper:
 
     def _delete(self, path: str, session_id: SessionId) -> None:
         del self._nodes[path]
+        self._pzxids[_parent(path)] = self._zxid
         self._names[_parent(path)].discard(_name(path))
         self._log("Delete", session_id, path)
         self._fire_data(path)

@@ -12,7 +12,7 @@ from fencepost.ci.gate.verdict_files import GateRun
 from fencepost.conformance.verdict import Verdict, Violation
 from fencepost.conformance.whitebox.simulate import MutantResult, SeedResult, SimulationResult
 from fencepost.spec.tlc.models import Tier
-from fencepost.spec.vocabulary import Invariant, ProtocolLevel
+from fencepost.spec.vocabulary import NEWEST_LEVEL, Invariant
 
 Asked = dict[str, object]
 
@@ -188,7 +188,7 @@ def test_mutants_are_hunted_at_the_newest_level_and_the_summary_says_so(
 
     outcome = simulate(gate)
 
-    assert (asked["level"], asked["hunt_level"]) == (0, max(ProtocolLevel))
+    assert (asked["level"], asked["hunt_level"]) == (0, NEWEST_LEVEL)
     assert outcome.summary.endswith("0 of 0 mutants caught at level 3")
 
 

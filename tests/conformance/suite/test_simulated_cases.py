@@ -21,7 +21,7 @@ from fencepost.fault_injection.stories.story_refusal import StoryError
 from fencepost.impl.mutants.mutants import MUTANTS, SUITE_MUTANTS
 from fencepost.impl.sim.stories.play import play
 from fencepost.spec.trace import TraceEvent
-from fencepost.spec.vocabulary import ProtocolLevel
+from fencepost.spec.vocabulary import NEWEST_LEVEL
 
 ON_PROCESSES_ONLY = {
     "durability/clean_elections_keep_records": "it heals a fault that the simulator has healed",
@@ -46,7 +46,7 @@ def differences(
 ) -> list[object]:
     """The steps that went otherwise than the case says, or why it could not be played on."""
     broken = {"mutant": mutant} if mutant else {}
-    cluster = {**case.story.cluster, "level": int(max(ProtocolLevel)), **broken}
+    cluster = {**case.story.cluster, "level": int(NEWEST_LEVEL), **broken}
     story = replace(case.story, cluster=cluster, steps=(*case.story.steps, *end))
     try:
         steps = play(to_yaml(story), judged).steps

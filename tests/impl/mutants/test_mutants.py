@@ -27,6 +27,7 @@ from fencepost.impl.shell.options import EXIT_USAGE, node_options, parse
 from fencepost.impl.sim.stepped.schedule import SCHEDULES
 from fencepost.spec.vocabulary import (
     ANY_VERSION,
+    NEWEST_LEVEL,
     Action,
     BrokerId,
     ErrorCode,
@@ -75,8 +76,8 @@ def test_every_record_names_a_rule_a_requirement_and_checks() -> None:
 
 
 def test_no_config_has_a_wrong_rule_unless_a_mutant_is_named() -> None:
-    assert Config(broker_id=ME).rules is LEVELS[-1]
-    assert node_options(parse(NODE)).config.rules is LEVELS[-1]
+    assert Config(broker_id=ME).rules is LEVELS[NEWEST_LEVEL]
+    assert node_options(parse(NODE)).config.rules is LEVELS[NEWEST_LEVEL]
     assert node_options(parse(NODE)).mutant is None
 
 
@@ -117,7 +118,7 @@ def test_a_broker_process_that_takes_faults_takes_a_mutant() -> None:
     options = node_options(parse([*NODE, "--fault-control", "--mutant", NAMES[0]]))
 
     assert options.mutant == NAMES[0]
-    assert options.config.rules != LEVELS[-1]
+    assert options.config.rules != LEVELS[NEWEST_LEVEL]
 
 
 def test_a_mutant_that_there_is_not_is_refused(capsys: pytest.CaptureFixture[str]) -> None:

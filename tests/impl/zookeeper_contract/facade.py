@@ -68,11 +68,16 @@ class Session:
 
     def children(self, path: str, *, watch: bool = False) -> tuple[str, ...] | None:
         """The children of one znode."""
+        return self.listing(path, watch=watch).names
+
+    def listing(self, path: str, *, watch: bool = False) -> Children:
+        """The same, with the last transaction that created or deleted one."""
         (answer,) = self.ask(ListChildren(op_id=self.next_op_id(), paths=(path,), watch=watch))
         assert isinstance(answer, ChildrenListed)
         assert answer.children is not None
-        assert answer.children == (Children(path=path, names=answer.children[0].names),)
-        return answer.children[0].names
+        (found,) = answer.children
+        assert found == Children(path=path, names=found.names, pzxid=found.pzxid)
+        return found
 
     def ask(self, *operations: Operation) -> list[Answer]:
         """Begin all operations before the first answer; the answers in the order they came."""

@@ -229,11 +229,11 @@ def test_what_is_not_there_reads_as_nothing(session: Session) -> None:
     assert session.children(MISSING) is None
 
 
-def test_children_are_named_in_ascending_order(session: Session) -> None:
-    written(session, *(create(f"/brokers/ids/{n}") for n in (3, 1, 2)))
+def test_children_are_named_in_ascending_order_of_a_transaction(session: Session) -> None:
+    zxid = written(session, *(create(f"/brokers/ids/{n}") for n in (3, 1, 2))).zxid
+    listed = session.listing("/brokers/ids")
 
-    assert session.children("/brokers/ids") == ("1", "2", "3")
-    assert session.children(A) == ()
+    assert (listed.names, listed.pzxid, session.children(A)) == (("1", "2", "3"), zxid, ())
 
 
 def test_operations_are_answered_in_the_order_in_which_they_were_asked(session: Session) -> None:

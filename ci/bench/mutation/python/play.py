@@ -22,7 +22,7 @@ from fencepost.conformance.verdict import Verdict
 from fencepost.conformance.whitebox.simulate import SeedResult, Subject, judge_seed
 from fencepost.conformance.whitebox.story_play import play_file
 from fencepost.spec.trace import TraceEvent, encode_all
-from fencepost.spec.vocabulary import ProtocolLevel
+from fencepost.spec.vocabulary import NEWEST_LEVEL
 
 CPU_S_PER_RUN = 30
 """A seed or a story that takes longer does not end: the process dies of `SIGPROF`."""
@@ -77,7 +77,7 @@ def limited() -> Iterator[None]:
 
 def play_seeds(usual: dict[int, str]) -> dict[str, Any]:
     """By what the first seed that notices does so, and how many had another trace until then."""
-    subject = Watched(level=max(ProtocolLevel))
+    subject = Watched(level=NEWEST_LEVEL)
     changed = 0
     for seed, digest in usual.items():
         with limited():
@@ -111,7 +111,7 @@ def noticed_by_stories(paths: list[str]) -> Iterator[str]:
 
 def decisive_rules(seeds: list[int], stories: list[str]) -> dict[str, Any]:
     """Seed or story -> the digest of its trace, if it has one, and the rules decisive in it."""
-    subject = Watched(level=max(ProtocolLevel))
+    subject = Watched(level=NEWEST_LEVEL)
     found: dict[str, Any] = {}
     with probed_core() as decisive_in:
         for seed in seeds:

@@ -12,6 +12,11 @@ def reads_broker_change(_undecided: Mapping[TopicPartition, LeaderAndIsr]) -> bo
     return True
 
 
+def read_together(paths: Sequence[str]) -> Sequence[tuple[str, ...]]:
+    """All at once; ZooKeeper does not promise that they are of one moment."""
+    return (tuple(paths),)
+
+
 def changed_brokers(
     before: Mapping[BrokerId, BrokerEpoch], after: Mapping[BrokerId, BrokerEpoch]
 ) -> frozenset[BrokerId]:

@@ -20,7 +20,7 @@ from fencepost.ci.bench.mutation.python.play import digest_of
 from fencepost.ci.bench.mutation.python.python_edits import PythonEdit, python_edits
 from fencepost.ci.bench.mutation.python.scratch_tree import ROOT, edited_tree, modules_of
 from fencepost.conformance.whitebox.simulate import Subject
-from fencepost.spec.vocabulary import ProtocolLevel
+from fencepost.spec.vocabulary import NEWEST_LEVEL
 
 
 def edits(text: str) -> tuple[PythonEdit, ...]:
@@ -156,4 +156,4 @@ def test_the_tree_is_a_copy(isr_edits: dict[str, PythonEdit]) -> None:
 
 
 def _digest(seed: int) -> str:
-    return digest_of(Subject(level=max(ProtocolLevel)).simulate(seed))
+    return digest_of(Subject(level=NEWEST_LEVEL).simulate(seed))

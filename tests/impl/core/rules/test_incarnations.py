@@ -15,8 +15,15 @@ from fencepost.impl.core.rules.incarnations import (
 )
 from fencepost.impl.core.rules.replica import Replica
 from fencepost.impl.core.rules.tables import Role
-from fencepost.impl.core.types.messages import FetchRequest
-from fencepost.spec.vocabulary import NO_BROKER, BrokerEpoch, BrokerId, ErrorCode, Offset
+from fencepost.impl.core.types.messages import FetchRequest, LeaderAndIsrRequest
+from fencepost.spec.vocabulary import (
+    NO_BROKER,
+    BrokerEpoch,
+    BrokerId,
+    ControllerEpoch,
+    ErrorCode,
+    Offset,
+)
 from fencepost.spec.znodes import LeaderAndIsr, parse_leader_and_isr
 from tests.impl.core.build import replica, state, state_after
 from tests.impl.core.driver import broker_ids
@@ -138,3 +145,36 @@ def test_a_document_has_the_epochs_in_the_order_of_the_isr() -> None:
     assert b'"isr_broker_epochs":[9,30]' in written.document()
     assert parse_leader_and_isr(path, written.document()) == written
     assert b"isr_broker_epochs" not in named(1, 1).document()
+
+
+def test_a_command_of_level_4_names_the_largest_epoch_that_was_read() -> None:
+    live = epochs(b1=9, b2=12)
+
+    assert LEVELS[4].stamp(live[ONE], live) == (0, 12)
+    assert LEVELS[3].stamp(live[ONE], live) == (9, 0)
+    assert LEVELS[2].stamp(live[ONE], live) == (0, 0)
+
+
+def test_a_broker_that_registered_after_the_listing_is_left_out() -> None:
+    live = epochs(b1=9, b2=12)
+
+    assert LEVELS[4].known_registrations(live, 11) == epochs(b1=9)
+    assert LEVELS[4].known_registrations(live, 12) == live
+    assert LEVELS[3].known_registrations(live, 11) == live
+
+
+@pytest.mark.parametrize(
+    ("own", "largest", "is_stale"), [(0, 9, True), (0, 10, False), (9, 0, True), (10, 0, False)]
+)
+def test_level_4_takes_the_old_field_where_the_new_one_is_missing(
+    own: int, largest: int, is_stale: bool
+) -> None:
+    command = LeaderAndIsrRequest(
+        controller_id=ONE,
+        controller_epoch=ControllerEpoch(1),
+        partitions=(),
+        broker_epoch=BrokerEpoch(own),
+        max_broker_epoch=BrokerEpoch(largest),
+    )
+
+    assert is_stale_broker_epoch(BrokerEpoch(10), LEVELS[4].stamp_of(command)) is is_stale

@@ -9,11 +9,11 @@ from fencepost.impl.sim.draw.draw import multi_round, swarm
 from fencepost.impl.sim.draw.mixes import MANY_PARTITIONS, NOT_REPEATED, PATIENT_MS
 from fencepost.impl.sim.engine.move_recorder import MoveRecorder
 from fencepost.impl.sim.engine.run import never, run as play
-from fencepost.spec.vocabulary import ProtocolLevel
+from fencepost.spec.vocabulary import NEWEST_LEVEL, ProtocolLevel
 
 NUMBERS = range(1, 21)
 LEVEL = ProtocolLevel.LEADER_EPOCH
-NEWEST = max(ProtocolLevel)
+NEWEST = NEWEST_LEVEL
 SHORT = 11
 """A number whose run is soon simulated."""
 
