@@ -1,6 +1,7 @@
 """The client of the reference as a process: one call by name, answers as values."""
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -9,7 +10,8 @@ from tempfile import TemporaryFile
 from typing import Any
 
 from fencepost.ci.gate.failures import INTERRUPTED, HarnessError, UsageError
-from fencepost.conformance.adapters.local_cluster import addresses, command
+from fencepost.conformance.adapters.local_cluster import addresses, command, load
+from fencepost.spec.wire.tls import ADMIN, IDENTITY_VARIABLE
 
 
 def bootstrap_servers(given: str | None, cluster: Path) -> str:
@@ -58,6 +60,7 @@ def answers(
         text.seek(0)
         with subprocess.Popen(
             command,
+            env=_environment(servers, cluster),
             stdin=None if given is None else text,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -70,6 +73,12 @@ def answers(
                 process.terminate()
                 raise
     _judge(process.returncode, message.strip())
+
+
+def _environment(servers: str | None, cluster: Path) -> dict[str, str]:
+    """Ours, and of a local cluster with TLS the administrator's identity unless ours names one."""
+    tls = None if servers is not None else load(cluster).tls
+    return ({IDENTITY_VARIABLE: str(Path(tls) / ADMIN)} if tls else {}) | os.environ
 
 
 def _judge(exit_code: int, message: str) -> None:

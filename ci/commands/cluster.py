@@ -28,6 +28,9 @@ Port = Annotated[
     int | None, typer.Option(min=1, max=65535, help="Port of ZooKeeper.  [default: a free one]")
 ]
 BrokerId = Annotated[int, typer.Argument(min=0, help="Id of a broker.", show_default=False)]
+TlsOption = Annotated[
+    bool, typer.Option("--tls", help="Connections by mutual TLS; certificates are made for it.")
+]
 COLUMNS = ("broker_id", "pid", "address", "is_controller")
 
 
@@ -36,13 +39,15 @@ def up(
     brokers: Brokers = 3,
     level: LevelOption = NEWEST_LEVEL,
     zookeeper_port: Port = None,
+    tls: TlsOption = False,
     cluster: ClusterFolder = DEFAULT_FOLDER,
     as_json: JsonOption = False,
 ) -> int:
     """Start a cluster that stays up."""
     require_cluster_folder(cluster)
     note(f"cluster: starting ZooKeeper and {count(brokers, 'broker')} in {cluster}")
-    settings = ClusterSettings(brokers=brokers, level=level)
+    identities = cluster.absolute() / "tls" if tls else None
+    settings = ClusterSettings(brokers=brokers, level=level, tls=identities)
     show(start(cluster, settings=settings, zookeeper_port=zookeeper_port), as_json)
     return 0
 

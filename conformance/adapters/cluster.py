@@ -86,6 +86,7 @@ class ClusterUnderTest:
                 unclean_leader_election=settings.unclean_leader_election,
                 min_insync_replicas=settings.min_insync_replicas,
                 extra=settings.extra,
+                tls=settings.tls,
             )
         )
         self._wait = threading.Event()

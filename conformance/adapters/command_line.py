@@ -26,6 +26,7 @@ from fencepost.conformance.checks.observations import EVERYTHING, Observations
 from fencepost.fault_injection.network.wiring import BrokerPlace, broker_name
 from fencepost.fault_injection.processes.managed_process import ManagedProcess
 from fencepost.spec.vocabulary import ProtocolLevel
+from fencepost.spec.wire.tls import ADMIN, broker_common_name, read_identity
 
 LEVELS = tuple(level.value for level in ProtocolLevel)
 
@@ -77,7 +78,7 @@ class CommandLine(Implementation):
                 prepared=shlex.split(self.command) if can_wait else (),
             ),
             state=ZooKeeperState(znodes),
-            transport=GrpcTransport(),
+            transport=GrpcTransport(read_identity(site.tls / ADMIN) if site.tls else None),
             znodes=znodes,
         )
 
@@ -101,7 +102,9 @@ class CommandLine(Implementation):
         given += ["--unclean-leader-election"] if site.unclean_leader_election else []
         if site.min_insync_replicas > 1:
             given += ["--min-insync-replicas", str(site.min_insync_replicas)]
-        if Capability.FAULT_CONTROL in self.capabilities:
+        if site.tls:
+            given += ["--tls", str(site.tls / broker_common_name(broker_id))]
+        elif Capability.FAULT_CONTROL in self.capabilities:
             given.append("--fault-control")
         return [*shlex.split(self.command), *given, *self.own_flags, *site.extra]
 

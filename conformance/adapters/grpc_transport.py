@@ -46,6 +46,7 @@ from fencepost.spec.wire.conventions import (
     SERVICE,
     was_sent,
 )
+from fencepost.spec.wire.tls import TlsIdentity
 from fencepost.spec.znodes import TopicPartition
 
 METADATA_DEADLINE_S = 1.0
@@ -66,7 +67,9 @@ class _Reply:
 class GrpcTransport:
     """Channels to brokers; `Transport`."""
 
-    def __init__(self) -> None:
+    def __init__(self, identity: TlsIdentity | None = None) -> None:
+        """With an `identity`, connections are encrypted and both ends prove theirs."""
+        self._identity = identity
         self._channels: dict[str, grpc.Channel] = {}
         self._lock = threading.Lock()
 
@@ -76,8 +79,15 @@ class GrpcTransport:
         """The broker at `address`; the channel connects when it is used."""
         with self._lock:
             if address not in self._channels:
-                self._channels[address] = grpc.insecure_channel(address, _OPTIONS)
+                self._channels[address] = self._open(address)
             return GrpcConnection(self._channels[address], caller, broker_id)
+
+    def _open(self, address: str) -> grpc.Channel:
+        own = self._identity
+        if own is None:
+            return grpc.insecure_channel(address, _OPTIONS)
+        credentials = grpc.ssl_channel_credentials(own.ca, own.key, own.certificate)
+        return grpc.secure_channel(address, credentials, _OPTIONS)
 
     def close(self) -> None:
         """Cancel calls in progress and close connections."""

@@ -110,6 +110,8 @@ class Site:
     """So many must be in the ISR when a leader appends for acks=all."""
     extra: tuple[str, ...] = ()
     """More flags for every broker; empty for an implementation that has no command line."""
+    tls: Path | None = None
+    """A folder with an identity per broker and one of the administrator; None: no TLS."""
 
     def place_of(self, broker_id: int) -> BrokerPlace:
         """Where the broker runs next; of several ZooKeeper servers, each tries another one first.

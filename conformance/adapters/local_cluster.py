@@ -4,7 +4,7 @@ Its folder holds `cluster.json` while it is up, and its data also afterwards.
 """
 
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,9 +18,11 @@ from fencepost.conformance.adapters.folders import Folders
 from fencepost.conformance.adapters.reference import implementation_of
 from fencepost.conformance.adapters.settings import ClusterSettings
 from fencepost.conformance.adapters.zookeepers import ZooKeeperInUse
+from fencepost.fault_injection.network.certificates import CertificateAuthority
 from fencepost.fault_injection.processes.managed_process import ProcessError
 from fencepost.fault_injection.processes.supervisor import Supervisor
 from fencepost.fault_injection.zookeeper.server import ZooKeeperServer
+from fencepost.spec.wire.tls import ADMIN
 from fencepost.spec.zookeeper import ZooKeeperError
 
 STATE_FILE = "cluster.json"
@@ -30,7 +32,7 @@ DEFAULT_FOLDER = Path(".fencepost") / "cluster"
 """Where commands look when no folder is named."""
 
 
-class LocalCluster(msgspec.Struct, frozen=True, kw_only=True):
+class LocalCluster(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What `cluster.json` says."""
 
     run_id: str
@@ -38,12 +40,17 @@ class LocalCluster(msgspec.Struct, frozen=True, kw_only=True):
     brokers: int
     level: int
     command: str
+    tls: str = ""
+    """The folder of the identities; empty: connections are plain."""
 
     @property
     def settings(self) -> ClusterSettings:
         """As the brokers were started."""
         return ClusterSettings(
-            implementation=implementation_of(self.command), brokers=self.brokers, level=self.level
+            implementation=implementation_of(self.command),
+            brokers=self.brokers,
+            level=self.level,
+            tls=Path(self.tls) if self.tls else None,
         )
 
 
@@ -78,6 +85,8 @@ def up(
     """
     settings = settings or ClusterSettings()
     _require_down(folder)
+    if settings.tls:
+        make_identities(settings.tls, settings.broker_ids)
     run_id = f"local-{secrets.token_hex(3)}"
     supervisor = Supervisor(Folders(root=folder).processes, run_id, detached=True)
     try:
@@ -146,6 +155,14 @@ def addresses(folder: Path) -> list[str]:
     return [broker.address for broker in status(folder).brokers if broker.address]
 
 
+def make_identities(folder: Path, broker_ids: Iterable[int]) -> None:
+    """Each broker and the administrator have an identity in `folder`."""
+    authority = CertificateAuthority(folder)
+    for broker_id in broker_ids:
+        authority.add_broker(broker_id)
+    authority.add_user(ADMIN)
+
+
 def load(folder: Path) -> LocalCluster:
     """What is up in `folder`; raises `ClusterError` when nothing is."""
     path = folder / STATE_FILE
@@ -207,6 +224,7 @@ def _start(
         brokers=settings.brokers,
         level=settings.level,
         command=settings.implementation.target,
+        tls=str(settings.tls) if settings.tls else "",
     )
     cluster = _cluster(folder, state, supervisor)
     try:

@@ -1,6 +1,7 @@
 """What all brokers of one cluster have in common."""
 
 from dataclasses import dataclass
+from pathlib import Path
 
 from fencepost.conformance.adapters.choices import EMBEDDED, PROXY
 from fencepost.conformance.adapters.errors import ChoiceError
@@ -32,6 +33,8 @@ class ClusterSettings:
     """One of the harness's own, or the address of one that runs."""
     extra: tuple[str, ...] = ()
     """More flags for every broker."""
+    tls: Path | None = None
+    """A folder with an identity per broker and one of the administrator; None: no TLS."""
 
     def __post_init__(self) -> None:
         levels = self.implementation.levels

@@ -12,6 +12,7 @@ from fencepost.impl.client.routing import Metadata, metadata_of, parse_servers
 from fencepost.impl.client.tries import NO_LEADER, TIME_IS_UP, Effect, Tries, TryFailedError
 from fencepost.spec.vocabulary import ErrorCode
 from fencepost.spec.wire import replication_pb2 as wire
+from fencepost.spec.wire.tls import read_identity
 from fencepost.spec.znodes import TopicPartition
 
 Message = Any
@@ -24,11 +25,12 @@ class ClusterConnection:
     def __init__(
         self, bootstrap_servers: str | Iterable[str], options: ClientOptions | None = None
     ) -> None:
-        """Send nothing yet; raises `ValueError` for a malformed address."""
+        """Send nothing yet; raises `ValueError` for a malformed address or unusable identity."""
         self.options = options or ClientOptions()
         self.metadata = Metadata()
         self._bootstrap = parse_servers(bootstrap_servers)
-        self._connections = ChannelPool()
+        folder = self.options.tls
+        self._connections = ChannelPool(read_identity(folder) if folder else None)
         self._refreshing = asyncio.Lock()
         self._generation = 0
         """Number of answers to Metadata."""
@@ -141,7 +143,7 @@ class ClusterConnection:
             )
         except CallFailedError as error:
             self._silent = address
-            raise TryFailedError(error.status, was_sent=error.was_sent) from error
+            raise TryFailedError(error.status, error.hint, was_sent=error.was_sent) from error
         if response.error_code not in ("", ErrorCode.NONE):
             raise TryFailedError(response.error_code, getattr(response, "message", ""))
         return response

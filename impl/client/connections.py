@@ -3,21 +3,37 @@
 import logging
 from typing import Any
 
+import grpc
 from grpc import aio
 
 from fencepost.spec.wire import replication_pb2 as wire
-from fencepost.spec.wire.conventions import CHANNEL_OPTIONS, RECEIVER_KEY, SERVICE, was_sent
+from fencepost.spec.wire.conventions import (
+    CHANNEL_OPTIONS,
+    RECEIVER_KEY,
+    SERVICE,
+    UNTRUSTED,
+    was_sent,
+)
+from fencepost.spec.wire.tls import CLOSED_AT_ONCE, TlsIdentity, why_untrusted
 
 logging.getLogger("grpc").addHandler(logging.NullHandler())
+
+_CLOSED = {
+    True: "it hangs up at once: did a CA that it trusts sign our certificate?",
+    False: "it hangs up at once: does it take TLS only?",
+}
+"""By whether the client has an identity."""
 
 
 class CallFailedError(Exception):
     """A request got no answer."""
 
-    def __init__(self, status: str, *, was_sent: bool) -> None:
+    def __init__(self, status: str, hint: str = "", *, was_sent: bool) -> None:
         super().__init__(status)
         self.status = status
-        """The name of a gRPC status."""
+        """The name of a gRPC status, or `UNTRUSTED`."""
+        self.hint = hint
+        """What a person may look at; empty when nothing is known."""
         self.was_sent = was_sent
         """False when the request certainly reached no broker."""
 
@@ -25,7 +41,9 @@ class CallFailedError(Exception):
 class ChannelPool:
     """One channel per address, opened at its first use."""
 
-    def __init__(self) -> None:
+    def __init__(self, identity: TlsIdentity | None = None) -> None:
+        """With an `identity`, connections are encrypted and both ends prove theirs."""
+        self._identity = identity
         self._channels: dict[str, aio.Channel] = {}
 
     async def call(
@@ -47,8 +65,7 @@ class ChannelPool:
         try:
             return await stub(request, timeout=max(timeout_s, 0.001), metadata=receiver)
         except aio.AioRpcError as error:
-            status = error.code().name
-            raise CallFailedError(status, was_sent=was_sent(status, error.details())) from error
+            raise self._failure(address, error) from error
 
     async def close(self) -> None:
         """Cancel calls in flight and close all channels."""
@@ -58,5 +75,23 @@ class ChannelPool:
 
     def _channel(self, address: str) -> aio.Channel:
         if address not in self._channels:
-            self._channels[address] = aio.insecure_channel(address, CHANNEL_OPTIONS)
+            self._channels[address] = self._open(address)
         return self._channels[address]
+
+    def _open(self, address: str) -> aio.Channel:
+        own = self._identity
+        if own is None:
+            return aio.insecure_channel(address, CHANNEL_OPTIONS)
+        credentials = grpc.ssl_channel_credentials(own.ca, own.key, own.certificate)
+        return aio.secure_channel(address, credentials, CHANNEL_OPTIONS)
+
+    def _failure(self, address: str, error: aio.AioRpcError) -> CallFailedError:
+        status, details = error.code().name, error.details() or ""
+        is_sent = was_sent(status, details)
+        if is_sent:
+            return CallFailedError(status, was_sent=True)
+        why = why_untrusted(details)
+        if self._identity and why:
+            return CallFailedError(UNTRUSTED, f"of {address}: {why}", was_sent=False)
+        hint = _CLOSED[self._identity is not None] if CLOSED_AT_ONCE in details else ""
+        return CallFailedError(status, hint, was_sent=False)

@@ -1,6 +1,16 @@
-"""Timeouts of a client, by Kafka's names."""
+"""Timeouts of a client, by Kafka's names, and its identity."""
 
-from dataclasses import dataclass
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from fencepost.spec.wire.tls import IDENTITY_VARIABLE
+
+
+def own_identity() -> Path | None:
+    """The folder that the environment names as the client's identity."""
+    folder = os.environ.get(IDENTITY_VARIABLE)
+    return Path(folder) if folder else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -15,3 +25,5 @@ class ClientOptions:
     """For one request to one broker (Kafka: `request.timeout.ms`)."""
     retry_backoff_ms: int = 50
     """Pause between tries (Kafka: `retry.backoff.ms`)."""
+    tls: Path | None = field(default_factory=own_identity)
+    """The folder of the client's identity (`spec/wire/tls.py`); None: connections are plain."""

@@ -16,6 +16,7 @@ from fencepost.impl.client.errors import (
     NoBrokerError,
 )
 from fencepost.spec.vocabulary import ErrorCode
+from fencepost.spec.wire.conventions import UNTRUSTED
 
 NO_LEADER = "LEADER_NOT_AVAILABLE"
 """Error code of the client itself when the metadata names no leader; no request was sent."""
@@ -75,7 +76,8 @@ class Tries:
         if error.error_code != TIME_IS_UP or self._last is None:
             self._last = error
         forbidden = self._may_have_happened and self._effect is Effect.ONCE
-        is_final = error.error_code in ErrorCode.__members__.keys() - self._retriable
+        finals = {UNTRUSTED, *ErrorCode.__members__} - self._retriable
+        is_final = error.error_code in finals
         if forbidden or is_final or monotonic() >= self._deadline:
             raise self._end(self._last, asked) from error
 
@@ -84,7 +86,8 @@ class Tries:
         if self._may_have_happened:
             text = f"{self._what}: {why}; it may or may not have happened"
             return IndefiniteError(text, error.error_code)
-        if asked and not self._was_heard:
-            text = f"{self._what}: no broker answers at {', '.join(asked)}; is the cluster up?"
+        if asked and not self._was_heard and error.error_code != UNTRUSTED:
+            hint = error.message or "is the cluster up?"
+            text = f"{self._what}: no broker answers at {', '.join(asked)}; {hint}"
             return NoBrokerError(text, error.error_code)
         return DefiniteError(f"{self._what}: {why}", error.error_code)

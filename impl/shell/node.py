@@ -54,6 +54,7 @@ from fencepost.impl.shell.crashes import LEAVES_S, CrashPointReached, CrashPoint
 from fencepost.impl.shell.fault_control import FaultControl
 from fencepost.impl.shell.inbox import Inbox
 from fencepost.impl.shell.options import NodeOptions
+from fencepost.impl.shell.rpc.request_gate import RequestGate
 from fencepost.impl.shell.rpc.service import CannotListenError, RpcClient, RpcServer
 from fencepost.impl.shell.storage.files import StorageError
 from fencepost.impl.shell.storage.recovery import Recovery
@@ -86,6 +87,7 @@ from fencepost.impl.trace_lines import (
     refused,
 )
 from fencepost.spec.vocabulary import BrokerId
+from fencepost.spec.wire.tls import TlsError, read_broker_identity
 from fencepost.spec.znodes import TopicPartition, broker_path
 from fencepost.spec.zookeeper import ZooKeeperError
 
@@ -136,7 +138,7 @@ class NodeProcess:
     """Runs one core: passes it events and performs its effects."""
 
     def __init__(self, options: NodeOptions) -> None:
-        """Lock the data folder and open the trace; raises `StorageError` or `TraceError`."""
+        """Lock the data folder, open the trace; raises `StorageError`, `TraceError`, `TlsError`."""
         self._options = options
         broker_id = options.config.broker_id
         watched = WatchedFiles(options.data) if options.fault_control else None
@@ -154,8 +156,10 @@ class NodeProcess:
         self._time = NodeClock()
         self._crashes = CrashPoints(name)
         clock = self._tracer.clock
-        self._server = RpcServer(broker_id, name, clock, self._put)
-        self._client = RpcClient(name, clock, self._addresses, self._look_up, self._put)
+        identity = read_broker_identity(options.tls, broker_id) if options.tls else None
+        gate = RequestGate(identity) if identity else None
+        self._server = RpcServer(broker_id, name, clock, self._put, gate)
+        self._client = RpcClient(name, clock, self._addresses, self._look_up, self._put, identity)
         timeout_ms = options.session_timeout_ms
         self._sessions = Sessions(options.zookeeper, timeout_ms, self._put)
         self._core: Node
@@ -437,7 +441,7 @@ def run(options: NodeOptions, process: type[NodeProcess] = NodeProcess) -> int:
     gc.set_threshold(*GARBAGE)
     try:
         reason = asyncio.run(_run(options, process))
-    except (StorageError, TraceError, CannotListenError, ZooKeeperError) as error:
+    except (StorageError, TraceError, CannotListenError, TlsError, ZooKeeperError) as error:
         reason = str(error)
     except Exception as error:  # the one place that reports and stops the node
         reason = describe(error)

@@ -42,6 +42,8 @@ class NodeOptions:
     """Address of service Pacer, from which moves come; empty for a free-running broker."""
     own_pace: bool
     """A stepped broker moves high watermark and ISR by its own rules, not by moves."""
+    tls: Path | None
+    """The folder of the broker's identity; None: connections are plain."""
     recover_from: int | None
     """The checkpointed high watermark that a stepped broker starts from; None: the stored one."""
 
@@ -118,6 +120,13 @@ def _add_identity(parser: Parser) -> None:
         type=host_and_port,
         metavar="HOST:PORT",
         help="register this address, for example that of a proxy, instead of --host and --port",
+    )
+    parser.add_argument(
+        "--tls",
+        type=Path,
+        metavar="FOLDER",
+        help="take and open connections by mutual TLS only, with ca.pem, certificate.pem and "
+        "key.pem of this folder",
     )
     parser.add_argument("--fault-control", action="store_true", help="serve FaultControl")
     parser.add_argument(
@@ -217,4 +226,6 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
         parser.error("--own-pace is only for a broker with --paced")
     if parsed.mutant is not None and not parsed.fault_control:
         parser.error("--mutant is only for a broker with --fault-control")
+    if parsed.tls is not None and (parsed.fault_control or parsed.paced):
+        parser.error("--tls keeps strangers out, and --fault-control and --paced let them in")
     return parsed

@@ -23,6 +23,9 @@ CHANNEL_OPTIONS = (
     ("grpc.max_reconnect_backoff_ms", 500),
 )
 
+UNTRUSTED = "UNTRUSTED"
+"""Error code of a client itself: the broker's certificate does not prove that it is the one."""
+
 
 def was_sent(status: str, details: str | None) -> bool:
     """False when status and details of a gRPC error prove that no broker got the request."""

@@ -15,6 +15,7 @@ import grpc
 from google.protobuf.message import Message
 from grpc import aio
 
+from fencepost.impl.core.rules.security.access import ProvenCaller
 from fencepost.impl.core.types import messages
 from fencepost.impl.core.types.effects import Send
 from fencepost.impl.core.types.events import RequestFailed, RequestReceived, ResponseReceived
@@ -23,6 +24,7 @@ from fencepost.impl.shell.fault_control import FaultControl, Method
 from fencepost.impl.shell.rpc import bundles
 from fencepost.impl.shell.rpc.bundles import BundleStream, PeerConnection, StreamLostError
 from fencepost.impl.shell.rpc.codec import CodecError, decode, encode
+from fencepost.impl.shell.rpc.request_gate import RequestGate
 from fencepost.impl.shell.rpc.rpc_faults import CallError, FaultRules, method_of
 from fencepost.impl.shell.zookeeper.addresses import AddressBook
 from fencepost.spec.trace import LamportClock
@@ -36,6 +38,7 @@ from fencepost.spec.wire.conventions import (
     SERVICE,
 )
 from fencepost.spec.wire.replication_pb2 import Bundle, Parcel
+from fencepost.spec.wire.tls import TlsIdentity, broker_common_name
 
 logging.getLogger("grpc").addHandler(logging.NullHandler())
 
@@ -76,8 +79,17 @@ class CannotListenError(Exception):
 class RpcServer:
     """The server for peers and clients."""
 
-    def __init__(self, broker_id: BrokerId, node: str, clock: LamportClock, put: Put) -> None:
+    def __init__(
+        self,
+        broker_id: BrokerId,
+        node: str,
+        clock: LamportClock,
+        put: Put,
+        gate: RequestGate | None = None,
+    ) -> None:
+        """Without a `gate` all connections are plain, and all requests are taken."""
         self._broker_id = broker_id
+        self._gate = gate
         self._node = node
         self._clock = clock
         self._put = put
@@ -105,12 +117,21 @@ class RpcServer:
         Connections wait until `start`. Raises `CannotListenError`.
         """
         try:
-            bound = self._server.add_insecure_port(f"{host}:{port}")
+            bound = self._add_port(f"{host}:{port}")
         except RuntimeError as error:
             raise CannotListenError(
                 f"cannot listen on {host}:{port}: it is in use, or not an address of this machine"
             ) from error
-        return int(bound)
+        return bound
+
+    def _add_port(self, address: str) -> int:
+        if self._gate is None:
+            return int(self._server.add_insecure_port(address))
+        own = self._gate.identity
+        credentials = grpc.ssl_server_credentials(
+            [(own.key, own.certificate)], own.ca, require_client_auth=True
+        )
+        return int(self._server.add_secure_port(address, credentials))
 
     async def start(self) -> None:
         """Start to take requests."""
@@ -140,10 +161,23 @@ class RpcServer:
         except CodecError as error:
             await context.abort(grpc.StatusCode.INVALID_ARGUMENT, str(error))
             raise  # `abort` has raised
+        caller = self._caller(context)
+        if self._gate and caller:
+            refused = self._gate.refuse(request, caller)
+            if refused:
+                return refused
         self._clock.observe(_lamport(metadata))
         response, lamport = await self._answer_to(request)
         context.set_trailing_metadata(((LAMPORT_KEY, str(lamport)), (NODE_KEY, self._node)))
+        if self._gate and caller:
+            response = self._gate.shown(response, caller)
         return encode(response)
+
+    def _caller(self, context: aio.ServicerContext) -> ProvenCaller | None:
+        """The other end of the connection; None when connections are plain."""
+        if self._gate is None:
+            return None
+        return self._gate.caller(context.auth_context(), context.peer())
 
     async def _own_metadata(self, context: aio.ServicerContext) -> dict[str, str | bytes]:
         """The metadata of a call; aborts a call that is for another broker."""
@@ -159,9 +193,11 @@ class RpcServer:
         await context.send_initial_metadata(
             ()
         )  # the client waits for them as a sign that the stream is open
-        await bundles.serve(context, self._take)
+        await bundles.serve(context, partial(self._take, self._caller(context)))
 
-    def _take(self, parcel: Parcel, answer: Callable[[Parcel], None]) -> None:
+    def _take(
+        self, caller: ProvenCaller | None, parcel: Parcel, answer: Callable[[Parcel], None]
+    ) -> None:
         parcel_id = parcel.parcel_id
         kind = REQUEST_TYPES.get(parcel.method)
         if kind not in BUNDLED:
@@ -173,6 +209,11 @@ class RpcServer:
         except CodecError as error:
             answer(Parcel(parcel_id=parcel_id, error=str(error)))
             return
+        if self._gate and caller:
+            refused = self._gate.refuse(request, caller)
+            if refused:
+                answer(Parcel(parcel_id=parcel_id, body=refused))
+                return
         self._clock.observe(parcel.lamport)
         token = next(self._tokens)
         self._bundled[token] = lambda body: answer(
@@ -202,15 +243,20 @@ class RpcClient:
         addresses: AddressBook,
         look_up: Callable[[BrokerId], Awaitable[None]],
         put: Put,
+        identity: TlsIdentity | None = None,
     ) -> None:
-        """`look_up` reads the registration of a broker from ZooKeeper into `addresses`."""
+        """`look_up` reads the registration of a broker from ZooKeeper into `addresses`.
+
+        With an `identity` connections are encrypted, and each broker proves that it is the one.
+        """
+        self._identity = identity
         self.rules = FaultRules()
         self._node = node
         self._clock = clock
         self._addresses = addresses
         self._look_up = look_up
         self._put = put
-        self._channels: dict[str, aio.Channel] = {}
+        self._channels: dict[tuple[BrokerId, str], aio.Channel] = {}
         self._connections: dict[BrokerId, PeerConnection] = {}
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -232,7 +278,7 @@ class RpcClient:
     async def reach(self, broker_id: BrokerId, address: str) -> None:
         """Use `address` for the broker and wait until it is connected."""
         self._addresses.pin(broker_id, address)
-        await self._channel(address).channel_ready()
+        await self._channel(broker_id, address).channel_ready()
 
     async def close(self) -> None:
         """Cancel requests in flight and close all channels."""
@@ -303,7 +349,7 @@ class RpcClient:
             return await self._call_bundled(send)
         address = await self._address(send.to)
         method = method_of(send.request)
-        call = self._channel(address).unary_unary(f"/{SERVICE}/{method}")(
+        call = self._channel(send.to, address).unary_unary(f"/{SERVICE}/{method}")(
             encode(send.request), timeout=send.timeout_ms / 1000, metadata=metadata
         )
         try:
@@ -344,7 +390,7 @@ class RpcClient:
             address = await self._address(broker_id)
         except CallError as error:
             raise StreamLostError(str(error)) from error
-        stream = self._channel(address).stream_stream(
+        stream = self._channel(broker_id, address).stream_stream(
             f"/{SERVICE}/{EXCHANGE}", Bundle.SerializeToString, Bundle.FromString
         )(metadata=((NODE_KEY, self._node), (RECEIVER_KEY, str(broker_id))))
         try:
@@ -363,11 +409,20 @@ class RpcClient:
             raise CallError(f"broker {broker_id} is not registered")
         return address
 
-    def _channel(self, address: str) -> aio.Channel:
-        channel = self._channels.get(address)
+    def _channel(self, broker_id: BrokerId, address: str) -> aio.Channel:
+        channel = self._channels.get((broker_id, address))
         if channel is None:
-            channel = self._channels[address] = aio.insecure_channel(address, CHANNEL_OPTIONS)
+            channel = self._open_channel(broker_id, address)
+            self._channels[broker_id, address] = channel
         return channel
+
+    def _open_channel(self, broker_id: BrokerId, address: str) -> aio.Channel:
+        own = self._identity
+        if own is None:
+            return aio.insecure_channel(address, CHANNEL_OPTIONS)
+        name = ("grpc.ssl_target_name_override", broker_common_name(broker_id))
+        credentials = grpc.ssl_channel_credentials(own.ca, own.key, own.certificate)
+        return aio.secure_channel(address, credentials, (*CHANNEL_OPTIONS, name))
 
 
 def fault_control_handler(control: FaultControl) -> grpc.GenericRpcHandler:

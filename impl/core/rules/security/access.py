@@ -1,0 +1,181 @@
+"""Which request is taken from which caller: the one table, and the decision by it (SEC-002).
+
+What brokers say to each other is taken from brokers alone, and from the one that the request names.
+All else needs the permission that Kafka's table asks for, when there is an authorizer. A request
+that has no row is refused.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from operator import attrgetter
+
+from fencepost.impl.core.rules.security.acls import (
+    CLUSTER,
+    USER,
+    Actor,
+    Authorizer,
+    Operation,
+    Resource,
+    ResourceType,
+)
+from fencepost.impl.core.types import broker_reports, messages, topic_messages as topics
+from fencepost.impl.core.types.refusals import Refusal
+from fencepost.spec.vocabulary import NO_BROKER, BrokerId, ErrorCode
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProvenCaller:
+    """The other end of a connection, as its certificate proves it."""
+
+    name: str
+    broker_id: BrokerId | None = None
+    """None for a user."""
+    host: str = ""
+
+    @property
+    def actor(self) -> Actor:
+        """The same, as access control lists know it."""
+        return Actor(USER + self.name, self.host)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FromBroker:
+    """A request of the broker that it names."""
+
+    sender: str
+    """The field with the id of that broker."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Permitted:
+    """A request that needs a permission for each of its resources."""
+
+    operation: Operation
+    resources: Callable[[object], tuple[Resource, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Authenticated:
+    """A request of any broker or user; what the answer shows is judged by itself."""
+
+
+Access = FromBroker | Permitted | Authenticated
+
+
+_CONTROLLER = FromBroker(sender="controller_id")
+_REPORTER = FromBroker(sender="broker_id")
+_REPLICA = FromBroker(sender="replica_id")
+
+
+def _topic(name: str) -> Resource:
+    return Resource(ResourceType.TOPIC, name)
+
+
+def _one_topic(request: object) -> tuple[Resource, ...]:
+    return (_topic(attrgetter("topic")(request)),)
+
+
+def _created(request: object) -> tuple[Resource, ...]:
+    return tuple(_topic(one.topic) for one in attrgetter("topics")(request))
+
+
+def _deleted(request: object) -> tuple[Resource, ...]:
+    return tuple(_topic(name) for name in attrgetter("topics")(request))
+
+
+def _cluster(_request: object) -> tuple[Resource, ...]:
+    return (Resource(ResourceType.CLUSTER, CLUSTER),)
+
+
+ON_TOPIC = {
+    messages.ProduceRequest: Operation.WRITE,
+    messages.FetchRequest: Operation.READ,
+    messages.ListOffsetsRequest: Operation.DESCRIBE,
+    topics.CreateTopicRequest: Operation.CREATE,
+    topics.DeleteTopicRequest: Operation.DELETE,
+    messages.CreatePartitionsRequest: Operation.ALTER,
+    messages.RemovePartitionsRequest: Operation.DELETE,
+}
+ON_CLUSTER = {
+    messages.InitProducerIdRequest: Operation.IDEMPOTENT_WRITE,
+    messages.ElectLeadersRequest: Operation.ALTER,
+    messages.AlterPartitionReassignmentsRequest: Operation.ALTER,
+    messages.ListPartitionReassignmentsRequest: Operation.DESCRIBE,
+}
+ACCESS: Mapping[type, Access] = {
+    messages.LeaderAndIsrRequest: _CONTROLLER,
+    messages.StopReplicaRequest: _CONTROLLER,
+    broker_reports.LogsFailedRequest: _REPORTER,
+    broker_reports.ControlledShutdownRequest: _REPORTER,
+    messages.OffsetForLeaderEpochRequest: _REPLICA,
+    messages.MetadataRequest: Authenticated(),
+    topics.CreateTopicsRequest: Permitted(operation=Operation.CREATE, resources=_created),
+    topics.DeleteTopicsRequest: Permitted(operation=Operation.DELETE, resources=_deleted),
+    **{kind: Permitted(operation=op, resources=_one_topic) for kind, op in ON_TOPIC.items()},
+    **{kind: Permitted(operation=op, resources=_cluster) for kind, op in ON_CLUSTER.items()},
+}
+"""Type of the request -> what is asked of its sender."""
+_NO_NAME = "the certificate does not name exactly one user"
+_NOT_FROM_BROKER = "it is taken only from the broker that it names, by that broker's certificate"
+
+
+def access_of(request: object) -> Access | None:
+    """The row of the request; a fetch that names a replica is a broker's."""
+    if isinstance(request, messages.FetchRequest) and request.replica_id != NO_BROKER:
+        return _REPLICA
+    return ACCESS.get(type(request))
+
+
+def refuse_request(
+    request: object, caller: ProvenCaller, authorizer: Authorizer | None
+) -> Refusal | None:
+    """Why the request of this caller is not taken; None: it is.
+
+    Without an authorizer every user may do what users do.
+    """
+    if not caller.name:
+        return Refusal(
+            ErrorCode.CLUSTER_AUTHORIZATION_FAILED, "the certificate does not name exactly one user"
+        )
+    match access_of(request):
+        case None:
+            return Refusal(ErrorCode.CLUSTER_AUTHORIZATION_FAILED, "this request has no rule")
+        case FromBroker(sender=sender):
+            if caller.broker_id is None or caller.broker_id != getattr(request, sender):
+                return Refusal(ErrorCode.CLUSTER_AUTHORIZATION_FAILED, _NOT_FROM_BROKER)
+            return None
+        case Permitted(operation=operation, resources=resources) if authorizer is not None:
+            return _refuse_operation(operation, resources(request), caller.actor, authorizer)
+        case _:
+            return None
+
+
+def _refuse_operation(
+    operation: Operation, resources: tuple[Resource, ...], actor: Actor, authorizer: Authorizer
+) -> Refusal | None:
+    for resource in resources:
+        if not authorizer.allows(actor, operation, resource):
+            kind, name = resource
+            is_topic = kind is ResourceType.TOPIC
+            code = (
+                ErrorCode.TOPIC_AUTHORIZATION_FAILED
+                if is_topic
+                else ErrorCode.CLUSTER_AUTHORIZATION_FAILED
+            )
+            text = f"{actor.principal} has no permission {operation} for {kind} {name}"
+            return Refusal(code, text)
+    return None
+
+
+def may_see(topic: str, caller: ProvenCaller, authorizer: Authorizer | None) -> bool:
+    """True when the caller may know of the topic."""
+    if authorizer is None or caller.broker_id is not None:
+        return True
+    return authorizer.allows(caller.actor, Operation.DESCRIBE, _topic(topic))
+
+
+def principal_for(caller: ProvenCaller, forwarded: str) -> str:
+    """For which principal a request is done: what is `forwarded` counts only from a broker."""
+    if caller.broker_id is not None and forwarded:
+        return forwarded
+    return caller.actor.principal

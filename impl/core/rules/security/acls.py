@@ -1,0 +1,121 @@
+"""What access control lists allow, as Kafka's authorizer decides (SEC-001).
+
+Closed: what nothing allows is denied. A denial wins over every permission, and only a super user
+is above both.
+"""
+
+from collections.abc import Iterable
+from enum import StrEnum
+from typing import NamedTuple
+
+ANY = "*"
+"""As a literal resource name, a host or the name of a user: all of them."""
+USER = "User:"
+ANY_USER = USER + ANY
+CLUSTER = "kafka-cluster"
+"""The name of the one resource of type cluster."""
+
+
+class Operation(StrEnum):
+    """What is done with a resource."""
+
+    ALL = "All"
+    READ = "Read"
+    WRITE = "Write"
+    CREATE = "Create"
+    DELETE = "Delete"
+    ALTER = "Alter"
+    DESCRIBE = "Describe"
+    ALTER_CONFIGS = "AlterConfigs"
+    DESCRIBE_CONFIGS = "DescribeConfigs"
+    IDEMPOTENT_WRITE = "IdempotentWrite"
+
+
+class ResourceType(StrEnum):
+    """What is protected."""
+
+    TOPIC = "Topic"
+    CLUSTER = "Cluster"
+
+
+class Permission(StrEnum):
+    """What an entry says of the operation."""
+
+    ALLOW = "Allow"
+    DENY = "Deny"
+
+
+class Pattern(StrEnum):
+    """How an entry's resource name is meant."""
+
+    LITERAL = "literal"
+    PREFIXED = "prefixed"
+
+
+class Resource(NamedTuple):
+    """What an operation is about."""
+
+    resource_type: ResourceType
+    name: str
+
+
+class AclEntry(NamedTuple):
+    """One permission or denial."""
+
+    resource_type: ResourceType
+    pattern: Pattern
+    name: str
+    permission: Permission
+    operation: Operation
+    principal: str
+    host: str = ANY
+
+
+class Actor(NamedTuple):
+    """The user for which something is done, and the host from which it is asked."""
+
+    principal: str
+    """`User:NAME`."""
+    host: str
+
+
+IMPLIES = {
+    Operation.DESCRIBE: frozenset(
+        {Operation.READ, Operation.WRITE, Operation.DELETE, Operation.ALTER}
+    ),
+    Operation.DESCRIBE_CONFIGS: frozenset({Operation.ALTER_CONFIGS}),
+}
+"""Operation -> those of which a permission is a permission for it too; a denial is not."""
+
+
+class Authorizer:
+    """Decides by the entries and the super users given."""
+
+    def __init__(self, entries: Iterable[AclEntry], super_users: Iterable[str] = ()) -> None:
+        self._super_users = frozenset(super_users)
+        self._entries = tuple(entries)
+
+    def allows(self, actor: Actor, operation: Operation, resource: Resource) -> bool:
+        """True when a super user asks, or an entry permits it and none denies it."""
+        if actor.principal in self._super_users:
+            return True
+        about = [e for e in self._entries if covers(e, resource) and concerns(e, actor)]
+        allowing = {operation, Operation.ALL} | IMPLIES.get(operation, frozenset())
+        denying = {operation, Operation.ALL}
+        if any(e.permission is Permission.DENY and e.operation in denying for e in about):
+            return False
+        return any(e.permission is Permission.ALLOW and e.operation in allowing for e in about)
+
+
+def covers(entry: AclEntry, resource: Resource) -> bool:
+    """True when the entry is about this resource."""
+    if entry.resource_type is not resource.resource_type:
+        return False
+    if entry.pattern is Pattern.PREFIXED:
+        return resource.name.startswith(entry.name)
+    return entry.name in (ANY, resource.name)
+
+
+def concerns(entry: AclEntry, actor: Actor) -> bool:
+    """True when the entry is about this user at this host."""
+    return entry.principal in (ANY_USER, actor.principal) and entry.host in (ANY, actor.host)

@@ -1,0 +1,185 @@
+"""Forbidden calls at a real listener with real TLS: none gets through (SEC-001, SEC-002)."""
+
+import asyncio
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from grpc import aio
+
+from fencepost.fault_injection.network.certificates import CertificateAuthority
+from fencepost.impl.core.rules.security.acls import (
+    AclEntry,
+    Operation,
+    Pattern,
+    Permission,
+    ResourceType,
+)
+from fencepost.impl.shell.rpc.service import EXCHANGE
+from fencepost.spec.wire.conventions import SERVICE
+from fencepost.spec.wire.replication_pb2 import Bundle, Parcel
+from fencepost.spec.wire.tls import TlsIdentity, read_identity
+from tests.impl.shell.rpc_pair import asynchronous
+from tests.impl.shell.security.listener import (
+    METHODS,
+    PEER_METHODS,
+    REFUSALS,
+    TOPIC,
+    Listener,
+    listener,
+    outcome,
+    request_of,
+    unjudged,
+)
+
+FORBIDDEN_MIN = 500
+LIKE_BROKERS = (
+    "broker-",
+    "broker-01",
+    "broker-1x",
+    "Broker-1",
+    "broker--1",
+    "broker-1/2",
+    "broker-1 ",
+)
+"""Names of users that look like that of a broker."""
+LIKE_ADMIN = ("Admin", "admin ", "User:admin", "*")
+SUPER_USERS = ("User:admin",)
+ALL_TO_ALICE = AclEntry(
+    ResourceType.TOPIC, Pattern.LITERAL, "*", Permission.ALLOW, Operation.ALL, "User:alice"
+)
+NOT_THIS_TOPIC = ALL_TO_ALICE._replace(
+    pattern=Pattern.PREFIXED, name=TOPIC[:3], permission=Permission.DENY
+)
+FOR_ANOTHER = ALL_TO_ALICE._replace(name="other", principal="User:bob")
+FROM_ELSEWHERE = ALL_TO_ALICE._replace(principal="User:mallory", host="203.0.113.7")
+ENTRIES = (ALL_TO_ALICE, NOT_THIS_TOPIC, FOR_ANOTHER, FROM_ELSEWHERE)
+UNPROTECTED = "Metadata"
+"""Any user may ask; the answer is without what it may not see."""
+
+
+async def count_refusals(
+    to: Listener, identities: dict[str, TlsIdentity | None], expected: tuple[str, ...]
+) -> int:
+    """How many calls were refused as expected; asserts that all were."""
+    count = 0
+    for name, own in identities.items():
+        channel = to.channel(own)
+        for method in METHODS:
+            if method == UNPROTECTED and "UNAVAILABLE" not in expected:
+                continue
+            for as_replica in (False, True) if method == "Fetch" else (False,):
+                code = await outcome(channel, method, request_of(method, as_replica=as_replica))
+                assert code in expected, f"{method} of {name}: {code}"
+                count += 1
+        await channel.close()
+    return count
+
+
+@pytest.fixture(scope="session")
+def unproven(authority: CertificateAuthority, strangers: Path) -> dict[str, TlsIdentity | None]:
+    """What TLS itself does not let in."""
+    ca = authority.folder / "broker-2"
+    own = unjudged(strangers / "broker-1", ca)
+    root = strangers / "authority"
+    self_signed = replace(
+        own, certificate=(root / "ca.pem").read_bytes(), key=(root / "key.pem").read_bytes()
+    )
+    return {
+        "plain": None,
+        "no certificate": replace(own, certificate=b"", key=b""),
+        "expired": unjudged(authority.folder / "expired", ca),
+        "broker-1 of another authority": own,
+        "admin of another authority": unjudged(strangers / "admin", ca),
+        "self-signed": self_signed,
+        "expired broker-1": unjudged(authority.folder / "old" / "broker-1", ca),
+    }
+
+
+@asynchronous
+async def test_no_forbidden_call_gets_through(
+    authority: CertificateAuthority, unproven: dict[str, TlsIdentity | None]
+) -> None:
+    users = ("alice", "bob", "mallory", "broker-3", *LIKE_BROKERS, *LIKE_ADMIN)
+    proven = {name: read_identity(authority.add_user(name)) for name in users}
+    count, folder = 0, authority.folder / "broker-2"
+    for entries in (ENTRIES, ()):
+        async with listener(folder, entries=entries, super_users=SUPER_USERS) as to:
+            count += await count_refusals(to, dict(proven), REFUSALS)
+            assert to.inbox.events == []
+    async with listener(folder, entries=None) as to:
+        count += await count_refusals(to, unproven, ("UNAVAILABLE",))
+        assert to.inbox.events == []
+
+    assert count >= FORBIDDEN_MIN, count
+
+
+@asynchronous
+async def test_the_same_calls_of_the_right_caller_get_through(
+    authority: CertificateAuthority,
+) -> None:
+    callers = {"broker-1": sorted(PEER_METHODS), "admin": sorted({*METHODS} - PEER_METHODS)}
+    async with listener(authority.folder / "broker-2", super_users=SUPER_USERS) as to:
+        for name, methods in callers.items():
+            channel = to.channel(read_identity(authority.folder / name))
+            calls = [
+                asyncio.create_task(outcome(channel, method, request_of(method)))
+                for method in methods
+            ]
+            count = len(to.inbox.events) + len(methods)
+            await to.inbox.hold(count)
+            for call in calls:
+                call.cancel()
+            await channel.close()
+
+    assert len(to.inbox.events) == len(METHODS)
+
+
+@asynchronous
+async def test_without_authorizer_only_the_requests_of_brokers_are_refused(
+    authority: CertificateAuthority,
+) -> None:
+    async with listener(authority.folder / "broker-2", entries=None) as to:
+        channel = to.channel(read_identity(authority.folder / "alice"))
+        codes = [await outcome(channel, m, request_of(m)) for m in sorted(PEER_METHODS)]
+        produce = asyncio.create_task(outcome(channel, "Produce", request_of("Produce")))
+        (event,) = await to.inbox.hold(1)
+        produce.cancel()
+        await channel.close()
+
+    assert set(codes) == {"CLUSTER_AUTHORIZATION_FAILED"}
+    assert type(event.request).__name__ == "ProduceRequest"
+
+
+async def exchanged(channel: aio.Channel, method: str) -> Parcel | None:
+    """The answer to one parcel on a stream of its own; None when it is silent."""
+    call = channel.stream_stream(
+        f"/{SERVICE}/{EXCHANGE}", Bundle.SerializeToString, Bundle.FromString
+    )()
+    await call.initial_metadata()
+    body = request_of(method, as_replica=True).SerializeToString()
+    await call.write(Bundle(parcels=[Parcel(parcel_id=1, method=method, body=body)]))
+    with suppress(TimeoutError):
+        async with asyncio.timeout(1):
+            answer: Bundle = await call.read()
+            call.cancel()
+            return answer.parcels[0]
+    call.cancel()
+    return None
+
+
+@asynchronous
+async def test_a_client_cannot_fetch_as_a_replica_in_a_bundle(
+    authority: CertificateAuthority,
+) -> None:
+    async with listener(authority.folder / "broker-2", entries=None) as to:
+        for name in ("alice", "broker-3", *LIKE_BROKERS):
+            channel = to.channel(read_identity(authority.add_user(name)))
+            for method in ("Fetch", "OffsetForLeaderEpoch"):
+                answer = await exchanged(channel, method)
+                assert answer is not None
+                assert b"CLUSTER_AUTHORIZATION_FAILED" in answer.body
+            await channel.close()
+
+    assert to.inbox.events == []
