@@ -189,6 +189,12 @@ def _add_places(line: Line, effect: ActionTaken) -> None:
         line["zxid"] = effect.zxid
     if effect.path is not None:
         line["path"] = effect.path
+    if effect.values is not None:
+        line["values"] = list(effect.values)
+    if effect.principal is not None:
+        line["principal"] = effect.principal
+    if effect.forwarded_request is not None:
+        line["forwarded_request"] = effect.forwarded_request
 
 
 def _add_members(line: Line, effect: ActionTaken) -> None:

@@ -186,6 +186,10 @@ class TraceEvent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, 
     partition_incarnation: int | None = None
     """The czxid of the LeaderAndISR znode: another one after a deletion and a creation."""
     path: str | None = None
+    principal: str | None = None
+    """For which a change of the configuration was forwarded, made, or asked (FWD-005)."""
+    forwarded_request: str | None = None
+    """Of a change that came through another broker: the same on all lines about it."""
     data: str | None = None
     """The content that a ZooKeeper write stored, as text."""
 

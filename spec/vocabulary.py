@@ -104,6 +104,8 @@ class Action(StrEnum):
     CANCEL_REASSIGNMENT = "CancelReassignment"
     ADVANCE_REASSIGNMENT = "AdvanceReassignment"
     COMPLETE_REASSIGNMENT = "CompleteReassignment"
+    FORWARD_REQUEST = "ForwardRequest"
+    APPLY_MUTATION = "ApplyMutation"
 
 
 class RefusalKind(StrEnum):
@@ -130,10 +132,8 @@ class ModelledAction(StrEnum):
 
     # Forwarding
     SEND_REQUEST = "SendRequest"
-    FORWARD_REQUEST = "ForwardRequest"
     REJECT_FORWARD = "RejectForward"
     READ_CONFIG = "ReadConfig"
-    APPLY_MUTATION = "ApplyMutation"
 
     # MutationQuota
     ADMIT_MUTATION = "AdmitMutation"

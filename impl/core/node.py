@@ -16,17 +16,25 @@ from fencepost.impl.core.broker.broker import Broker
 from fencepost.impl.core.broker.replicas import Replicas
 from fencepost.impl.core.config import Config
 from fencepost.impl.core.configuration.config_store import ConfigStore
+from fencepost.impl.core.configuration.mutations import ConfigReads, Mutations
 from fencepost.impl.core.controller.controlled_shutdown import ControlledShutdown
 from fencepost.impl.core.controller.controller import Controller
 from fencepost.impl.core.controller.controller_election import ControllerElection
 from fencepost.impl.core.controller.registration import BrokerRegistration
 from fencepost.impl.core.rules.producers import ProducerTable
 from fencepost.impl.core.rules.replica import RecoveredLog, Replica
+from fencepost.impl.core.types.asker import Asker
 from fencepost.impl.core.types.broker_reports import (
     ControlledShutdownRequest,
     ControlledShutdownResponse,
     LogsFailedRequest,
     LogsFailedResponse,
+)
+from fencepost.impl.core.types.config_messages import (
+    ConfigRequest,
+    DescribeConfigsRequest,
+    MutationRequest,
+    MutationResponse,
 )
 from fencepost.impl.core.types.effects import Effect
 from fencepost.impl.core.types.events import (
@@ -100,6 +108,10 @@ class Node:
         self.topic_batches = TopicBatches(config, self._outbox, self.topic_creation, self.deletion)
         self.producer_ids = ProducerIds(config, self._outbox)
         self.configs = ConfigStore(config, self._outbox)
+        self.config_reads = ConfigReads(config, self._outbox, self.configs)
+        self.mutations = Mutations(
+            config, self._outbox, self.broker, self.controller_election, self.controller
+        )
 
     def step(self, event: Event, now_ms: int) -> list[Effect]:
         """Apply `event` at `now_ms`; return what must be done now, in order."""
@@ -160,10 +172,19 @@ class Node:
             case ListOffsetsRequest():
                 self.broker.offsets.on_list_offsets(token, request)
             case _:
-                self._on_admin_request(token, request)
+                self._on_admin_request(token, request, event.asker)
 
-    def _on_admin_request(self, token: int, request: AdminRequest) -> None:
+    def _on_admin_request(
+        self,
+        token: int,
+        request: AdminRequest | ConfigRequest | DescribeConfigsRequest,
+        asker: Asker,
+    ) -> None:
         match request:
+            case MutationRequest():
+                self.mutations.on_request(token, request, asker)
+            case DescribeConfigsRequest():
+                self.config_reads.on_describe_configs(token, request)
             case CreateTopicRequest():
                 self.topic_creation.on_create_topic(token, request)
             case DeleteTopicRequest():
@@ -205,6 +226,8 @@ class Node:
             ):
                 key = request.key
                 self.broker.fetcher.on_epoch_response(event.request_id, key, response)
+            case MutationRequest(), MutationResponse() as response:
+                self.mutations.on_answer(event.request_id, response)
             case _:
                 raise AssertionError(f"{event.response} does not answer {event.request}")
 
@@ -217,6 +240,9 @@ class Node:
             return
         if isinstance(event.request, ControlledShutdownRequest):
             self.controlled_shutdown.on_failure()
+            return
+        if isinstance(event.request, MutationRequest):
+            self.mutations.on_failure(event.request_id, event.request)
             return
         key = event.request.key
         self.broker.fetcher.on_failure(event.request_id, key)

@@ -557,3 +557,203 @@ class ListPartitionReassignmentsResponse(_message.Message):
     error_code: str
     reassignments: _containers.RepeatedCompositeFieldContainer[OngoingReassignment]
     def __init__(self, error_code: _Optional[str] = ..., reassignments: _Optional[_Iterable[_Union[OngoingReassignment, _Mapping]]] = ...) -> None: ...
+
+class RequestHeader(_message.Message):
+    __slots__ = ("api_version", "principal", "forwards", "forwarder", "broker_epoch", "number", "controller_epoch")
+    API_VERSION_FIELD_NUMBER: _ClassVar[int]
+    PRINCIPAL_FIELD_NUMBER: _ClassVar[int]
+    FORWARDS_FIELD_NUMBER: _ClassVar[int]
+    FORWARDER_FIELD_NUMBER: _ClassVar[int]
+    BROKER_EPOCH_FIELD_NUMBER: _ClassVar[int]
+    NUMBER_FIELD_NUMBER: _ClassVar[int]
+    CONTROLLER_EPOCH_FIELD_NUMBER: _ClassVar[int]
+    api_version: int
+    principal: str
+    forwards: int
+    forwarder: int
+    broker_epoch: int
+    number: int
+    controller_epoch: int
+    def __init__(self, api_version: _Optional[int] = ..., principal: _Optional[str] = ..., forwards: _Optional[int] = ..., forwarder: _Optional[int] = ..., broker_epoch: _Optional[int] = ..., number: _Optional[int] = ..., controller_epoch: _Optional[int] = ...) -> None: ...
+
+class EntryChange(_message.Message):
+    __slots__ = ("operation", "name", "value")
+    OPERATION_FIELD_NUMBER: _ClassVar[int]
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    VALUE_FIELD_NUMBER: _ClassVar[int]
+    operation: str
+    name: str
+    value: str
+    def __init__(self, operation: _Optional[str] = ..., name: _Optional[str] = ..., value: _Optional[str] = ...) -> None: ...
+
+class EntityChange(_message.Message):
+    __slots__ = ("kind", "names", "changes")
+    KIND_FIELD_NUMBER: _ClassVar[int]
+    NAMES_FIELD_NUMBER: _ClassVar[int]
+    CHANGES_FIELD_NUMBER: _ClassVar[int]
+    kind: str
+    names: _containers.RepeatedScalarFieldContainer[str]
+    changes: _containers.RepeatedCompositeFieldContainer[EntryChange]
+    def __init__(self, kind: _Optional[str] = ..., names: _Optional[_Iterable[str]] = ..., changes: _Optional[_Iterable[_Union[EntryChange, _Mapping]]] = ...) -> None: ...
+
+class EntityResult(_message.Message):
+    __slots__ = ("kind", "names", "error_code", "message")
+    KIND_FIELD_NUMBER: _ClassVar[int]
+    NAMES_FIELD_NUMBER: _ClassVar[int]
+    ERROR_CODE_FIELD_NUMBER: _ClassVar[int]
+    MESSAGE_FIELD_NUMBER: _ClassVar[int]
+    kind: str
+    names: _containers.RepeatedScalarFieldContainer[str]
+    error_code: str
+    message: str
+    def __init__(self, kind: _Optional[str] = ..., names: _Optional[_Iterable[str]] = ..., error_code: _Optional[str] = ..., message: _Optional[str] = ...) -> None: ...
+
+class ConfigEntry(_message.Message):
+    __slots__ = ("name", "value")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    VALUE_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    value: str
+    def __init__(self, name: _Optional[str] = ..., value: _Optional[str] = ...) -> None: ...
+
+class EntityConfig(_message.Message):
+    __slots__ = ("kind", "names", "entries")
+    KIND_FIELD_NUMBER: _ClassVar[int]
+    NAMES_FIELD_NUMBER: _ClassVar[int]
+    ENTRIES_FIELD_NUMBER: _ClassVar[int]
+    kind: str
+    names: _containers.RepeatedScalarFieldContainer[str]
+    entries: _containers.RepeatedCompositeFieldContainer[ConfigEntry]
+    def __init__(self, kind: _Optional[str] = ..., names: _Optional[_Iterable[str]] = ..., entries: _Optional[_Iterable[_Union[ConfigEntry, _Mapping]]] = ...) -> None: ...
+
+class DescribeConfigsRequest(_message.Message):
+    __slots__ = ("kind", "names")
+    KIND_FIELD_NUMBER: _ClassVar[int]
+    NAMES_FIELD_NUMBER: _ClassVar[int]
+    kind: str
+    names: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, kind: _Optional[str] = ..., names: _Optional[_Iterable[str]] = ...) -> None: ...
+
+class DescribeConfigsResponse(_message.Message):
+    __slots__ = ("error_code", "message", "broker_id", "config_version", "entities")
+    ERROR_CODE_FIELD_NUMBER: _ClassVar[int]
+    MESSAGE_FIELD_NUMBER: _ClassVar[int]
+    BROKER_ID_FIELD_NUMBER: _ClassVar[int]
+    CONFIG_VERSION_FIELD_NUMBER: _ClassVar[int]
+    ENTITIES_FIELD_NUMBER: _ClassVar[int]
+    error_code: str
+    message: str
+    broker_id: int
+    config_version: int
+    entities: _containers.RepeatedCompositeFieldContainer[EntityConfig]
+    def __init__(self, error_code: _Optional[str] = ..., message: _Optional[str] = ..., broker_id: _Optional[int] = ..., config_version: _Optional[int] = ..., entities: _Optional[_Iterable[_Union[EntityConfig, _Mapping]]] = ...) -> None: ...
+
+class AlterConfigsRequest(_message.Message):
+    __slots__ = ("header", "entities", "validate_only")
+    HEADER_FIELD_NUMBER: _ClassVar[int]
+    ENTITIES_FIELD_NUMBER: _ClassVar[int]
+    VALIDATE_ONLY_FIELD_NUMBER: _ClassVar[int]
+    header: RequestHeader
+    entities: _containers.RepeatedCompositeFieldContainer[EntityChange]
+    validate_only: bool
+    def __init__(self, header: _Optional[_Union[RequestHeader, _Mapping]] = ..., entities: _Optional[_Iterable[_Union[EntityChange, _Mapping]]] = ..., validate_only: _Optional[bool] = ...) -> None: ...
+
+class AlterConfigsResponse(_message.Message):
+    __slots__ = ("error_code", "message", "results", "config_version")
+    ERROR_CODE_FIELD_NUMBER: _ClassVar[int]
+    MESSAGE_FIELD_NUMBER: _ClassVar[int]
+    RESULTS_FIELD_NUMBER: _ClassVar[int]
+    CONFIG_VERSION_FIELD_NUMBER: _ClassVar[int]
+    error_code: str
+    message: str
+    results: _containers.RepeatedCompositeFieldContainer[EntityResult]
+    config_version: int
+    def __init__(self, error_code: _Optional[str] = ..., message: _Optional[str] = ..., results: _Optional[_Iterable[_Union[EntityResult, _Mapping]]] = ..., config_version: _Optional[int] = ...) -> None: ...
+
+class IncrementalAlterConfigsRequest(_message.Message):
+    __slots__ = ("header", "entities", "validate_only")
+    HEADER_FIELD_NUMBER: _ClassVar[int]
+    ENTITIES_FIELD_NUMBER: _ClassVar[int]
+    VALIDATE_ONLY_FIELD_NUMBER: _ClassVar[int]
+    header: RequestHeader
+    entities: _containers.RepeatedCompositeFieldContainer[EntityChange]
+    validate_only: bool
+    def __init__(self, header: _Optional[_Union[RequestHeader, _Mapping]] = ..., entities: _Optional[_Iterable[_Union[EntityChange, _Mapping]]] = ..., validate_only: _Optional[bool] = ...) -> None: ...
+
+class IncrementalAlterConfigsResponse(_message.Message):
+    __slots__ = ("error_code", "message", "results", "config_version")
+    ERROR_CODE_FIELD_NUMBER: _ClassVar[int]
+    MESSAGE_FIELD_NUMBER: _ClassVar[int]
+    RESULTS_FIELD_NUMBER: _ClassVar[int]
+    CONFIG_VERSION_FIELD_NUMBER: _ClassVar[int]
+    error_code: str
+    message: str
+    results: _containers.RepeatedCompositeFieldContainer[EntityResult]
+    config_version: int
+    def __init__(self, error_code: _Optional[str] = ..., message: _Optional[str] = ..., results: _Optional[_Iterable[_Union[EntityResult, _Mapping]]] = ..., config_version: _Optional[int] = ...) -> None: ...
+
+class AlterClientQuotasRequest(_message.Message):
+    __slots__ = ("header", "entities", "validate_only")
+    HEADER_FIELD_NUMBER: _ClassVar[int]
+    ENTITIES_FIELD_NUMBER: _ClassVar[int]
+    VALIDATE_ONLY_FIELD_NUMBER: _ClassVar[int]
+    header: RequestHeader
+    entities: _containers.RepeatedCompositeFieldContainer[EntityChange]
+    validate_only: bool
+    def __init__(self, header: _Optional[_Union[RequestHeader, _Mapping]] = ..., entities: _Optional[_Iterable[_Union[EntityChange, _Mapping]]] = ..., validate_only: _Optional[bool] = ...) -> None: ...
+
+class AlterClientQuotasResponse(_message.Message):
+    __slots__ = ("error_code", "message", "results", "config_version")
+    ERROR_CODE_FIELD_NUMBER: _ClassVar[int]
+    MESSAGE_FIELD_NUMBER: _ClassVar[int]
+    RESULTS_FIELD_NUMBER: _ClassVar[int]
+    CONFIG_VERSION_FIELD_NUMBER: _ClassVar[int]
+    error_code: str
+    message: str
+    results: _containers.RepeatedCompositeFieldContainer[EntityResult]
+    config_version: int
+    def __init__(self, error_code: _Optional[str] = ..., message: _Optional[str] = ..., results: _Optional[_Iterable[_Union[EntityResult, _Mapping]]] = ..., config_version: _Optional[int] = ...) -> None: ...
+
+class CreateAclsRequest(_message.Message):
+    __slots__ = ("header", "entities", "validate_only")
+    HEADER_FIELD_NUMBER: _ClassVar[int]
+    ENTITIES_FIELD_NUMBER: _ClassVar[int]
+    VALIDATE_ONLY_FIELD_NUMBER: _ClassVar[int]
+    header: RequestHeader
+    entities: _containers.RepeatedCompositeFieldContainer[EntityChange]
+    validate_only: bool
+    def __init__(self, header: _Optional[_Union[RequestHeader, _Mapping]] = ..., entities: _Optional[_Iterable[_Union[EntityChange, _Mapping]]] = ..., validate_only: _Optional[bool] = ...) -> None: ...
+
+class CreateAclsResponse(_message.Message):
+    __slots__ = ("error_code", "message", "results", "config_version")
+    ERROR_CODE_FIELD_NUMBER: _ClassVar[int]
+    MESSAGE_FIELD_NUMBER: _ClassVar[int]
+    RESULTS_FIELD_NUMBER: _ClassVar[int]
+    CONFIG_VERSION_FIELD_NUMBER: _ClassVar[int]
+    error_code: str
+    message: str
+    results: _containers.RepeatedCompositeFieldContainer[EntityResult]
+    config_version: int
+    def __init__(self, error_code: _Optional[str] = ..., message: _Optional[str] = ..., results: _Optional[_Iterable[_Union[EntityResult, _Mapping]]] = ..., config_version: _Optional[int] = ...) -> None: ...
+
+class DeleteAclsRequest(_message.Message):
+    __slots__ = ("header", "entities", "validate_only")
+    HEADER_FIELD_NUMBER: _ClassVar[int]
+    ENTITIES_FIELD_NUMBER: _ClassVar[int]
+    VALIDATE_ONLY_FIELD_NUMBER: _ClassVar[int]
+    header: RequestHeader
+    entities: _containers.RepeatedCompositeFieldContainer[EntityChange]
+    validate_only: bool
+    def __init__(self, header: _Optional[_Union[RequestHeader, _Mapping]] = ..., entities: _Optional[_Iterable[_Union[EntityChange, _Mapping]]] = ..., validate_only: _Optional[bool] = ...) -> None: ...
+
+class DeleteAclsResponse(_message.Message):
+    __slots__ = ("error_code", "message", "results", "config_version")
+    ERROR_CODE_FIELD_NUMBER: _ClassVar[int]
+    MESSAGE_FIELD_NUMBER: _ClassVar[int]
+    RESULTS_FIELD_NUMBER: _ClassVar[int]
+    CONFIG_VERSION_FIELD_NUMBER: _ClassVar[int]
+    error_code: str
+    message: str
+    results: _containers.RepeatedCompositeFieldContainer[EntityResult]
+    config_version: int
+    def __init__(self, error_code: _Optional[str] = ..., message: _Optional[str] = ..., results: _Optional[_Iterable[_Union[EntityResult, _Mapping]]] = ..., config_version: _Optional[int] = ...) -> None: ...

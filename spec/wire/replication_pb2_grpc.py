@@ -129,6 +129,36 @@ class ReplicationStub:
                 request_serializer=fencepost_dot_spec_dot_wire_dot_replication__pb2.ListPartitionReassignmentsRequest.SerializeToString,
                 response_deserializer=fencepost_dot_spec_dot_wire_dot_replication__pb2.ListPartitionReassignmentsResponse.FromString,
                 _registered_method=True)
+        self.AlterConfigs = channel.unary_unary(
+                '/fencepost.Replication/AlterConfigs',
+                request_serializer=fencepost_dot_spec_dot_wire_dot_replication__pb2.AlterConfigsRequest.SerializeToString,
+                response_deserializer=fencepost_dot_spec_dot_wire_dot_replication__pb2.AlterConfigsResponse.FromString,
+                _registered_method=True)
+        self.IncrementalAlterConfigs = channel.unary_unary(
+                '/fencepost.Replication/IncrementalAlterConfigs',
+                request_serializer=fencepost_dot_spec_dot_wire_dot_replication__pb2.IncrementalAlterConfigsRequest.SerializeToString,
+                response_deserializer=fencepost_dot_spec_dot_wire_dot_replication__pb2.IncrementalAlterConfigsResponse.FromString,
+                _registered_method=True)
+        self.AlterClientQuotas = channel.unary_unary(
+                '/fencepost.Replication/AlterClientQuotas',
+                request_serializer=fencepost_dot_spec_dot_wire_dot_replication__pb2.AlterClientQuotasRequest.SerializeToString,
+                response_deserializer=fencepost_dot_spec_dot_wire_dot_replication__pb2.AlterClientQuotasResponse.FromString,
+                _registered_method=True)
+        self.CreateAcls = channel.unary_unary(
+                '/fencepost.Replication/CreateAcls',
+                request_serializer=fencepost_dot_spec_dot_wire_dot_replication__pb2.CreateAclsRequest.SerializeToString,
+                response_deserializer=fencepost_dot_spec_dot_wire_dot_replication__pb2.CreateAclsResponse.FromString,
+                _registered_method=True)
+        self.DeleteAcls = channel.unary_unary(
+                '/fencepost.Replication/DeleteAcls',
+                request_serializer=fencepost_dot_spec_dot_wire_dot_replication__pb2.DeleteAclsRequest.SerializeToString,
+                response_deserializer=fencepost_dot_spec_dot_wire_dot_replication__pb2.DeleteAclsResponse.FromString,
+                _registered_method=True)
+        self.DescribeConfigs = channel.unary_unary(
+                '/fencepost.Replication/DescribeConfigs',
+                request_serializer=fencepost_dot_spec_dot_wire_dot_replication__pb2.DescribeConfigsRequest.SerializeToString,
+                response_deserializer=fencepost_dot_spec_dot_wire_dot_replication__pb2.DescribeConfigsResponse.FromString,
+                _registered_method=True)
         self.Exchange = channel.stream_stream(
                 '/fencepost.Replication/Exchange',
                 request_serializer=fencepost_dot_spec_dot_wire_dot_replication__pb2.Bundle.SerializeToString,
@@ -253,6 +283,42 @@ class ReplicationServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def AlterConfigs(self, request, context):
+        """Missing associated documentation comment in .proto file."""
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def IncrementalAlterConfigs(self, request, context):
+        """Missing associated documentation comment in .proto file."""
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def AlterClientQuotas(self, request, context):
+        """Missing associated documentation comment in .proto file."""
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def CreateAcls(self, request, context):
+        """Missing associated documentation comment in .proto file."""
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def DeleteAcls(self, request, context):
+        """Missing associated documentation comment in .proto file."""
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def DescribeConfigs(self, request, context):
+        """Missing associated documentation comment in .proto file."""
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def Exchange(self, request_iterator, context):
         """Fetch and OffsetForLeaderEpoch among brokers, of many partitions in few messages. Answers come in
         any order.
@@ -358,6 +424,36 @@ def add_ReplicationServicer_to_server(servicer, server):
                     servicer.ListPartitionReassignments,
                     request_deserializer=fencepost_dot_spec_dot_wire_dot_replication__pb2.ListPartitionReassignmentsRequest.FromString,
                     response_serializer=fencepost_dot_spec_dot_wire_dot_replication__pb2.ListPartitionReassignmentsResponse.SerializeToString,
+            ),
+            'AlterConfigs': grpc.unary_unary_rpc_method_handler(
+                    servicer.AlterConfigs,
+                    request_deserializer=fencepost_dot_spec_dot_wire_dot_replication__pb2.AlterConfigsRequest.FromString,
+                    response_serializer=fencepost_dot_spec_dot_wire_dot_replication__pb2.AlterConfigsResponse.SerializeToString,
+            ),
+            'IncrementalAlterConfigs': grpc.unary_unary_rpc_method_handler(
+                    servicer.IncrementalAlterConfigs,
+                    request_deserializer=fencepost_dot_spec_dot_wire_dot_replication__pb2.IncrementalAlterConfigsRequest.FromString,
+                    response_serializer=fencepost_dot_spec_dot_wire_dot_replication__pb2.IncrementalAlterConfigsResponse.SerializeToString,
+            ),
+            'AlterClientQuotas': grpc.unary_unary_rpc_method_handler(
+                    servicer.AlterClientQuotas,
+                    request_deserializer=fencepost_dot_spec_dot_wire_dot_replication__pb2.AlterClientQuotasRequest.FromString,
+                    response_serializer=fencepost_dot_spec_dot_wire_dot_replication__pb2.AlterClientQuotasResponse.SerializeToString,
+            ),
+            'CreateAcls': grpc.unary_unary_rpc_method_handler(
+                    servicer.CreateAcls,
+                    request_deserializer=fencepost_dot_spec_dot_wire_dot_replication__pb2.CreateAclsRequest.FromString,
+                    response_serializer=fencepost_dot_spec_dot_wire_dot_replication__pb2.CreateAclsResponse.SerializeToString,
+            ),
+            'DeleteAcls': grpc.unary_unary_rpc_method_handler(
+                    servicer.DeleteAcls,
+                    request_deserializer=fencepost_dot_spec_dot_wire_dot_replication__pb2.DeleteAclsRequest.FromString,
+                    response_serializer=fencepost_dot_spec_dot_wire_dot_replication__pb2.DeleteAclsResponse.SerializeToString,
+            ),
+            'DescribeConfigs': grpc.unary_unary_rpc_method_handler(
+                    servicer.DescribeConfigs,
+                    request_deserializer=fencepost_dot_spec_dot_wire_dot_replication__pb2.DescribeConfigsRequest.FromString,
+                    response_serializer=fencepost_dot_spec_dot_wire_dot_replication__pb2.DescribeConfigsResponse.SerializeToString,
             ),
             'Exchange': grpc.stream_stream_rpc_method_handler(
                     servicer.Exchange,
@@ -878,6 +974,168 @@ class Replication:
             '/fencepost.Replication/ListPartitionReassignments',
             fencepost_dot_spec_dot_wire_dot_replication__pb2.ListPartitionReassignmentsRequest.SerializeToString,
             fencepost_dot_spec_dot_wire_dot_replication__pb2.ListPartitionReassignmentsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def AlterConfigs(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/fencepost.Replication/AlterConfigs',
+            fencepost_dot_spec_dot_wire_dot_replication__pb2.AlterConfigsRequest.SerializeToString,
+            fencepost_dot_spec_dot_wire_dot_replication__pb2.AlterConfigsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def IncrementalAlterConfigs(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/fencepost.Replication/IncrementalAlterConfigs',
+            fencepost_dot_spec_dot_wire_dot_replication__pb2.IncrementalAlterConfigsRequest.SerializeToString,
+            fencepost_dot_spec_dot_wire_dot_replication__pb2.IncrementalAlterConfigsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def AlterClientQuotas(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/fencepost.Replication/AlterClientQuotas',
+            fencepost_dot_spec_dot_wire_dot_replication__pb2.AlterClientQuotasRequest.SerializeToString,
+            fencepost_dot_spec_dot_wire_dot_replication__pb2.AlterClientQuotasResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def CreateAcls(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/fencepost.Replication/CreateAcls',
+            fencepost_dot_spec_dot_wire_dot_replication__pb2.CreateAclsRequest.SerializeToString,
+            fencepost_dot_spec_dot_wire_dot_replication__pb2.CreateAclsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def DeleteAcls(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/fencepost.Replication/DeleteAcls',
+            fencepost_dot_spec_dot_wire_dot_replication__pb2.DeleteAclsRequest.SerializeToString,
+            fencepost_dot_spec_dot_wire_dot_replication__pb2.DeleteAclsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def DescribeConfigs(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/fencepost.Replication/DescribeConfigs',
+            fencepost_dot_spec_dot_wire_dot_replication__pb2.DescribeConfigsRequest.SerializeToString,
+            fencepost_dot_spec_dot_wire_dot_replication__pb2.DescribeConfigsResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -64,6 +64,7 @@ class ConfigStore:
         """A new session has no watches: all that it misses is read again."""
         self._session += 1
         self._is_reading = False
+        self._has_begun |= self._config.rules.reads_configs
         if self._has_begun:
             self._look()
 

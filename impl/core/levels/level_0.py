@@ -3,6 +3,7 @@
 Source: `protocol/`, V3 of the design, with the repairs that the specs name (`spec/hazards.toml`).
 """
 
+from fencepost.impl.core.configuration import mutation, redirection
 from fencepost.impl.core.rules import (
     commands,
     fetches,
@@ -26,6 +27,7 @@ from fencepost.impl.core.rules.controller import (
     reassignment,
 )
 from fencepost.impl.core.rules.rules import Rules
+from fencepost.spec.vocabulary import ErrorCode
 
 RULES = Rules(
     commands=tables.COMMANDS,
@@ -142,6 +144,14 @@ RULES = Rules(
     stopped_before=change_order.stopped_before,
     stop_stands=change_order.stop_stands,
     written_instead=change_order.written_instead,
+    # Changes of the configuration
+    redirect=redirection.change_anywhere,
+    principal_of=redirection.principal_of,
+    forwarded_for=redirection.forwarded_for,
+    takes_forwarded=redirection.ForwardedNumbers.take,
+    forward_without_answer=ErrorCode.REQUEST_TIMED_OUT,
+    config_operation=mutation.config_as_read,
+    reads_configs=False,
     # Topics and partitions for clients
     routed_leader=partition_rules.routed_leader,
     existing_topic=partition_rules.existing_topic,

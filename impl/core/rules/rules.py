@@ -7,6 +7,8 @@ none of them themselves. A level is `replace(rules of the level below, ...)` in 
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set as AbstractSet
 from dataclasses import dataclass
 
+from fencepost.impl.core.configuration.mutation import ConfigOperation
+from fencepost.impl.core.configuration.redirection import ForwardedNumbers, Redirect
 from fencepost.impl.core.rules.commands import InitId, Stopped
 from fencepost.impl.core.rules.controller.controller_election import (
     Candidacy,
@@ -34,6 +36,7 @@ from fencepost.impl.core.rules.producers import ProducerState, ProducerTable
 from fencepost.impl.core.rules.produces import ProduceEnd
 from fencepost.impl.core.rules.replica import Acted, RecoveredLog, Replica
 from fencepost.impl.core.rules.tables import CommandTable, PartitionTable, Permissions, Writer
+from fencepost.impl.core.types.asker import Asker
 from fencepost.impl.core.types.effects import DiskEffect
 from fencepost.impl.core.types.messages import (
     CommandRequest,
@@ -47,6 +50,7 @@ from fencepost.impl.core.types.messages import (
     Record,
 )
 from fencepost.impl.core.types.refusals import Refusal
+from fencepost.impl.core.types.request_header import RequestHeader
 from fencepost.impl.core.types.topic_messages import CreateTopicRequest
 from fencepost.impl.core.types.zookeeper import (
     Check,
@@ -239,6 +243,17 @@ class Rules:
     stopped_before: Callable[[Action, frozenset[BrokerId]], frozenset[BrokerId]]
     stop_stands: Callable[[BrokerId, frozenset[BrokerId]], bool]
     written_instead: Callable[[str, TopicDocument | None, WriteResult | None], tuple[WriteOp, ...]]
+
+    # Changes of the configuration (FWD): `configuration/redirection.py`, `mutation.py`
+    redirect: Redirect
+    principal_of: Callable[[RequestHeader, Asker], str]
+    forwarded_for: Callable[[str, BrokerId], str]
+    """Of the principal that asks, and of the broker that forwards."""
+    takes_forwarded: Callable[[ForwardedNumbers, RequestHeader], bool]
+    forward_without_answer: ErrorCode
+    config_operation: ConfigOperation
+    reads_configs: bool
+    """Whether every broker reads the configuration from its start on (FWD-008)."""
 
     # Topics and partitions for clients (CLI-003, TOP, PART): `controller/partition_rules.py`
     routed_leader: Callable[[LeaderAndIsr, Sequence[BrokerId]], BrokerId]

@@ -299,6 +299,7 @@ MAY_WRITE: Mapping[Writer, Permissions] = {
         # It is set when the partition is removed: its version counts that (ZK-003).
         ZnodeKind.PARTITION: {WriteKind.CREATE, WriteKind.SET, WriteKind.DELETE},
         ZnodeKind.REQUEST: {WriteKind.DELETE_AS_READ},  # REAS-001, PART-001, PART-002
+        ZnodeKind.CONFIG: {WriteKind.CREATE, WriteKind.SET_AS_READ},  # FWD-001
     },
     Writer.LEADER: {ZnodeKind.LEADER_AND_ISR: {WriteKind.SET_AS_READ}},  # ZK-003
     Writer.ADMINISTRATOR: {
@@ -311,5 +312,6 @@ MAY_WRITE: Mapping[Writer, Permissions] = {
         # REAS-001, REAS-004: what is asked replaces what was, and may be taken back
         ZnodeKind.REQUEST_FOLDER: {WriteKind.CREATE},
         ZnodeKind.REQUEST: {WriteKind.CREATE, WriteKind.SET, WriteKind.DELETE},
+        ZnodeKind.CONFIG: {WriteKind.CREATE, WriteKind.SET_AS_READ},  # FWD-007: below level 5
     },
 }

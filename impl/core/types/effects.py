@@ -182,6 +182,9 @@ class ActionTaken(Struct, frozen=True, kw_only=True):
     zxid: int | None = None
     partition_incarnation: PartitionIncarnation | None = None
     path: str | None = None
+    values: tuple[str, ...] | None = None
+    principal: str | None = None
+    forwarded_request: str | None = None
 
 
 class RefusalTold(Struct, frozen=True, kw_only=True):

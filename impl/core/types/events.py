@@ -6,6 +6,7 @@ Shells make these; callbacks only enqueue them. Each carries what its handler ne
 
 from msgspec import Struct
 
+from fencepost.impl.core.types.asker import UNKNOWN_ASKER, Asker
 from fencepost.impl.core.types.messages import PeerRequest, Request, Response
 from fencepost.impl.core.types.zookeeper import Children, WriteResult, Znode
 from fencepost.spec.vocabulary import NO_INCARNATION, BrokerId, PartitionIncarnation, SessionId
@@ -17,6 +18,8 @@ class RequestReceived(Struct, frozen=True, kw_only=True):
 
     token: int
     request: Request
+    asker: Asker = UNKNOWN_ASKER
+    """As the connection says."""
 
 
 class ResponseReceived(Struct, frozen=True, kw_only=True):

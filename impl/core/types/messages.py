@@ -12,6 +12,16 @@ from fencepost.impl.core.types.broker_reports import (
     LogsFailedResponse,
     PartitionId,
 )
+from fencepost.impl.core.types.config_messages import (
+    AlterClientQuotasResponse,
+    AlterConfigsResponse,
+    ConfigRequest,
+    CreateAclsResponse,
+    DeleteAclsResponse,
+    DescribeConfigsRequest,
+    DescribeConfigsResponse,
+    IncrementalAlterConfigsResponse,
+)
 from fencepost.impl.core.types.topic_messages import (
     AdminResponse,
     CreateTopicRequest,
@@ -364,6 +374,8 @@ Request = (
     | ProduceRequest
     | ListOffsetsRequest
     | AdminRequest
+    | ConfigRequest
+    | DescribeConfigsRequest
 )
 Response = (
     LeaderAndIsrResponse
@@ -385,11 +397,19 @@ Response = (
     | RemovePartitionsResponse
     | AlterPartitionReassignmentsResponse
     | ListPartitionReassignmentsResponse
+    | AlterConfigsResponse
+    | IncrementalAlterConfigsResponse
+    | AlterClientQuotasResponse
+    | CreateAclsResponse
+    | DeleteAclsResponse
+    | DescribeConfigsResponse
 )
 CommandRequest = LeaderAndIsrRequest | StopReplicaRequest
 """What the controller sends to a broker."""
 CommandResponse = LeaderAndIsrResponse | StopReplicaResponse
 BrokerReport = LogsFailedRequest | ControlledShutdownRequest
 """What a broker tells the controller."""
-PeerRequest = CommandRequest | BrokerReport | FetchRequest | OffsetForLeaderEpochRequest
+PeerRequest = (
+    CommandRequest | BrokerReport | FetchRequest | OffsetForLeaderEpochRequest | ConfigRequest
+)
 """What one broker sends to another."""

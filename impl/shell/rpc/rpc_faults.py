@@ -11,6 +11,7 @@ from enum import StrEnum
 from typing import Never
 
 from fencepost.impl.core.types.broker_reports import ControlledShutdownRequest, LogsFailedRequest
+from fencepost.impl.core.types.config_messages import MutationRequest
 from fencepost.impl.core.types.effects import Send
 from fencepost.impl.core.types.messages import (
     LeaderAndIsrRequest,
@@ -174,7 +175,9 @@ def method_of(request: PeerRequest) -> str:
 def _topics(request: PeerRequest) -> set[str]:
     if isinstance(request, LeaderAndIsrRequest | StopReplicaRequest | LogsFailedRequest):
         return {state.topic for state in request.partitions}
-    return set() if isinstance(request, ControlledShutdownRequest) else {request.topic}
+    if isinstance(request, ControlledShutdownRequest | MutationRequest):
+        return set()
+    return {request.topic}
 
 
 def _mistake_in(rule: RpcRule) -> str:

@@ -17,6 +17,7 @@ from grpc import aio
 
 from fencepost.impl.core.rules.security.access import ProvenCaller
 from fencepost.impl.core.types import messages
+from fencepost.impl.core.types.asker import Asker, asker_of
 from fencepost.impl.core.types.effects import Send
 from fencepost.impl.core.types.events import RequestFailed, RequestReceived, ResponseReceived
 from fencepost.impl.core.types.messages import Request, Response
@@ -167,7 +168,8 @@ class RpcServer:
             if refused:
                 return refused
         self._clock.observe(_lamport(metadata))
-        response, lamport = await self._answer_to(request)
+        asker = asker_of(_node(metadata))
+        response, lamport = await self._answer_to(request, asker)
         context.set_trailing_metadata(((LAMPORT_KEY, str(lamport)), (NODE_KEY, self._node)))
         if self._gate and caller:
             response = self._gate.shown(response, caller)
@@ -221,12 +223,12 @@ class RpcServer:
         )
         self._put(RequestReceived(token=token, request=request))
 
-    async def _answer_to(self, request: Request) -> tuple[Response, int]:
+    async def _answer_to(self, request: Request, asker: Asker) -> tuple[Response, int]:
         token = next(self._tokens)
         future = asyncio.get_running_loop().create_future()
         self._waiting[token] = future
         try:
-            self._put(RequestReceived(token=token, request=request))
+            self._put(RequestReceived(token=token, request=request, asker=asker))
             answer: tuple[Response, int] = await future
             return answer
         finally:
@@ -442,6 +444,11 @@ def _handler(method: Method) -> grpc.RpcMethodHandler:
         request_deserializer=request.FromString,
         response_serializer=lambda answer: answer.SerializeToString(),
     )
+
+
+def _node(metadata: dict[str, str | bytes]) -> str:
+    name = metadata.get(NODE_KEY, "")
+    return name if isinstance(name, str) else ""
 
 
 def _lamport(metadata: dict[str, str | bytes]) -> int:

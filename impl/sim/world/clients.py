@@ -22,6 +22,7 @@ from fencepost.fault_injection.workload.scripts import (
     produce,
     read_to_end,
 )
+from fencepost.impl.core.types.asker import asker_of
 from fencepost.impl.core.types.messages import (
     AlterPartitionReassignmentsResponse,
     ElectLeadersResponse,
@@ -37,7 +38,7 @@ from fencepost.impl.core.types.topic_messages import (
     ReplicaList,
 )
 from fencepost.impl.sim.engine.options import BATCH_RECORDS_MAX, RunOptions
-from fencepost.impl.sim.world.cluster import CLIENT, VirtualCluster
+from fencepost.impl.sim.world.cluster import VirtualCluster
 from fencepost.impl.sim.world.operations import TracedClient, TracedOperation, request_of
 from fencepost.spec.trace import FINAL_READER
 from fencepost.spec.vocabulary import NO_PRODUCER, BrokerId, ErrorCode, Outcome
@@ -94,7 +95,7 @@ class SimulatedClient(TracedClient):
                 then(response)
 
         self.cluster.send_request(
-            sender=CLIENT,
+            asker=asker_of(self.name),
             receiver=to,
             request=request,
             lamport=self.trace.clock.now,

@@ -7,6 +7,7 @@ from random import Random
 
 from fencepost.fault_injection.faults.targets import ClusterView, StateVersion
 from fencepost.impl.core.config import Config
+from fencepost.impl.core.types.asker import Asker
 from fencepost.impl.core.types.events import WatchFired
 from fencepost.impl.core.types.messages import Request, Response
 from fencepost.impl.core.types.zookeeper import Create, Delete, SetData, WriteResult
@@ -166,7 +167,7 @@ class VirtualCluster(ProcessHost):
     def send_request(
         self,
         *,
-        sender: int,
+        asker: Asker,
         receiver: BrokerId,
         request: Request,
         lamport: int,
@@ -174,6 +175,7 @@ class VirtualCluster(ProcessHost):
         origin: RequestOrigin | None = None,
     ) -> None:
         """Carry the request to the receiver, and its answer back, through the network."""
+        sender = asker.peer if asker.is_broker else CLIENT
         self.sent[method_of(request)] += 1
 
         def deliver() -> None:
@@ -184,7 +186,7 @@ class VirtualCluster(ProcessHost):
                     self.scheduler.after_us(back_us, lambda: on_answer(None, 0))
                 return
             if self.move_recorder is None or not self.move_recorder.is_lost(receiver, origin):
-                process.receive(request, lamport, answer, origin)
+                process.receive(request, lamport, answer, origin, asker)
 
         def answer(response: Response, answer_lamport: int) -> None:
             back_us = None if drops_response else self.network.passes(receiver, sender)

@@ -10,6 +10,7 @@ from functools import partial
 from random import Random
 
 from fencepost.impl.core.config import Config
+from fencepost.impl.core.types.asker import UNKNOWN_ASKER, Asker, asker_of
 from fencepost.impl.core.types.effects import (
     DeleteLog,
     DiskEffect,
@@ -35,7 +36,7 @@ from fencepost.impl.sim.world.simulated_broker import Answer, SimulatedBroker
 from fencepost.impl.sim.world.virtual_world import VirtualWorld
 from fencepost.impl.sim.world.zookeeper_client import SimulatedZooKeeperClient
 from fencepost.impl.sim.world.zookeeper_link import ZooKeeperLinkFault
-from fencepost.impl.trace_lines import log_failed
+from fencepost.impl.trace_lines import log_failed, node_name
 from fencepost.spec.vocabulary import BrokerId
 from fencepost.spec.znodes import TopicPartition
 
@@ -65,7 +66,7 @@ class ProcessHost(VirtualWorld):
     def send_request(
         self,
         *,
-        sender: int,
+        asker: Asker,
         receiver: BrokerId,
         request: Request,
         lamport: int,
@@ -307,7 +308,7 @@ class Process(SimulatedBroker):
             self.gate(lambda: self._receive(effect.request_id, response, lamport))
 
         self.cluster.send_request(
-            sender=self.broker_id,
+            asker=asker_of(node_name(self.broker_id)),
             receiver=effect.to,
             request=effect.request,
             lamport=self.trace.clock.now,
@@ -322,7 +323,12 @@ class Process(SimulatedBroker):
             self.respond(sent, response, lamport)
 
     def receive(
-        self, request: Request, lamport: int, answer: Answer, origin: RequestOrigin | None = None
+        self,
+        request: Request,
+        lamport: int,
+        answer: Answer,
+        origin: RequestOrigin | None = None,
+        asker: Asker = UNKNOWN_ASKER,
     ) -> None:
         """Take a request that has reached the process, unless it is paused or dead."""
-        self.gate(partial(super().receive, request, lamport, answer, origin))
+        self.gate(partial(super().receive, request, lamport, answer, origin, asker))

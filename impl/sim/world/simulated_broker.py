@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from fencepost.impl.core.config import Config
 from fencepost.impl.core.node import Node
+from fencepost.impl.core.types.asker import UNKNOWN_ASKER, Asker
 from fencepost.impl.core.types.effects import (
     ActionTaken,
     Effect,
@@ -90,7 +91,12 @@ class SimulatedBroker(ABC):
         return RequestOrigin(number=send.request_id, process=self)
 
     def receive(
-        self, request: Request, lamport: int, answer: Answer, origin: RequestOrigin | None = None
+        self,
+        request: Request,
+        lamport: int,
+        answer: Answer,
+        origin: RequestOrigin | None = None,
+        asker: Asker = UNKNOWN_ASKER,
     ) -> None:
         """Let the core take a request; `answer` gets the response, now or later."""
         self.trace.clock.observe(lamport)
@@ -98,7 +104,7 @@ class SimulatedBroker(ABC):
         self._answers[self._tokens] = answer
         if self.move_recorder is not None:
             self.move_recorder.arrived(self, self._tokens, origin)
-        self.step(RequestReceived(token=self._tokens, request=request))
+        self.step(RequestReceived(token=self._tokens, request=request, asker=asker))
 
     def respond(self, send: Send, response: Response | None, lamport: int) -> None:
         """Let the core take the response to its request; None: there was none in time."""

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from fencepost.impl.core.config import Config
 from fencepost.impl.core.node import Node
 from fencepost.impl.core.rules.replica import Replica
+from fencepost.impl.core.types.asker import UNKNOWN_ASKER, Asker
 from fencepost.impl.core.types.effects import (
     ActionTaken,
     AppendRecords,
@@ -158,10 +159,10 @@ class Driver:
         """The answer to `request`, which must come without time passing."""
         return self.reply(self.ask(request), answer)
 
-    def ask(self, request: Request) -> int:
+    def ask(self, request: Request, asker: Asker = UNKNOWN_ASKER) -> int:
         """`request` has reached the node; returns its token."""
         self._tokens += 1
-        self.step(RequestReceived(token=self._tokens, request=request))
+        self.step(RequestReceived(token=self._tokens, request=request, asker=asker))
         return self._tokens
 
     def reply(self, token: int, answer: type[Answer]) -> Answer:

@@ -162,6 +162,9 @@ def test_every_field_of_an_action_is_a_field_of_the_line() -> None:
         partition_incarnation=PartitionIncarnation(1),
         path="/x",
         partitions=(PARTITION,),
+        values=("a=1",),
+        principal="User:alice",
+        forwarded_request="broker-2/7/1",
     )
     line = action_taken(effect, BROKER)
 

@@ -2,6 +2,7 @@
 
 from fencepost.fault_injection.faults.request_faults import DropRequest
 from fencepost.fault_injection.faults.targets import broker, leader
+from fencepost.impl.core.types.asker import asker_of
 from fencepost.impl.sim.world.cluster import VirtualCluster
 from fencepost.spec.vocabulary import BrokerId
 from tests.impl.core.build import order
@@ -18,7 +19,11 @@ def test_two_equal_rules_are_removed_each_by_its_own_end() -> None:
     inject(cluster)
     run_for(cluster, 1_000)
     cluster.send_request(
-        sender=2, receiver=BrokerId(1), request=order(), lamport=0, on_answer=lambda *_: None
+        asker=asker_of("broker-2"),
+        receiver=BrokerId(1),
+        request=order(),
+        lamport=0,
+        on_answer=lambda *_: None,
     )
 
     run_for(cluster, 3_000)

@@ -25,6 +25,12 @@ from fencepost.impl.core.rules.tables import (
     Writer,
     ZnodeKind,
 )
+from fencepost.impl.core.types.config_messages import (
+    EntityChange,
+    EntryChange,
+    IncrementalAlterConfigsRequest,
+    IncrementalAlterConfigsResponse,
+)
 from fencepost.impl.core.types.events import LogFailed
 from fencepost.impl.core.types.messages import (
     InitProducerIdRequest,
@@ -41,6 +47,7 @@ from fencepost.impl.core.types.topic_messages import (
     DeleteTopicResponse,
 )
 from fencepost.impl.core.types.zookeeper import Create, Delete, SetData
+from fencepost.spec.config_store import EntityKind
 from fencepost.spec.vocabulary import (
     ANY_VERSION,
     BrokerId,
@@ -278,6 +285,16 @@ def administer(driver: Driver) -> None:
     for _ in range(2):
         driver.deliver(request, CreateTopicResponse)
         driver.deliver(DeleteTopicRequest(topic="u"), DeleteTopicResponse)
+    alter(driver)
+
+
+def alter(driver: Driver) -> None:
+    """A configuration is made, and changed."""
+    for value in ("1", "2"):
+        change = EntryChange(name="a", value=value)
+        entity = EntityChange(kind=EntityKind.TOPIC, names=("t",), changes=(change,))
+        request = IncrementalAlterConfigsRequest(entities=(entity,))
+        driver.deliver(request, IncrementalAlterConfigsResponse)
 
 
 def live_twice(driver: Driver) -> None:
@@ -294,6 +311,7 @@ def lead(driver: Driver) -> None:
     """A leader drops members that lag."""
     leading(driver)
     driver.tick(2001)
+    alter(driver)
 
 
 def live(monkeypatch: pytest.MonkeyPatch, config: Config) -> Driver:

@@ -14,6 +14,7 @@ from fencepost.fault_injection.faults.request_faults import (
 )
 from fencepost.fault_injection.faults.targets import CONTROLLER, broker, leader
 from fencepost.fault_injection.faults.zookeeper_faults import ExpireSession
+from fencepost.impl.core.types.asker import asker_of
 from fencepost.impl.core.types.messages import FetchRequest
 from fencepost.impl.sim.engine.liveness_state import is_converged
 from fencepost.impl.sim.world.cluster import VirtualCluster
@@ -170,7 +171,7 @@ def test_a_duplicated_request_arrives_twice() -> None:
     )
 
     cluster.send_request(
-        sender=2,
+        asker=asker_of("broker-2"),
         receiver=BrokerId(1),
         request=request,
         lamport=0,
