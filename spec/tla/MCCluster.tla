@@ -1,6 +1,6 @@
 ----------------------------- MODULE MCCluster ------------------------------
 (* Bounds for TLC, as numbers that a cfg can set. *)
-EXTENDS ClusterPace, ClusterSteps
+EXTENDS ClusterPace, ClusterSteps, ClusterDecisions
 
 CONSTANTS MaxRecords, MaxElections, MaxIsrChanges, MaxCrashes, MaxLostRecords, MaxExpiries,
     MaxControllerExpiries, MaxLostReplies, MaxTopics, MaxRequests, MaxCancellations

@@ -1,6 +1,6 @@
 --------------------------- MODULE MCLeaderAndIsr ---------------------------
 (* Bounds for TLC, as numbers that a cfg can set. *)
-EXTENDS LeaderAndIsrSteps
+EXTENDS LeaderAndIsrDecisions
 
 CONSTANTS MaxElections, MaxIsrChanges, MaxCrashes, MaxExpiries,
     MaxControllerExpiries, MaxLosses, MaxDuplicates, MaxLostReplies, MaxLostRequests

@@ -1,6 +1,6 @@
 -------------------------- MODULE MCTopicLifecycle --------------------------
 (* Bounds for TLC, as numbers that a cfg can set. *)
-EXTENDS TopicLifecycle
+EXTENDS TopicLifecycleSteps
 
 CONSTANTS MaxTopics, MaxRecords, MaxReassignments, MaxIsrChanges,
     MaxCrashes, MaxControllerCrashes, MaxControllerExpiries
