@@ -28,7 +28,14 @@ from fencepost.impl.core.types.zookeeper import (
     Znode,
 )
 from fencepost.spec.trace import Kind
-from fencepost.spec.vocabulary import NO_BROKER, BrokerId, LeaderEpoch, Outcome, SessionId
+from fencepost.spec.vocabulary import (
+    NO_BROKER,
+    Action,
+    BrokerId,
+    LeaderEpoch,
+    Outcome,
+    SessionId,
+)
 from fencepost.spec.znodes import (
     CONTROLLER,
     MalformedZnodeError,
@@ -60,6 +67,26 @@ _OF_REFUSALS = (
     "error_code",
 )
 """What a refusal tells of what was refused, as it stands in the effect."""
+
+_OF_QUOTA = frozenset(
+    {
+        Action.ALTER_QUOTA,
+        Action.ADMIT_MUTATION,
+        Action.REFUSE_MUTATION,
+        Action.VALIDATE_MUTATION,
+    }
+)
+_QUOTA_FIELDS = (
+    "user",
+    "client_id",
+    "method",
+    "api_version",
+    "partition_count",
+    "mutation_rate",
+    "mutation_burst",
+    "throttle_time_ms",
+    "clock_ms",
+)
 
 _Invocation = tuple[int, Line]
 """An operation on one LeaderAndISR znode that has begun: which one of the effect, and its line."""
@@ -134,6 +161,8 @@ def action_taken(effect: ActionTaken, broker_id: BrokerId) -> Line:
     _add_epochs(line, effect)
     _add_places(line, effect)
     _add_members(line, effect)
+    if effect.action in _OF_QUOTA:
+        _add_quota(line, effect)
     return line
 
 
@@ -195,6 +224,13 @@ def _add_places(line: Line, effect: ActionTaken) -> None:
         line["principal"] = effect.principal
     if effect.forwarded_request is not None:
         line["forwarded_request"] = effect.forwarded_request
+
+
+def _add_quota(line: Line, effect: ActionTaken) -> None:
+    for name in _QUOTA_FIELDS:
+        value = getattr(effect, name)
+        if value is not None:
+            line[name] = value
 
 
 def _add_members(line: Line, effect: ActionTaken) -> None:

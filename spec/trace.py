@@ -193,6 +193,24 @@ class TraceEvent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, 
     data: str | None = None
     """The content that a ZooKeeper write stored, as text."""
 
+    user: str | None = None
+    """Of a mutation of topics, or of a quota: empty for the default, absent for none."""
+    client_id: str | None = None
+    """As `user`."""
+    method: str | None = None
+    """The request for a mutation of topics."""
+    api_version: int | None = None
+    """Of a mutation, as Kafka counts: an older one has no word for a refusal."""
+    partition_count: int | None = None
+    """That a mutation of topics makes or removes."""
+    mutation_rate: float | None = None
+    """On an `AlterQuota`: partitions per second; absent when the quota is gone."""
+    mutation_burst: float | None = None
+    """On an `AlterQuota`: the most partitions that a bucket holds."""
+    throttle_time_ms: int | None = None
+    clock_ms: int | None = None
+    """Of a mutation: the node's own clock when the tokens of its client were counted."""
+
     min_insync_replicas: int | None = None
     """On a `RunStarted`: so many must be in the ISR when a leader appends for acks=all.
 

@@ -106,6 +106,10 @@ class Action(StrEnum):
     COMPLETE_REASSIGNMENT = "CompleteReassignment"
     FORWARD_REQUEST = "ForwardRequest"
     APPLY_MUTATION = "ApplyMutation"
+    ALTER_QUOTA = "AlterQuota"
+    ADMIT_MUTATION = "AdmitMutation"
+    REFUSE_MUTATION = "RefuseMutation"
+    VALIDATE_MUTATION = "ValidateMutation"
 
 
 class RefusalKind(StrEnum):
@@ -134,14 +138,6 @@ class ModelledAction(StrEnum):
     SEND_REQUEST = "SendRequest"
     REJECT_FORWARD = "RejectForward"
     READ_CONFIG = "ReadConfig"
-
-    # MutationQuota
-    ADMIT_MUTATION = "AdmitMutation"
-    REFUSE_MUTATION = "RefuseMutation"
-    VALIDATE_MUTATION = "ValidateMutation"
-
-    # QuotaPrecedence
-    ALTER_QUOTA = "AlterQuota"
 
     # Zk
     SETTLE_WRITE = "SettleWrite"
@@ -257,6 +253,7 @@ class ErrorCode(StrEnum):
     NOT_CONTROLLER = "NOT_CONTROLLER"
     CLUSTER_AUTHORIZATION_FAILED = "CLUSTER_AUTHORIZATION_FAILED"
     TOPIC_AUTHORIZATION_FAILED = "TOPIC_AUTHORIZATION_FAILED"
+    THROTTLING_QUOTA_EXCEEDED = "THROTTLING_QUOTA_EXCEEDED"
 
     @property
     def is_indefinite(self) -> bool:

@@ -13,6 +13,7 @@ from fencepost.impl.client.errors import (
     IndefiniteError,
     NoBrokerError,
     OffsetOutOfRangeError,
+    ThrottledError,
 )
 from fencepost.impl.client.options import ClientOptions
 from fencepost.impl.client.producer import Producer, RecordMetadata
@@ -34,4 +35,5 @@ __all__ = [
     "Producer",
     "ReassignmentStatus",
     "RecordMetadata",
+    "ThrottledError",
 ]

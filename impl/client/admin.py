@@ -6,7 +6,12 @@ from dataclasses import dataclass
 from time import monotonic
 
 from fencepost.impl.client.cluster_connection import ClusterConnection, Message
-from fencepost.impl.client.errors import ClientError, DefiniteError, IndefiniteError
+from fencepost.impl.client.errors import (
+    ClientError,
+    DefiniteError,
+    IndefiniteError,
+    ThrottledError,
+)
 from fencepost.impl.client.options import ClientOptions
 from fencepost.impl.client.routing import Metadata, PartitionInfo, ReassignmentStatus
 from fencepost.impl.client.tries import Effect, TryFailedError
@@ -15,6 +20,8 @@ from fencepost.spec.wire import replication_pb2 as wire
 from fencepost.spec.znodes import TopicPartition
 
 POLL_S = 0.05
+CREATE_TOPICS_VERSION, CREATE_PARTITIONS_VERSION, DELETE_TOPICS_VERSION = 7, 3, 6
+"""Kafka's, which have a word for what the mutation quota refuses (KIP-599)."""
 Results = dict[TopicPartition, ClientError | None]
 """Per partition of a request its error, or None."""
 TopicResults = dict[str, ClientError | None]
@@ -82,12 +89,13 @@ class Admin:
             replication_factor=replication_factor,
             assignment=assignment,
         )
-        await self._change("CreateTopic", wanted.request())
+        await self._mutate("CreateTopic", wanted.request(), CREATE_TOPICS_VERSION)
         await self._until_led(topic, len(assignment) or partitions)
 
     async def delete_topic(self, topic: str) -> None:
         """Delete a topic and wait until it is gone; errors as in `create_topic` (TOP-002)."""
-        await self._change("DeleteTopic", wire.DeleteTopicRequest(topic=topic))
+        request = wire.DeleteTopicRequest(topic=topic)
+        await self._mutate("DeleteTopic", request, DELETE_TOPICS_VERSION)
         await self._until(
             lambda metadata: topic not in metadata.topics(),
             f"topic {topic} was to go, but is still published",
@@ -98,13 +106,20 @@ class Admin:
 
         Each has its own result; raises only when no broker answers.
         """
-        request = wire.CreateTopicsRequest(topics=[one.request() for one in topics])
-        return _topic_results(await self._change("CreateTopics", request))
+        wanted = {one.topic: one.request() for one in topics}
+
+        def request(names: Iterable[str]) -> Message:
+            return wire.CreateTopicsRequest(topics=[wanted[name] for name in names])
+
+        return await self._mutate_each("CreateTopics", request, wanted, CREATE_TOPICS_VERSION)
 
     async def delete_topics(self, topics: Iterable[str]) -> TopicResults:
         """Delete topics in one request; results as in `create_topics` (TOP-002)."""
-        request = wire.DeleteTopicsRequest(topics=list(topics))
-        return _topic_results(await self._change("DeleteTopics", request))
+
+        def request(names: Iterable[str]) -> Message:
+            return wire.DeleteTopicsRequest(topics=list(names))
+
+        return await self._mutate_each("DeleteTopics", request, topics, DELETE_TOPICS_VERSION)
 
     async def list_topics(self) -> dict[str, list[int]]:
         """Topic -> its partition numbers, both ascending."""
@@ -136,7 +151,7 @@ class Admin:
             partition_count=total,
             assignment=[wire.ReplicaList(replicas=replicas) for replicas in assignment],
         )
-        await self._change("CreatePartitions", request)
+        await self._mutate("CreatePartitions", request, CREATE_PARTITIONS_VERSION)
         await self._until_led(topic, total)
 
     async def remove_partitions(self, topic: str, partitions: Sequence[int]) -> None:
@@ -213,6 +228,49 @@ class Admin:
         deadline = self._cluster.deadline(self._cluster.options.api_timeout_ms)
         return await self._cluster.ask_any(method, request, deadline=deadline, effect=Effect.ONCE)
 
+    # The mutation quota
+
+    async def _mutate(self, method: str, request: Message, api_version: int) -> Message:
+        """As `_change`; what the quota refuses is asked for again as long as time allows."""
+        options, deadline = self._cluster.options, self._deadline()
+        request.user, request.client_id = options.user, options.client_id
+        request.api_version = api_version
+        while True:
+            try:
+                return await self._cluster.ask_any(
+                    method, request, deadline=deadline, effect=Effect.ONCE
+                )
+            except ThrottledError as error:
+                if not await self._waited(error.throttle_time_ms, deadline):
+                    raise
+
+    async def _mutate_each(
+        self,
+        method: str,
+        request: Callable[[Iterable[str]], Message],
+        topics: Iterable[str],
+        api_version: int,
+    ) -> TopicResults:
+        """As `_mutate`, of the topics that are refused only."""
+        deadline, left, results = self._deadline(), list(topics), TopicResults()
+        while True:
+            response = await self._mutate(method, request(left), api_version)
+            results |= _topic_results(response)
+            left = [name for name in left if isinstance(results[name], ThrottledError)]
+            if not left or not await self._waited(response.throttle_time_ms, deadline):
+                return results
+
+    def _deadline(self) -> float:
+        return self._cluster.deadline(self._cluster.options.api_timeout_ms)
+
+    async def _waited(self, throttle_time_ms: int, deadline: float) -> bool:
+        """Wait as long as the quota asks; False when that may not be, or lasts too long."""
+        if not self._cluster.options.retry_on_quota_violation:
+            return False
+        left_s = deadline - monotonic()
+        await asyncio.sleep(max(min(throttle_time_ms / 1000, left_s), 0))
+        return throttle_time_ms / 1000 < left_s
+
     async def _until_led(self, topic: str, partitions: int) -> None:
         def is_led(metadata: Metadata) -> bool:
             known = [info for key, info in metadata.partitions.items() if key.topic == topic]
@@ -237,15 +295,20 @@ def _results(response: Message) -> Results:
 
 
 def _topic_results(response: Message) -> TopicResults:
-    return {one.topic: _error_of(one, one.topic) for one in response.topics}
+    throttle_ms = response.throttle_time_ms
+    return {one.topic: _error_of(one, one.topic, throttle_ms) for one in response.topics}
 
 
-def _error_of(result: wire.PartitionResult | wire.TopicResult, what: str) -> ClientError | None:
+def _error_of(
+    result: wire.PartitionResult | wire.TopicResult, what: str, throttle_time_ms: int = 0
+) -> ClientError | None:
     if result.error_code == ErrorCode.NONE:
         return None
     error = TryFailedError(result.error_code)
     kind = IndefiniteError if error.is_indefinite else DefiniteError
     text = f"{what}: {result.error_code} {result.message}"
+    if result.error_code == ErrorCode.THROTTLING_QUOTA_EXCEEDED:
+        return ThrottledError(text, throttle_time_ms)
     return kind(text.rstrip(), result.error_code)
 
 

@@ -10,12 +10,15 @@ from typing import Any
 from fencepost.impl.client.admin import Admin, Results
 from fencepost.impl.client.consumer import POLL_RECORDS_MAX, Consumer
 from fencepost.impl.client.errors import DefiniteError, exit_code_of
+from fencepost.impl.client.options import ClientOptions
 from fencepost.impl.client.producer import ACKS_ALL, Producer, RecordMetadata
 from fencepost.impl.client.routing import Metadata
 from fencepost.spec.vocabulary import ElectionKind, ErrorCode
 from fencepost.spec.znodes import TopicPartition
 
 Answers = AsyncIterator[object]
+AT_ONCE = ClientOptions(retry_on_quota_violation=False)
+"""A command tells that a quota refuses, and does not wait (KIP-599)."""
 IN_FLIGHT_MAX = 1000
 """Lines of standard input in flight."""
 
@@ -28,14 +31,14 @@ async def create_topic(
 ) -> Answers:
     """As `Admin.create_topic`; one object: `is_done`, False when the topic existed."""
     allowed = {ErrorCode.TOPIC_ALREADY_EXISTS} if if_not_exists else set[ErrorCode]()
-    async with Admin(servers) as admin:
+    async with Admin(servers, options=AT_ONCE) as admin:
         yield {"is_done": await _unless(allowed, admin.create_topic(**arguments))}
 
 
 async def delete_topic(servers: str, topic: str, *, if_exists: bool) -> Answers:
     """As `Admin.delete_topic`; one object: `is_done`, False when there was no topic."""
     allowed = {ErrorCode.UNKNOWN_TOPIC_OR_PARTITION} if if_exists else set[ErrorCode]()
-    async with Admin(servers) as admin:
+    async with Admin(servers, options=AT_ONCE) as admin:
         yield {"is_done": await _unless(allowed, admin.delete_topic(topic))}
 
 
@@ -163,7 +166,7 @@ async def require_partition(servers: str, topic: str, partition: int) -> None:
 
 async def create_partitions(servers: str, **arguments: Any) -> Answers:  # noqa: ANN401
     """As `Admin.create_partitions`; one empty object."""
-    async with Admin(servers) as admin:
+    async with Admin(servers, options=AT_ONCE) as admin:
         await admin.create_partitions(**arguments)
     yield {}
 

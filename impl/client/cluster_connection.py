@@ -145,7 +145,11 @@ class ClusterConnection:
             self._silent = address
             raise TryFailedError(error.status, error.hint, was_sent=error.was_sent) from error
         if response.error_code not in ("", ErrorCode.NONE):
-            raise TryFailedError(response.error_code, getattr(response, "message", ""))
+            raise TryFailedError(
+                response.error_code,
+                getattr(response, "message", ""),
+                throttle_time_ms=getattr(response, "throttle_time_ms", 0),
+            )
         return response
 
     async def _pause(self, deadline: float) -> None:

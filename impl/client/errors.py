@@ -19,8 +19,9 @@ RETRIABLE = frozenset(
     }
 )
 """Errors that pass when a leader moves, a broker starts or an ISR grows."""
-RETRIABLE_ANYWHERE = RETRIABLE - {ErrorCode.UNKNOWN_TOPIC_OR_PARTITION}
-"""The same for calls that any broker answers from ZooKeeper: an unknown topic does not exist."""
+RETRIABLE_ANYWHERE = RETRIABLE - {ErrorCode.UNKNOWN_TOPIC_OR_PARTITION} | {ErrorCode.NOT_CONTROLLER}
+"""The same for calls that any broker answers from ZooKeeper: an unknown topic does not exist, and
+another broker may be the controller."""
 
 
 class ClientError(Exception):
@@ -42,6 +43,15 @@ class IndefiniteError(ClientError):
 
 class NoBrokerError(DefiniteError):
     """No known broker could be reached."""
+
+
+class ThrottledError(DefiniteError):
+    """The quota of this client is exhausted (KIP-599)."""
+
+    def __init__(self, message: str, throttle_time_ms: int) -> None:
+        super().__init__(message, ErrorCode.THROTTLING_QUOTA_EXCEEDED)
+        self.throttle_time_ms = throttle_time_ms
+        """After it the same call is admitted, unless others of the same quota come first."""
 
 
 class OffsetOutOfRangeError(DefiniteError):

@@ -1,4 +1,4 @@
-"""Timeouts of a client, by Kafka's names, and its identity."""
+"""Timeouts of a client, by Kafka's names, its identity, and what it says of itself."""
 
 import os
 from dataclasses import dataclass, field
@@ -15,7 +15,7 @@ def own_identity() -> Path | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClientOptions:
-    """Timeouts in milliseconds; `api` and `delivery` include all retries of a call."""
+    """One client. Timeouts in milliseconds; `api` and `delivery` include all retries of a call."""
 
     api_timeout_ms: int = 15_000
     """For a read or a call of the admin (Kafka: `default.api.timeout.ms`)."""
@@ -27,3 +27,9 @@ class ClientOptions:
     """Pause between tries (Kafka: `retry.backoff.ms`)."""
     tls: Path | None = field(default_factory=own_identity)
     """The folder of the client's identity (`spec/wire/tls.py`); None: connections are plain."""
+    client_id: str = ""
+    """How the program calls itself (Kafka: `client.id`); quotas may be set for it."""
+    user: str = ""
+    """Of the quotas, as long as connections are not authenticated."""
+    retry_on_quota_violation: bool = True
+    """The admin waits until the quota admits what it refused, until the API times out (KIP-599)."""

@@ -14,6 +14,7 @@ from fencepost.impl.client.errors import (
     DefiniteError,
     IndefiniteError,
     NoBrokerError,
+    ThrottledError,
 )
 from fencepost.spec.vocabulary import ErrorCode
 from fencepost.spec.wire.conventions import UNTRUSTED
@@ -34,12 +35,20 @@ class Effect(Enum):
 class TryFailedError(Exception):
     """One try failed; `was_sent` is False when the request certainly reached no broker."""
 
-    def __init__(self, error_code: str, message: str = "", *, was_sent: bool = True) -> None:
+    def __init__(
+        self,
+        error_code: str,
+        message: str = "",
+        *,
+        was_sent: bool = True,
+        throttle_time_ms: int = 0,
+    ) -> None:
         super().__init__(error_code)
         self.error_code = error_code
         """A name of `ErrorCode`, of a gRPC status, or `NO_LEADER`."""
         self.message = message
         self.was_sent = was_sent
+        self.throttle_time_ms = throttle_time_ms
 
     @property
     def is_indefinite(self) -> bool:
@@ -90,4 +99,6 @@ class Tries:
             hint = error.message or "is the cluster up?"
             text = f"{self._what}: no broker answers at {', '.join(asked)}; {hint}"
             return NoBrokerError(text, error.error_code)
+        if error.error_code == ErrorCode.THROTTLING_QUOTA_EXCEEDED:
+            return ThrottledError(f"{self._what}: {why}", error.throttle_time_ms)
         return DefiniteError(f"{self._what}: {why}", error.error_code)

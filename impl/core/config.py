@@ -40,6 +40,12 @@ class Config:
 
     What the controller's configuration says counts; an administrator may ask for one such election.
     """
+    has_mutation_quota: bool = False
+    """The controller alone takes mutations of topics, and admits them by quotas (KIP-599)."""
+    quota_window_num: int = 11
+    """So many windows of unused rate are kept: `controller.quota.window.num` (QUOTA-006)."""
+    quota_window_size_s: int = 1
+    """`controller.quota.window.size.seconds`."""
 
     @property
     def follower_wait_ms(self) -> int:

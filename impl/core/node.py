@@ -7,6 +7,7 @@ events give the same effects: no clock, no chance, no I/O.
 from collections.abc import Mapping
 from typing import assert_never
 
+from fencepost.impl.core.admin.mutation_quota import MutationQuotas
 from fencepost.impl.core.admin.partition_admin import PartitionAdmin
 from fencepost.impl.core.admin.producer_ids import ProducerIds
 from fencepost.impl.core.admin.topic_batches import TopicBatches
@@ -23,7 +24,6 @@ from fencepost.impl.core.controller.controller_election import ControllerElectio
 from fencepost.impl.core.controller.registration import BrokerRegistration
 from fencepost.impl.core.rules.producers import ProducerTable
 from fencepost.impl.core.rules.replica import RecoveredLog, Replica
-from fencepost.impl.core.types.asker import Asker
 from fencepost.impl.core.types.broker_reports import (
     ControlledShutdownRequest,
     ControlledShutdownResponse,
@@ -58,6 +58,7 @@ from fencepost.impl.core.types.events import (
 from fencepost.impl.core.types.messages import (
     AdminRequest,
     CommandRequest,
+    CreatePartitionsRequest,
     FetchRequest,
     FetchResponse,
     InitProducerIdRequest,
@@ -112,6 +113,9 @@ class Node:
         self.mutations = Mutations(
             config, self._outbox, self.broker, self.controller_election, self.controller
         )
+        self.quotas = MutationQuotas(config, self._outbox, self.controller, self.configs)
+        if config.has_mutation_quota:
+            self.configs.expect()
 
     def step(self, event: Event, now_ms: int) -> list[Effect]:
         """Apply `event` at `now_ms`; return what must be done now, in order."""
@@ -151,6 +155,8 @@ class Node:
                 assert_never(event)
 
     def _on_request(self, event: RequestReceived) -> None:
+        if self.quotas.muted.holds(event, self._outbox.now_ms):
+            return
         token, request = event.token, event.request
         match request:
             case LeaderAndIsrRequest():
@@ -172,27 +178,34 @@ class Node:
             case ListOffsetsRequest():
                 self.broker.offsets.on_list_offsets(token, request)
             case _:
-                self._on_admin_request(token, request, event.asker)
+                self._on_admin_request(event, request)
 
     def _on_admin_request(
         self,
-        token: int,
+        event: RequestReceived,
         request: AdminRequest | ConfigRequest | DescribeConfigsRequest,
-        asker: Asker,
     ) -> None:
+        token, charges = event.token, self.quotas.charges
         match request:
             case MutationRequest():
-                self.mutations.on_request(token, request, asker)
+                self.mutations.on_request(token, request, event.asker)
             case DescribeConfigsRequest():
                 self.config_reads.on_describe_configs(token, request)
             case CreateTopicRequest():
-                self.topic_creation.on_create_topic(token, request)
+                counted = charges(event, "CreateTopics", request)
+                self.topic_creation.on_create_topic(token, request, counted)
             case DeleteTopicRequest():
-                self.deletion.on_delete_topic(token, request)
+                counted = charges(event, "DeleteTopics", request)
+                self.deletion.on_delete_topic(token, request, counted)
             case CreateTopicsRequest():
-                self.topic_batches.on_create_topics(token, request)
+                counted = charges(event, "CreateTopics", request)
+                self.topic_batches.on_create_topics(token, request, counted)
             case DeleteTopicsRequest():
-                self.topic_batches.on_delete_topics(token, request)
+                counted = charges(event, "DeleteTopics", request)
+                self.topic_batches.on_delete_topics(token, request, counted)
+            case CreatePartitionsRequest():
+                counted = charges(event, "CreatePartitions", request)
+                self.partition_admin.on_create_partitions(token, request, counted)
             case MetadataRequest():
                 self.topic_creation.on_metadata(token, is_started=self.broker.is_ready)
             case InitProducerIdRequest():
@@ -262,6 +275,8 @@ class Node:
             self.registration.on_watch(event.path)
 
     def _on_tick(self) -> None:
+        for event in self.quotas.muted.release(self._outbox.now_ms):
+            self._on_request(event)
         self.registration.tick()
         self.controller.tick()
         self.broker.tick()

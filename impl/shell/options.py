@@ -101,6 +101,7 @@ def add_node_command(commands: "argparse._SubParsersAction[Parser]") -> None:
     _add_identity(parser)
     _add_storage(parser)
     _add_protocol(parser)
+    _add_quota(parser)
 
 
 def _add_identity(parser: Parser) -> None:
@@ -196,6 +197,26 @@ def _add_protocol(parser: Parser) -> None:
         "--unclean-leader-election",
         action="store_true",
         help="elect a leader outside the ISR when no replica in it is alive; may lose records",
+    )
+
+
+def _add_quota(parser: Parser) -> None:
+    default = Config(broker_id=BrokerId(0))
+    parser.add_argument(
+        "--mutation-quota",
+        dest="has_mutation_quota",
+        action="store_true",
+        help="the controller alone takes mutations of topics, and admits them by the quotas that "
+        "the configuration holds; give it to all brokers",
+    )
+    parser.add_argument(
+        "--quota-window-num",
+        type=number(1, 10_000),
+        default=default.quota_window_num,
+        help="so many windows of unused rate are kept",
+    )
+    parser.add_argument(
+        "--quota-window-size-s", type=number(1, 86_400), default=default.quota_window_size_s
     )
 
 

@@ -307,16 +307,24 @@ class ListOffsetsResponse(_message.Message):
     def __init__(self, error_code: _Optional[str] = ..., broker_id: _Optional[int] = ..., leader_epoch: _Optional[int] = ..., high_watermark: _Optional[int] = ..., log_end_offset: _Optional[int] = ..., partition_incarnation: _Optional[int] = ...) -> None: ...
 
 class CreateTopicRequest(_message.Message):
-    __slots__ = ("topic", "partition_count", "replication_factor", "assignment")
+    __slots__ = ("topic", "partition_count", "replication_factor", "assignment", "user", "client_id", "api_version", "validate_only")
     TOPIC_FIELD_NUMBER: _ClassVar[int]
     PARTITION_COUNT_FIELD_NUMBER: _ClassVar[int]
     REPLICATION_FACTOR_FIELD_NUMBER: _ClassVar[int]
     ASSIGNMENT_FIELD_NUMBER: _ClassVar[int]
+    USER_FIELD_NUMBER: _ClassVar[int]
+    CLIENT_ID_FIELD_NUMBER: _ClassVar[int]
+    API_VERSION_FIELD_NUMBER: _ClassVar[int]
+    VALIDATE_ONLY_FIELD_NUMBER: _ClassVar[int]
     topic: str
     partition_count: int
     replication_factor: int
     assignment: _containers.RepeatedCompositeFieldContainer[ReplicaList]
-    def __init__(self, topic: _Optional[str] = ..., partition_count: _Optional[int] = ..., replication_factor: _Optional[int] = ..., assignment: _Optional[_Iterable[_Union[ReplicaList, _Mapping]]] = ...) -> None: ...
+    user: str
+    client_id: str
+    api_version: int
+    validate_only: bool
+    def __init__(self, topic: _Optional[str] = ..., partition_count: _Optional[int] = ..., replication_factor: _Optional[int] = ..., assignment: _Optional[_Iterable[_Union[ReplicaList, _Mapping]]] = ..., user: _Optional[str] = ..., client_id: _Optional[str] = ..., api_version: _Optional[int] = ..., validate_only: _Optional[bool] = ...) -> None: ...
 
 class ReplicaList(_message.Message):
     __slots__ = ("replicas",)
@@ -325,58 +333,86 @@ class ReplicaList(_message.Message):
     def __init__(self, replicas: _Optional[_Iterable[int]] = ...) -> None: ...
 
 class CreateTopicResponse(_message.Message):
-    __slots__ = ("error_code", "message")
+    __slots__ = ("error_code", "message", "throttle_time_ms")
     ERROR_CODE_FIELD_NUMBER: _ClassVar[int]
     MESSAGE_FIELD_NUMBER: _ClassVar[int]
+    THROTTLE_TIME_MS_FIELD_NUMBER: _ClassVar[int]
     error_code: str
     message: str
-    def __init__(self, error_code: _Optional[str] = ..., message: _Optional[str] = ...) -> None: ...
+    throttle_time_ms: int
+    def __init__(self, error_code: _Optional[str] = ..., message: _Optional[str] = ..., throttle_time_ms: _Optional[int] = ...) -> None: ...
 
 class DeleteTopicRequest(_message.Message):
-    __slots__ = ("topic",)
+    __slots__ = ("topic", "user", "client_id", "api_version")
     TOPIC_FIELD_NUMBER: _ClassVar[int]
+    USER_FIELD_NUMBER: _ClassVar[int]
+    CLIENT_ID_FIELD_NUMBER: _ClassVar[int]
+    API_VERSION_FIELD_NUMBER: _ClassVar[int]
     topic: str
-    def __init__(self, topic: _Optional[str] = ...) -> None: ...
+    user: str
+    client_id: str
+    api_version: int
+    def __init__(self, topic: _Optional[str] = ..., user: _Optional[str] = ..., client_id: _Optional[str] = ..., api_version: _Optional[int] = ...) -> None: ...
 
 class DeleteTopicResponse(_message.Message):
-    __slots__ = ("error_code", "message")
+    __slots__ = ("error_code", "message", "throttle_time_ms")
     ERROR_CODE_FIELD_NUMBER: _ClassVar[int]
     MESSAGE_FIELD_NUMBER: _ClassVar[int]
+    THROTTLE_TIME_MS_FIELD_NUMBER: _ClassVar[int]
     error_code: str
     message: str
-    def __init__(self, error_code: _Optional[str] = ..., message: _Optional[str] = ...) -> None: ...
+    throttle_time_ms: int
+    def __init__(self, error_code: _Optional[str] = ..., message: _Optional[str] = ..., throttle_time_ms: _Optional[int] = ...) -> None: ...
 
 class CreateTopicsRequest(_message.Message):
-    __slots__ = ("topics",)
+    __slots__ = ("topics", "user", "client_id", "api_version", "validate_only")
     TOPICS_FIELD_NUMBER: _ClassVar[int]
+    USER_FIELD_NUMBER: _ClassVar[int]
+    CLIENT_ID_FIELD_NUMBER: _ClassVar[int]
+    API_VERSION_FIELD_NUMBER: _ClassVar[int]
+    VALIDATE_ONLY_FIELD_NUMBER: _ClassVar[int]
     topics: _containers.RepeatedCompositeFieldContainer[CreateTopicRequest]
-    def __init__(self, topics: _Optional[_Iterable[_Union[CreateTopicRequest, _Mapping]]] = ...) -> None: ...
+    user: str
+    client_id: str
+    api_version: int
+    validate_only: bool
+    def __init__(self, topics: _Optional[_Iterable[_Union[CreateTopicRequest, _Mapping]]] = ..., user: _Optional[str] = ..., client_id: _Optional[str] = ..., api_version: _Optional[int] = ..., validate_only: _Optional[bool] = ...) -> None: ...
 
 class CreateTopicsResponse(_message.Message):
-    __slots__ = ("error_code", "message", "topics")
+    __slots__ = ("error_code", "message", "topics", "throttle_time_ms")
     ERROR_CODE_FIELD_NUMBER: _ClassVar[int]
     MESSAGE_FIELD_NUMBER: _ClassVar[int]
     TOPICS_FIELD_NUMBER: _ClassVar[int]
+    THROTTLE_TIME_MS_FIELD_NUMBER: _ClassVar[int]
     error_code: str
     message: str
     topics: _containers.RepeatedCompositeFieldContainer[TopicResult]
-    def __init__(self, error_code: _Optional[str] = ..., message: _Optional[str] = ..., topics: _Optional[_Iterable[_Union[TopicResult, _Mapping]]] = ...) -> None: ...
+    throttle_time_ms: int
+    def __init__(self, error_code: _Optional[str] = ..., message: _Optional[str] = ..., topics: _Optional[_Iterable[_Union[TopicResult, _Mapping]]] = ..., throttle_time_ms: _Optional[int] = ...) -> None: ...
 
 class DeleteTopicsRequest(_message.Message):
-    __slots__ = ("topics",)
+    __slots__ = ("topics", "user", "client_id", "api_version")
     TOPICS_FIELD_NUMBER: _ClassVar[int]
+    USER_FIELD_NUMBER: _ClassVar[int]
+    CLIENT_ID_FIELD_NUMBER: _ClassVar[int]
+    API_VERSION_FIELD_NUMBER: _ClassVar[int]
     topics: _containers.RepeatedScalarFieldContainer[str]
-    def __init__(self, topics: _Optional[_Iterable[str]] = ...) -> None: ...
+    user: str
+    client_id: str
+    api_version: int
+    def __init__(self, topics: _Optional[_Iterable[str]] = ..., user: _Optional[str] = ..., client_id: _Optional[str] = ..., api_version: _Optional[int] = ...) -> None: ...
 
 class DeleteTopicsResponse(_message.Message):
-    __slots__ = ("error_code", "message", "topics")
+    __slots__ = ("error_code", "message", "topics", "throttle_time_ms")
     ERROR_CODE_FIELD_NUMBER: _ClassVar[int]
     MESSAGE_FIELD_NUMBER: _ClassVar[int]
     TOPICS_FIELD_NUMBER: _ClassVar[int]
+    THROTTLE_TIME_MS_FIELD_NUMBER: _ClassVar[int]
     error_code: str
     message: str
     topics: _containers.RepeatedCompositeFieldContainer[TopicResult]
-    def __init__(self, error_code: _Optional[str] = ..., message: _Optional[str] = ..., topics: _Optional[_Iterable[_Union[TopicResult, _Mapping]]] = ...) -> None: ...
+    throttle_time_ms: int
+    def __init__(self, error_code: _Optional[str] = ..., message: _Optional[str] = ..., topics: _Optional[_Iterable[_Union[TopicResult, _Mapping]]] = ..., throttle_time_ms: _Optional[int] = ...) -> None: ...
 
 class TopicResult(_message.Message):
     __slots__ = ("topic", "error_code", "message")
@@ -471,22 +507,32 @@ class ElectLeadersResponse(_message.Message):
     def __init__(self, error_code: _Optional[str] = ..., message: _Optional[str] = ..., partitions: _Optional[_Iterable[_Union[PartitionResult, _Mapping]]] = ...) -> None: ...
 
 class CreatePartitionsRequest(_message.Message):
-    __slots__ = ("topic", "partition_count", "assignment")
+    __slots__ = ("topic", "partition_count", "assignment", "user", "client_id", "api_version", "validate_only")
     TOPIC_FIELD_NUMBER: _ClassVar[int]
     PARTITION_COUNT_FIELD_NUMBER: _ClassVar[int]
     ASSIGNMENT_FIELD_NUMBER: _ClassVar[int]
+    USER_FIELD_NUMBER: _ClassVar[int]
+    CLIENT_ID_FIELD_NUMBER: _ClassVar[int]
+    API_VERSION_FIELD_NUMBER: _ClassVar[int]
+    VALIDATE_ONLY_FIELD_NUMBER: _ClassVar[int]
     topic: str
     partition_count: int
     assignment: _containers.RepeatedCompositeFieldContainer[ReplicaList]
-    def __init__(self, topic: _Optional[str] = ..., partition_count: _Optional[int] = ..., assignment: _Optional[_Iterable[_Union[ReplicaList, _Mapping]]] = ...) -> None: ...
+    user: str
+    client_id: str
+    api_version: int
+    validate_only: bool
+    def __init__(self, topic: _Optional[str] = ..., partition_count: _Optional[int] = ..., assignment: _Optional[_Iterable[_Union[ReplicaList, _Mapping]]] = ..., user: _Optional[str] = ..., client_id: _Optional[str] = ..., api_version: _Optional[int] = ..., validate_only: _Optional[bool] = ...) -> None: ...
 
 class CreatePartitionsResponse(_message.Message):
-    __slots__ = ("error_code", "message")
+    __slots__ = ("error_code", "message", "throttle_time_ms")
     ERROR_CODE_FIELD_NUMBER: _ClassVar[int]
     MESSAGE_FIELD_NUMBER: _ClassVar[int]
+    THROTTLE_TIME_MS_FIELD_NUMBER: _ClassVar[int]
     error_code: str
     message: str
-    def __init__(self, error_code: _Optional[str] = ..., message: _Optional[str] = ...) -> None: ...
+    throttle_time_ms: int
+    def __init__(self, error_code: _Optional[str] = ..., message: _Optional[str] = ..., throttle_time_ms: _Optional[int] = ...) -> None: ...
 
 class RemovePartitionsRequest(_message.Message):
     __slots__ = ("topic", "partitions")

@@ -6,6 +6,7 @@ Requests stand in ZooKeeper until the controller has done what they ask: no cras
 
 from collections.abc import Generator, Iterable, Iterator
 
+from fencepost.impl.core.admin.mutation_quota import Charges
 from fencepost.impl.core.config import Config
 from fencepost.impl.core.rules.controller.partition_change_step import assignment_in
 from fencepost.impl.core.rules.controller.partition_requests import read_requests
@@ -93,13 +94,17 @@ class PartitionAdmin:
                 script = self._elect(token, request)
             case AlterPartitionReassignmentsRequest():
                 script = self._reassign(token, request)
-            case CreatePartitionsRequest():
-                script = self._create(token, request)
             case RemovePartitionsRequest():
                 script = self._remove(token, request)
             case _:
                 script = self._list(token)
         self._outbox.run(script)
+
+    def on_create_partitions(
+        self, token: int, request: CreatePartitionsRequest, charges: Charges
+    ) -> None:
+        """As above, of more partitions of a topic, which the quota counts."""
+        self._outbox.run(self._create(token, request, charges))
 
     # Elections
 
@@ -172,15 +177,28 @@ class PartitionAdmin:
 
     # Number of partitions
 
-    def _create(self, token: int, request: CreatePartitionsRequest) -> Script:
+    def _create(self, token: int, request: CreatePartitionsRequest, charges: Charges) -> Script:
+        refusal = charges.refuse_all()
+        refusal = refusal or (yield from self._new_partitions(request, charges))
+        error_code, message = refusal or Refusal(ErrorCode.NONE, "")
+        response = CreatePartitionsResponse(
+            error_code=error_code, message=message, throttle_time_ms=charges.end()
+        )
+        self._outbox.reply(token, response)
+
+    def _new_partitions(self, request: CreatePartitionsRequest, charges: Charges) -> Asked:
         view = yield from _read_view([TopicPartition(request.topic, 0)])
         refusal = self._config.rules.refuse_creation(view, request) if view else NO_CONNECTION
-        wanted = new_partitions(view, request) if view and refusal is None else {}
+        if view is None or refusal is not None:
+            return refusal
+        wanted = new_partitions(view, request)
+        if request.validate_only:
+            charges.validate_mutation(request.topic, len(wanted))
+            return None
+        refusal = charges.admit(request.topic, len(wanted))
         for key, replicas in wanted.items():
             refusal = refusal or (yield from self.request_partitions(key, replicas))
-        refusal = refusal or Refusal(ErrorCode.NONE, "")
-        response = CreatePartitionsResponse(error_code=refusal.error_code, message=refusal.message)
-        self._outbox.reply(token, response)
+        return refusal
 
     def _remove(self, token: int, request: RemovePartitionsRequest) -> Script:
         keys = [TopicPartition(request.topic, number) for number in sorted(set(request.partitions))]

@@ -8,9 +8,8 @@ deleted by what its document names is looked at and deleted alone.
 from collections.abc import Generator
 from dataclasses import dataclass, field
 
-from fencepost.impl.core.admin.topic_creation import (
-    TopicCreation,
-)
+from fencepost.impl.core.admin.mutation_quota import Charges
+from fencepost.impl.core.admin.topic_creation import TopicCreation
 from fencepost.impl.core.admin.topic_deletion import TopicDeletion
 from fencepost.impl.core.config import Config
 from fencepost.impl.core.controller.fenced_writes import (
@@ -27,7 +26,6 @@ from fencepost.impl.core.rules.controller.topic_tree import (
 from fencepost.impl.core.types.refusals import NO_CONNECTION, REPLY_LOST
 from fencepost.impl.core.types.scripts import Answer, Ask, Outbox, Script, list_children, read
 from fencepost.impl.core.types.topic_messages import (
-    CreateTopicRequest,
     CreateTopicsRequest,
     CreateTopicsResponse,
     DeleteTopicsRequest,
@@ -57,6 +55,7 @@ class Asked:
 
     token: int
     names: tuple[str, ...]
+    charges: Charges
     results: dict[int, TopicResult] = field(default_factory=dict)
     """By place in the request: a name may stand there twice."""
 
@@ -99,23 +98,36 @@ class TopicBatches:
 
     # Creation
 
-    def on_create_topics(self, token: int, request: CreateTopicsRequest) -> None:
+    def on_create_topics(self, token: int, request: CreateTopicsRequest, charges: Charges) -> None:
         """Each topic is written, or refused with a reason (TOP-004)."""
-        asked = Asked(token, tuple(one.topic for one in request.topics))
-        self._outbox.run(self._create_topics(asked, request.topics))
+        refusal = charges.refuse_all()
+        if refusal is not None:
+            error_code, message = refusal
+            response = CreateTopicsResponse(error_code=error_code, message=message)
+            self._outbox.reply(token, response)
+            return
+        asked = Asked(token, tuple(one.topic for one in request.topics), charges)
+        self._outbox.run(self._create_topics(asked, request))
 
-    def _create_topics(self, asked: Asked, requests: tuple[CreateTopicRequest, ...]) -> Script:
+    def _create_topics(self, asked: Asked, request: CreateTopicsRequest) -> Script:
+        requests, is_validated = request.topics, request.validate_only
         for begin in range(0, len(requests), CREATIONS_MAX):
             listed = yield from list_children(BROKER_IDS)
-            writes = []
-            for place, one in enumerate(requests[begin : begin + CREATIONS_MAX], begin):
+            writes, some = [], requests[begin : begin + CREATIONS_MAX]
+            topics = [one.topic for one in some]
+            known = yield from self._creation.known(
+                asked.charges, topics, is_validated=is_validated
+            )
+            for place, one in enumerate(some, begin):
                 if listed is None:
                     asked.end(place, NO_CONNECTION)
                     continue
                 live = registered(listed[0])
-                refusal = self._config.rules.refuse_topic(one, live)
-                if refusal is not None:
-                    asked.end(place, refusal)
+                refusal = self._config.rules.refuse_topic(one, live) or self._creation.admit(
+                    one, asked.charges, known, is_validated=is_validated
+                )
+                if refusal is not None or is_validated:
+                    asked.end(place, refusal or (ErrorCode.NONE, ""))
                     continue
                 writes.append(TopicWrite(place=place, ops=self._creation.creation(one, live)))
             self._writes.submit(writes, lambda ended: self._created(asked, ended))
@@ -128,18 +140,31 @@ class TopicBatches:
 
     def _reply_created(self, asked: Asked) -> None:
         if asked.is_done:
-            response = CreateTopicsResponse(topics=asked.topics())
+            response = CreateTopicsResponse(
+                topics=asked.topics(), throttle_time_ms=asked.charges.end()
+            )
             self._outbox.reply(asked.token, response)
 
     # Deletion
 
-    def on_delete_topics(self, token: int, request: DeleteTopicsRequest) -> None:
+    def on_delete_topics(self, token: int, request: DeleteTopicsRequest, charges: Charges) -> None:
         """Each topic is deleted, or refused with a reason (TOP-002)."""
-        self._outbox.run(self._delete_topics(Asked(token, request.topics)))
+        refusal = charges.refuse_all()
+        if refusal is not None:
+            error_code, message = refusal
+            response = DeleteTopicsResponse(error_code=error_code, message=message)
+            self._outbox.reply(token, response)
+            return
+        self._outbox.run(self._delete_topics(Asked(token, request.topics, charges)))
 
     def _delete_topics(self, asked: Asked) -> Script:
         for begin in range(0, len(asked.names), DELETIONS_MAX):
             places = range(begin, min(begin + DELETIONS_MAX, len(asked.names)))
+            refused = asked.charges.refuse_early(asked.names[begin : places.stop])
+            if refused is not None:
+                for place, refusal in zip(places, refused, strict=True):
+                    asked.end(place, refusal)
+                continue
             writes = yield from self._read_deletions(asked, places)
             for place in places if writes is None else ():
                 asked.end(place, NO_CONNECTION)
@@ -164,6 +189,10 @@ class TopicBatches:
         for place, znode in found.items():
             if znode.stat is None:
                 asked.end(place, self._config.rules.missing_topic(asked.names[place]))
+                continue
+            refusal = asked.charges.admit(asked.names[place], len(keys[place]))
+            if refusal is not None:
+                asked.end(place, refusal)
                 continue
             below = [by_path[leader_and_isr_path(key)] for key in keys[place]]
             tree = TopicTree(partitions=tuple(map(partition_deletion, below)), has_ids=True)
@@ -190,7 +219,9 @@ class TopicBatches:
 
     def _reply_deleted(self, asked: Asked) -> None:
         if asked.is_done:
-            response = DeleteTopicsResponse(topics=asked.topics())
+            response = DeleteTopicsResponse(
+                topics=asked.topics(), throttle_time_ms=asked.charges.end()
+            )
             self._outbox.reply(asked.token, response)
 
 

@@ -5,6 +5,7 @@ Below level 5 every broker writes topics itself (V3 Paths 3); the controller lea
 
 from collections.abc import Generator, Iterable, Iterator
 
+from fencepost.impl.core.admin.mutation_quota import Charges
 from fencepost.impl.core.config import Config
 from fencepost.impl.core.rules.tables import Writer
 from fencepost.impl.core.rules.znode_writes import write
@@ -60,9 +61,9 @@ class TopicCreation:
         self._outbox = outbox
         self._session = session
 
-    def on_create_topic(self, token: int, request: CreateTopicRequest) -> None:
+    def on_create_topic(self, token: int, request: CreateTopicRequest, charges: Charges) -> None:
         """The topic znode is written, or the request refused with a reason (TOP-004)."""
-        self._outbox.run(self._create_topic(token, request))
+        self._outbox.run(self._create_topic(token, request, charges))
 
     def on_metadata(self, token: int, *, is_started: bool) -> None:
         """The published state is answered, as read now; a broker that still starts has none."""
@@ -71,19 +72,64 @@ class TopicCreation:
         else:
             self._no_metadata(token)
 
-    def _create_topic(self, token: int, request: CreateTopicRequest) -> Script:
+    def _create_topic(self, token: int, request: CreateTopicRequest, charges: Charges) -> Script:
+        error_code, message = yield from self._outcome(request, charges)
+        response = CreateTopicResponse(
+            error_code=error_code, message=message, throttle_time_ms=charges.end()
+        )
+        self._outbox.reply(token, response)
+
+    def _outcome(
+        self, request: CreateTopicRequest, charges: Charges
+    ) -> Generator[Ask, Answer, tuple[ErrorCode, str]]:
+        elsewhere = charges.refuse_all()
+        if elsewhere is not None:
+            return elsewhere
         listed = yield from list_children(BROKER_IDS)
         if listed is None:
-            self._answer(token, *NO_CONNECTION)
-            return
+            return NO_CONNECTION
         live = registered(listed[0])
-        refusal = self._config.rules.refuse_topic(request, live)
-        if refusal is not None:
-            self._answer(token, *refusal)
-            return
+        judged = self._config.rules.refuse_topic(request, live)
+        if judged is not None:
+            return judged
+        is_validated = request.validate_only
+        known = yield from self.known(charges, [request.topic], is_validated=is_validated)
+        refusal = self.admit(request, charges, known, is_validated=is_validated)
+        if refusal is not None or is_validated:
+            return refusal or (ErrorCode.NONE, "")
         may_write = self._config.rules.may_write[Writer.ADMINISTRATOR]
         result = yield from write(may_write, *self.creation(request, live))
-        self._answer(token, *self.create_topic(request.topic, result))
+        return self.create_topic(request.topic, result)
+
+    def known(
+        self, charges: Charges, topics: list[str], *, is_validated: bool
+    ) -> Generator[Ask, Answer, frozenset[str] | None]:
+        """Which of the topics there are, if that has to be known; None without a connection."""
+        asked = [topic for topic in topics if is_validated or charges.is_known(topic)]
+        znodes = yield from read(*map(topic_path, asked))
+        if znodes is None:
+            return None
+        found = zip(asked, znodes, strict=True)
+        return frozenset(topic for topic, znode in found if znode.stat is not None)
+
+    def admit(
+        self,
+        request: CreateTopicRequest,
+        charges: Charges,
+        known: frozenset[str] | None,
+        *,
+        is_validated: bool,
+    ) -> tuple[ErrorCode, str] | None:
+        """Why a well-formed topic is not created; one that exists costs nothing."""
+        if known is None:
+            return NO_CONNECTION
+        if request.topic in known:
+            return self._config.rules.existing_topic(request.topic)
+        partitions = len(request.assignment) or request.partition_count
+        if is_validated:
+            charges.validate_mutation(request.topic, partitions)
+            return None
+        return charges.admit(request.topic, partitions)
 
     def creation(self, request: CreateTopicRequest, live: list[BrokerId]) -> tuple[Create, ...]:
         """What creates an incarnation of the topic, which only its id tells from another one."""
@@ -108,10 +154,6 @@ class TopicCreation:
                 return ErrorCode.BROKER_NOT_AVAILABLE, str(result.error)
             case _:
                 return REPLY_LOST
-
-    def _answer(self, token: int, error_code: ErrorCode, message: str) -> None:
-        response = CreateTopicResponse(error_code=error_code, message=message)
-        self._outbox.reply(token, response)
 
     def _metadata(self, token: int) -> Script:
         response = yield from self._read_metadata()

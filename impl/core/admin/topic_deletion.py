@@ -5,6 +5,7 @@
 
 from collections.abc import Generator
 
+from fencepost.impl.core.admin.mutation_quota import Charges
 from fencepost.impl.core.config import Config
 from fencepost.impl.core.rules.controller.topic_tree import deletion, read_tree
 from fencepost.impl.core.rules.tables import Writer
@@ -13,9 +14,10 @@ from fencepost.impl.core.types.actions import action, taken
 from fencepost.impl.core.types.refusals import NO_CONNECTION, REPLY_LOST
 from fencepost.impl.core.types.scripts import Answer, Ask, Outbox, Script, read
 from fencepost.impl.core.types.topic_messages import DeleteTopicRequest, DeleteTopicResponse
+from fencepost.impl.core.types.znode_reading import parsed
 from fencepost.impl.core.types.zookeeper import Rejected, Written
 from fencepost.spec.vocabulary import ErrorCode
-from fencepost.spec.znodes import topic_path
+from fencepost.spec.znodes import parse_topic, topic_path
 
 LOOKS_MAX = 8
 """Concurrent changes of the topic that a deletion survives, before it is given up."""
@@ -28,27 +30,30 @@ class TopicDeletion:
         self._config = config
         self._outbox = outbox
 
-    def on_delete_topic(self, token: int, request: DeleteTopicRequest) -> None:
+    def on_delete_topic(self, token: int, request: DeleteTopicRequest, charges: Charges) -> None:
         """The topic is deleted, or the request refused with a reason."""
-        self._outbox.run(self._delete_topic(token, request.topic))
+        self._outbox.run(self._delete_topic(token, request.topic, charges))
 
     @action
     def delete_topic(self, topic: str, zxid: int) -> None:
         """The topic is gone; the controller has its replicas stopped."""
         self._outbox.took(taken(self.delete_topic, topic=topic, zxid=zxid))
 
-    def _delete_topic(self, token: int, topic: str) -> Script:
-        error, message = yield from self.delete(topic)
-        response = DeleteTopicResponse(error_code=error, message=message)
+    def _delete_topic(self, token: int, topic: str, charges: Charges) -> Script:
+        refusal = charges.refuse_all()
+        error, message = refusal or (yield from self.delete(topic, charges=charges))
+        response = DeleteTopicResponse(
+            error_code=error, message=message, throttle_time_ms=charges.end()
+        )
         self._outbox.reply(token, response)
 
     def delete(
-        self, topic: str, first: int | None = None
+        self, topic: str, first: int | None = None, charges: Charges | None = None
     ) -> Generator[Ask, Answer, tuple[ErrorCode, str]]:
         """What becomes of the topic, and why.
 
         The answer is about the incarnation that the first look found, no other; `first` is its
-        czxid if that look was before.
+        czxid if that look was before. What is charged was not charged before.
         """
         path = topic_path(topic)
         for _ in range(LOOKS_MAX):
@@ -59,6 +64,11 @@ class TopicDeletion:
             if stat is None or first not in (None, stat.czxid):
                 return self._config.rules.missing_topic(topic)
             first = stat.czxid
+            partitions = len(parsed(parse_topic, znodes[0]) or ())
+            refusal = None if charges is None else charges.admit(topic, partitions)
+            if refusal is not None:
+                return refusal
+            charges = None
             tree = yield from read_tree(topic)
             if tree is None:
                 return NO_CONNECTION

@@ -60,6 +60,10 @@ class ConfigStore:
             self._has_begun = True
             self._look()
 
+    def expect(self) -> None:
+        """As `begin`, from the first session on."""
+        self._has_begun = True
+
     def on_session(self) -> None:
         """A new session has no watches: all that it misses is read again."""
         self._session += 1

@@ -13,7 +13,9 @@ from fencepost.spec.vocabulary import ErrorCode
 from fencepost.spec.znodes import TOPIC_NAME
 
 Entries = Mapping[str, str]
-QUOTA_NAMES = ("consumer_byte_rate", "controller_mutation_rate", "producer_byte_rate")
+MUTATION_RATE_NAMES = ("controller_mutation_rate", "controller_mutations_rate")
+"""Kafka's, and that of KIP-599's text, which is taken too (QUOTA-005)."""
+QUOTA_NAMES = ("consumer_byte_rate", *MUTATION_RATE_NAMES, "producer_byte_rate")
 """Each a number above zero, in units per second."""
 ENTRIES_MAX = 1000
 """Of one entity: its document must fit into a znode."""

@@ -11,6 +11,7 @@ from fencepost.impl.core.rules import (
     isr,
     producers,
     produces,
+    quota,
     replica,
     replication,
     startup,
@@ -160,4 +161,13 @@ RULES = Rules(
     refuse_election=partition_rules.refuse_election,
     refuse_reassignment=partition_rules.refuse_reassignment,
     refuse_creation=partition_rules.refuse_creation,
+    # The mutation quota
+    tokens_at=quota.tokens_at,
+    is_admitting=quota.is_admitting,
+    charge=quota.charge,
+    throttle_ms=quota.throttle_ms,
+    larger_throttle=quota.larger_throttle,
+    is_refusable=quota.is_refusable,
+    quota_order=quota.quota_order,
+    bucket_of=quota.bucket_of,
 )

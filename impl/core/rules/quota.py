@@ -11,8 +11,8 @@ from msgspec import Struct
 
 ANONYMOUS = "ANONYMOUS"
 """The user of a client that does not name one."""
-DEFAULT = "<default>"
-"""In an entity: any user, or client-id, that has no quota of its own."""
+DEFAULT = ""
+"""In an entity: any user, or client-id, that has no quota of its own; as in the store's names."""
 THROTTLE_MAX_MS = 2**31 - 1
 """What a client is told at most: a bucket of rate 0 that owes is never paid."""
 REFUSING_VERSIONS: Mapping[str, int] = {

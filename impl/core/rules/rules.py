@@ -6,6 +6,7 @@ none of them themselves. A level is `replace(rules of the level below, ...)` in 
 
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set as AbstractSet
 from dataclasses import dataclass
+from fractions import Fraction
 
 from fencepost.impl.core.configuration.mutation import ConfigOperation
 from fencepost.impl.core.configuration.redirection import ForwardedNumbers, Redirect
@@ -34,6 +35,7 @@ from fencepost.impl.core.rules.incarnations import BouncedMembers, Registrations
 from fencepost.impl.core.rules.isr import Settlement
 from fencepost.impl.core.rules.producers import ProducerState, ProducerTable
 from fencepost.impl.core.rules.produces import ProduceEnd
+from fencepost.impl.core.rules.quota import Bucket, Client, Entity, Quota
 from fencepost.impl.core.rules.replica import Acted, RecoveredLog, Replica
 from fencepost.impl.core.rules.tables import CommandTable, PartitionTable, Permissions, Writer
 from fencepost.impl.core.types.asker import Asker
@@ -263,3 +265,18 @@ class Rules:
     refuse_election: Callable[[View, ElectionKind, TopicPartition], Refusal | None]
     refuse_reassignment: Callable[[View, TopicPartition, tuple[BrokerId, ...]], Refusal | None]
     refuse_creation: Callable[[View, CreatePartitionsRequest], Refusal | None]
+
+    # The mutation quota (QUOTA): `quota.py`
+    tokens_at: Callable[[Bucket, Quota, int], Fraction]
+    """Of the bucket, the quota that fills it, and now."""
+    is_admitting: Callable[[Fraction], bool]
+    charge: Callable[[Fraction, int, Quota], Fraction]
+    """Of the tokens, the partitions and the quota."""
+    throttle_ms: Callable[[Fraction, Fraction], int]
+    """Of the tokens, and the rate in partitions per second."""
+    larger_throttle: Callable[[int, int], int]
+    """Of the request's throttle time and the controller's, in ms."""
+    is_refusable: Callable[[str, int], bool]
+    """Of the method, and the version of its request."""
+    quota_order: Callable[[Client], Sequence[Entity]]
+    bucket_of: Callable[[Client, Entity], Entity]

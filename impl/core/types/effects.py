@@ -185,6 +185,18 @@ class ActionTaken(Struct, frozen=True, kw_only=True):
     values: tuple[str, ...] | None = None
     principal: str | None = None
     forwarded_request: str | None = None
+    user: str | None = None
+    """Of a mutation, or of a quota; there empty for the default, and None for none."""
+    client_id: str | None = None
+    method: str | None = None
+    api_version: int | None = None
+    partition_count: int | None = None
+    mutation_rate: float | None = None
+    """Partitions per second of a quota; None when it is gone."""
+    mutation_burst: float | None = None
+    throttle_time_ms: int | None = None
+    clock_ms: int | None = None
+    """The node's clock when a bucket was counted."""
 
 
 class RefusalTold(Struct, frozen=True, kw_only=True):

@@ -20,6 +20,10 @@ class RequestReceived(Struct, frozen=True, kw_only=True):
     request: Request
     asker: Asker = UNKNOWN_ASKER
     """As the connection says."""
+    connection: str = ""
+    """Over which a client asks; empty: the request is held back for no quota."""
+    request_throttle_ms: int = 0
+    """What a quota of requests asks for, beside that of mutations (QUOTA-010)."""
 
 
 class ResponseReceived(Struct, frozen=True, kw_only=True):

@@ -24,6 +24,7 @@ from fencepost.impl.core.types.config_messages import (
 )
 from fencepost.impl.core.types.topic_messages import (
     AdminResponse,
+    CountedRequest,
     CreateTopicRequest,
     CreateTopicResponse,
     CreateTopicsRequest,
@@ -33,6 +34,7 @@ from fencepost.impl.core.types.topic_messages import (
     DeleteTopicsRequest,
     DeleteTopicsResponse,
     ReplicaList,
+    ThrottledResponse,
 )
 from fencepost.spec.vocabulary import (
     NO_BROKER,
@@ -287,16 +289,17 @@ class ElectLeadersResponse(AdminResponse, frozen=True, kw_only=True):
     partitions: tuple[PartitionResult, ...] = ()
 
 
-class CreatePartitionsRequest(Struct, frozen=True, kw_only=True):
+class CreatePartitionsRequest(CountedRequest, frozen=True, kw_only=True):
     """The topic is to have `partition_count` partitions, those that exist included."""
 
     topic: str
     partition_count: int
     assignment: tuple[ReplicaList, ...] = ()
     """Of the new ones; none: brokers are chosen in turn."""
+    validate_only: bool = False
 
 
-class CreatePartitionsResponse(AdminResponse, frozen=True, kw_only=True):
+class CreatePartitionsResponse(ThrottledResponse, frozen=True, kw_only=True):
     """`NONE` when the requests stand in ZooKeeper; the partitions follow."""
 
 

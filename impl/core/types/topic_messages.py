@@ -12,42 +12,64 @@ class AdminResponse(Struct, frozen=True, kw_only=True):
     message: str = ""
 
 
+class ThrottledResponse(AdminResponse, frozen=True, kw_only=True):
+    """As above, of a request that the mutation quota counts (KIP-599)."""
+
+    throttle_time_ms: int = 0
+    """How long the client is to be silent; its connection is muted for that (QUOTA-010)."""
+
+
+class CountedRequest(Struct, frozen=True, kw_only=True):
+    """What the mutation quota asks of a request; of one inside another, that of the outer counts.
+
+    Until connections are authenticated the user is what the client says.
+    """
+
+    user: str = ""
+    client_id: str = ""
+    api_version: int = 0
+    """As Kafka counts them: an older one has no word for a refusal (QUOTA-003)."""
+
+
 class ReplicaList(Struct, frozen=True, kw_only=True):
     """The ordered replicas of one partition."""
 
     replicas: tuple[BrokerId, ...]
 
 
-class CreateTopicRequest(Struct, frozen=True, kw_only=True):
+class CreateTopicRequest(CountedRequest, frozen=True, kw_only=True):
     """Any broker takes it below level 5; it writes the topic znode (V3 Paths 3)."""
 
     topic: str
     partition_count: int = 1
     replication_factor: int = 1
     assignment: tuple[ReplicaList, ...] = ()
+    validate_only: bool = False
+    """Nothing is to change: the answer is what it would be (QUOTA-004)."""
 
 
-class CreateTopicResponse(AdminResponse, frozen=True, kw_only=True):
+class CreateTopicResponse(ThrottledResponse, frozen=True, kw_only=True):
     """`NONE` when the topic znode is written; leaders follow."""
 
 
-class DeleteTopicRequest(Struct, frozen=True, kw_only=True):
+class DeleteTopicRequest(CountedRequest, frozen=True, kw_only=True):
     """Any broker takes it below level 5; it deletes the topic's znodes (TOP-002)."""
 
     topic: str
 
 
-class DeleteTopicResponse(AdminResponse, frozen=True, kw_only=True):
+class DeleteTopicResponse(ThrottledResponse, frozen=True, kw_only=True):
     """`NONE` when the topic's znode is deleted, or says so; its replicas go next."""
 
 
-class CreateTopicsRequest(Struct, frozen=True, kw_only=True):
+class CreateTopicsRequest(CountedRequest, frozen=True, kw_only=True):
     """Many topics at once, each judged as if it had been asked for alone."""
 
     topics: tuple[CreateTopicRequest, ...]
+    validate_only: bool = False
 
 
-class DeleteTopicsRequest(Struct, frozen=True, kw_only=True):
+class DeleteTopicsRequest(CountedRequest, frozen=True, kw_only=True):
     """As above."""
 
     topics: tuple[str, ...]
@@ -61,13 +83,13 @@ class TopicResult(Struct, frozen=True, kw_only=True):
     message: str = ""
 
 
-class CreateTopicsResponse(AdminResponse, frozen=True, kw_only=True):
+class CreateTopicsResponse(ThrottledResponse, frozen=True, kw_only=True):
     """One result per topic, in the order of the request."""
 
     topics: tuple[TopicResult, ...] = ()
 
 
-class DeleteTopicsResponse(AdminResponse, frozen=True, kw_only=True):
+class DeleteTopicsResponse(ThrottledResponse, frozen=True, kw_only=True):
     """As above."""
 
     topics: tuple[TopicResult, ...] = ()

@@ -169,7 +169,7 @@ class RpcServer:
                 return refused
         self._clock.observe(_lamport(metadata))
         asker = asker_of(_node(metadata))
-        response, lamport = await self._answer_to(request, asker)
+        response, lamport = await self._answer_to(request, asker, context.peer())
         context.set_trailing_metadata(((LAMPORT_KEY, str(lamport)), (NODE_KEY, self._node)))
         if self._gate and caller:
             response = self._gate.shown(response, caller)
@@ -223,12 +223,17 @@ class RpcServer:
         )
         self._put(RequestReceived(token=token, request=request))
 
-    async def _answer_to(self, request: Request, asker: Asker) -> tuple[Response, int]:
+    async def _answer_to(
+        self, request: Request, asker: Asker, connection: str
+    ) -> tuple[Response, int]:
         token = next(self._tokens)
         future = asyncio.get_running_loop().create_future()
         self._waiting[token] = future
         try:
-            self._put(RequestReceived(token=token, request=request, asker=asker))
+            received = RequestReceived(
+                token=token, request=request, asker=asker, connection=connection
+            )
+            self._put(received)
             answer: tuple[Response, int] = await future
             return answer
         finally:

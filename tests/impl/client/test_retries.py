@@ -3,20 +3,23 @@
 import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from threading import Lock
 
 import pytest
 
 from fencepost.impl.client import (
+    Admin as AsyncAdmin,
     ClientError,
     ClientOptions,
     DefiniteError,
     IndefiniteError,
+    NewTopic,
     NoBrokerError,
     OffsetOutOfRangeError,
     Producer as AsyncProducer,
     RecordMetadata,
+    ThrottledError,
 )
 from fencepost.impl.client.routing import parse_servers
 from fencepost.impl.client.tries import Effect, Tries, TryFailedError
@@ -294,3 +297,64 @@ def test_what_is_no_address_gets_a_sentence(servers: str) -> None:
 def test_addresses_are_taken_as_kafkas_tools_take_them() -> None:
     assert parse_servers("a:1, b:2,") == ("a:1", "b:2")
     assert parse_servers(["::1:9092"]) == ("::1:9092",)
+
+
+# The mutation quota
+
+
+@dataclass
+class LimitedBroker(FakeBroker):
+    """Refuses as many requests for topics as it was given throttle times, and then takes one."""
+
+    throttles_ms: list[int] = field(default_factory=list)
+    asked: list[list[str]] = field(default_factory=list)
+    versions: set[int] = field(default_factory=set)
+
+    def create_topics(self, request: wire.CreateTopicsRequest) -> wire.CreateTopicsResponse:
+        self.asked.append([one.topic for one in request.topics])
+        self.versions.add(request.api_version)
+        throttle_ms = self.throttles_ms.pop(0) if self.throttles_ms else 0
+        first, *rest = request.topics
+        refused = "THROTTLING_QUOTA_EXCEEDED" if throttle_ms else "NONE"
+        results = [wire.TopicResult(topic=first.topic, error_code="NONE")]
+        results += [wire.TopicResult(topic=one.topic, error_code=refused) for one in rest]
+        return wire.CreateTopicsResponse(
+            error_code="NONE", topics=results, throttle_time_ms=throttle_ms
+        )
+
+
+def limited(throttles_ms: list[int], options: ClientOptions) -> tuple[LimitedBroker, list[bool]]:
+    """What the broker was asked for, and which of three topics were created."""
+    fake = LimitedBroker(throttles_ms=throttles_ms)
+    methods: dict[str, Method] = {
+        "CreateTopics": (fake.create_topics, wire.CreateTopicsRequest),
+    }
+
+    async def create(address: str) -> list[bool]:
+        async with AsyncAdmin(address, options=options) as admin:
+            results = await admin.create_topics(NewTopic(topic=name) for name in "abc")
+        assert all(error is None or isinstance(error, ThrottledError) for error in results.values())
+        return [error is None for error in results.values()]
+
+    with serving("Replication", methods) as address:
+        return fake, asyncio.run(create(address))
+
+
+def test_throttled_topics_are_asked_for_again_and_no_others() -> None:
+    fake, created = limited([5, 5], QUICK)
+
+    assert created == [True, True, True]
+    assert fake.asked == [["a", "b", "c"], ["b", "c"], ["c"]]
+    assert fake.versions == {7}
+
+
+def test_a_wait_that_is_longer_than_the_call_ends_it() -> None:
+    fake, created = limited([5000], replace(QUICK, api_timeout_ms=50))
+
+    assert (fake.asked, created) == ([["a", "b", "c"]], [True, False, False])
+
+
+def test_a_client_that_may_not_wait_is_told_at_once() -> None:
+    fake, created = limited([5], replace(QUICK, retry_on_quota_violation=False))
+
+    assert (fake.asked, created) == ([["a", "b", "c"]], [True, False, False])

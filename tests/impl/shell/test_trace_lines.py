@@ -136,7 +136,7 @@ def test_an_empty_set_is_something_to_tell() -> None:
 
 def test_every_field_of_an_action_is_a_field_of_the_line() -> None:
     effect = ActionTaken(
-        action=Action.ELECT_CONTROLLER,
+        action=Action.ADMIT_MUTATION,
         topic_partition=PARTITION,
         leader=BrokerId(1),
         leader_epoch=LeaderEpoch(1),
@@ -165,6 +165,15 @@ def test_every_field_of_an_action_is_a_field_of_the_line() -> None:
         values=("a=1",),
         principal="User:alice",
         forwarded_request="broker-2/7/1",
+        user="",
+        client_id="c",
+        method="CreateTopics",
+        api_version=0,
+        partition_count=0,
+        mutation_rate=0.0,
+        mutation_burst=0.0,
+        throttle_time_ms=0,
+        clock_ms=0,
     )
     line = action_taken(effect, BROKER)
 

@@ -158,8 +158,16 @@ def accepted(projections: list[Projection]) -> Iterator[int]:
             yield number - 1
 
 
-NOT_DRAWN = frozenset({Action.OBEY_SHUTDOWN})
-"""No seed asks a broker to end; runs of processes and stories do."""
+NOT_DRAWN = frozenset(
+    {
+        Action.OBEY_SHUTDOWN,
+        Action.ALTER_QUOTA,
+        Action.ADMIT_MUTATION,
+        Action.REFUSE_MUTATION,
+        Action.VALIDATE_MUTATION,
+    }
+)
+"""No seed asks a broker to end, or has a quota; runs of processes and stories do."""
 
 
 def test_every_action_and_field_occurs() -> None:
