@@ -1,7 +1,8 @@
 """The address of a ZooKeeper, as users write it and as clients and raw sockets need it."""
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Self
 
 Endpoint = tuple[str, int]
@@ -18,6 +19,26 @@ class ZooKeeperError(RuntimeError):
 
 class AddressError(ZooKeeperError):
     """A text is not an address of ZooKeeper; the message gives the form."""
+
+
+@dataclass(frozen=True, slots=True)
+class ZooKeeperCredentials:
+    """With what a session proves that it may write: `user:password` of ZooKeeper's `digest`."""
+
+    text: str = field(repr=False)
+
+    @classmethod
+    def read(cls, path: Path) -> Self:
+        """The first line of the file; raises `ZooKeeperError` when it has another form."""
+        try:
+            line = path.read_text(encoding="utf-8").partition("\n")[0].strip()
+        except (OSError, UnicodeDecodeError) as error:
+            reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+            raise ZooKeeperError(f"cannot read the credentials {path}: {reason}") from error
+        user, _, password = line.partition(":")
+        if not user or not password:
+            raise ZooKeeperError(f"{path} has no credentials; write USER:PASSWORD in one line")
+        return cls(line)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from fencepost.ci.gate.failures import UsageError
 from fencepost.ci.gate.places import require_cluster_folder
 from fencepost.ci.options import NEWEST_LEVEL, ClusterFolder, JsonOption, LevelOption
 from fencepost.ci.screens.console import note, say, show_json, show_table
@@ -31,6 +32,9 @@ BrokerId = Annotated[int, typer.Argument(min=0, help="Id of a broker.", show_def
 TlsOption = Annotated[
     bool, typer.Option("--tls", help="Connections by mutual TLS; certificates are made for it.")
 ]
+AuthorizerOption = Annotated[
+    bool, typer.Option("--authorizer", help="With --tls: users but `admin` need ACLs.")
+]
 COLUMNS = ("broker_id", "pid", "address", "is_controller")
 
 
@@ -40,14 +44,17 @@ def up(
     level: LevelOption = NEWEST_LEVEL,
     zookeeper_port: Port = None,
     tls: TlsOption = False,
+    authorizer: AuthorizerOption = False,
     cluster: ClusterFolder = DEFAULT_FOLDER,
     as_json: JsonOption = False,
 ) -> int:
     """Start a cluster that stays up."""
     require_cluster_folder(cluster)
+    if authorizer and not tls:
+        raise UsageError("--authorizer needs --tls: without it nothing proves the name of a user")
     note(f"cluster: starting ZooKeeper and {count(brokers, 'broker')} in {cluster}")
     identities = cluster.absolute() / "tls" if tls else None
-    settings = ClusterSettings(brokers=brokers, level=level, tls=identities)
+    settings = ClusterSettings(brokers=brokers, level=level, tls=identities, authorizer=authorizer)
     show(start(cluster, settings=settings, zookeeper_port=zookeeper_port), as_json)
     return 0
 

@@ -87,6 +87,7 @@ class ClusterUnderTest:
                 min_insync_replicas=settings.min_insync_replicas,
                 extra=settings.extra,
                 tls=settings.tls,
+                authorizer=settings.authorizer,
             )
         )
         self._wait = threading.Event()

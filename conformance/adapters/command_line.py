@@ -26,7 +26,12 @@ from fencepost.conformance.checks.observations import EVERYTHING, Observations
 from fencepost.fault_injection.network.wiring import BrokerPlace, broker_name
 from fencepost.fault_injection.processes.managed_process import ManagedProcess
 from fencepost.spec.vocabulary import ProtocolLevel
-from fencepost.spec.wire.tls import ADMIN, broker_common_name, read_identity
+from fencepost.spec.wire.tls import (
+    ADMIN,
+    CREDENTIALS_FILE,
+    broker_common_name,
+    read_identity,
+)
 
 LEVELS = tuple(level.value for level in ProtocolLevel)
 
@@ -104,6 +109,8 @@ class CommandLine(Implementation):
             given += ["--min-insync-replicas", str(site.min_insync_replicas)]
         if site.tls:
             given += ["--tls", str(site.tls / broker_common_name(broker_id))]
+            given += ["--zookeeper-credentials", str(site.tls / CREDENTIALS_FILE)]
+            given += ["--authorizer", "--super-user", ADMIN] if site.authorizer else []
         elif Capability.FAULT_CONTROL in self.capabilities:
             given.append("--fault-control")
         return [*shlex.split(self.command), *given, *self.own_flags, *site.extra]

@@ -112,6 +112,8 @@ class Site:
     """More flags for every broker; empty for an implementation that has no command line."""
     tls: Path | None = None
     """A folder with an identity per broker and one of the administrator; None: no TLS."""
+    authorizer: bool = False
+    """With TLS: users but the administrator need permissions."""
 
     def place_of(self, broker_id: int) -> BrokerPlace:
         """Where the broker runs next; of several ZooKeeper servers, each tries another one first.

@@ -18,11 +18,11 @@ from fencepost.conformance.adapters.folders import Folders
 from fencepost.conformance.adapters.reference import implementation_of
 from fencepost.conformance.adapters.settings import ClusterSettings
 from fencepost.conformance.adapters.zookeepers import ZooKeeperInUse
-from fencepost.fault_injection.network.certificates import CertificateAuthority
+from fencepost.fault_injection.network.certificates import CertificateAuthority, write_secret
 from fencepost.fault_injection.processes.managed_process import ProcessError
 from fencepost.fault_injection.processes.supervisor import Supervisor
 from fencepost.fault_injection.zookeeper.server import ZooKeeperServer
-from fencepost.spec.wire.tls import ADMIN
+from fencepost.spec.wire.tls import ADMIN, CREDENTIALS_FILE
 from fencepost.spec.zookeeper import ZooKeeperError
 
 STATE_FILE = "cluster.json"
@@ -42,6 +42,8 @@ class LocalCluster(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     command: str
     tls: str = ""
     """The folder of the identities; empty: connections are plain."""
+    authorizer: bool = False
+    """Users but the administrator need permissions."""
 
     @property
     def settings(self) -> ClusterSettings:
@@ -51,6 +53,7 @@ class LocalCluster(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
             brokers=self.brokers,
             level=self.level,
             tls=Path(self.tls) if self.tls else None,
+            authorizer=self.authorizer,
         )
 
 
@@ -156,11 +159,14 @@ def addresses(folder: Path) -> list[str]:
 
 
 def make_identities(folder: Path, broker_ids: Iterable[int]) -> None:
-    """Each broker and the administrator have an identity in `folder`."""
+    """Each broker and the administrator have an identity in `folder`, ZooKeeper a password."""
     authority = CertificateAuthority(folder)
     for broker_id in broker_ids:
         authority.add_broker(broker_id)
     authority.add_user(ADMIN)
+    credentials = folder / CREDENTIALS_FILE
+    if not credentials.exists():
+        write_secret(credentials, f"fencepost:{secrets.token_hex(16)}\n".encode())
 
 
 def load(folder: Path) -> LocalCluster:
@@ -225,6 +231,7 @@ def _start(
         level=settings.level,
         command=settings.implementation.target,
         tls=str(settings.tls) if settings.tls else "",
+        authorizer=settings.authorizer,
     )
     cluster = _cluster(folder, state, supervisor)
     try:

@@ -35,6 +35,8 @@ class ClusterSettings:
     """More flags for every broker."""
     tls: Path | None = None
     """A folder with an identity per broker and one of the administrator; None: no TLS."""
+    authorizer: bool = False
+    """With TLS: users but the administrator need permissions."""
 
     def __post_init__(self) -> None:
         levels = self.implementation.levels

@@ -44,8 +44,10 @@ class CertificateAuthority:
             builder = builder.add_extension(
                 x509.BasicConstraints(ca=True, path_length=0), critical=True
             )
-            _write(own / KEY_FILE, _key_pem(key))
-            _write(own / CA_FILE, builder.sign(key, hashes.SHA256()).public_bytes(Encoding.PEM))
+            write_secret(own / KEY_FILE, _key_pem(key))
+            write_secret(
+                own / CA_FILE, builder.sign(key, hashes.SHA256()).public_bytes(Encoding.PEM)
+            )
         self._pem = (own / CA_FILE).read_bytes()
         self._certificate = x509.load_pem_x509_certificate(self._pem)
         self._key: Any = load_pem_private_key((own / KEY_FILE).read_bytes(), password=None)
@@ -77,10 +79,10 @@ class CertificateAuthority:
         constraints = x509.BasicConstraints(ca=False, path_length=None)
         builder = builder.add_extension(constraints, critical=True)
         builder = builder.add_extension(x509.ExtendedKeyUsage(uses), critical=False)
-        _write(folder / KEY_FILE, _key_pem(key))
-        _write(folder / CA_FILE, self._pem)
+        write_secret(folder / KEY_FILE, _key_pem(key))
+        write_secret(folder / CA_FILE, self._pem)
         certificate = builder.sign(self._key, hashes.SHA256())
-        _write(folder / CERTIFICATE_FILE, certificate.public_bytes(Encoding.PEM))
+        write_secret(folder / CERTIFICATE_FILE, certificate.public_bytes(Encoding.PEM))
         return folder
 
 
@@ -114,7 +116,7 @@ def _key_pem(key: ec.EllipticCurvePrivateKey) -> bytes:
     return key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
 
 
-def _write(path: Path, content: bytes) -> None:
+def write_secret(path: Path, content: bytes) -> None:
     """Write a file that only its owner may read."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     with open(path, "wb", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:

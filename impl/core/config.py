@@ -35,6 +35,8 @@ class Config:
     """Between two high-watermark checkpoints."""
     min_insync_replicas: int = 1
     """A produce with acks=all is refused when fewer are in the ISR (REPL-008)."""
+    reads_configuration: bool = False
+    """The configuration is read from the first session on: an authorizer needs it (SEC-001)."""
     unclean_leader_election: bool = False
     """A broker outside the ISR may lead when no member is there; records may be lost (FAIL-002).
 

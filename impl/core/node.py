@@ -147,6 +147,8 @@ class Node:
             case SessionEstablished():
                 self.registration.on_session_established(event.session_id)
                 self.configs.on_session()
+                if self._config.reads_configuration:
+                    self.configs.begin()
             case SessionLost():
                 self.registration.on_session_lost()
             case SessionReconnected() | SessionSuspended():

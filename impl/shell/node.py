@@ -12,8 +12,10 @@ from dataclasses import dataclass, replace
 from msgspec import structs
 
 from fencepost.impl.core.config import Config
+from fencepost.impl.core.configuration.stored_acls import StoredAuthorizer
 from fencepost.impl.core.node import Node
 from fencepost.impl.core.rules.replica import RecoveredLog
+from fencepost.impl.core.rules.security.acls import USER, Authorizer
 from fencepost.impl.core.types.broker_reports import ControlledShutdownRequest, LogsFailedRequest
 from fencepost.impl.core.types.effects import (
     ActionTaken,
@@ -89,7 +91,7 @@ from fencepost.impl.trace_lines import (
 from fencepost.spec.vocabulary import BrokerId
 from fencepost.spec.wire.tls import TlsError, read_broker_identity
 from fencepost.spec.znodes import TopicPartition, broker_path
-from fencepost.spec.zookeeper import ZooKeeperError
+from fencepost.spec.zookeeper import ZooKeeperCredentials, ZooKeeperError
 
 UNSEEN = frozenset({Send, Reply, ReplyRecords, StartLog})
 """Effects that are invisible until the step ends: trace lines may be buffered before them."""
@@ -157,11 +159,14 @@ class NodeProcess:
         self._crashes = CrashPoints(name)
         clock = self._tracer.clock
         identity = read_broker_identity(options.tls, broker_id) if options.tls else None
-        gate = RequestGate(identity) if identity else None
+        gate = RequestGate(identity, self._authorizer) if identity else None
         self._server = RpcServer(broker_id, name, clock, self._put, gate)
         self._client = RpcClient(name, clock, self._addresses, self._look_up, self._put, identity)
         timeout_ms = options.session_timeout_ms
-        self._sessions = Sessions(options.zookeeper, timeout_ms, self._put)
+        self._stored_acls: StoredAuthorizer | None = None
+        path = options.zookeeper_credentials
+        credentials = ZooKeeperCredentials.read(path) if path else None
+        self._sessions = Sessions(options.zookeeper, timeout_ms, self._put, credentials)
         self._core: Node
         self._listens: tuple[str, int]
         """Host and port on which the broker listens."""
@@ -192,10 +197,16 @@ class NodeProcess:
         self._listens = config.host, self._server.bind(config.host, config.port)
         host, port = self._options.advertised or self._listens
         self._core = self._begin_node(replace(config, host=host, port=port), recoveries)
+        if self._options.authorizer:
+            super_users = frozenset(USER + name for name in self._options.super_user)
+            self._stored_acls = StoredAuthorizer(self._core.configs, super_users)
         if self._options.mutant:
             self._tell_mutant(self._options.mutant)
         for partition, error in dict(self._storage.failed).items():
             self._fail(partition, error)
+
+    def _authorizer(self) -> Authorizer | None:
+        return self._stored_acls.now() if self._stored_acls else None
 
     def _begin_node(
         self, config: Config, recoveries: Mapping[TopicPartition, RecoveredLog]

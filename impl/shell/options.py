@@ -44,6 +44,12 @@ class NodeOptions:
     """A stepped broker moves high watermark and ISR by its own rules, not by moves."""
     tls: Path | None
     """The folder of the broker's identity; None: connections are plain."""
+    zookeeper_credentials: Path | None
+    """The file with `user:password` for ZooKeeper; None: any session may write our znodes."""
+    authorizer: bool
+    """Users need permissions; without, they may do what users do."""
+    super_user: list[str]
+    """Names of users that need no permission."""
     recover_from: int | None
     """The checkpointed high watermark that a stepped broker starts from; None: the stored one."""
 
@@ -122,13 +128,7 @@ def _add_identity(parser: Parser) -> None:
         metavar="HOST:PORT",
         help="register this address, for example that of a proxy, instead of --host and --port",
     )
-    parser.add_argument(
-        "--tls",
-        type=Path,
-        metavar="FOLDER",
-        help="take and open connections by mutual TLS only, with ca.pem, certificate.pem and "
-        "key.pem of this folder",
-    )
+    _add_access(parser)
     parser.add_argument("--fault-control", action="store_true", help="serve FaultControl")
     parser.add_argument(
         "--paced",
@@ -150,6 +150,34 @@ def _add_identity(parser: Parser) -> None:
         "--mutant",
         type=mutant,
         help="with --fault-control: run with this wrong rule; stderr and the trace report it",
+    )
+
+
+def _add_access(parser: Parser) -> None:
+    parser.add_argument(
+        "--tls",
+        type=Path,
+        metavar="FOLDER",
+        help="take and open connections by mutual TLS only, with ca.pem, certificate.pem and "
+        "key.pem of this folder",
+    )
+    parser.add_argument(
+        "--authorizer",
+        action="store_true",
+        help="with --tls: users may do only what ACLs in ZooKeeper allow them",
+    )
+    parser.add_argument(
+        "--super-user",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="with --authorizer: this user needs no ACL; may be given again",
+    )
+    parser.add_argument(
+        "--zookeeper-credentials",
+        type=Path,
+        metavar="FILE",
+        help="USER:PASSWORD; only sessions with it may write what this broker writes",
     )
 
 
@@ -227,10 +255,15 @@ def node_options(arguments: argparse.Namespace) -> NodeOptions:
     def of(kind: type[Config] | type[NodeOptions]) -> dict[str, Any]:
         return {field.name: given[field.name] for field in fields(kind) if field.name in given}
 
+    rules = rules_of(arguments.level, arguments.mutant)
     flush = FlushPolicy(records=arguments.flush_records, ms=arguments.flush_ms)
     return NodeOptions(
         **of(NodeOptions),
-        config=Config(**of(Config), rules=rules_of(arguments.level, arguments.mutant)),
+        config=Config(
+            **of(Config),
+            reads_configuration=arguments.authorizer,
+            rules=rules,
+        ),
         log=LogOptions(segment_bytes=arguments.segment_bytes, flush=flush),
     )
 
@@ -249,4 +282,8 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
         parser.error("--mutant is only for a broker with --fault-control")
     if parsed.tls is not None and (parsed.fault_control or parsed.paced):
         parser.error("--tls keeps strangers out, and --fault-control and --paced let them in")
+    if parsed.authorizer and parsed.tls is None:
+        parser.error("--authorizer needs --tls: without it nothing proves the name of a user")
+    if parsed.super_user and not parsed.authorizer:
+        parser.error("--super-user is only for a broker with --authorizer")
     return parsed

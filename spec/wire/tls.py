@@ -16,6 +16,8 @@ CERTIFICATE_FILE = "certificate.pem"
 KEY_FILE = "key.pem"
 ADMIN = "admin"
 """The user of the command line, and the super user of a local cluster."""
+CREDENTIALS_FILE = "zookeeper-credentials"
+"""Beside the identities of a cluster: what its brokers show to ZooKeeper."""
 IDENTITY_VARIABLE = "FENCEPOST_TLS"
 """Of the environment: the folder of a client's identity, when its options name none."""
 _BROKER = re.compile(r"broker-(0|[1-9]\d{0,9})")

@@ -38,6 +38,8 @@ class ConfigStore:
         """Of `/config/changes`; -1 before the first change."""
         self.is_read = False
         """True when all was read once."""
+        self.revision = 0
+        """Counts the reads that may have changed what is known."""
         self._czxid: int | None = None
         """Of `/config/changes`: another one has another history."""
         self._entries: dict[ConfigEntity, Mapping[str, str]] = {}
@@ -135,6 +137,7 @@ class ConfigStore:
             elif entity is not None:
                 self._entries.pop(entity, None)
         self.is_read = True
+        self.revision += 1
         self._czxid = changes.stat.czxid if changes.stat is not None else None
         self.version = changes.stat.version if changes.stat is not None else ANY_VERSION
 

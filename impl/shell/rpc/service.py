@@ -168,7 +168,7 @@ class RpcServer:
             if refused:
                 return refused
         self._clock.observe(_lamport(metadata))
-        asker = asker_of(_node(metadata))
+        asker = caller.asker if caller else asker_of(_node(metadata))
         response, lamport = await self._answer_to(request, asker, context.peer())
         context.set_trailing_metadata(((LAMPORT_KEY, str(lamport)), (NODE_KEY, self._node)))
         if self._gate and caller:

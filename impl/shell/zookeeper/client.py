@@ -21,6 +21,7 @@ from kazoo.exceptions import (
     ConnectionLoss,
     KazooException,
     MarshallingError,
+    NoAuthError,
     NodeExistsError,
     NoNodeError,
     NotEmptyError,
@@ -33,7 +34,7 @@ from kazoo.exceptions import (
 from kazoo.handlers.threading import SequentialThreadingHandler
 from kazoo.protocol import serialization as wire
 from kazoo.protocol.states import Callback, KazooState, WatchedEvent
-from kazoo.security import OPEN_ACL_UNSAFE
+from kazoo.security import OPEN_ACL_UNSAFE, READ_ACL_UNSAFE, make_digest_acl
 
 from fencepost.impl.core.types.effects import ListChildren, ReadZnodes, WriteZnodes
 from fencepost.impl.core.types.events import ChildrenListed, ZnodesRead, ZnodesWritten
@@ -64,9 +65,9 @@ from fencepost.impl.shell.zookeeper.notifications import (
     Result,
     Triggered,
 )
-from fencepost.spec.vocabulary import SessionId, ZnodeVersion
+from fencepost.spec.vocabulary import ANY_VERSION, SessionId, ZnodeVersion
 from fencepost.spec.znodes import PERSISTENT_PATHS
-from fencepost.spec.zookeeper import ZooKeeperAddress, ZooKeeperError
+from fencepost.spec.zookeeper import ZooKeeperAddress, ZooKeeperCredentials, ZooKeeperError
 
 logging.getLogger("kazoo").addHandler(logging.NullHandler())
 
@@ -155,8 +156,17 @@ class PendingAnswer:
 class KazooSession:
     """The client of exactly one session; `post` must be thread-safe."""
 
-    def __init__(self, address: ZooKeeperAddress, timeout_ms: int, post: Post) -> None:
+    def __init__(
+        self,
+        address: ZooKeeperAddress,
+        timeout_ms: int,
+        post: Post,
+        credentials: ZooKeeperCredentials | None = None,
+    ) -> None:
+        """With `credentials`, only sessions with the same may change what this one creates."""
         self._root = address.chroot
+        self._credentials = credentials
+        self._acl = OPEN_ACL_UNSAFE if credentials is None else _owned(credentials)
         self._post = post
         self._armed: dict[WatchKey, object] = {}
         self._handler = ConnectionThreadHandler()
@@ -165,6 +175,7 @@ class KazooSession:
             timeout=timeout_ms / 1000,
             handler=self._handler,
             randomize_hosts=False,
+            auth_data=[("digest", credentials.text)] if credentials else None,
             connection_retry={
                 "max_tries": -1,
                 "delay": RECONNECT_DELAY_S,
@@ -189,7 +200,18 @@ class KazooSession:
         segments = self._root.split("/")[1:]
         roots = ["/" + "/".join(segments[: depth + 1]) for depth in range(len(segments))]
         paths = roots + [self._root + path for path in PERSISTENT_PATHS]
-        self._send(op_id, [(wire.Create(path, b"", OPEN_ACL_UNSAFE, 0), None) for path in paths])
+        requests: list[Request] = [
+            (self._create(path, is_above=path in roots[:-1]), None) for path in paths
+        ]
+        if self._credentials:
+            # A session that may write a folder may delete what is in it, or create `/controller`.
+            own = (wire.SetACL(self._root or "/", self._acl, ANY_VERSION), None)
+            requests.insert(len(roots), own)
+        self._send(op_id, requests)
+
+    def _create(self, path: str, *, is_above: bool) -> Result:
+        """Folders above the chroot may be those of others too."""
+        return wire.Create(path, b"", OPEN_ACL_UNSAFE if is_above else self._acl, 0)
 
     def ask_for_contact(self, op_id: int) -> None:
         """Send an `exists`: its `Answered` proves that the session lived when it was sent."""
@@ -279,7 +301,7 @@ class KazooSession:
         path = self._root + op.path
         match op:
             case Create(data=data, ephemeral=ephemeral):
-                return wire.Create(path, data, OPEN_ACL_UNSAFE, EPHEMERAL if ephemeral else 0)
+                return wire.Create(path, data, self._acl, EPHEMERAL if ephemeral else 0)
             case SetData(data=data, expected_version=version):
                 return wire.SetData(path, data, version)
             case Delete(expected_version=version):
@@ -343,14 +365,26 @@ def _fingerprint(children: bool, result: Result) -> object:  # noqa: FBT001  # h
     return result[1].pzxid if children else (result.czxid, result.mzxid)
 
 
+def _owned(credentials: ZooKeeperCredentials) -> list[Any]:
+    """Others may read."""
+    user, _, password = credentials.text.partition(":")
+    return [make_digest_acl(user, password, all=True), *READ_ACL_UNSAFE]
+
+
 def prepared(notification: Answered) -> bool:
     """True when `KazooSession.prepare` succeeded; raises `ZooKeeperError` when it was refused."""
     for result in notification.results:
         if isinstance(result, (*_LOST, SessionExpiredError)):
             return False
         if isinstance(result, Exception) and not isinstance(result, NodeExistsError):
-            raise ZooKeeperError(f"ZooKeeper refused to create the base paths: {result!r}")
+            raise ZooKeeperError(f"ZooKeeper refused to create the base paths: {_refusal(result)}")
     return True
+
+
+def _refusal(error: Exception) -> str:
+    if isinstance(error, NoAuthError):
+        return "they belong to other credentials than those of --zookeeper-credentials"
+    return repr(error)
 
 
 def in_contact(notification: Answered) -> bool:

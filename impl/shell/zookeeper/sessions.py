@@ -39,7 +39,7 @@ from fencepost.impl.shell.zookeeper.notifications import (
     Triggered,
 )
 from fencepost.spec.vocabulary import SessionId
-from fencepost.spec.zookeeper import ZooKeeperAddress
+from fencepost.spec.zookeeper import ZooKeeperAddress, ZooKeeperCredentials
 
 ANSWER_ROUNDS_MAX = 100
 """Rounds in which the core may submit new operations while old ones are answered as unknown."""
@@ -88,9 +88,11 @@ class Sessions:
         address: ZooKeeperAddress,
         timeout_ms: int,
         put: Callable[[SessionNotification], None],
+        credentials: ZooKeeperCredentials | None = None,
     ) -> None:
         """Notifications are passed to `put` on the running loop; pass them to `events` in order."""
         self._address = address
+        self._credentials = credentials
         self._timeout_ms = timeout_ms
         self._put = put
         self._loop = asyncio.get_running_loop()
@@ -174,7 +176,8 @@ class Sessions:
                 yield from self._answered(notification)
 
     def _open(self) -> KazooSession:
-        return KazooSession(self._address, self._timeout_ms, self._from_any_thread(self._put))
+        post = self._from_any_thread(self._put)
+        return KazooSession(self._address, self._timeout_ms, post, self._credentials)
 
     def _from_any_thread(self, put: Callable[[SessionNotification], None]) -> Post:
         def post(notification: Notification) -> None:

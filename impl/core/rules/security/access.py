@@ -18,8 +18,16 @@ from fencepost.impl.core.rules.security.acls import (
     Resource,
     ResourceType,
 )
-from fencepost.impl.core.types import broker_reports, messages, topic_messages as topics
+from fencepost.impl.core.types import (
+    broker_reports,
+    config_messages as configs,
+    messages,
+    topic_messages as topics,
+)
+from fencepost.impl.core.types.asker import Asker
 from fencepost.impl.core.types.refusals import Refusal
+from fencepost.impl.core.types.request_header import RequestHeader
+from fencepost.spec.config_store import EntityKind
 from fencepost.spec.vocabulary import NO_BROKER, BrokerId, ErrorCode
 
 
@@ -31,6 +39,11 @@ class ProvenCaller:
     broker_id: BrokerId | None = None
     """None for a user."""
     host: str = ""
+
+    @property
+    def asker(self) -> Asker:
+        """The same, as the core knows senders of requests."""
+        return Asker(USER + self.name, NO_BROKER if self.broker_id is None else self.broker_id)
 
     @property
     def actor(self) -> Actor:
@@ -87,6 +100,22 @@ def _cluster(_request: object) -> tuple[Resource, ...]:
     return (Resource(ResourceType.CLUSTER, CLUSTER),)
 
 
+def _configured(kind: EntityKind, names: tuple[str, ...]) -> Resource:
+    """Topics are resources of their own, all other entities are the cluster's."""
+    if kind is EntityKind.TOPIC and names:
+        return _topic(names[0])
+    return Resource(ResourceType.CLUSTER, CLUSTER)
+
+
+def _changed(request: object) -> tuple[Resource, ...]:
+    return tuple(_configured(one.kind, one.names) for one in attrgetter("entities")(request))
+
+
+def _described(request: object) -> tuple[Resource, ...]:
+    kind, names = attrgetter("kind", "names")(request)
+    return (_configured(kind, names),)
+
+
 ON_TOPIC = {
     messages.ProduceRequest: Operation.WRITE,
     messages.FetchRequest: Operation.READ,
@@ -101,6 +130,13 @@ ON_CLUSTER = {
     messages.ElectLeadersRequest: Operation.ALTER,
     messages.AlterPartitionReassignmentsRequest: Operation.ALTER,
     messages.ListPartitionReassignmentsRequest: Operation.DESCRIBE,
+    configs.AlterClientQuotasRequest: Operation.ALTER_CONFIGS,
+    configs.CreateAclsRequest: Operation.ALTER,
+    configs.DeleteAclsRequest: Operation.ALTER,
+}
+ON_CONFIGS = {
+    configs.AlterConfigsRequest: Operation.ALTER_CONFIGS,
+    configs.IncrementalAlterConfigsRequest: Operation.ALTER_CONFIGS,
 }
 ACCESS: Mapping[type, Access] = {
     messages.LeaderAndIsrRequest: _CONTROLLER,
@@ -113,6 +149,10 @@ ACCESS: Mapping[type, Access] = {
     topics.DeleteTopicsRequest: Permitted(operation=Operation.DELETE, resources=_deleted),
     **{kind: Permitted(operation=op, resources=_one_topic) for kind, op in ON_TOPIC.items()},
     **{kind: Permitted(operation=op, resources=_cluster) for kind, op in ON_CLUSTER.items()},
+    **{kind: Permitted(operation=op, resources=_changed) for kind, op in ON_CONFIGS.items()},
+    configs.DescribeConfigsRequest: Permitted(
+        operation=Operation.DESCRIBE_CONFIGS, resources=_described
+    ),
 }
 """Type of the request -> what is asked of its sender."""
 _NO_NAME = "the certificate does not name exactly one user"
@@ -137,6 +177,8 @@ def refuse_request(
         return Refusal(
             ErrorCode.CLUSTER_AUTHORIZATION_FAILED, "the certificate does not name exactly one user"
         )
+    if isinstance(request, configs.MutationRequest) and request.header.forwards:
+        return _refuse_forwarded(request.header, caller)
     match access_of(request):
         case None:
             return Refusal(ErrorCode.CLUSTER_AUTHORIZATION_FAILED, "this request has no rule")
@@ -148,6 +190,13 @@ def refuse_request(
             return _refuse_operation(operation, resources(request), caller.actor, authorizer)
         case _:
             return None
+
+
+def _refuse_forwarded(header: RequestHeader, caller: ProvenCaller) -> Refusal | None:
+    """The first broker has judged it for its principal; only that broker is believed (FWD-005)."""
+    if caller.broker_id is not None and caller.broker_id == header.forwarder:
+        return None
+    return Refusal(ErrorCode.CLUSTER_AUTHORIZATION_FAILED, _NOT_FROM_BROKER)
 
 
 def _refuse_operation(
@@ -172,10 +221,3 @@ def may_see(topic: str, caller: ProvenCaller, authorizer: Authorizer | None) -> 
     if authorizer is None or caller.broker_id is not None:
         return True
     return authorizer.allows(caller.actor, Operation.DESCRIBE, _topic(topic))
-
-
-def principal_for(caller: ProvenCaller, forwarded: str) -> str:
-    """For which principal a request is done: what is `forwarded` counts only from a broker."""
-    if caller.broker_id is not None and forwarded:
-        return forwarded
-    return caller.actor.principal

@@ -102,6 +102,11 @@ def request_of(method: str, *, as_replica: bool = False) -> Message:
         request.topics.add(topic=TOPIC)  # type: ignore[attr-defined]
     if method == "DeleteTopics":
         request.topics.append(TOPIC)  # type: ignore[attr-defined]
+    if "entities" in known:
+        request.entities.add(kind="topic", names=[TOPIC])  # type: ignore[attr-defined]
+    if method == "DescribeConfigs":
+        request.kind = "topic"  # type: ignore[attr-defined]
+        request.names.append(TOPIC)  # type: ignore[attr-defined]
     return request
 
 

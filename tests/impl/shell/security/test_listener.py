@@ -16,8 +16,10 @@ from fencepost.impl.core.rules.security.acls import (
     Permission,
     ResourceType,
 )
+from fencepost.impl.core.types.asker import Asker
 from fencepost.impl.shell.rpc.service import EXCHANGE
-from fencepost.spec.wire.conventions import SERVICE
+from fencepost.spec.wire import replication_pb2 as wire
+from fencepost.spec.wire.conventions import NODE_KEY, SERVICE
 from fencepost.spec.wire.replication_pb2 import Bundle, Parcel
 from fencepost.spec.wire.tls import TlsIdentity, read_identity
 from tests.impl.shell.rpc_pair import asynchronous
@@ -150,6 +152,25 @@ async def test_without_authorizer_only_the_requests_of_brokers_are_refused(
 
     assert set(codes) == {"CLUSTER_AUTHORIZATION_FAILED"}
     assert type(event.request).__name__ == "ProduceRequest"
+
+
+@asynchronous
+async def test_a_user_that_names_itself_a_broker_is_known_as_the_user(
+    authority: CertificateAuthority,
+) -> None:
+    async with listener(authority.folder / "broker-2", entries=None) as to:
+        channel = to.channel(read_identity(authority.folder / "alice"))
+        call = channel.unary_unary(f"/{SERVICE}/CreateAcls")
+        request = wire.CreateAclsRequest(header=wire.RequestHeader(principal="User:admin"))
+        waiting = call(request.SerializeToString(), metadata=((NODE_KEY, "broker-1"),))
+        (event,) = await to.inbox.hold(1)
+        waiting.cancel()
+        forwarded = wire.CreateAclsRequest(header=wire.RequestHeader(forwards=1, forwarder=1))
+        code = await outcome(channel, "CreateAcls", forwarded)
+        await channel.close()
+
+    assert getattr(event, "asker", None) == Asker("User:alice")
+    assert code == "CLUSTER_AUTHORIZATION_FAILED"
 
 
 async def exchanged(channel: aio.Channel, method: str) -> Parcel | None:

@@ -4,16 +4,19 @@ from typing import get_args
 
 from msgspec import Struct
 
+from fencepost.impl.core.configuration.redirection import principal_of
 from fencepost.impl.core.rules.security.access import (
     ACCESS,
     FromBroker,
     ProvenCaller,
     may_see,
-    principal_for,
     refuse_request,
 )
 from fencepost.impl.core.rules.security.acls import Authorizer
+from fencepost.impl.core.types.asker import Asker
+from fencepost.impl.core.types.config_messages import ConfigRequest, CreateAclsRequest
 from fencepost.impl.core.types.messages import PeerRequest, Request
+from fencepost.impl.core.types.request_header import RequestHeader
 from fencepost.spec.vocabulary import BrokerId, ErrorCode
 
 BROKER = ProvenCaller(name="broker-1", broker_id=BrokerId(1))
@@ -33,7 +36,7 @@ def test_what_brokers_say_to_each_other_is_taken_from_brokers() -> None:
 
     assert {kind.__name__ for kind in get_args(PeerRequest)} - {
         kind.__name__ for kind in from_brokers
-    } == {"FetchRequest"}
+    } == {"FetchRequest", *(kind.__name__ for kind in get_args(ConfigRequest))}
 
 
 def test_a_request_without_a_row_is_refused_even_of_a_broker() -> None:
@@ -43,10 +46,22 @@ def test_a_request_without_a_row_is_refused_even_of_a_broker() -> None:
     assert refusal.error_code is ErrorCode.CLUSTER_AUTHORIZATION_FAILED
 
 
-def test_a_forwarded_principal_counts_from_a_broker_alone() -> None:
-    assert principal_for(BROKER, "User:bob") == "User:bob"
-    assert principal_for(ALICE, "User:bob") == "User:alice"
-    assert principal_for(BROKER, "") == "User:broker-1"
+def test_a_forwarded_request_is_taken_from_the_broker_that_it_names() -> None:
+    header = RequestHeader(principal="User:bob", forwards=1, forwarder=BrokerId(1))
+    request = CreateAclsRequest(header=header, entities=())
+    other = ProvenCaller(name="broker-2", broker_id=BrokerId(2))
+
+    assert refuse_request(request, BROKER, Authorizer(())) is None
+    assert refuse_request(request, other, None) is not None
+    assert refuse_request(request, ALICE, None) is not None
+    assert refuse_request(request, ALICE, Authorizer((), ("User:alice",))) is not None
+
+
+def test_the_core_is_told_what_the_certificate_proves() -> None:
+    claim = RequestHeader(principal="User:bob")
+
+    assert BROKER.asker == Asker("User:broker-1", BrokerId(1))
+    assert principal_of(claim, ALICE.asker) == "User:alice"
 
 
 def test_a_user_sees_no_topic_that_it_may_not_describe() -> None:

@@ -1,0 +1,142 @@
+"""A broker as a process with all of security on: what strangers cannot do, and what is not told."""
+
+import asyncio
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import msgspec
+import pytest
+from kazoo.client import KazooClient
+from kazoo.exceptions import NoAuthError
+from kazoo.security import OPEN_ACL_UNSAFE
+
+from fencepost.fault_injection.network.certificates import CertificateAuthority, write_secret
+from fencepost.fault_injection.zookeeper.client import ZooKeeperClient
+from fencepost.fault_injection.zookeeper.server import ZooKeeperServer
+from fencepost.impl.client import Admin, ClientError, ClientOptions, Producer
+from fencepost.spec.config_store import (
+    CONFIG_CHANGES,
+    Acl,
+    ConfigChangesDocument,
+    ConfigEntity,
+    EntityKind,
+    config_bytes,
+)
+from fencepost.spec.wire.tls import KEY_FILE
+from tests.impl.shell.test_node import Registry, arguments, eventually, running
+
+CHROOT = "/secured"
+CREDENTIALS = "fencepost:the password of the brokers"
+TOPIC_ACLS = ConfigEntity(EntityKind.ACL, ("literal", "topic", "t"))
+ALICE_WRITES = Acl("ALLOW", "WRITE", "*", "User:alice").text
+
+
+@contextmanager
+def session(server: ZooKeeperServer, credentials: str = "") -> Iterator[KazooClient]:
+    """A session of its own, with these credentials."""
+    client = KazooClient(hosts=server.address)
+    client.start()
+    if credentials:
+        client.add_auth("digest", credentials)
+    try:
+        yield client
+    finally:
+        client.stop()
+        client.close()
+
+
+def assert_kept_out(client: KazooClient) -> None:
+    """None of the writes below is done in this session, for want of the credentials."""
+    controller, broker = f"{CHROOT}/controller", f"{CHROOT}/brokers/ids/1"
+    writes: dict[str, Callable[[], object]] = {
+        "register a broker": lambda: client.create(f"{CHROOT}/brokers/ids/9", b"{}"),
+        "change a registration": lambda: client.set(broker, b"{}"),
+        "end a registration": lambda: client.delete(broker),
+        "depose the controller": lambda: client.delete(controller),
+        "raise the controller epoch": lambda: client.set(f"{CHROOT}/controller_epoch", b"99"),
+        "create a topic": lambda: client.create(f"{CHROOT}/brokers/topics/x", b"{}"),
+        "write beside": lambda: client.create(f"{CHROOT}/other", b""),
+        "open it to all": lambda: client.set_acls(CHROOT, OPEN_ACL_UNSAFE),
+    }
+    for name, write in writes.items():
+        try:
+            write()
+        except NoAuthError:
+            continue
+        except Exception as error:
+            raise AssertionError(name) from error
+        raise AssertionError(f"not refused: {name}")
+
+
+def allow_alice(server: ZooKeeperServer) -> None:
+    """An ACL is written, as the brokers write it."""
+    changes = ConfigChangesDocument(changes=[[TOPIC_ACLS.path]])
+    with session(server, CREDENTIALS) as owner:
+        owner.create(CHROOT + TOPIC_ACLS.path, config_bytes({ALICE_WRITES: ""}), makepath=True)
+        owner.create(CHROOT + CONFIG_CHANGES, msgspec.json.encode(changes), makepath=True)
+
+
+async def create_topic(address: str, tls: Path) -> None:
+    async with Admin(address, options=ClientOptions(tls=tls)) as admin:
+        await admin.create_topic("t")
+
+
+async def produce(address: str, tls: Path) -> str:
+    """The error code; empty when the record was taken."""
+    options = ClientOptions(tls=tls, delivery_timeout_ms=400, api_timeout_ms=400)
+    try:
+        async with Producer(address, idempotent=False, options=options) as producer:
+            await producer.send("t", "v")
+    except ClientError as error:
+        return error.error_code
+    return ""
+
+
+def secrets_of(authority: CertificateAuthority) -> dict[str, bytes]:
+    """Each key by its file, as the line of it that is the same in every form."""
+    keys = sorted(authority.folder.rglob(KEY_FILE))
+    found = {str(key): key.read_bytes().splitlines()[2] for key in keys}
+    return found | {"password": CREDENTIALS.partition(":")[2].encode()}
+
+
+def told(*folders: Path) -> Iterator[tuple[str, bytes]]:
+    """Every file that the run has left there."""
+    for folder in folders:
+        yield from ((str(path), path.read_bytes()) for path in folder.rglob("*") if path.is_file())
+
+
+@pytest.mark.zookeeper
+def test_a_secured_broker_keeps_strangers_out_and_tells_no_secret(
+    tmp_path: Path, zookeeper_server: ZooKeeperServer
+) -> None:
+    authority = CertificateAuthority(tmp_path / "tls")
+    identities = {name: authority.add_user(name) for name in ("admin", "alice")}
+    credentials = tmp_path / "tls" / "zookeeper-credentials"
+    write_secret(credentials, f"{CREDENTIALS}\n".encode())
+    options = ("--tls", str(authority.add_broker(1)), "--authorizer", "--super-user", "admin")
+    flags = (*options, "--zookeeper-credentials", str(credentials))
+    where = f"{zookeeper_server.address}{CHROOT}"
+    with running(*arguments(tmp_path / "run", where, *flags)) as broker:
+        with ZooKeeperClient(zookeeper_server.address) as client:
+            address = eventually(Registry(client, CHROOT).address)
+        asyncio.run(create_topic(address, identities["admin"]))
+        without_acl = asyncio.run(produce(address, identities["alice"]))
+        for stranger in ("", "fencepost:another"):
+            with session(zookeeper_server, stranger) as client:
+                assert_kept_out(client)
+        allow_alice(zookeeper_server)
+        eventually(lambda: asyncio.run(produce(address, identities["alice"])) == "" or None)
+        process = Path(f"/proc/{broker.pid}")
+        shown = [("cmdline", (process / "cmdline").read_bytes())]
+        shown.append(("environ", (process / "environ").read_bytes()))
+        broker.send_signal(signal.SIGTERM)
+        shown.append(("stderr", broker.communicate(timeout=15)[1].encode()))
+
+    assert without_acl == "UNKNOWN_TOPIC_OR_PARTITION"  # metadata shows no topic to alice
+    shown += told(tmp_path / "run", zookeeper_server.directory, zookeeper_server.process.log.parent)
+    assert len(shown) > 6
+    for name, secret in secrets_of(authority).items():
+        assert len(secret) > 10, name
+        assert not [place for place, content in shown if secret in content], name
