@@ -336,6 +336,12 @@ CheckpointIsRead == \E b \in Brokers, p \in Partitions :
 OldCheckpointIsRead == \E b \in Brokers, p \in Partitions :
     IsBackInTime(b, p) /\ logs[b][p].high_watermark = 0
 
+(* A follower that starts obeys the epoch that it has read, once it is told. *)
+KnownEpochIsObeyed ==
+    \E b \in Brokers, p \in Partitions :
+        /\ replicas[b][p].role = "follower" /\ replicas[b][p].leader_epoch = 0
+        /\ brokers[b].broker_epoch > Max(Brokers)
+
 (* A command comes late: from a deposed controller, to a former process, of  *)
 (* an earlier state.                                                         *)
 LateCommandIsRefused ==

@@ -7,8 +7,10 @@ EXTENDS LeaderAndIsr
 
 (* ZooKeeper hears nothing of a process that is down, or that has begun anew *)
 (* and has not registered: the session of the one before is over some day.   *)
+IsDead(b) == replicas[b].role \in {"down", "starting"}
+
 EndDeadSession(b) ==
-    /\ replicas[b].role \in {"down", "starting"}
+    /\ IsDead(b)
     /\ Exists(znodes, BrokerPath(b))
     /\ znodes' = [znodes EXCEPT ![BrokerPath(b)] = Absent]
     /\ UNCHANGED <<controllers, replicas, messages, budget, breaches>>
@@ -27,6 +29,13 @@ FailoverSpec ==
 (* (that takes broker epochs, see `Fencing`).                                *)
 HasSurvivor == \E b \in State.isr : replicas[b].role \in {"leader", "follower", "fenced"}
 IsNoneUntold == \A b \in Brokers : replicas[b].role \notin {"starting", "idle"}
+
+(* A broker that works keeps its registration as long as no fault ends it.   *)
+\* @req START-001
+LivingKeepSessions ==
+    [][\A b \in Brokers : Exists(znodes, BrokerPath(b)) /\ ~Exists(znodes', BrokerPath(b)) =>
+        \/ replicas[b].role \notin {"idle", "follower", "leader", "fenced"}
+        \/ budget'["expiries"] < budget["expiries"]]_metadata_vars
 
 (* A dead leader is replaced by a member of the ISR that lives, for good.    *)
 \* @req FAIL-001

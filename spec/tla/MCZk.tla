@@ -1,6 +1,6 @@
 -------------------------------- MODULE MCZk --------------------------------
 (* Bounds for TLC, as numbers that a cfg can set. *)
-EXTENDS Zk
+EXTENDS ZkSteps
 
 CONSTANTS MaxWrites, MaxSessions, MaxCloses, MaxAbandonments, MaxExpiries, MaxLostReplies,
     MaxLostRequests

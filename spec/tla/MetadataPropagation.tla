@@ -289,6 +289,31 @@ CommandsAreObeyed ==
            /\ now.obeyed.leader_epoch < m.state.leader_epoch
         \/ m.kind = "UpdateMetadata" /\ next.metadata.leader_epoch >= m.state.leader_epoch]_vars
 
+(* An election names another leader, under the next epoch, and tells nothing *)
+(* by itself.                                                                *)
+\* @req FAIL-004
+DecisionsAreSteps ==
+    [][znodes' # znodes => LET next == znodes'[StatePath].data IN
+        /\ next.leader \in Brokers \ {State.leader}
+        /\ next.leader_epoch = State.leader_epoch + 1
+        /\ znodes'[StatePath].version = znodes[StatePath].version + 1
+        /\ budget'["elections"] < budget["elections"]
+        /\ UNCHANGED <<brokers, sent, messages, client, told>>]_vars
+
+(* What was sent is not due again until it is lost, or its receiver begins   *)
+(* anew: then all of it is. A process ends and begins as one that knows      *)
+(* nothing.                                                                  *)
+\* @req BEP-007
+WhatIsDueIsSent ==
+    [][/\ \A request \in sent \ sent' : LET b == request.to IN
+            \/ budget'["losses"] < budget["losses"] /\ sent' = sent \ {request}
+                /\ messages' = messages \ {request}
+            \/ ~IsUp(b) /\ brokers'[b] = Stopped("up") /\ sent' = {m \in sent : m.to # b}
+       /\ sent' \ sent = messages' \ messages
+       /\ \A b \in Brokers : brokers'[b].status # brokers[b].status =>
+            IF IsUp(b) THEN budget'["crashes"] < budget["crashes"] /\ sent' = sent
+            ELSE brokers'[b] = Stopped("up") /\ \A m \in sent' : m.to # b]_vars
+
 (* What a running broker has obeyed it never takes back.                     *)
 \* @req CMD-002
 ObeyedStays ==

@@ -421,8 +421,11 @@ NoResurrection ==
 ObeyedStays ==
     [][broker.phase # "down" /\ broker'.phase # "down" => \A p \in Partitions :
         /\ broker'.controller_epoch >= broker.controller_epoch
-        /\ ~IsNewer(broker.known[p], broker'.known[p])
-        /\ ~IsNewer(broker.told[p], broker'.told[p])]_vars
+        /\ \A now \in {[before |-> broker.known[p], after |-> broker'.known[p]],
+                    [before |-> broker.told[p], after |-> broker'.told[p]]} :
+            /\ now.after.incarnation >= now.before.incarnation
+            /\ now.after.incarnation = now.before.incarnation =>
+                now.after.leader_epoch >= now.before.leader_epoch]_vars
 
 (* A command is gone when the incarnation that it was built for obeys it.    *)
 \* @req CMD-002
@@ -445,10 +448,15 @@ CommandsAreObeyed ==
 CommandsTellWhatIs ==
     [][\A m \in messages' \ messages :
         LET sender == controllers[m.controller_epoch]
+            next == controllers'[m.controller_epoch]
             tree == IF m.is_init THEN sender.init[1] ELSE trees'[Len(trees')]
         IN /\ sender.is_elected
            /\ m.broker_epoch = tree[BrokerPath].czxid \/ m.broker_epoch = sender.seen_epoch
-           /\ \A p \in DOMAIN m.states : m.states[p] = StateIn(tree, p) /\ IsAssigned(tree, p)]_vars
+           /\ \A p \in DOMAIN m.states : m.states[p] = StateIn(tree, p) /\ IsAssigned(tree, p)
+           /\ m.is_init => next.init = <<>> /\ \A p \in Partitions : IsAssigned(tree, p) =>
+                \E part \in messages' : part.is_init /\ part.controller_epoch = m.controller_epoch
+                    /\ part.broker_epoch = m.broker_epoch /\ p \in DOMAIN part.states
+           /\ ~m.is_init => next.init = sender.init]_vars
 
 (* A controller knows what it has read: all that there is when it takes      *)
 (* office, and the registration as it is when it looks again; then a broker  *)
