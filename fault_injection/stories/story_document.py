@@ -26,11 +26,11 @@ from fencepost.fault_injection.stories.story import (
     QuietTime,
 )
 from fencepost.spec.trace import NODE_LINES, TraceEvent
-from fencepost.spec.vocabulary import Action, ProtocolLevel
+from fencepost.spec.vocabulary import Action, ProtocolLevel, RefusalKind
 
 BROKERS_MAX = 50
 """As many processes as a machine may bear."""
-EVENTS = (*Action, *NODE_LINES)
+EVENTS = (*Action, *RefusalKind, *NODE_LINES)
 """What is watched while a story is played: the lines of brokers and clients."""
 
 Text = Annotated[str, Meta(description="a text")]

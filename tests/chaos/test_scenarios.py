@@ -70,6 +70,7 @@ def test_every_kind_of_fault_took_effect_on_real_processes_and_was_healed(played
         ("truncation_loss", 0),
         ("truncation_loss", 1),
         ("lost_tail_across_a_controller_change", 2),
+        ("wiped_disk_across_a_controller_change", 2),
     ],
 )
 def test_attack_of_a_level_loses_an_acknowledged_record_below(
