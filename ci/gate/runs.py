@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from fencepost.ci.gate.failures import HarnessError, UsageError
-from fencepost.reports.tables.sources import SOURCES
+from fencepost.reports.tables.folders import SOURCES
 
 RUNS = Path("reports") / "runs"
 """Below the folder that the command is run in."""

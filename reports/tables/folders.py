@@ -8,6 +8,9 @@ from fencepost.reports.tables.errors import ReportError
 PARQUET = "parquet"
 """Where the ingested columns of a run live; ours to delete and rewrite."""
 
+SOURCES = "_sources.json"
+"""In a folder of Parquet: what it was made of; `sources.py` writes it last."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TraceFolder:

@@ -10,11 +10,10 @@ from pathlib import Path
 import msgspec
 
 from fencepost.reports.tables.errors import ReportError
-from fencepost.reports.tables.folders import TraceFolder
+from fencepost.reports.tables.folders import SOURCES, TraceFolder
 from fencepost.reports.tables.health import FileHealth
 from fencepost.reports.tables.schema import column_types
 
-SOURCES = "_sources.json"
 LAYOUT = 2
 """Of folders, files and their order; raised when a reader of before would be wrong."""
 
