@@ -203,10 +203,10 @@ class TraceEvent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, 
     """Of a mutation, as Kafka counts: an older one has no word for a refusal."""
     partition_count: int | None = None
     """That a mutation of topics makes or removes."""
-    mutation_rate: float | None = None
-    """On an `AlterQuota`: partitions per second; absent when the quota is gone."""
-    mutation_burst: float | None = None
-    """On an `AlterQuota`: the most partitions that a bucket holds."""
+    mutation_rate: str | None = None
+    """On an `AlterQuota`: partitions per second, in decimals; absent when the quota is gone."""
+    mutation_burst: str | None = None
+    """On an `AlterQuota`: the most partitions that a bucket holds, in decimals."""
     throttle_time_ms: int | None = None
     clock_ms: int | None = None
     """Of a mutation: the node's own clock when the tokens of its client were counted."""

@@ -150,8 +150,8 @@ class MutationQuotas:
                 self.alter_quota,
                 user=entity.user,
                 client_id=entity.client_id,
-                mutation_rate=None if quota is None else float(quota.rate),
-                mutation_burst=None if quota is None else float(quota.burst),
+                mutation_rate=None if quota is None else str(float(quota.rate)),
+                mutation_burst=None if quota is None else str(float(quota.burst)),
             )
         )
 

@@ -191,9 +191,9 @@ class ActionTaken(Struct, frozen=True, kw_only=True):
     method: str | None = None
     api_version: int | None = None
     partition_count: int | None = None
-    mutation_rate: float | None = None
-    """Partitions per second of a quota; None when it is gone."""
-    mutation_burst: float | None = None
+    mutation_rate: str | None = None
+    """Partitions per second of a quota, in decimals; None when it is gone."""
+    mutation_burst: str | None = None
     throttle_time_ms: int | None = None
     clock_ms: int | None = None
     """The node's clock when a bucket was counted."""

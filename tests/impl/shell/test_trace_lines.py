@@ -170,8 +170,8 @@ def test_every_field_of_an_action_is_a_field_of_the_line() -> None:
         method="CreateTopics",
         api_version=0,
         partition_count=0,
-        mutation_rate=0.0,
-        mutation_burst=0.0,
+        mutation_rate="0.0",
+        mutation_burst="0.0",
         throttle_time_ms=0,
         clock_ms=0,
     )
