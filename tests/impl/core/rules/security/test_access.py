@@ -12,12 +12,21 @@ from fencepost.impl.core.rules.security.access import (
     may_see,
     refuse_request,
 )
-from fencepost.impl.core.rules.security.acls import Authorizer
+from fencepost.impl.core.rules.security.acls import (
+    AclEntry,
+    Authorizer,
+    Operation,
+    Pattern,
+    Permission,
+    ResourceType,
+)
 from fencepost.impl.core.types.asker import Asker
+from fencepost.impl.core.types.broker_reports import LogsFailedRequest
 from fencepost.impl.core.types.config_messages import ConfigRequest, CreateAclsRequest
-from fencepost.impl.core.types.messages import PeerRequest, Request
+from fencepost.impl.core.types.messages import MetadataRequest, PeerRequest, Request
 from fencepost.impl.core.types.request_header import RequestHeader
-from fencepost.spec.vocabulary import BrokerId, ErrorCode
+from fencepost.impl.core.types.topic_messages import DeleteTopicsRequest
+from fencepost.spec.vocabulary import BrokerEpoch, BrokerId, ErrorCode
 
 BROKER = ProvenCaller(name="broker-1", broker_id=BrokerId(1))
 ALICE = ProvenCaller(name="alice", host="127.0.0.1")
@@ -37,6 +46,33 @@ def test_what_brokers_say_to_each_other_is_taken_from_brokers() -> None:
     assert {kind.__name__ for kind in get_args(PeerRequest)} - {
         kind.__name__ for kind in from_brokers
     } == {"FetchRequest", *(kind.__name__ for kind in get_args(ConfigRequest))}
+
+
+def test_what_a_broker_says_is_taken_from_that_broker_alone() -> None:
+    request = LogsFailedRequest(broker_id=BrokerId(1), broker_epoch=BrokerEpoch(1), partitions=())
+    other = ProvenCaller(name="broker-2", broker_id=BrokerId(2))
+
+    assert refuse_request(request, BROKER, Authorizer(())) is None
+    assert refuse_request(request, other, None) is not None
+    assert refuse_request(request, ALICE, Authorizer((), ("User:alice",))) is not None
+    assert refuse_request(request, ProvenCaller(name=""), None) is not None
+
+
+def test_without_exactly_one_name_nothing_is_taken() -> None:
+    assert refuse_request(MetadataRequest(), ALICE, Authorizer(())) is None
+    assert refuse_request(MetadataRequest(), ProvenCaller(name=""), None) is not None
+
+
+def test_one_forbidden_topic_forbids_the_request() -> None:
+    allowed = AclEntry(
+        ResourceType.TOPIC, Pattern.LITERAL, "t", Permission.ALLOW, Operation.ALL, "User:alice"
+    )
+
+    assert refuse_request(DeleteTopicsRequest(topics=("t",)), ALICE, Authorizer([allowed])) is None
+    refusal = refuse_request(DeleteTopicsRequest(topics=("t", "u")), ALICE, Authorizer([allowed]))
+
+    assert refusal is not None
+    assert refusal.error_code is ErrorCode.TOPIC_AUTHORIZATION_FAILED
 
 
 def test_a_request_without_a_row_is_refused_even_of_a_broker() -> None:
