@@ -58,6 +58,8 @@ class ProtocolLevel(IntEnum):
     """Commands, fetches and members of the ISR name incarnations of brokers (KIP-380, KIP-903)."""
     MAX_BROKER_EPOCH = 4
     """Commands name the largest broker epoch known, and metadata come from the controller."""
+    CONTROLLER_MUTATIONS = 5
+    """The controller alone changes the configuration; others forward to it (KIP-590)."""
 
 
 NEWEST_LEVEL = ProtocolLevel.BROKER_EPOCH
@@ -198,6 +200,10 @@ class Invariant(StrEnum):
     DELETE_ONLY_IF_UNASSIGNED = "DeleteOnlyIfUnassigned"
     MIN_INSYNC_REPLICAS = "MinInsyncReplicas"
     SEQUENCES_IN_ORDER = "SequencesInOrder"
+    LINEARIZABLE_CONFIG = "LinearizableConfig"
+    FORWARDED_ONCE = "ForwardedOnce"
+    PRINCIPAL_KEPT = "PrincipalKept"
+    ONLY_CONTROLLER_WRITES = "OnlyControllerWrites"
 
 
 class Liveness(StrEnum):
@@ -214,6 +220,7 @@ class Liveness(StrEnum):
     REASSIGNMENT_COMPLETES = "ReassignmentCompletes"
     ADDITION_COMPLETES = "AdditionCompletes"
     REMOVAL_COMPLETES = "RemovalCompletes"
+    EVENTUALLY_PROPAGATED = "EventuallyPropagated"
 
 
 class ErrorCode(StrEnum):

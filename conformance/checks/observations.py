@@ -98,6 +98,14 @@ NEEDS: Mapping[Invariant, Mapping[Observable, frozenset[Fidelity]]] = MappingPro
             Observable.ELECTIONS: _IN_ORDER,
             Observable.STATE_WRITES: _IN_ORDER,
         },
+        # What clients were told of the configuration, and what ZooKeeper recorded.
+        Invariant.LINEARIZABLE_CONFIG: {
+            Observable.CLIENTS: _EXACT,
+            Observable.STATE_WRITES: _IN_ORDER,
+        },
+        Invariant.FORWARDED_ONCE: {Observable.ELECTIONS: _AT_ANY_TIME},
+        Invariant.PRINCIPAL_KEPT: {Observable.ELECTIONS: _AT_ANY_TIME},
+        Invariant.ONLY_CONTROLLER_WRITES: {Observable.STATE_WRITES: _IN_ORDER},
         Invariant.OBEYED_AS_SENT: {Observable.ROLES: _EXACT},
         # The controller of an epoch never changes.
         Invariant.ONE_CONTROLLER_PER_EPOCH: {Observable.ELECTIONS: _AT_ANY_TIME},

@@ -13,11 +13,13 @@ from types import MappingProxyType
 from fencepost.conformance.checks import (
     acknowledged_durable,
     delete_only_if_unassigned,
+    forwarded_once,
     high_watermark_monotonic,
     init_names_all,
     isr_subset_assigned,
     leader_complete,
     leader_in_isr,
+    linearizable_config,
     linearizable_log,
     linearizable_znode,
     log_matching,
@@ -28,6 +30,8 @@ from fencepost.conformance.checks import (
     one_leader_per_epoch,
     only_askers_shut_down,
     only_authorised_writes,
+    only_controller_writes,
+    principal_kept,
     sequences_in_order,
     stale_controller_harmless,
     stale_incarnation_harmless,
@@ -160,6 +164,13 @@ _OF_A_RUN: Mapping[Invariant, tuple[CheckFunction, frozenset[str]]] = {
         delete_only_if_unassigned.check,
         ZOOKEEPER | {Action.BECOME_LEADER, Action.BECOME_FOLLOWER, Action.STOP_REPLICA},
     ),
+    Invariant.LINEARIZABLE_CONFIG: (
+        linearizable_config.check,
+        ZOOKEEPER | linearizable_config.JUDGED,
+    ),
+    Invariant.FORWARDED_ONCE: (forwarded_once.check, forwarded_once.JUDGED),
+    Invariant.PRINCIPAL_KEPT: (principal_kept.check, principal_kept.JUDGED),
+    Invariant.ONLY_CONTROLLER_WRITES: (only_controller_writes.check, ZOOKEEPER | RUN_STARTED),
 }
 
 CHECKS: Mapping[Invariant, InvariantCheck] = MappingProxyType(
@@ -180,6 +191,14 @@ _FROM_LEVEL = dict.fromkeys(
         Invariant.INIT_NAMES_ALL,
     ),
     ProtocolLevel.BROKER_EPOCH,
+) | dict.fromkeys(
+    (
+        Invariant.LINEARIZABLE_CONFIG,
+        Invariant.FORWARDED_ONCE,
+        Invariant.PRINCIPAL_KEPT,
+        Invariant.ONLY_CONTROLLER_WRITES,
+    ),
+    ProtocolLevel.CONTROLLER_MUTATIONS,
 )
 """Checks of what no lower level names."""
 

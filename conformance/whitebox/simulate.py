@@ -354,6 +354,7 @@ def _hunt(record: dict[str, Any], *, seeds_max: int, level: int, target: str) ->
     if record.get("shows"):
         return _replay(record, target)
     expected = set(record["caught_by"])
+    level = max(level, record.get("level", level))
     subject = Subject(target=target, level=level, mutant=record["mutant"])
     seeds = list(dict.fromkeys([record.get("seed", 0), *range(seeds_max)]))
     judged = (judge_seed(subject, seed) for seed in seeds)

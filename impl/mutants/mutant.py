@@ -12,7 +12,7 @@ from typing import NewType
 
 from fencepost.impl.core.rules.rules import Rules
 from fencepost.impl.core.rules.tables import WriteKind, Writer, ZnodeKind
-from fencepost.spec.vocabulary import Invariant, Liveness
+from fencepost.spec.vocabulary import Invariant, Liveness, ProtocolLevel
 
 MutantName = NewType("MutantName", str)
 """One that exists: `mutants.mutant_name` makes it of a text."""
@@ -36,6 +36,8 @@ class Mutant:
     """
     seed: int
     """Of a random schedule that shows it, tried before the others: most show it seldom."""
+    level: ProtocolLevel
+    """At which it is hunted, or at the newest if that is later: below it the rule has no say."""
     shows: str
     """The property that the counterexample of the specs' switch of the same name violates.
 
@@ -54,6 +56,7 @@ def mutant(
     *,
     seed: int = 0,
     shows: str = "",
+    level: ProtocolLevel = ProtocolLevel.DRAFT_V3,
 ) -> Callable[[Callable[[Rules], Rules]], Mutant]:
     """Declare the mutant that the decorated function makes; arguments as the fields of `Mutant`."""
 
@@ -65,6 +68,7 @@ def mutant(
             requirement=requirement,
             caught_by=frozenset(caught_by),
             seed=seed,
+            level=level,
             shows=shows,
             change=change,
         )

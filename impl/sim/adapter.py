@@ -94,6 +94,7 @@ def _records(declared: Iterable[Mutant]) -> list[dict[str, object]]:
             "requirement": record.requirement,
             "caught_by": sorted(invariant.value for invariant in record.caught_by),
             "seed": record.seed,
+            "level": record.level.value,
             "shows": record.shows,
         }
         for record in declared

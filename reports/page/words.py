@@ -24,6 +24,10 @@ PROMISES: dict[Invariant, str] = {
     Invariant.DELETE_ONLY_IF_UNASSIGNED: "No broker gives up a replica that it is to have.",
     Invariant.ISR_SUBSET_ASSIGNED: "Every member of the ISR is assigned.",
     Invariant.SEQUENCES_IN_ORDER: "What a producer numbers is in the log once, in order and whole.",
+    Invariant.LINEARIZABLE_CONFIG: "A change of the configuration is made once, and stays.",
+    Invariant.FORWARDED_ONCE: "A request is forwarded once, and takes effect once.",
+    Invariant.PRINCIPAL_KEPT: "A change is made for the client that asked for it.",
+    Invariant.ONLY_CONTROLLER_WRITES: "Only the controller changes the configuration.",
     Invariant.MIN_INSYNC_REPLICAS: "A record for acks=all finds enough replicas in sync.",
 }
 """What each invariant promises, gravest loss first: that is the order of headlines."""

@@ -103,7 +103,8 @@ class ConfigStore:
 
     def _catch_up(self, session: int) -> Generator[Ask, Answer, bool]:
         """The watch is set, and what changed is read; False without a connection."""
-        found = yield from read(CONFIG_CHANGES, watch=True)
+        is_watched = self._config.rules.watches_changes(self.is_read)
+        found = yield from read(CONFIG_CHANGES, watch=is_watched)
         if found is None or session != self._session:
             return False
         changes = found[0]

@@ -73,3 +73,8 @@ class ForwardedNumbers:
         if len(taken) > 2 * NUMBERS_KEPT:
             taken.difference_update([one for one in taken if one <= oldest])
         return True
+
+
+def watches_every_time(_was_read: bool) -> bool:  # noqa: FBT001  a rule's only question
+    """A watch fires once: every reading sets it again (FWD-008)."""
+    return True

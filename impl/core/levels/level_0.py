@@ -152,6 +152,7 @@ RULES = Rules(
     takes_forwarded=redirection.ForwardedNumbers.take,
     forward_without_answer=ErrorCode.REQUEST_TIMED_OUT,
     config_operation=mutation.config_as_read,
+    watches_changes=redirection.watches_every_time,
     reads_configs=False,
     # Topics and partitions for clients
     routed_leader=partition_rules.routed_leader,

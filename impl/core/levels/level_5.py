@@ -7,9 +7,17 @@ from dataclasses import replace
 
 from fencepost.impl.core.configuration.redirection import change_at_controller
 from fencepost.impl.core.levels import level_4
+from fencepost.impl.core.rules.tables import MAY_WRITE, Permissions, Writer, ZnodeKind
 
+UNCONFIGURED: Permissions = {
+    kind: kinds
+    for kind, kinds in MAY_WRITE[Writer.ADMINISTRATOR].items()
+    if kind is not ZnodeKind.CONFIG
+}
+"""What any broker may still write for an administrator (FWD-001)."""
 RULES = replace(
     level_4.RULES,
     redirect=change_at_controller,
     reads_configs=True,
+    may_write={**level_4.RULES.may_write, Writer.ADMINISTRATOR: UNCONFIGURED},
 )

@@ -254,6 +254,8 @@ class Rules:
     takes_forwarded: Callable[[ForwardedNumbers, RequestHeader], bool]
     forward_without_answer: ErrorCode
     config_operation: ConfigOperation
+    watches_changes: Callable[[bool], bool]
+    """Whether a reading of the changes sets a watch; given whether it is not the first one."""
     reads_configs: bool
     """Whether every broker reads the configuration from its start on (FWD-008)."""
 

@@ -8,7 +8,8 @@ from collections.abc import Collection, Iterator, Mapping
 from fencepost.impl.core.rules.replica import Replica
 from fencepost.impl.core.rules.tables import Role
 from fencepost.impl.sim.world.cluster import VirtualCluster
-from fencepost.spec.vocabulary import BrokerId, Liveness
+from fencepost.spec.config_store import CONFIG_CHANGES
+from fencepost.spec.vocabulary import ANY_VERSION, BrokerId, Liveness, ProtocolLevel
 from fencepost.spec.znodes import (
     LEADER_ELECTION,
     PARTITIONS_ADD,
@@ -57,6 +58,18 @@ def unhealed(cluster: VirtualCluster) -> Iterator[Liveness]:
         yield from _of_roles(known[0], replicas)
         yield from _of_logs([replica for replica in replicas.values() if replica])
     yield from _of_moves(cluster)
+    yield from _of_configs(cluster, present)
+
+
+def _of_configs(cluster: VirtualCluster, present: Collection[BrokerId]) -> Iterator[Liveness]:
+    """Every broker has read the last change (FWD-008)."""
+    if cluster.options.level < ProtocolLevel.CONTROLLER_MUTATIONS:
+        return
+    stat = cluster.zookeeper.peek(CONFIG_CHANGES).stat
+    version = stat.version if stat is not None else ANY_VERSION
+    stores = [cluster.processes[b].node.configs for b in present if b in cluster.processes]
+    if any(not store.is_read or store.version != version for store in stores):
+        yield Liveness.EVENTUALLY_PROPAGATED
 
 
 def unserved(cluster: VirtualCluster) -> Iterator[Liveness]:

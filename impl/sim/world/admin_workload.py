@@ -4,9 +4,16 @@ A mix draws what is asked next, and of which broker: deletions and creations of
 the topic, moves of partitions, or every kind of request.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from fencepost.impl.core.types.broker_reports import PartitionId
+from fencepost.impl.core.types.config_messages import (
+    DescribeConfigsRequest,
+    DescribeConfigsResponse,
+    EntityChange,
+    EntryChange,
+    IncrementalAlterConfigsRequest,
+)
 from fencepost.impl.core.types.messages import (
     AlterPartitionReassignmentsRequest,
     CreatePartitionsRequest,
@@ -14,6 +21,12 @@ from fencepost.impl.core.types.messages import (
     Reassignment,
     RemovePartitionsRequest,
     Request,
+    Response,
+)
+from fencepost.impl.core.types.request_header import (
+    CONTROLLER_VERSION,
+    OLD_VERSION,
+    RequestHeader,
 )
 from fencepost.impl.core.types.topic_messages import (
     CreateTopicRequest,
@@ -24,7 +37,16 @@ from fencepost.impl.core.types.zookeeper import Create, Delete, SetData, Written
 from fencepost.impl.sim.engine.options import TOPIC
 from fencepost.impl.sim.world.clients import SimulatedClient
 from fencepost.impl.sim.world.cluster import VirtualCluster
-from fencepost.spec.vocabulary import ANY_VERSION, BrokerId, ElectionKind
+from fencepost.spec.config_store import ConfigEntity, EntityKind
+from fencepost.spec.trace import Kind
+from fencepost.spec.vocabulary import (
+    ANY_VERSION,
+    BrokerId,
+    ElectionKind,
+    ErrorCode,
+    Outcome,
+    ProtocolLevel,
+)
 from fencepost.spec.znodes import (
     CONTROLLER,
     CONTROLLER_EPOCH,
@@ -338,3 +360,85 @@ class HandWriter(SimulatedClient):
     def _document(self) -> bytes:
         broker_id = BrokerId(self.any_broker())
         return document_bytes(ControllerDocument(brokerid=broker_id, timestamp="0"))
+
+
+# The configuration, from level 5 on; every value is set once: a trace tells what became of it
+
+CONFIG_CLIENTS = 3
+ENTITIES = tuple(ConfigEntity(EntityKind.TOPIC, (name,)) for name in ("t",))
+ENTRIES = ("color", "size")
+THINK_MS = (5, 120)
+DESCRIBES = 0.35
+FORGED = 0.15
+"""Share of the changes in which the client claims another name, as if it forwarded."""
+FORGED_NAME = "User:root"
+
+
+def start_config_clients(cluster: VirtualCluster) -> list[SimulatedClient]:
+    """Those of the run; none below the level at which the controller alone makes changes."""
+    if cluster.options.level < ProtocolLevel.CONTROLLER_MUTATIONS:
+        return []
+    clients = [ConfigClient(cluster, f"client-config-{n + 1}") for n in range(CONFIG_CLIENTS)]
+    for client in clients:
+        client.go_on_later()
+    return [*clients]
+
+
+class ConfigClient(SimulatedClient):
+    """Alters entries and describes them, one operation after the other, until it is stopped."""
+
+    _begun = 0
+
+    def go_on_later(self) -> None:
+        """Do the next thing after a while."""
+        self.cluster.scheduler.after_ms(self.random.randint(*THINK_MS), self._go_on)
+
+    def _go_on(self) -> None:
+        if self.is_stopped:
+            return
+        self._begun += 1
+        entity = self.random.choice(ENTITIES)
+        if self.random.random() < DESCRIBES:
+            described = DescribeConfigsRequest(kind=entity.kind, names=entity.names)
+            self._perform("DescribeConfigs", {"path": entity.path}, described)
+            return
+        name, value = self.random.choice(ENTRIES), f"{self.name}/{self._begun}"
+        change = EntityChange(
+            kind=entity.kind, names=entity.names, changes=(EntryChange(name=name, value=value),)
+        )
+        request = IncrementalAlterConfigsRequest(header=self._header(), entities=(change,))
+        asked = {"path": entity.path, "values": [f"{name}={value}"]}
+        self._perform("AlterConfigs", asked, request)
+
+    def _header(self) -> RequestHeader:
+        version = self.random.choice((OLD_VERSION, CONTROLLER_VERSION))
+        if self.random.random() < FORGED:
+            return RequestHeader(api_version=version, principal=FORGED_NAME)
+        return RequestHeader(api_version=version)
+
+    def _perform(self, action: str, asked: Mapping[str, object], request: Request) -> None:
+        line = {"op_id": self._begun, "action": action, **asked}
+        inv_ns = self.trace.now_ns()
+        self.trace.write({"kind": Kind.INVOKE, **line}, inv_ns)
+
+        def end(response: Response | None) -> None:
+            told = _told(action, response)
+            self.trace.write({"kind": Kind.COMPLETE, "inv_ns": inv_ns, **line, **told})
+            self.go_on_later()
+
+        self.ask(self.any_broker(), request, end)
+
+
+def _told(action: str, response: Response | None) -> dict[str, object]:
+    """What the completion of an operation tells besides what was asked."""
+    code = response.error_code if response is not None else ErrorCode.REQUEST_TIMED_OUT
+    if code is ErrorCode.NONE:
+        told: dict[str, object] = {"outcome": Outcome.OK}
+    else:
+        is_open = code.is_indefinite and action == "AlterConfigs"
+        outcome = Outcome.INDEFINITE if is_open else Outcome.DEFINITE_ERROR
+        told = {"outcome": outcome, "error_code": code.value}
+    if isinstance(response, DescribeConfigsResponse) and code is ErrorCode.NONE:
+        found = [f"{e.name}={e.value}" for one in response.entities for e in one.entries]
+        told |= {"values": found, "broker_id": response.broker_id}
+    return told

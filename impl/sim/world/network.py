@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from random import Random
 
 from fencepost.impl.core.types.broker_reports import LogsFailedRequest
+from fencepost.impl.core.types.config_messages import MutationRequest
 from fencepost.impl.core.types.messages import (
     LeaderAndIsrRequest,
     ProduceRequest,
@@ -139,7 +140,7 @@ class SimulatedNetwork:
     def may_double(self, request: Request) -> bool:
         """True when it may have come twice: one that would be appended twice never does."""
         is_plain = isinstance(request, ProduceRequest) and request.producer_id == NO_PRODUCER
-        return self._doubles and not is_plain
+        return self._doubles and not is_plain and not isinstance(request, MutationRequest)
 
     def loses_reply(self) -> bool:
         """True when ZooKeeper's answer to this write never arrives."""

@@ -11,6 +11,7 @@ from fencepost.impl.sim.world.admin_workload import (
     everything,
     keys_of_topic_changes,
     moves_of,
+    start_config_clients,
     topic_changes,
     write_bad_topic,
 )
@@ -64,7 +65,7 @@ def start_clients(cluster: VirtualCluster, keys: list[TopicPartition]) -> list[S
         mover = SimulatedAdministrator(cluster, "client-mover", moves_of(keys))
         mover.begin_work()
         administrators.append(mover)
-    return [*workers, *creators, *administrators]
+    return [*workers, *creators, *administrators, *start_config_clients(cluster)]
 
 
 def start_workers(

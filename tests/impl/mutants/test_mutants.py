@@ -47,6 +47,7 @@ from tests.impl.core.driver import Driver, Fate
 from tests.impl.core.moving import governed, join_isr, reassign, shrink, stops, topic
 from tests.impl.core.roles import fetched, following, last_epoch_request, leading, obey, produce
 from tests.impl.core.test_node import live_through
+from tests.impl.mutants.configuration import CASES
 
 NODE = ["node", "--broker-id", "1", "--zookeeper", "127.0.0.1:1/x", "--data", "d"]
 NODE += ["--trace", "t", "--run-id", "r"]
@@ -402,10 +403,11 @@ def leads_without_log(mutant: str | None) -> bool:
         ("skip_sequences", appended_with_a_gap, 1, 2),
         ("tell_no_failed_log", tells_of_a_failed_log, True, False),
         ("append_under_a_small_isr", appends_under_a_small_isr, False, True),
+        *CASES,
     ],
 )
 def test_a_mutant_breaks_its_rule_and_nothing_else_does(
-    mutant: str, observe: Callable[[str | None], int], right: int, wrong: int
+    mutant: str, observe: Callable[[str | None], object], right: object, wrong: object
 ) -> None:
     assert observe(None) == right
     assert observe(mutant) == wrong

@@ -50,6 +50,7 @@ from fencepost.impl.core.types.zookeeper import Create, Delete, SetData
 from fencepost.spec.config_store import EntityKind
 from fencepost.spec.vocabulary import (
     ANY_VERSION,
+    NEWEST_LEVEL,
     BrokerId,
     ControllerEpoch,
     ElectionKind,
@@ -151,7 +152,7 @@ def test_a_command_is_obeyed_as_its_row_says(role: Role, kind: CommandKind) -> N
     expected = dict(zip(CommandKind, OBEYED[role], strict=True))
     assert obeyed(in_role(role, Config(broker_id=ME)), kind) == expected[kind]
 
-    rules = replace(LEVELS[-1], commands=without({**COMMANDS}, (role, kind)))
+    rules = replace(LEVELS[NEWEST_LEVEL], commands=without({**COMMANDS}, (role, kind)))
     with pytest.raises(KeyError):
         obeyed(in_role(role, Config(broker_id=ME, rules=rules)), kind)
 
@@ -231,7 +232,7 @@ def happen(stage: PartitionStage, event: PartitionEvent, driver: Driver) -> None
 def test_a_partition_change_asks_its_row(row: tuple[PartitionStage, PartitionEvent]) -> None:
     happen(*row, Driver(Config(broker_id=ME)))
 
-    rules = replace(LEVELS[-1], partitions=without({**PARTITIONS}, row))
+    rules = replace(LEVELS[NEWEST_LEVEL], partitions=without({**PARTITIONS}, row))
     with pytest.raises(KeyError, match=f"{row[0].name}.*{row[1].name}"):
         happen(*row, Driver(Config(broker_id=ME, rules=rules)))
 
@@ -337,7 +338,7 @@ def test_a_write_needs_its_row(
     writer: Writer, znode: ZnodeKind, kind: WriteKind, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fewer = {**MAY_WRITE[writer], znode: MAY_WRITE[writer][znode] - {kind}}
-    rules = replace(LEVELS[-1], may_write={**MAY_WRITE, writer: fewer})
+    rules = replace(LEVELS[NEWEST_LEVEL], may_write={**MAY_WRITE, writer: fewer})
 
     with pytest.raises(AssertionError, match="this writer may not"):
         live(monkeypatch, Config(broker_id=ME, rules=rules))

@@ -1,0 +1,52 @@
+"""The configuration as ZooKeeper recorded it: every write of an entity, with what it changed."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from fencepost.conformance.checks.ordering import by_zxid
+from fencepost.spec.config_store import entity_at, parse_config
+from fencepost.spec.trace import TraceEvent
+from fencepost.spec.znodes import MalformedZnodeError
+
+CLIENT_ALTERS = "AlterConfigs"
+CLIENT_DESCRIBES = "DescribeConfigs"
+_WRITES = frozenset({"Create", "SetData", "Delete"})
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigWrite:
+    """One write of an entity's znode."""
+
+    event: TraceEvent
+    path: str
+    before: Mapping[str, str]
+    after: Mapping[str, str]
+
+    def changed(self) -> Iterator[tuple[str, str | None]]:
+        """Each entry that is another one, ascending; None where it is gone."""
+        for name in sorted({*self.before, *self.after}):
+            value = self.after.get(name)
+            if value != self.before.get(name):
+                yield name, value
+
+
+def config_writes(events: Iterable[TraceEvent]) -> list[ConfigWrite]:
+    """In the order of the transactions; a document that cannot be read counts as empty."""
+    known: dict[str, Mapping[str, str]] = {}
+    writes = []
+    for event in by_zxid(events):
+        path = event.path or ""
+        if event.action not in _WRITES or entity_at(path) is None:
+            continue
+        before, known[path] = known.get(path, {}), _entries(event)
+        writes.append(ConfigWrite(event, path, before, known[path]))
+    return writes
+
+
+def _entries(event: TraceEvent) -> Mapping[str, str]:
+    if event.action == "Delete":
+        return {}
+    try:
+        return parse_config(event.path or "", (event.data or "").encode())
+    except MalformedZnodeError:
+        return {}

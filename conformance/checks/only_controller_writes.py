@@ -1,0 +1,51 @@
+"""`OnlyControllerWrites`: from level 5 on the controller alone changes the configuration (FWD-001).
+
+Judged by ZooKeeper's record alone: the session that writes is the one that `/controller` is of.
+"""
+
+import json
+from collections.abc import Sequence
+
+from fencepost.conformance.checks.evidence import Evidence
+from fencepost.conformance.checks.ordering import by_zxid
+from fencepost.conformance.verdict import CheckResult
+from fencepost.spec.config_store import CONFIG_CHANGES, entity_at
+from fencepost.spec.trace import TraceEvent
+from fencepost.spec.vocabulary import Invariant, ProtocolLevel
+from fencepost.spec.znodes import CONTROLLER
+
+
+def check(events: Sequence[TraceEvent]) -> CheckResult:
+    """Judge a whole run; the premise counts writes of the configuration."""
+    evidence = Evidence(invariant=Invariant.ONLY_CONTROLLER_WRITES)
+    if _level(events) < ProtocolLevel.CONTROLLER_MUTATIONS:
+        return evidence.result()
+    holder: TraceEvent | None = None
+    for event in by_zxid(events):
+        path = event.path or ""
+        if path == CONTROLLER and event.action == "Create":
+            holder = event
+        elif holder is not None and _ends(event, holder):
+            holder = None
+        elif path == CONFIG_CHANGES or entity_at(path) is not None:
+            evidence.premise_count += 1
+            if holder is None or holder.session_id != event.session_id:
+                by = "no session" if holder is None else f"session {holder.session_id}"
+                message = f"Session {event.session_id} wrote {path}, and {by} is controller."
+                evidence.violated(message, holder, event)
+    return evidence.result()
+
+
+def _ends(event: TraceEvent, holder: TraceEvent) -> bool:
+    """The znode of the controller is deleted, or its session is over."""
+    is_over = event.action == "CloseSession" and event.session_id == holder.session_id
+    return is_over or (event.path == CONTROLLER and event.action == "Delete")
+
+
+def _level(events: Sequence[TraceEvent]) -> int:
+    """Of the run; one that does not say it promises nothing."""
+    for event in events:
+        if event.action == "RunStarted" and event.detail:
+            level = json.loads(event.detail).get("level")
+            return level if isinstance(level, int) else 0
+    return 0

@@ -1,0 +1,38 @@
+"""`PrincipalKept`: a change is made for the client that asked for it (FWD-005).
+
+Not for the broker that forwarded it, nor for a name that the client claims. Clients set every value
+once, so that a value tells which of them has asked.
+"""
+
+from collections.abc import Sequence
+
+from fencepost.conformance.checks.config_history import CLIENT_ALTERS
+from fencepost.conformance.checks.evidence import Evidence
+from fencepost.conformance.verdict import CheckResult
+from fencepost.spec.trace import Kind, TraceEvent
+from fencepost.spec.vocabulary import Action, Invariant
+
+JUDGED = frozenset({CLIENT_ALTERS, Action.APPLY_MUTATION})
+
+
+def check(events: Sequence[TraceEvent]) -> CheckResult:
+    """Judge a whole run; the premise counts changes by a client that the trace knows."""
+    evidence = Evidence(invariant=Invariant.PRINCIPAL_KEPT)
+    askers = {
+        (event.path, value): event
+        for event in events
+        if event.action == CLIENT_ALTERS and event.kind is Kind.INVOKE
+        for value in event.values or ()
+    }
+    for event in events:
+        if event.action != Action.APPLY_MUTATION:
+            continue
+        for value in event.values or ():
+            one = askers.get((event.path, value))
+            if one is None:
+                continue
+            evidence.premise_count += 1
+            if event.principal != f"User:{one.node}":
+                message = f"{event.path}: {one.node} asked, and it is done for {event.principal}."
+                evidence.violated(message, one, event)
+    return evidence.result()

@@ -1,0 +1,70 @@
+"""Wrong rules of level 5: changes of the configuration, and the way that they come (FWD)."""
+
+from dataclasses import replace
+
+from fencepost.impl.core.configuration.redirection import (
+    RedirectingNode,
+    Redirection,
+    change_anywhere,
+)
+from fencepost.impl.core.rules.rules import Rules
+from fencepost.impl.core.rules.tables import MAY_WRITE
+from fencepost.impl.core.types.request_header import RequestHeader
+from fencepost.impl.mutants.mutant import mutant
+from fencepost.spec.vocabulary import ErrorCode, Invariant, Liveness, ProtocolLevel
+
+_LEVEL = ProtocolLevel.CONTROLLER_MUTATIONS
+
+
+@mutant(120, "FWD-001", {Invariant.ONLY_CONTROLLER_WRITES}, level=_LEVEL)
+def any_broker_writes(rules: Rules) -> Rules:
+    """Every broker makes the changes that it is asked for, as below level 5."""
+    return replace(rules, redirect=change_anywhere, may_write=MAY_WRITE)
+
+
+@mutant(121, "FWD-003", {Invariant.FORWARDED_ONCE}, seed=7, level=_LEVEL)
+def forward_again(rules: Rules) -> Rules:
+    """A broker that is not controller forwards what another one has forwarded to it."""
+
+    def redirect(header: RequestHeader, node: RedirectingNode) -> Redirection:
+        right = rules.redirect(header, node)
+        is_again = header.forwards and node.knows_controller and not node.is_controller
+        return Redirection.FORWARD if is_again else right
+
+    return replace(rules, redirect=redirect)
+
+
+@mutant(
+    122,
+    "FWD-004",
+    {Invariant.FORWARDED_ONCE, Invariant.LINEARIZABLE_CONFIG},
+    seed=157,
+    level=_LEVEL,
+)
+def apply_again(rules: Rules) -> Rules:
+    """A controller does a forwarded request each time that it comes."""
+    return replace(rules, takes_forwarded=lambda _numbers, _header: True)
+
+
+@mutant(123, "FWD-004", {Invariant.LINEARIZABLE_CONFIG}, seed=4, level=_LEVEL)
+def lost_answer_is_refusal(rules: Rules) -> Rules:
+    """A broker that hears nothing of the controller answers that nothing was changed."""
+    return replace(rules, forward_without_answer=ErrorCode.NOT_CONTROLLER)
+
+
+@mutant(124, "FWD-005", {Invariant.PRINCIPAL_KEPT}, level=_LEVEL)
+def believe_any_principal(rules: Rules) -> Rules:
+    """A name in a request counts, whatever connection it comes on."""
+    return replace(rules, principal_of=lambda header, asker: header.principal or asker.principal)
+
+
+@mutant(125, "FWD-005", {Invariant.PRINCIPAL_KEPT}, level=_LEVEL)
+def forwarder_is_principal(rules: Rules) -> Rules:
+    """A broker forwards requests in its own name."""
+    return replace(rules, forwarded_for=lambda _principal, broker: f"User:broker-{broker}")
+
+
+@mutant(126, "FWD-008", {Liveness.EVENTUALLY_PROPAGATED}, level=_LEVEL)
+def watch_fires_once(rules: Rules) -> Rules:
+    """The first reading of the changes alone sets a watch."""
+    return replace(rules, watches_changes=lambda was_read: not was_read)

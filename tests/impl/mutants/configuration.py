@@ -1,0 +1,141 @@
+"""What a mutant of level 5 does to one broker: the observations of the kill table."""
+
+from msgspec.structs import replace
+
+from fencepost.impl.core.config import Config
+from fencepost.impl.core.types.asker import Asker
+from fencepost.impl.core.types.config_messages import (
+    EntityChange,
+    EntryChange,
+    IncrementalAlterConfigsRequest,
+    IncrementalAlterConfigsResponse,
+)
+from fencepost.impl.core.types.effects import Send
+from fencepost.impl.core.types.request_header import CONTROLLER_VERSION, RequestHeader
+from fencepost.impl.mutants.mutants import mutant_name, rules_of
+from fencepost.spec.config_store import EntityKind, parse_config
+from fencepost.spec.vocabulary import (
+    Action,
+    BrokerId,
+    ControllerEpoch,
+    ErrorCode,
+    ProtocolLevel,
+)
+from tests.impl.core.driver import Driver
+from tests.impl.core.roles import elect_other
+
+ALICE = Asker("User:alice")
+BROKER_2 = Asker("User:broker-2", BrokerId(2))
+PATH = "/config/topics/t"
+FORWARDED = RequestHeader(
+    api_version=CONTROLLER_VERSION,
+    principal="User:alice",
+    forwards=1,
+    forwarder=BrokerId(2),
+    number=7,
+    controller_epoch=ControllerEpoch(1),
+)
+
+
+def _driver(mutant: str | None) -> Driver:
+    name = mutant_name(mutant) if mutant else None
+    rules = rules_of(ProtocolLevel.CONTROLLER_MUTATIONS, name)
+    return Driver(Config(broker_id=BrokerId(1), rules=rules))
+
+
+def _controller(mutant: str | None) -> Driver:
+    driver = _driver(mutant)
+    driver.start()
+    return driver
+
+
+def _other(mutant: str | None) -> Driver:
+    driver = _driver(mutant)
+    elect_other(driver, 3)
+    driver.start()
+    return driver
+
+
+def _ask(
+    driver: Driver, value: str, header: RequestHeader | None = None, asker: Asker = ALICE
+) -> int:
+    changes = (EntryChange(name="a", value=value),)
+    change = EntityChange(kind=EntityKind.TOPIC, names=("t",), changes=changes)
+    given = header or RequestHeader()
+    return driver.ask(IncrementalAlterConfigsRequest(header=given, entities=(change,)), asker)
+
+
+def _error(driver: Driver, token: int) -> ErrorCode:
+    return driver.reply(token, IncrementalAlterConfigsResponse).error_code
+
+
+def _sent(driver: Driver) -> list[tuple[Send, RequestHeader]]:
+    return [
+        (send, send.request.header)
+        for send in driver.sent
+        if isinstance(send.request, IncrementalAlterConfigsRequest)
+    ]
+
+
+def writes_without_office(mutant: str | None) -> bool:
+    """A broker that is not controller makes a change."""
+    driver = _other(mutant)
+    _ask(driver, "1")
+    return driver.zookeeper.peek(PATH).stat is not None
+
+
+def forwards_of_a_forwarded(mutant: str | None) -> int:
+    """How often a broker forwards what another one has."""
+    driver = _other(mutant)
+    _ask(driver, "1", FORWARDED, BROKER_2)
+    return len(_sent(driver))
+
+
+def value_after_a_copy(mutant: str | None) -> str:
+    """What stands when a forwarded request comes again, after another one."""
+    driver = _controller(mutant)
+    _ask(driver, "1", FORWARDED, BROKER_2)
+    _ask(driver, "2")
+    _ask(driver, "1", FORWARDED, BROKER_2)
+    return parse_config(PATH, driver.zookeeper.peek(PATH).data)["a"]
+
+
+def is_indefinite_without_answer(mutant: str | None) -> bool:
+    """What the asker hears when the controller does not answer."""
+    driver = _other(mutant)
+    token = _ask(driver, "1")
+    driver.fail(_sent(driver)[0][0])
+    return _error(driver, token).is_indefinite
+
+
+def principal_of_a_liar(mutant: str | None) -> str | None:
+    """For which a change is made when a client claims another name."""
+    driver = _controller(mutant)
+    _ask(driver, "1", replace(FORWARDED, principal="User:root"))
+    return driver.took(Action.APPLY_MUTATION)[0].principal
+
+
+def principal_forwarded(mutant: str | None) -> str:
+    """For which a broker forwards a request."""
+    driver = _other(mutant)
+    _ask(driver, "1")
+    return _sent(driver)[0][1].principal
+
+
+def version_after_two_changes(mutant: str | None) -> int:
+    """How many changes a broker has read, counted from 0."""
+    driver = _controller(mutant)
+    _ask(driver, "1")
+    _ask(driver, "2")
+    return driver.node.configs.version
+
+
+CASES = [
+    ("any_broker_writes", writes_without_office, False, True),
+    ("forward_again", forwards_of_a_forwarded, 0, 1),
+    ("apply_again", value_after_a_copy, "2", "1"),
+    ("lost_answer_is_refusal", is_indefinite_without_answer, True, False),
+    ("believe_any_principal", principal_of_a_liar, "User:alice", "User:root"),
+    ("forwarder_is_principal", principal_forwarded, "User:alice", "User:broker-1"),
+    ("watch_fires_once", version_after_two_changes, 1, 0),
+]
