@@ -44,8 +44,10 @@ def _ends(event: TraceEvent, holder: TraceEvent) -> bool:
 
 def _level(events: Sequence[TraceEvent]) -> int:
     """Of the run; one that does not say it promises nothing."""
-    for event in events:
-        if event.action == "RunStarted" and event.detail:
-            level = json.loads(event.detail).get("level")
-            return level if isinstance(level, int) else 0
-    return 0
+    details = (event.detail for event in events if event.action == "RunStarted")
+    try:
+        told = json.loads(next(details, None) or "{}")
+    except ValueError:
+        return 0
+    level = told.get("level") if isinstance(told, dict) else None
+    return level if isinstance(level, int) else 0

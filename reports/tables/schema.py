@@ -26,6 +26,7 @@ BUCKET = "bucket"
 _ARROW: dict[object, pa.DataType] = {
     str: pa.string(),
     int: pa.int64(),
+    float: pa.float64(),
     bool: pa.bool_(),
     list[int]: pa.list_(pa.int64()),
     list[str]: pa.list_(pa.string()),
@@ -55,7 +56,7 @@ def field_types() -> dict[str, object]:
 
 
 def column_types() -> dict[str, object]:
-    """Field of `TraceEvent` -> `str`, `int`, `bool`, `list[int]` or `list[str]`, in field order."""
+    """Field of `TraceEvent` -> a plain type or `list[int]` or `list[str]`, in field order."""
     return {name: _plain(kind) for name, kind in field_types().items()}
 
 
