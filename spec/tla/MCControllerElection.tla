@@ -1,6 +1,6 @@
 ------------------------ MODULE MCControllerElection ------------------------
 (* Bounds for TLC, as numbers that a cfg can set. *)
-EXTENDS ControllerElection
+EXTENDS ControllerElectionSteps
 
 CONSTANTS MaxCrashes, MaxExpiries, MaxLostReplies, MaxDeletions, MaxOverwrites, MaxEpochWrites
 

@@ -85,20 +85,23 @@ DecisionsAreSteps ==
 (* epoch, and by no other. Once more is sent what was sent before it.        *)
 \* @req ZK-005
 DecisionsAreWritten ==
-    [][\A c \in Controllers : LET now == controllers[c] next == controllers'[c]
-                                  ops == IF next.decision = <<>> THEN now.decision ELSE <<>>
-                                  more == IF next.addition = <<>> THEN now.addition ELSE <<>>
-                                  all == ops \o more
-        IN /\ all # <<>> /\ next.controller_epoch # Standing =>
-                /\ znodes' = IF IsDeposed(c) THEN znodes ELSE Multi(znodes, all, 0).tree
-                /\ ops # <<>> => ~next.is_stop_sent
-                /\ more # <<>> => next.is_stop_sent = now.is_stop_sent
-                /\ UNCHANGED <<replicas, messages, requested, budget>>
-           /\ next.addition # <<>> /\ now.addition = <<>> =>
-                /\ now.controller_epoch = CurrentControllerEpoch
-                /\ Multi(znodes, next.addition, 0).tree =
-                    [znodes EXCEPT ![TopicPath].data.partitions = @ + 1, ![TopicPath].version = @ + 1]
-                /\ IsRefusedAfter(next.addition, TopicPath)]_vars
+    [][/\ znodes'[TopicPath].data.partitions # Topic.partitions => \E c \in Controllers :
+            controllers[c].addition # <<>> /\ controllers'[c].addition = <<>>
+       /\ \A c \in Controllers :
+            LET now == controllers[c] next == controllers'[c]
+                ops == IF next.decision = <<>> THEN now.decision ELSE <<>>
+                more == IF next.addition = <<>> THEN now.addition ELSE <<>>
+                all == ops \o more
+            IN /\ all # <<>> /\ next.controller_epoch # Standing =>
+                    /\ znodes' = IF IsDeposed(c) THEN znodes ELSE Multi(znodes, all, 0).tree
+                    /\ ops # <<>> => ~next.is_stop_sent
+                    /\ more # <<>> => next.is_stop_sent = now.is_stop_sent
+                    /\ UNCHANGED <<replicas, messages, requested, budget>>
+               /\ next.addition # <<>> /\ now.addition = <<>> =>
+                    /\ now.controller_epoch = CurrentControllerEpoch
+                    /\ Multi(znodes, next.addition, 0).tree =
+                        [znodes EXCEPT ![TopicPath].data.partitions = @ + 1, ![TopicPath].version = @ + 1]
+                    /\ IsRefusedAfter(next.addition, TopicPath)]_vars
 
 (* A term begins with the next epoch, and nothing else is known then. Stops  *)
 (* count as sent when they were, to each replica that is to go.              *)
