@@ -24,13 +24,13 @@ def check(events: Sequence[TraceEvent]) -> CheckResult:
     The premise counts appends for acks=all where the run asks for more than the leader itself.
     """
     evidence = Evidence(invariant=Invariant.MIN_INSYNC_REPLICAS)
-    least = _least(events)
+    least = least_of(events)
     if least > 1:
         _check_appends(events, least, evidence)
     return evidence.result()
 
 
-def _least(events: Iterable[TraceEvent]) -> int:
+def least_of(events: Iterable[TraceEvent]) -> int:
     """What the run asks for; 1, which any leader has, of a run that does not tell."""
     told = (event.min_insync_replicas for event in events)
     return next((least for least in told if least is not None), 1)

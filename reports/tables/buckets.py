@@ -37,7 +37,7 @@ RUN_ROWS = 400_000
 """A worker holds so many rows in memory, and sorts them; some 250 bytes each."""
 
 _NOWHERE = -1
-_Numbers = NDArray[np.integer[Any]]
+Codes = NDArray[np.integer[Any]]
 
 
 def bucket_of(event: TraceEvent, buckets: int) -> str:
@@ -119,7 +119,7 @@ def _stored(rows: pa.Table) -> pa.Table:
     return pa.table(columns, schema=schema)
 
 
-def _places(rows: pa.Table, buckets: int) -> tuple[_Numbers, _Numbers]:
+def _places(rows: pa.Table, buckets: int) -> tuple[Codes, Codes]:
     """The bucket of each row, and the rank of its bucket and partition among those of all rows."""
     codes, partitions = partition_codes(rows)
     numbers = [
@@ -136,14 +136,14 @@ def _places(rows: pa.Table, buckets: int) -> tuple[_Numbers, _Numbers]:
     return np.array(numbers)[codes], rank.astype(np.uint16) if short else rank  # sorts by radix
 
 
-def partition_codes(rows: pa.Table) -> tuple[_Numbers, list[TopicPartition | None]]:
+def partition_codes(rows: pa.Table) -> tuple[Codes, list[TopicPartition | None]]:
     """The partition of each row, as an index of the list that comes second.
 
     As `partition_of_event` says it: by topic and number, else by the path of a znode.
     """
-    topics, topic_names = _codes(rows, "topic")
-    numbers, partition_numbers = _codes(rows, "partition")
-    paths, path_names = _codes(rows, "path")
+    topics, topic_names = word_codes(rows, "topic")
+    numbers, partition_numbers = word_codes(rows, "partition")
+    paths, path_names = word_codes(rows, "path")
     is_named = (topics >= 0) & (numbers >= 0)
     named = topics * len(partition_numbers) + numbers
     mixed = np.where(is_named, named, -2 - paths)
@@ -166,7 +166,7 @@ def _partition(
     return partition_of(paths[path]) if path >= 0 else None
 
 
-def _codes(rows: pa.Table, name: str) -> tuple[_Numbers, list[Any]]:
+def word_codes(rows: pa.Table, name: str) -> tuple[Codes, list[Any]]:
     """Each value as an index of the list that comes second; -1 for null."""
     if name not in rows.column_names:
         return np.full(rows.num_rows, -1), []

@@ -67,6 +67,7 @@ WORDS: Mapping[str, type[StrEnum]] = {
 }
 """Columns of an enumeration."""
 
+FEW_ROWS = 1000
 _NO_EVENT = TraceEvent(run_id="", node="", seq=0, mono_ns=0, kind=Kind.RUN, action="")
 
 
@@ -110,11 +111,11 @@ def to_table(events: Iterable[TraceEvent]) -> pa.Table:
 def from_table(table: pa.Table) -> list[TraceEvent]:
     """The events of rows of either schema, in row order.
 
-    Rows of one action have the same fields, so those of each are made together.
+    Rows of one action have the same fields, so those of each are made together if there are many.
     """
     rows = table.combine_chunks()
-    if not rows.num_rows:
-        return []
+    if rows.num_rows < FEW_ROWS:
+        return list(_alike(rows))
     actions = as_array(rows.column("action").dictionary_encode())
     codes = actions.indices.to_numpy()
     order = np.argsort(codes.astype(np.int16), kind="stable")

@@ -14,22 +14,17 @@ import msgspec
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
-from fencepost.conformance.checks.ordering import partition_of_event, split_by_partition
+from fencepost.conformance.checks.ordering import partition_of_event
 from fencepost.conformance.checks.registry import CHECKS, RUN_STARTED, InvariantCheck
 from fencepost.conformance.checks.trace_dialect import DIALECTS, SPEC
 from fencepost.conformance.runs.host_interference import read_interference
 from fencepost.conformance.verdict import CheckResult, Violation, merge
 from fencepost.reports.analysis.evidence import ViolationContext, display_order, gather
-from fencepost.reports.analysis.tenures import (
-    Leadership,
-    shared_rows,
-    tenures_of,
-    together,
-    turns_of,
-    unserved_of,
-    writes_of,
-)
-from fencepost.reports.tables.buckets import SHARED, bucket_names, read_bucket
+from fencepost.reports.analysis.tenures import Leadership, shared_rows, together
+from fencepost.reports.kernels.bucket_rows import BucketRows
+from fencepost.reports.kernels.leadership_rows import leadership_of
+from fencepost.reports.kernels.two_stages import judge_bucket
+from fencepost.reports.tables.buckets import SHARED, bucket_names, read_bucket, read_columns
 from fencepost.reports.tables.schema import ArrowFunction
 from fencepost.spec.trace import TraceEvent
 from fencepost.spec.vocabulary import Invariant
@@ -137,22 +132,20 @@ def judge_task(task: JudgeTask, target: Path) -> Findings:
 def _per_partition(task: JudgeTask, target: Path) -> Findings:
     shared = read_bucket(target, task.folder, SHARED)
     begun = [event for event in shared if event.action in RUN_STARTED]
-    bucket = read_bucket(target, task.folder, task.bucket)
-    checks = _checks(per_partition=True)
-    found: list[Judged] = []
-    for events in split_by_partition(bucket).values():
-        for check in checks:
-            result = check.judge([*begun, *events], DIALECTS[task.dialect])
-            evidence = _surroundings(result, chain(shared, events), task)
-            found.append(Judged(folder=task.folder, result=result, evidence=evidence))
+    rows = BucketRows(read_columns(target, task.folder, task.bucket))
+    found = [
+        Judged(
+            folder=task.folder,
+            result=part.result,
+            evidence=_surroundings(part.result, chain(shared, part.events), task),
+        )
+        for part in judge_bucket(rows, begun, DIALECTS[task.dialect])
+    ]
     return Findings(
-        judged=tuple(_together(task.folder, check.invariant, found) for check in checks),
-        leadership=Leadership(
-            tenures=tenures_of(task.folder, bucket),
-            writes=writes_of(task.folder, bucket, task.span_ns),
-            unserved=unserved_of(task.folder, bucket),
-            turns=turns_of(task.folder, bucket),
+        judged=tuple(
+            _together(task.folder, check.invariant, found) for check in _checks(per_partition=True)
         ),
+        leadership=leadership_of(rows, task.folder, task.span_ns),
     )
 
 

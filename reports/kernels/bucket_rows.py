@@ -1,0 +1,266 @@
+"""The rows of one bucket as arrays, and what the kernels derive from them, each once."""
+
+from collections.abc import Iterator
+from functools import cached_property
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from fencepost.conformance.checks.monotone_counter import UNBOUNDED
+from fencepost.reports.tables.buckets import partition_codes, word_codes
+from fencepost.reports.tables.schema import as_array
+from fencepost.spec.vocabulary import Action
+from fencepost.spec.znodes import TopicPartition
+
+Numbers = NDArray[np.integer[Any]]
+Mask = NDArray[np.bool_]
+
+UNTOLD = -(1 << 62)
+"""Stands for null where a column may hold any number."""
+CELLS_PER_ITEM_MAX = 8
+"""A partition with more offsets than that for each record told is left to the definition."""
+
+
+BULK = frozenset(
+    {
+        "Produce",
+        "Fetch",
+        "ListOffsets",
+        Action.LEADER_APPEND,
+        Action.FOLLOWER_APPEND,
+        Action.ADVANCE_HIGH_WATERMARK,
+        Action.SERVE_FETCH,
+    }
+)
+"""Lines as many as records; those of any other action are few."""
+
+
+class Found(NamedTuple):
+    """What a kernel says of each partition of a bucket."""
+
+    premises: Numbers
+    suspicious: Mask
+    """The definition must decide; elsewhere it finds nothing, and as many premises."""
+
+
+class Items(NamedTuple):
+    """The members of a list column, one after the other."""
+
+    row: Numbers
+    """The one that has the list."""
+    position: Numbers
+    """In its list, from 0."""
+    code: Numbers
+    """Equal for equal members."""
+
+
+class BucketRows:
+    """The rows of a bucket, in the order in which they are stored."""
+
+    def __init__(self, table: pa.Table) -> None:
+        self.table = table.combine_chunks()
+        self.partition, self.partitions = partition_codes(self.table)
+        self._words: dict[str, tuple[Numbers, list[str]]] = {}
+        self._numbers: dict[tuple[str, int], Numbers] = {}
+
+    @property
+    def count(self) -> int:
+        """Of partitions."""
+        return len(self.partitions)
+
+    def name(self, code: int) -> TopicPartition:
+        """The partition of a code: each row of a bucket is about one."""
+        found = self.partitions[code]
+        assert found is not None
+        return found
+
+    def of(self, rows: Mask) -> pa.Table:
+        """These rows."""
+        return self.table.filter(pa.array(rows))
+
+    def is_action(self, *names: str) -> Mask:
+        """Rows with one of these actions."""
+        return self.word("action", *names)
+
+    def is_kind(self, *names: str) -> Mask:
+        """Rows of one of these kinds."""
+        return self.word("kind", *names)
+
+    def is_outcome(self, *names: str) -> Mask:
+        """Rows with one of these outcomes."""
+        return self.word("outcome", *names)
+
+    def is_told(self, name: str) -> Mask:
+        """Rows in which the column is not null."""
+        return np.asarray(as_array(self.table.column(name)).is_valid())
+
+    def numbers(self, name: str, untold: int = UNTOLD) -> Numbers:
+        """A column of numbers, null as `untold`."""
+        if (name, untold) not in self._numbers:
+            column = as_array(self.table.column(name))
+            self._numbers[name, untold] = pc.fill_null(column, untold).to_numpy()
+        return self._numbers[name, untold]
+
+    def known(self, name: str, otherwise: int) -> Numbers:
+        """As `log_history.known` for each row."""
+        told = self.numbers(name, -1)
+        return np.where(told < 0, otherwise, told)
+
+    def words(self, name: str) -> Numbers:
+        """A column of words as codes; -1 for null."""
+        return self._coded(name)[0]
+
+    def word(self, name: str, *words: str) -> Mask:
+        """Rows in which the column holds one of these words."""
+        codes, found = self._coded(name)
+        return np.isin(codes, [code for code, word in enumerate(found) if word in words])
+
+    def _coded(self, name: str) -> tuple[Numbers, list[str]]:
+        if name not in self._words:
+            self._words[name] = word_codes(self.table, name)
+        return self._words[name]
+
+    def lengths(self, name: str) -> Numbers:
+        """Of the lists of a column; 0 for null."""
+        column = as_array(self.table.column(name))
+        return np.asarray(pc.fill_null(column.value_lengths(), 0), np.int64)
+
+    def items(self, name: str) -> Items:
+        """The members of a list column."""
+        lengths = self.lengths(name)
+        members = as_array(self.table.column(name)).flatten().dictionary_encode()
+        starts = np.cumsum(lengths) - lengths
+        row = np.repeat(np.arange(len(lengths)), lengths)
+        position = np.arange(len(row)) - starts[row]
+        return Items(row, position, members.indices.to_numpy().astype(np.int64))
+
+    @cached_property
+    def values(self) -> Items:
+        """All records that lines name."""
+        return self.items("values")
+
+    @cached_property
+    def invoked(self) -> Numbers:
+        """As `log_history.invoked_ns` for each row."""
+        told = self.numbers("inv_ns")
+        return np.where(told == UNTOLD, self.numbers("mono_ns"), told)
+
+    @cached_property
+    def is_odd(self) -> Mask:
+        """Partitions with an unclean election, a deletion, or more than one incarnation."""
+        odd = np.zeros(self.count, np.bool_)
+        unclean = pc.equal(as_array(self.table.column("is_unclean")), pa.scalar(value=True))
+        told = pc.fill_null(unclean, fill_value=False).to_numpy(zero_copy_only=False)
+        flagged = self.is_action(Action.ELECT_LEADER) & told
+        odd[self.partition[flagged | self.is_action("Delete")]] = True
+        incarnation = self.numbers("partition_incarnation", 0)
+        created = self.is_kind("zookeeper") & self.is_action("Create")
+        lives = np.where(created, self.numbers("zxid", 0), incarnation)
+        named = lives > 0
+        distinct, codes = np.unique(lives[named], return_inverse=True)
+        pairs = np.unique(self.partition[named] * len(distinct) + codes)
+        owners = pairs // max(1, len(distinct))
+        return odd | (np.bincount(owners, minlength=self.count) > 1)
+
+    def per_partition(self, rows: Mask) -> Numbers:
+        """How many of these rows each partition has."""
+        return np.bincount(self.partition[rows], minlength=self.count)
+
+    def where(self, rows: Mask) -> Mask:
+        """The partitions that have one of these rows."""
+        return self.per_partition(rows) > 0
+
+
+def joint(*columns: Numbers) -> Numbers:
+    """One number per row, equal where all columns are equal; from 0, without gaps."""
+    found = np.zeros(len(columns[0]), np.int64)
+    for column in columns:
+        distinct, codes = np.unique(column, return_inverse=True)
+        found = np.unique(found * len(distinct) + codes, return_inverse=True)[1]
+    return found
+
+
+def segments(groups: Numbers) -> Iterator[tuple[int, int]]:
+    """Start and end of each run of equal numbers."""
+    bounds = np.flatnonzero(np.diff(groups, prepend=-1, append=-1))
+    return pairwise(bounds.tolist())
+
+
+def running_maximum(groups: Numbers, numbers: Numbers) -> Numbers:
+    """Of each number and those before it in its run of equal groups."""
+    found = numbers.copy()
+    for start, end in segments(groups):
+        np.maximum.accumulate(found[start:end], out=found[start:end])
+    return found
+
+
+class Cells:
+    """Offsets of all partitions, side by side: what is told to be at each."""
+
+    def __init__(self, partition: Numbers, offset: Numbers, count: int) -> None:
+        told = np.bincount(partition, minlength=count)
+        extent = np.zeros(count, np.int64)
+        np.maximum.at(extent, partition, offset + 1)
+        self.sparse: Mask = extent > CELLS_PER_ITEM_MAX * told + CELLS_PER_ITEM_MAX
+        self.extent = np.where(self.sparse, 0, extent)
+        self._base = np.cumsum(self.extent) - self.extent
+        self._count = count
+        self.kept: Mask = ~self.sparse[partition]
+        self._partition = partition[self.kept]
+        self.place = self._base[self._partition] + offset[self.kept]
+
+    def differs(self, told: Numbers) -> Mask:
+        """The partitions in which one offset has two different numbers of `told`."""
+        cell = np.full(int(self.extent.sum()), -1)
+        own = told[self.kept]
+        cell[self.place] = own
+        return self._any(cell[self.place] != own)
+
+    @property
+    def filled(self) -> Numbers:
+        """How many offsets of each partition are told."""
+        is_told = np.bincount(self.place, minlength=int(self.extent.sum())) > 0
+        owner = np.repeat(np.arange(self._count), self.extent)
+        return np.bincount(owner[is_told], minlength=self._count)
+
+    def _any(self, items: Mask) -> Mask:
+        return np.bincount(self._partition[items], minlength=self._count) > 0
+
+
+class Claims(NamedTuple):
+    """What operations say of counters that never fall, as columns of `monotone_counter.Claim`."""
+
+    group: Numbers
+    """Which counter."""
+    inv: Numbers
+    ret: Numbers
+    lo: Numbers
+    hi: Numbers
+
+
+def contradicted(claims: Claims) -> Numbers:
+    """The counters that `monotone_counter.find_violation` finds fault with, ascending.
+
+    For each claim of a least value `lo`: no claim of less was invoked after it had returned.
+    """
+    says_most, says_least = claims.hi < UNBOUNDED, (claims.lo > 0) & (claims.ret < UNBOUNDED)
+    bounds = np.unique(np.concatenate([claims.hi[says_most], claims.lo[says_least]]))
+    width = len(bounds) + 1
+    most = claims.group * width + np.searchsorted(bounds, claims.hi)
+    least = claims.group * width + np.searchsorted(bounds, claims.lo)
+    most, least = most[says_most], least[says_least]
+    order = np.argsort(most, kind="stable")
+    most = most[order]
+    group = most // width
+    latest = running_maximum(group, claims.inv[says_most][order])
+    before = np.searchsorted(most, least, side="left") - 1
+    has_one = before >= 0
+    has_one[has_one] = group[before[has_one]] == claims.group[says_least][has_one]
+    late = np.zeros(len(least), np.bool_)
+    late[has_one] = latest[before[has_one]] > claims.ret[says_least][has_one]
+    below_zero = claims.group[claims.hi < 0]
+    return np.unique(np.concatenate([claims.group[says_least][late], below_zero]))

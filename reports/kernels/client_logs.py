@@ -1,0 +1,221 @@
+"""`LinearizableLog` and `AcknowledgedDurable` over all partitions of a bucket at once.
+
+Columnar twins of `conformance.checks.linearizable_log` and `acknowledged_durable`, C0 to C6 by the
+same names; C2 follows from the others, as two acknowledgements of one offset are two values there, or
+one value that was sent twice. They decide where all is plain: one incarnation, one generation, no answer that an
+offset is out of range, no spare record needed to fill a hole. Anything else is suspicious.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from fencepost.conformance.checks.monotone_counter import UNBOUNDED
+from fencepost.reports.kernels.bucket_rows import (
+    BucketRows,
+    Cells,
+    Claims,
+    Found,
+    Mask,
+    Numbers,
+    contradicted,
+    joint,
+)
+from fencepost.spec.trace import FINAL_READER
+from fencepost.spec.vocabulary import ErrorCode
+
+_NONE, _ACKNOWLEDGED, _POSSIBLE, _REFUSED = range(4)
+
+
+class _Operations(NamedTuple):
+    """Masks of rows."""
+
+    produce: Mask
+    fetch: Mask
+    answers: Mask
+    acknowledged: Mask
+    records: Mask
+    """Rows that tell of records as `log_history.read_history` counts them."""
+    standing: Numbers
+
+
+def judge_clients(rows: BucketRows) -> tuple[Found, Found]:
+    """What is found of `LinearizableLog`, then of `AcknowledgedDurable`."""
+    operations = _operations(rows)
+    suspicious = rows.is_odd | _strange(rows, operations) | _misshapen(rows, operations)
+    suspicious |= _contents(rows, operations)
+    linear = Found(rows.per_partition(operations.answers), suspicious)
+    return linear, _durable(rows, operations, suspicious)
+
+
+def _operations(rows: BucketRows) -> _Operations:
+    produce, fetch = rows.is_action("Produce"), rows.is_action("Fetch")
+    client = produce | fetch | rows.is_action("ListOffsets")
+    ok, invoke = rows.is_outcome("ok"), rows.is_kind("invoke")
+    answers = client & ok & ~invoke
+    acknowledged = produce & answers & (rows.numbers("acks") == -1) & (rows.numbers("offset") >= 0)
+    standing = np.where(acknowledged, _ACKNOWLEDGED, _POSSIBLE)
+    standing[rows.is_outcome("definite_error")] = _REFUSED
+    ended = produce & ~invoke
+    return _Operations(
+        produce=produce,
+        fetch=fetch,
+        answers=answers,
+        acknowledged=acknowledged,
+        records=ended | (produce & invoke & ~_is_completed(rows, produce & invoke, ended)),
+        standing=standing,
+    )
+
+
+def _is_completed(rows: BucketRows, invocations: Mask, ended: Mask) -> Mask:
+    """The invocations with a completion of the same operation."""
+    both = invocations | ended
+    operation = joint(
+        rows.partition[both],
+        rows.words("node")[both],
+        rows.numbers("incarnation")[both],
+        rows.numbers("op_id")[both],
+    )
+    has_end = np.zeros(len(operation), np.bool_)
+    has_end[operation[ended[both]]] = True
+    found = np.zeros(len(both), np.bool_)
+    found[both] = has_end[operation]
+    return found & invocations
+
+
+def _strange(rows: BucketRows, operations: _Operations) -> Mask:
+    """Partitions with lines that the definition knows, and these kernels do not."""
+    client = operations.produce | operations.fetch | rows.is_action("ListOffsets")
+    odd_kind = client & ~rows.is_kind("invoke", "complete")
+    answered = client & rows.is_kind("invoke") & rows.is_told("outcome")
+    out_of_range = operations.fetch & rows.word("error_code", ErrorCode.OFFSET_OUT_OF_RANGE)
+    return rows.where(odd_kind | answered | out_of_range)
+
+
+def _misshapen(rows: BucketRows, operations: _Operations) -> Mask:
+    """C0."""
+    answers = operations.answers
+    end = rows.known("offset", 0) + rows.lengths("values")
+    high_watermark = rows.known("high_watermark", UNBOUNDED)
+    log_end_offset = rows.known("log_end_offset", UNBOUNDED)
+    nowhere = (rows.numbers("acks") == -1) & (rows.numbers("offset", -1) < 0)
+    above = operations.fetch & (rows.lengths("values") > 0) & (end > high_watermark)
+    beyond = (log_end_offset < high_watermark) & (high_watermark < UNBOUNDED)
+    return rows.where(answers & (nowhere | above | beyond))
+
+
+def _contents(rows: BucketRows, operations: _Operations) -> Mask:
+    """C1 to C6."""
+    row, position, code = rows.values
+    codes = int(code.max(initial=-1)) + 1
+    partition = rows.partition[row]
+    offset = rows.known("offset", 0)[row] + position
+    is_record, is_seen = operations.records[row], (operations.fetch & operations.answers)[row]
+    standing = np.full(codes, _NONE)
+    standing[code[is_record]] = operations.standing[row[is_record]]
+    origin = np.full(codes, -1)
+    origin[code[is_record]] = partition[is_record]
+    sent = np.bincount(code[is_record], minlength=codes)
+    source = standing[code]
+    unsourced = (source == _NONE) | (source == _REFUSED) | (origin[code] != partition)
+    suspicious = _of(partition, is_seen & unsourced, rows.count)
+    suspicious |= _of(
+        partition, is_record & ((sent > 1)[code] | (origin[code] != partition)), rows.count
+    )
+    placed = operations.acknowledged[row] | is_seen
+    cells = Cells(partition[placed], offset[placed], rows.count)
+    suspicious |= cells.sparse | cells.differs(code[placed])
+    at = np.full(codes, -1)
+    at[code[placed]] = offset[placed]
+    suspicious |= _of(partition, placed & (at[code] != offset), rows.count)
+    recorded = is_record & (at[code] >= 0)
+    claims = _claims(rows, operations, row[recorded], at[code[recorded]])
+    suspicious[contradicted(claims)] = True
+    suspicious[_contradicted_in_epochs(rows, operations)] = True
+    length = cells.extent.copy()
+    np.maximum.at(length, claims.group, claims.lo)
+    return np.asarray(suspicious | (cells.filled != length))
+
+
+def _of(partition: Numbers, items: Mask, count: int) -> Mask:
+    return np.asarray(np.bincount(partition[items], minlength=count) > 0)
+
+
+def _claims(rows: BucketRows, operations: _Operations, row: Numbers, offset: Numbers) -> Claims:
+    """The step of each record with a known offset, and the least length that each answer proves."""
+    stamp = rows.numbers("mono_ns")
+    answers = np.flatnonzero(operations.answers)
+    ret = np.where(operations.acknowledged[row], stamp[row], UNBOUNDED)
+    least = _at_least(rows, operations)[answers]
+    return Claims(
+        group=rows.partition[np.concatenate([row, answers])],
+        inv=rows.invoked[np.concatenate([row, answers])],
+        ret=np.concatenate([ret, stamp[answers]]),
+        lo=np.concatenate([offset + 1, least]),
+        hi=np.concatenate([offset, np.full(len(answers), UNBOUNDED)]),
+    )
+
+
+def _contradicted_in_epochs(rows: BucketRows, operations: _Operations) -> Numbers:
+    """Partitions in which the answers of one leader epoch contradict each other."""
+    told = operations.answers & (rows.numbers("leader_epoch", -1) >= 0)
+    partition = rows.partition[told]
+    group = joint(partition, rows.numbers("leader_epoch", -1)[told])
+    owner = np.zeros(int(group.max(initial=-1)) + 1, np.int64)
+    owner[group] = partition
+    values = rows.lengths("values")
+    is_empty = operations.fetch & (values == 0)
+    most = rows.known("high_watermark", UNBOUNDED)
+    nothing_at = is_empty & (rows.numbers("high_watermark", -1) < 0)
+    most = np.where(nothing_at, rows.known("offset", 0), most)
+    most = np.where(operations.produce, UNBOUNDED, most)
+    claims = Claims(
+        group=group,
+        inv=rows.invoked[told],
+        ret=rows.numbers("mono_ns")[told],
+        lo=_at_least(rows, operations)[told],
+        hi=most[told],
+    )
+    return owner[contradicted(claims)]
+
+
+def _at_least(rows: BucketRows, operations: _Operations) -> Numbers:
+    values = rows.lengths("values")
+    proves = (values > 0) & (operations.fetch | (rows.numbers("acks") == -1))
+    end = np.where(proves, rows.known("offset", 0) + values, 0)
+    return np.maximum(rows.known("high_watermark", 0), end)
+
+
+def _durable(rows: BucketRows, operations: _Operations, suspicious: Mask) -> Found:
+    """What is suspicious to the log is so here; otherwise each offset has one value throughout."""
+    row, position, _ = rows.values
+    is_acknowledged = operations.acknowledged[row]
+    row, position = row[is_acknowledged], position[is_acknowledged]
+    partition = rows.partition[row]
+    premises = np.bincount(partition, minlength=rows.count)
+    length, asked = _final_reads(rows, operations)
+    offset = rows.numbers("offset")[row] + position
+    unread = (offset >= length[partition]) & (rows.numbers("mono_ns")[row] < asked[partition])
+    return Found(premises, suspicious | _of(partition, unread, rows.count))
+
+
+def _final_reads(rows: BucketRows, operations: _Operations) -> tuple[Numbers, Numbers]:
+    """As `log_history.final_read`: how many records it finds, and when its last fetch was asked.
+
+    Without a complete one: none, at the end of time.
+    """
+    of_reader = operations.answers & operations.fetch & rows.word("node", FINAL_READER)
+    fetches = np.flatnonzero(of_reader)
+    seq, incarnation = rows.numbers("seq")[fetches], rows.numbers("incarnation")[fetches]
+    found, last = np.zeros(rows.count, np.int64), np.full(rows.count, -1)
+    offsets, values = rows.numbers("offset"), rows.lengths("values")
+    for fetch in fetches[np.lexsort((seq, incarnation))].tolist():
+        partition = rows.partition[fetch]
+        if offsets[fetch] == 0:
+            found[partition], last[partition] = 0, -1
+        if offsets[fetch] == found[partition]:
+            found[partition] += values[fetch]
+            last[partition] = fetch
+    is_complete = (last >= 0) & (found >= rows.known("high_watermark", UNBOUNDED)[last])
+    asked = np.where(is_complete, rows.invoked[last], UNBOUNDED)
+    return np.where(is_complete, found, 0), asked

@@ -1,0 +1,53 @@
+"""`LeaderInIsr` over a bucket: an advance under the ISR of the advance before it tells nothing new.
+
+`conformance.checks.leader_in_isr` judges what is left when such repeats are taken out: between the
+two its broker told of no other ISR, and wanted none, so each repeat is as right as the first.
+"""
+
+import numpy as np
+
+from fencepost.conformance.checks.registry import CHECKS
+from fencepost.reports.kernels.bucket_rows import UNTOLD, BucketRows, Mask, Numbers, joint
+from fencepost.spec.vocabulary import NO_BROKER, Action, Invariant
+
+
+def repeated_advances(rows: BucketRows) -> Mask:
+    """The rows that can be taken out."""
+    read = rows.is_action(*CHECKS[Invariant.LEADER_IN_ISR].reads) & rows.is_kind("action")
+    own = np.flatnonzero(read)
+    process = joint(rows.partition[own], rows.words("node")[own], rows.numbers("incarnation")[own])
+    order = np.lexsort((rows.numbers("seq")[own], process))
+    row, process = own[order], process[order]
+    advance = rows.is_action(Action.ADVANCE_HIGH_WATERMARK)[row]
+    is_same = advance & np.roll(advance, 1) & _as_before(process)
+    is_same &= _as_before(rows.numbers("broker_id")[row])
+    for name in ("isr", "maximal_isr"):
+        is_same &= _as_before(rows.is_told(name)[row]) & _lists_as_before(rows, name, row)
+    is_same[:1] = False
+    found = np.zeros(len(rows.partition), np.bool_)
+    found[row[is_same]] = True
+    return found
+
+
+def premises_of(rows: BucketRows, repeats: Mask) -> Numbers:
+    """How many ISRs that have a leader the repeats of each partition tell."""
+    broker = rows.numbers("broker_id")
+    is_led = (broker != UNTOLD) & (broker != NO_BROKER)
+    return rows.per_partition(repeats & is_led & (rows.lengths("isr") > 0))
+
+
+def _as_before(numbers: Numbers | Mask) -> Mask:
+    return np.asarray(numbers == np.roll(numbers, 1))
+
+
+def _lists_as_before(rows: BucketRows, name: str, row: Numbers) -> Mask:
+    """Rows, in this order, with the same list as the one before."""
+    lengths, codes = rows.lengths(name), rows.items(name).code
+    starts = (np.cumsum(lengths) - lengths)[row]
+    length = lengths[row]
+    is_same = _as_before(length)
+    compared = np.where(is_same, length, 0)
+    owner = np.repeat(np.arange(len(row)), compared)
+    position = np.arange(len(owner)) - (np.cumsum(compared) - compared)[owner]
+    differs = codes[starts[owner] + position] != codes[np.roll(starts, 1)[owner] + position]
+    return np.asarray(is_same & (np.bincount(owner[differs], minlength=len(row)) == 0))

@@ -1,0 +1,93 @@
+"""What `reports.analysis.tenures` makes of a bucket, from columns and few events.
+
+A tenure needs the first and the last acknowledgement of its leader epoch, and a partition that is
+not served the writes after its last one: all between these are left out. Writes per column of the
+picture are counted without events.
+"""
+
+import numpy as np
+
+from fencepost.reports.analysis.tenures import (
+    BINS,
+    Leadership,
+    WriteBin,
+    tenures_of,
+    turns_of,
+    unserved_of,
+)
+from fencepost.reports.kernels.bucket_rows import BULK, UNTOLD, BucketRows, Mask, Numbers, joint
+from fencepost.reports.tables.schema import from_table
+
+
+def leadership_of(rows: BucketRows, folder: int, span_ns: tuple[int, int]) -> Leadership:
+    """The tenures, turns, writes and unserved partitions of a bucket."""
+    events = from_table(rows.of(_telling(rows)))
+    return Leadership(
+        tenures=tenures_of(folder, events),
+        writes=_writes(rows, folder, span_ns),
+        unserved=unserved_of(folder, events),
+        turns=turns_of(folder, events),
+    )
+
+
+def _is_write(rows: BucketRows) -> Mask:
+    of_client = rows.is_kind("invoke", "complete") & rows.is_action("Produce")
+    return np.asarray(of_client & (rows.numbers("acks") == -1))
+
+
+def _is_acknowledged(rows: BucketRows) -> Mask:
+    return _is_write(rows) & rows.is_kind("complete") & rows.is_outcome("ok")
+
+
+def _telling(rows: BucketRows) -> Mask:
+    """Rows of events that are few, the acknowledgements at both ends, and what none followed."""
+    acknowledged, stamp = _is_acknowledged(rows), rows.numbers("mono_ns")
+    own = np.flatnonzero(acknowledged)
+    term = joint(
+        rows.partition[own],
+        rows.numbers("leader_epoch")[own],
+        rows.numbers("partition_incarnation")[own],
+    )
+    by_time = np.lexsort((stamp[own], term))
+    first = np.diff(term[by_time], prepend=-1) != 0
+    last = np.diff(term[by_time], append=-1) != 0
+    telling = ~rows.is_action(*BULK)
+    telling[own[by_time[first | last]]] = True
+    telling |= acknowledged & rows.is_told("leader")
+    served = np.full(rows.count, UNTOLD)
+    np.maximum.at(served, rows.partition[own], stamp[own])
+    return telling | (_is_write(rows) & ~acknowledged & (stamp > served[rows.partition]))
+
+
+def _writes(rows: BucketRows, folder: int, span_ns: tuple[int, int]) -> tuple[WriteBin, ...]:
+    """As `tenures.writes_of`."""
+    first_ns, length_ns = span_ns[0], max(1, span_ns[1] - span_ns[0])
+    acknowledged = _is_acknowledged(rows)
+    unanswered = _is_write(rows) & rows.is_kind("complete") & rows.is_outcome("indefinite")
+    column = np.minimum(BINS - 1, (rows.numbers("mono_ns") - first_ns) * BINS // length_ns)
+    told = acknowledged | unanswered
+    place = joint(rows.partition[told], column[told])
+    records = _sums(place, np.where(acknowledged, rows.lengths("values"), 0)[told])
+    missed = _sums(place, unanswered[told].astype(np.int64))
+    _, at = np.unique(place, return_index=True)
+    own = np.flatnonzero(told)[at]
+    bins = []
+    for row, done, left in zip(own.tolist(), records.tolist(), missed.tolist(), strict=True):
+        partition = rows.name(int(rows.partition[row]))
+        bins.append(
+            WriteBin(
+                folder=folder,
+                topic=partition.topic,
+                partition=partition.partition,
+                column=int(column[row]),
+                records=done,
+                unanswered=left,
+            )
+        )
+    return tuple(sorted(bins, key=lambda one: (one.topic, one.partition, one.column)))
+
+
+def _sums(places: Numbers, numbers: Numbers) -> Numbers:
+    found = np.zeros(int(places.max(initial=-1)) + 1, np.int64)
+    np.add.at(found, places, numbers)
+    return found

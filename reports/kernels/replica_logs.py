@@ -1,0 +1,254 @@
+"""Four checks of replicas' logs and high watermarks over all partitions of a bucket at once.
+
+Columnar twins of `log_matching`, `leader_complete`, `high_watermark_monotonic` and
+`one_committer_per_epoch` in `conformance.checks`. They decide where logs only grow, record by
+record from offset 0, and all replicas have the same entry at each offset, committed or not: then
+what is held, committed or begun is told by lengths alone. Anything else is suspicious.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from fencepost.conformance.checks.replica_log import REPLICA_ACTIONS
+from fencepost.reports.kernels.bucket_rows import (
+    UNTOLD,
+    BucketRows,
+    Cells,
+    Claims,
+    Found,
+    Mask,
+    Numbers,
+    contradicted,
+    joint,
+    running_maximum,
+    segments,
+)
+from fencepost.spec.vocabulary import NO_EPOCH, Action
+
+
+class _Replicas(NamedTuple):
+    """The rows that tell of replicas' logs, those of each replica together and in its order."""
+
+    row: Numbers
+    partition: Numbers
+    replica: Numbers
+    """Partition and broker in one number, ascending."""
+    epoch: Numbers
+    end: Numbers
+    high_watermark: Numbers
+    is_leading: Mask
+    """A broker becomes leader."""
+    is_advance: Mask
+
+
+def judge_replicas(rows: BucketRows) -> tuple[Found, Found, Found, Found]:
+    """What is found of the four, in the order in which the docstring of the module names them."""
+    replicas = _replicas(rows)
+    strange = rows.is_odd | _strange(rows, replicas)
+    entries = strange | _entries(rows, replicas)
+    return (
+        _matching(rows, replicas, entries),
+        _complete(rows, replicas, entries),
+        _monotonic(rows, replicas, strange),
+        _committers(rows, replicas, strange),
+    )
+
+
+def _replicas(rows: BucketRows) -> _Replicas:
+    own = np.flatnonzero(rows.is_action(*REPLICA_ACTIONS) & (rows.numbers("broker_id") != UNTOLD))
+    keys = ("seq", "incarnation", "broker_id")
+    row = own[np.lexsort((*(rows.numbers(key)[own] for key in keys), rows.partition[own]))]
+    return _Replicas(
+        row=row,
+        partition=rows.partition[row],
+        replica=joint(rows.partition[row], rows.numbers("broker_id")[row]),
+        epoch=rows.known("leader_epoch", NO_EPOCH)[row],
+        end=rows.numbers("log_end_offset")[row],
+        high_watermark=rows.numbers("high_watermark")[row],
+        is_leading=rows.is_action(Action.BECOME_LEADER)[row],
+        is_advance=rows.is_action(Action.ADVANCE_HIGH_WATERMARK)[row],
+    )
+
+
+def _strange(rows: BucketRows, replicas: _Replicas) -> Mask:
+    """Partitions with lines that the definitions know, and these kernels do not.
+
+    A broker is one node: else the order of its lines is not that of their numbers.
+    """
+    row = replicas.row
+    kind = rows.is_kind("action")[row] | (rows.is_action("LogRecovered") & rows.is_kind("run"))[row]
+    told = np.minimum(replicas.end, replicas.high_watermark) >= 0
+    bounded = replicas.high_watermark <= replicas.end
+    strange = _of(replicas, ~(kind & told & bounded), rows.count)
+    brokers = joint(rows.numbers("broker_id")[row])
+    nodes = joint(rows.numbers("broker_id")[row], rows.words("node")[row])
+    if nodes.max(initial=0) != brokers.max(initial=0):
+        strange[:] = True
+    unnamed = rows.is_action(Action.BECOME_LEADER) & (rows.numbers("broker_id") == UNTOLD)
+    return strange | rows.where(unnamed)
+
+
+def _of(replicas: _Replicas, lines: Mask, count: int) -> Mask:
+    return np.bincount(replicas.partition[lines], minlength=count) > 0
+
+
+def _before(replica: Numbers, numbers: Numbers, first: int) -> Numbers:
+    """The number of the line before, of the same replica; `first` where there is none."""
+    before = np.roll(numbers, 1)
+    before[np.flatnonzero(np.diff(replica, prepend=-1))] = first
+    return before
+
+
+def _entries(rows: BucketRows, replicas: _Replicas) -> Mask:
+    """Partitions in which a log is cut or has holes, or two logs differ."""
+    row, end = replicas.row, replicas.end
+    values, base = rows.lengths("values")[row], rows.numbers("offset")[row]
+    before = _before(replicas.replica, end, 0)
+    grows = end == before + values
+    follows = (values == 0) | ((base == before) & (rows.lengths("record_epochs")[row] == values))
+    suspicious = _of(replicas, ~(grows & follows), rows.count)
+    is_replica = np.zeros(len(rows.partition), np.bool_)
+    is_replica[row] = True
+    told, epochs = rows.values, rows.items("record_epochs")
+    # Where lists differ in length, which is suspicious already, they are out of step.
+    is_replica &= ~suspicious[rows.partition]
+    own, own_epochs = is_replica[told.row], is_replica[epochs.row]
+    item_row = told.row[own]
+    partition = rows.partition[item_row]
+    offset = rows.known("offset", 0)[item_row] + told.position[own]
+    cells = Cells(partition, offset, rows.count)
+    entry = joint(told.code[own], epochs.code[own_epochs])
+    return suspicious | cells.sparse | cells.differs(entry)
+
+
+def _matching(rows: BucketRows, replicas: _Replicas, suspicious: Mask) -> Found:
+    """Of the replicas that committed an offset, the first is compared with no other."""
+    committed, greatest = np.zeros(rows.count, np.int64), np.zeros(rows.count, np.int64)
+    reach = np.minimum(replicas.high_watermark, replicas.end)
+    for start, end in segments(replicas.replica):
+        partition, own = replicas.partition[start], int(reach[start:end].max())
+        committed[partition] += own
+        greatest[partition] = max(greatest[partition], own)
+    return Found(committed - greatest, suspicious)
+
+
+def _complete(rows: BucketRows, replicas: _Replicas, entries: Mask) -> Found:
+    reach = np.minimum(replicas.high_watermark, replicas.end)
+    advance, leading = replicas.is_advance & (reach > 0), replicas.is_leading
+    longest = _longest_before(replicas, leading, advance, reach)
+    own = replicas.partition[leading]
+    premises = np.bincount(own[longest > 0], minlength=rows.count)
+    suspicious = entries | (
+        np.bincount(own[longest > replicas.end[leading]], minlength=rows.count) > 0
+    )
+    cuts, known = _truncations(rows, replicas)
+    own = replicas.partition[cuts]
+    premises += np.bincount(own[known > 0], minlength=rows.count)
+    suspicious |= np.bincount(own[replicas.end[cuts] < known], minlength=rows.count) > 0
+    return Found(premises, suspicious)
+
+
+def _longest_before(replicas: _Replicas, leading: Mask, commits: Mask, length: Numbers) -> Numbers:
+    """For each new leader, how far any earlier epoch of its partition committed; 0: not at all."""
+    width = int(replicas.epoch.max(initial=0)) + 2
+    place = replicas.partition * width + replicas.epoch + 1
+    order = np.argsort(place[commits], kind="stable")
+    ended, partition = place[commits][order], replicas.partition[commits][order]
+    longest = running_maximum(partition, length[commits][order])
+    at = np.searchsorted(ended, place[leading], side="left") - 1
+    found = np.zeros(len(at), np.int64)
+    has_one = at >= 0
+    has_one[has_one] = partition[at[has_one]] == replicas.partition[leading][has_one]
+    found[has_one] = longest[at[has_one]]
+    return found
+
+
+def _truncations(rows: BucketRows, replicas: _Replicas) -> tuple[Numbers, Numbers]:
+    """The lines that cut a log, and the greatest high watermark that their process knew before."""
+    process = joint(replicas.replica, rows.numbers("incarnation")[replicas.row])
+    greatest = running_maximum(process, replicas.high_watermark)
+    cuts = np.flatnonzero(rows.is_action(Action.TRUNCATE_LOG)[replicas.row])
+    return cuts, _before(process, greatest, 0)[cuts]
+
+
+def _monotonic(rows: BucketRows, replicas: _Replicas, strange: Mask) -> Found:
+    row = replicas.row
+    term = joint(
+        replicas.replica,
+        rows.numbers("incarnation")[row],
+        rows.known("partition_incarnation", 0)[row],
+        rows.numbers("leader_epoch")[row],
+    )
+    order = np.argsort(term, kind="stable")
+    term, high_watermark = term[order], replicas.high_watermark[order]
+    before = _before(term, high_watermark, UNTOLD)
+    leads = (replicas.is_advance | rows.is_action(Action.LEADER_APPEND)[row])[order]
+    steps = leads & (before != UNTOLD)
+    least = before + replicas.is_advance[order]
+    partition = replicas.partition[order]
+    premises = np.bincount(partition[steps], minlength=rows.count)
+    falls = np.bincount(partition[steps & (high_watermark < least)], minlength=rows.count) > 0
+    answered = _answers(rows, replicas)
+    return Found(premises + answered.premises, strange | falls | answered.suspicious)
+
+
+def _answers(rows: BucketRows, replicas: _Replicas) -> Found:
+    """What clients were answered by one leader in one epoch."""
+    reads = rows.is_action("Fetch", "ListOffsets") & rows.is_outcome("ok")
+    reads &= rows.is_told("high_watermark")
+    epoch = rows.numbers("leader_epoch", -1)
+    vague = reads & ((epoch < 0) | (rows.numbers("high_watermark") < 0))
+    answer, leader = np.flatnonzero(reads & ~vague), replicas.row[replicas.is_leading]
+    both = np.concatenate([answer, leader])
+    term = joint(
+        rows.partition[both],
+        rows.numbers("broker_id")[both],
+        rows.known("partition_incarnation", 0)[both],
+        epoch[both],
+    )
+    led = term[len(answer) :]
+    starts = joint(led, rows.numbers("incarnation")[leader])
+    processes = np.zeros(len(term) + 1, np.int64)
+    processes[led] = 0
+    _, first = np.unique(starts, return_index=True)
+    np.add.at(processes, led[first], 1)
+    group = term[: len(answer)]
+    is_of_one = processes[group] == 1
+    answer, group = answer[is_of_one], group[is_of_one]
+    told, inv = rows.numbers("high_watermark")[answer], rows.invoked[answer]
+    came = rows.numbers("mono_ns")[answer]
+    owner, earliest = np.zeros(len(term), np.int64), np.full(len(term), came.max(initial=0))
+    owner[group] = rows.partition[answer]
+    np.minimum.at(earliest, group, came)
+    suspicious = rows.where(vague)
+    suspicious[owner[contradicted(Claims(group, inv, came, told, told))]] = True
+    premises = np.bincount(rows.partition[answer[inv > earliest[group]]], minlength=rows.count)
+    return Found(premises, suspicious)
+
+
+def _committers(rows: BucketRows, replicas: _Replicas, strange: Mask) -> Found:
+    acknowledged = rows.is_action("Produce") & rows.is_outcome("ok") & (rows.numbers("acks") == -1)
+    epoch = rows.known("leader_epoch", NO_EPOCH)
+    unnamed = acknowledged & (epoch == NO_EPOCH)
+    advance = rows.is_action(Action.ADVANCE_HIGH_WATERMARK)
+    commits = np.flatnonzero(advance | (acknowledged & ~unnamed))
+    length = np.where(
+        advance, rows.known("high_watermark", 0), rows.known("offset", 0) + rows.lengths("values")
+    )
+    term = joint(rows.partition[commits], epoch[commits])
+    broker = rows.numbers("broker_id")[commits]
+    first = np.zeros(len(commits), np.int64)
+    first[term] = broker
+    two = np.bincount(rows.partition[commits[first[term] != broker]], minlength=rows.count) > 0
+    leaders = replicas.row[replicas.is_leading]
+    both = np.concatenate([commits, leaders])
+    is_leader = np.arange(len(both)) >= len(commits)
+    told = replicas._replace(partition=rows.partition[both], epoch=epoch[both])
+    longest = _longest_before(told, is_leader, ~is_leader, length[both])
+    passed = longest > rows.numbers("log_end_offset")[leaders]
+    late = np.bincount(rows.partition[leaders[passed]], minlength=rows.count) > 0
+    return Found(
+        np.bincount(rows.partition[commits], minlength=rows.count),
+        strange | two | late | rows.where(unnamed),
+    )

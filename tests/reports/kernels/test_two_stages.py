@@ -1,0 +1,182 @@
+"""The kernels and the definitions find the same, and a wrong kernel does not."""
+
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings, strategies as st
+from msgspec.structs import replace
+
+from fencepost.conformance.verdict import CheckResult
+from fencepost.conformance.whitebox.simulate import Subject
+from fencepost.reports.kernels import (
+    bucket_rows,
+    client_logs,
+    insync_appends,
+    isr_repeats,
+    replica_logs,
+    two_stages,
+)
+from fencepost.reports.kernels.bucket_rows import BucketRows, Cells, Found
+from fencepost.spec.trace import TraceEvent
+from fencepost.spec.vocabulary import Invariant
+from tests.reports.kernels.compared import assert_same, by_definition, in_two_stages
+from tests.reports.kernels.histories import EDITS, good_history
+
+GOOD = good_history()
+REFERENCE = "python:fencepost.impl.sim.adapter"
+
+
+@cache
+def defined(name: str) -> dict[Invariant, CheckResult]:
+    return by_definition(EDITS[name](GOOD))
+
+
+def test_of_a_good_history_the_definition_sees_no_bulk(monkeypatch: pytest.MonkeyPatch) -> None:
+    def unexpected(_events: object) -> list[TraceEvent]:
+        raise AssertionError
+
+    monkeypatch.setattr(two_stages._LazyEvents, "all", property(unexpected))
+
+    found = in_two_stages(GOOD)
+
+    assert not any(result.violations or result.doubts for result in found.values())
+    assert sum(result.premise_count > 0 for result in found.values()) == len(found) - 1
+
+
+@pytest.mark.parametrize("name", EDITS)
+def test_two_stages_find_what_the_definition_finds(name: str) -> None:
+    assert_same(EDITS[name](GOOD))
+
+
+def test_the_edits_violate_each_check_that_has_a_kernel() -> None:
+    violated = {
+        invariant
+        for name in EDITS
+        for invariant, result in defined(name).items()
+        if result.violations
+    }
+
+    assert violated >= {
+        Invariant.LINEARIZABLE_LOG,
+        Invariant.ACKNOWLEDGED_DURABLE,
+        Invariant.LOG_MATCHING,
+        Invariant.LEADER_COMPLETE,
+        Invariant.HIGH_WATERMARK_MONOTONIC,
+        Invariant.ONE_COMMITTER_PER_EPOCH,
+        Invariant.LEADER_IN_ISR,
+        Invariant.MIN_INSYNC_REPLICAS,
+    }
+
+
+NUMBERS = ("offset", "high_watermark", "log_end_offset", "leader_epoch", "broker_id", "mono_ns",
+           "inv_ns", "incarnation", "op_id", "acks", "seq", "partition_incarnation")  # fmt: skip
+PLACES = [at for at, event in enumerate(GOOD) if event.topic is not None]
+Change = tuple[int, str, int]
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(PLACES),
+            st.sampled_from(NUMBERS),
+            st.sampled_from([-1, 1, 2, -2_000_000, 2_000_000]),
+        ),
+        min_size=1,
+        max_size=3,
+    )
+)
+def test_two_stages_find_what_the_definition_finds_of_any_numbers(changes: list[Change]) -> None:
+    history = list(GOOD)
+    for at, name, by in changes:
+        before = getattr(history[at], name)
+        history[at] = replace(history[at], **{name: by if before is None else before + by})
+
+    assert_same(history)
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.permutations(PLACES), st.integers(0, 4))
+def test_order_and_loss_of_lines_change_nothing_about_that(order: list[int], lost: int) -> None:
+    kept = order[lost:]
+
+    assert_same(
+        [GOOD[at] for at in range(len(GOOD)) if at not in PLACES] + [GOOD[at] for at in kept]
+    )
+
+
+@pytest.mark.parametrize(
+    ("level", "mutant", "seed"), [(3, None, 4), (2, "acknowledge_before_replication", 1)]
+)
+def test_simulated_runs_are_judged_alike(level: int, mutant: str | None, seed: int) -> None:
+    assert_same(Subject(level=level, mutant=mutant, target=REFERENCE).simulate(seed))
+
+
+def _nowhere(rows: BucketRows, *_others: object) -> bucket_rows.Mask:
+    return np.zeros(rows.count, np.bool_)
+
+
+def _none_differ(cells: Cells, *_told: object) -> bucket_rows.Mask:
+    return np.zeros_like(cells.sparse)
+
+
+def _trusting(found: Found) -> Found:
+    return Found(found.premises, np.zeros_like(found.suspicious))
+
+
+def _one_more(found: Found) -> Found:
+    return Found(found.premises + 1, found.suspicious)
+
+
+def _after(
+    change: Callable[[Found], Found], function: Callable[..., Found]
+) -> Callable[..., Found]:
+    return lambda *arguments: change(function(*arguments))
+
+
+WRONG: Mapping[str, tuple[Any, str, Any]] = {
+    "C0": (client_logs, "_misshapen", _nowhere),
+    "C1 to C6": (client_logs, "_contents", _nowhere),
+    "one value per offset": (Cells, "differs", _none_differ),
+    "no hole": (Cells, "filled", property(lambda cells: cells.extent)),
+    "C6": (client_logs, "contradicted", lambda _claims: np.zeros(0, np.int64)),
+    "C6 in an epoch": (
+        client_logs, "_contradicted_in_epochs", lambda *_rows: np.zeros(0, np.int64)),
+    "final reads": (
+        client_logs, "_final_reads",
+        lambda rows, _: (np.full(rows.count, 99), np.zeros(rows.count, np.int64))),
+    "strange lines of replicas": (replica_logs, "_strange", _nowhere),
+    "entries": (replica_logs, "_entries", _nowhere),
+    "odd partitions": (BucketRows, "is_odd", property(_nowhere)),
+    "commits before a leader": (
+        replica_logs, "_longest_before",
+        lambda _told, leading, *_rest: np.zeros(int(leading.sum()), np.int64)),
+    "answers of one leader": (
+        replica_logs, "_answers", _after(_trusting, replica_logs._answers)),
+    "high watermarks": (replica_logs, "_monotonic", _after(_trusting, replica_logs._monotonic)),
+    "committers": (replica_logs, "_committers", _after(_trusting, replica_logs._committers)),
+    "premises of matching": (replica_logs, "_matching", _after(_one_more, replica_logs._matching)),
+    "premises of commits": (
+        replica_logs, "_committers", _after(_one_more, replica_logs._committers)),
+    "premises of leaders": (replica_logs, "_complete", _after(_one_more, replica_logs._complete)),
+    "premises of durability": (client_logs, "_durable", _after(_one_more, client_logs._durable)),
+    "repeats under another ISR": (
+        isr_repeats, "_lists_as_before", lambda _rows, _name, row: row >= 0),
+    "appends under a small ISR": (
+        two_stages, "judge_appends", _after(_trusting, insync_appends.judge_appends)),
+    "premises of appends": (
+        two_stages, "judge_appends", _after(_one_more, insync_appends.judge_appends)),
+    "premises of repeats": (
+        two_stages, "premises_of", lambda rows, _repeats: np.zeros(rows.count, np.int64)),
+}  # fmt: skip
+"""Kernels with one thing wrong."""
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_wrong_kernel_finds_something_else(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(*WRONG[name])
+
+    assert any(in_two_stages(EDITS[edit](GOOD)) != defined(edit) for edit in EDITS)
