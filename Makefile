@@ -23,7 +23,7 @@ help:
 	@echo 'make kafka   releases of Apache Kafka, and their bugs; fetches their jars once, with Maven'
 	@echo 'make models  all models of tier pull_request, and the committed counterexamples again: some minutes'
 	@echo 'make nightly all models, which actions they take, every repair undone, counterexamples on processes, the suite on its mutants and behind an adapter, edits of specs, core and checks: some three hours'
-	@echo 'make bench   control plane, producing, faults, simulator and specs, with targets: some ten minutes'
+	@echo 'make bench   control plane, producing, faults, simulator, specs and reports, with targets: some ten minutes'
 	@echo 'make setup   only .venv'
 	@echo 'make lock    renew requirements.lock (needs uv)'
 	@echo 'make clean   remove what the other targets made'
@@ -77,6 +77,7 @@ bench: setup
 	@$(RUN) fencepost.ci.bench.faults
 	@$(RUN) fencepost.ci.bench.simulator
 	@$(RUN) fencepost.ci.bench.specs
+	@$(RUN) fencepost.ci.bench.reports 1000000
 
 lock:
 	@command -v uv >/dev/null || { echo 'lock: uv is not on the PATH; install it first' >&2; exit 3; }

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from fencepost.conformance.checks.monotone_counter import UNBOUNDED
-from fencepost.reports.tables.buckets import partition_codes, word_codes
+from fencepost.reports.tables.buckets import partition_codes, ranks, word_codes
 from fencepost.reports.tables.schema import as_array
 from fencepost.spec.vocabulary import Action
 from fencepost.spec.znodes import TopicPartition
@@ -23,20 +23,6 @@ UNTOLD = -(1 << 62)
 """Stands for null where a column may hold any number."""
 CELLS_PER_ITEM_MAX = 8
 """A partition with more offsets than that for each record told is left to the definition."""
-
-
-BULK = frozenset(
-    {
-        "Produce",
-        "Fetch",
-        "ListOffsets",
-        Action.LEADER_APPEND,
-        Action.FOLLOWER_APPEND,
-        Action.ADVANCE_HIGH_WATERMARK,
-        Action.SERVE_FETCH,
-    }
-)
-"""Lines as many as records; those of any other action are few."""
 
 
 class Found(NamedTuple):
@@ -177,10 +163,10 @@ class BucketRows:
 
 def joint(*columns: Numbers) -> Numbers:
     """One number per row, equal where all columns are equal; from 0, without gaps."""
-    found = np.zeros(len(columns[0]), np.int64)
+    found: Numbers = np.zeros(len(columns[0]), np.int64)
     for column in columns:
-        distinct, codes = np.unique(column, return_inverse=True)
-        found = np.unique(found * len(distinct) + codes, return_inverse=True)[1]
+        codes = ranks(column)
+        found = ranks(found * (int(codes.max(initial=0)) + 1) + codes)
     return found
 
 
@@ -213,12 +199,15 @@ class Cells:
         self._partition = partition[self.kept]
         self.place = self._base[self._partition] + offset[self.kept]
 
+    def content(self, told: Numbers) -> Numbers:
+        """What is told at each offset, those of a partition after those of the one before."""
+        cell = np.full(int(self.extent.sum()), -1)
+        cell[self.place] = told[self.kept]
+        return cell
+
     def differs(self, told: Numbers) -> Mask:
         """The partitions in which one offset has two different numbers of `told`."""
-        cell = np.full(int(self.extent.sum()), -1)
-        own = told[self.kept]
-        cell[self.place] = own
-        return self._any(cell[self.place] != own)
+        return self._any(self.content(told)[self.place] != told[self.kept])
 
     @property
     def filled(self) -> Numbers:

@@ -1,9 +1,10 @@
 """`LinearizableLog` and `AcknowledgedDurable` over all partitions of a bucket at once.
 
 Columnar twins of `conformance.checks.linearizable_log` and `acknowledged_durable`, C0 to C6 by the
-same names; C2 follows from the others, as two acknowledgements of one offset are two values there, or
-one value that was sent twice. They decide where all is plain: one incarnation, one generation, no answer that an
+same names. They decide where all is plain: one incarnation, one generation, no answer that an
 offset is out of range, no spare record needed to fill a hole. Anything else is suspicious.
+C2 follows from the rest: two records acknowledged at one offset are two values there, or one value
+that was sent twice.
 """
 
 from typing import NamedTuple
@@ -27,8 +28,8 @@ from fencepost.spec.vocabulary import ErrorCode
 _NONE, _ACKNOWLEDGED, _POSSIBLE, _REFUSED = range(4)
 
 
-class _Operations(NamedTuple):
-    """Masks of rows."""
+class Operations(NamedTuple):
+    """What clients did, as masks of rows."""
 
     produce: Mask
     fetch: Mask
@@ -39,16 +40,16 @@ class _Operations(NamedTuple):
     standing: Numbers
 
 
-def judge_clients(rows: BucketRows) -> tuple[Found, Found]:
+def judge_clients(rows: BucketRows, operations: Operations) -> tuple[Found, Found]:
     """What is found of `LinearizableLog`, then of `AcknowledgedDurable`."""
-    operations = _operations(rows)
     suspicious = rows.is_odd | _strange(rows, operations) | _misshapen(rows, operations)
     suspicious |= _contents(rows, operations)
     linear = Found(rows.per_partition(operations.answers), suspicious)
     return linear, _durable(rows, operations, suspicious)
 
 
-def _operations(rows: BucketRows) -> _Operations:
+def operations_of(rows: BucketRows) -> Operations:
+    """What clients did, as masks of rows."""
     produce, fetch = rows.is_action("Produce"), rows.is_action("Fetch")
     client = produce | fetch | rows.is_action("ListOffsets")
     ok, invoke = rows.is_outcome("ok"), rows.is_kind("invoke")
@@ -57,7 +58,7 @@ def _operations(rows: BucketRows) -> _Operations:
     standing = np.where(acknowledged, _ACKNOWLEDGED, _POSSIBLE)
     standing[rows.is_outcome("definite_error")] = _REFUSED
     ended = produce & ~invoke
-    return _Operations(
+    return Operations(
         produce=produce,
         fetch=fetch,
         answers=answers,
@@ -83,7 +84,7 @@ def _is_completed(rows: BucketRows, invocations: Mask, ended: Mask) -> Mask:
     return found & invocations
 
 
-def _strange(rows: BucketRows, operations: _Operations) -> Mask:
+def _strange(rows: BucketRows, operations: Operations) -> Mask:
     """Partitions with lines that the definition knows, and these kernels do not."""
     client = operations.produce | operations.fetch | rows.is_action("ListOffsets")
     odd_kind = client & ~rows.is_kind("invoke", "complete")
@@ -92,7 +93,7 @@ def _strange(rows: BucketRows, operations: _Operations) -> Mask:
     return rows.where(odd_kind | answered | out_of_range)
 
 
-def _misshapen(rows: BucketRows, operations: _Operations) -> Mask:
+def _misshapen(rows: BucketRows, operations: Operations) -> Mask:
     """C0."""
     answers = operations.answers
     end = rows.known("offset", 0) + rows.lengths("values")
@@ -104,7 +105,7 @@ def _misshapen(rows: BucketRows, operations: _Operations) -> Mask:
     return rows.where(answers & (nowhere | above | beyond))
 
 
-def _contents(rows: BucketRows, operations: _Operations) -> Mask:
+def _contents(rows: BucketRows, operations: Operations) -> Mask:
     """C1 to C6."""
     row, position, code = rows.values
     codes = int(code.max(initial=-1)) + 1
@@ -141,7 +142,7 @@ def _of(partition: Numbers, items: Mask, count: int) -> Mask:
     return np.asarray(np.bincount(partition[items], minlength=count) > 0)
 
 
-def _claims(rows: BucketRows, operations: _Operations, row: Numbers, offset: Numbers) -> Claims:
+def _claims(rows: BucketRows, operations: Operations, row: Numbers, offset: Numbers) -> Claims:
     """The step of each record with a known offset, and the least length that each answer proves."""
     stamp = rows.numbers("mono_ns")
     answers = np.flatnonzero(operations.answers)
@@ -156,7 +157,7 @@ def _claims(rows: BucketRows, operations: _Operations, row: Numbers, offset: Num
     )
 
 
-def _contradicted_in_epochs(rows: BucketRows, operations: _Operations) -> Numbers:
+def _contradicted_in_epochs(rows: BucketRows, operations: Operations) -> Numbers:
     """Partitions in which the answers of one leader epoch contradict each other."""
     told = operations.answers & (rows.numbers("leader_epoch", -1) >= 0)
     partition = rows.partition[told]
@@ -179,27 +180,27 @@ def _contradicted_in_epochs(rows: BucketRows, operations: _Operations) -> Number
     return owner[contradicted(claims)]
 
 
-def _at_least(rows: BucketRows, operations: _Operations) -> Numbers:
+def _at_least(rows: BucketRows, operations: Operations) -> Numbers:
     values = rows.lengths("values")
     proves = (values > 0) & (operations.fetch | (rows.numbers("acks") == -1))
     end = np.where(proves, rows.known("offset", 0) + values, 0)
     return np.maximum(rows.known("high_watermark", 0), end)
 
 
-def _durable(rows: BucketRows, operations: _Operations, suspicious: Mask) -> Found:
+def _durable(rows: BucketRows, operations: Operations, suspicious: Mask) -> Found:
     """What is suspicious to the log is so here; otherwise each offset has one value throughout."""
     row, position, _ = rows.values
     is_acknowledged = operations.acknowledged[row]
     row, position = row[is_acknowledged], position[is_acknowledged]
     partition = rows.partition[row]
     premises = np.bincount(partition, minlength=rows.count)
-    length, asked = _final_reads(rows, operations)
+    length, asked = final_reads(rows, operations)
     offset = rows.numbers("offset")[row] + position
     unread = (offset >= length[partition]) & (rows.numbers("mono_ns")[row] < asked[partition])
     return Found(premises, suspicious | _of(partition, unread, rows.count))
 
 
-def _final_reads(rows: BucketRows, operations: _Operations) -> tuple[Numbers, Numbers]:
+def final_reads(rows: BucketRows, operations: Operations) -> tuple[Numbers, Numbers]:
     """As `log_history.final_read`: how many records it finds, and when its last fetch was asked.
 
     Without a complete one: none, at the end of time.

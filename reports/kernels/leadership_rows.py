@@ -15,7 +15,8 @@ from fencepost.reports.analysis.tenures import (
     turns_of,
     unserved_of,
 )
-from fencepost.reports.kernels.bucket_rows import BULK, UNTOLD, BucketRows, Mask, Numbers, joint
+from fencepost.reports.kernels.bucket_rows import UNTOLD, BucketRows, Mask, Numbers, joint
+from fencepost.reports.tables.buckets import BULK
 from fencepost.reports.tables.schema import from_table
 
 

@@ -16,11 +16,13 @@ from fencepost.conformance.checks.ordering import split_by_partition
 from fencepost.conformance.checks.registry import CHECKS
 from fencepost.conformance.checks.trace_dialect import SPEC, TraceDialect
 from fencepost.conformance.verdict import CheckResult
-from fencepost.reports.kernels.bucket_rows import BULK, BucketRows, Found
-from fencepost.reports.kernels.client_logs import judge_clients
+from fencepost.reports.kernels.bucket_rows import BucketRows, Found
+from fencepost.reports.kernels.client_logs import final_reads, judge_clients, operations_of
 from fencepost.reports.kernels.insync_appends import judge_appends
 from fencepost.reports.kernels.isr_repeats import premises_of, repeated_advances
-from fencepost.reports.kernels.replica_logs import judge_replicas
+from fencepost.reports.kernels.numbered_records import judge_numbers
+from fencepost.reports.kernels.replica_logs import judge_replicas, replicas_of
+from fencepost.reports.tables.buckets import BULK
 from fencepost.reports.tables.schema import from_table
 from fencepost.spec.trace import TraceEvent
 from fencepost.spec.vocabulary import Action, Invariant
@@ -92,24 +94,29 @@ def _stage_one(
     unknown = Found(nothing, np.ones(rows.count, np.bool_))
     found = {check.invariant: unknown for check in CHECKS.values() if check.reads & BULK}
     if dialect == SPEC and rows.table.num_rows >= FEW_ROWS:
-        found |= _by_kernels(rows, control)
-        found[Invariant.MIN_INSYNC_REPLICAS] = _in_sync(rows, begun)
-        numbered = rows.where(rows.is_told("producer_id"))
-        found[Invariant.SEQUENCES_IN_ORDER] = Found(nothing, numbered)
+        found |= _by_kernels(rows, begun, control)
     return found
 
 
-def _by_kernels(rows: BucketRows, control: _Control) -> dict[Invariant, Found]:
-    linear, durable = judge_clients(rows)
-    matching, complete, monotonic, committers = judge_replicas(rows)
+def _by_kernels(
+    rows: BucketRows, begun: Sequence[TraceEvent], control: _Control
+) -> dict[Invariant, Found]:
+    operations, replicas = operations_of(rows), replicas_of(rows)
+    linear, durable = judge_clients(rows, operations)
+    judged = judge_replicas(rows, replicas)
+    final, _ = final_reads(rows, operations)
     return {
         Invariant.LINEARIZABLE_LOG: linear,
         Invariant.ACKNOWLEDGED_DURABLE: durable,
-        Invariant.LOG_MATCHING: matching,
-        Invariant.LEADER_COMPLETE: complete,
-        Invariant.HIGH_WATERMARK_MONOTONIC: monotonic,
-        Invariant.ONE_COMMITTER_PER_EPOCH: committers,
+        Invariant.LOG_MATCHING: judged.matching,
+        Invariant.LEADER_COMPLETE: judged.complete,
+        Invariant.HIGH_WATERMARK_MONOTONIC: judged.monotonic,
+        Invariant.ONE_COMMITTER_PER_EPOCH: judged.committers,
         Invariant.LEADER_IN_ISR: _in_isr(rows, control),
+        Invariant.MIN_INSYNC_REPLICAS: _in_sync(rows, begun),
+        Invariant.SEQUENCES_IN_ORDER: judge_numbers(
+            rows, replicas, judged.entries | linear.suspicious, final
+        ),
     }
 
 

@@ -1,10 +1,12 @@
 """The Parquet of a run: `folder=<i>/bucket=<b>/<file>.parquet`, written and read here alone.
 
+Lines of actions that are few are in `<file>-few.parquet`, so that checks of these read no records.
+
 All events of one partition are in one bucket, so that its checks need no shuffle; events about no
 partition (sessions, controllers, faults, the run itself) are in the bucket `shared`, which every
 reader of the folder reads as well. They are few: their number does not grow with the records.
-The rows of a file are in runs, each sorted by partition; those of one partition, and of `shared`,
-keep the order of their lines, which is `(incarnation, seq)` in what a node wrote.
+The rows of such a file are in runs, each sorted by partition; those of one partition, and of
+`shared`, keep the order of their lines, which is `(incarnation, seq)` in what a node wrote.
 """
 
 import zlib
@@ -28,13 +30,33 @@ from fencepost.reports.tables.schema import (
     stored_schema,
 )
 from fencepost.spec.trace import TraceEvent
+from fencepost.spec.vocabulary import Action
 from fencepost.spec.znodes import TopicPartition, leader_and_isr_path, partition_of
 
 SHARED = "shared"
 """The bucket of the events about no partition."""
 
+BULK = frozenset(
+    {
+        "Produce",
+        "Fetch",
+        "ListOffsets",
+        Action.LEADER_APPEND,
+        Action.FOLLOWER_APPEND,
+        Action.ADVANCE_HIGH_WATERMARK,
+        Action.SERVE_FETCH,
+    }
+)
+"""Lines as many as records; those of any other action are few."""
+
+FEW = "-few"
+"""Ends the stem of a file with lines that are few."""
+
 RUN_ROWS = 400_000
 """A worker holds so many rows in memory, and sorts them; some 250 bytes each."""
+
+NEAR = 8
+"""A span of numbers so many times as long as their list is cheaper to mark than to sort."""
 
 _NOWHERE = -1
 Codes = NDArray[np.integer[Any]]
@@ -59,7 +81,7 @@ class BucketWriter:
         self._stem = stem
         self._buckets = buckets
         self._held: list[pa.Table] = []
-        self._writers: dict[str, pq.ParquetWriter] = {}
+        self._writers: dict[Path, pq.ParquetWriter] = {}
 
     def __enter__(self) -> "BucketWriter":
         return self
@@ -81,6 +103,12 @@ class BucketWriter:
             return
         rows = pa.concat_tables(self._held, promote_options="default").combine_chunks()
         self._held = []
+        actions, names = word_codes(rows, "action")
+        is_bulk = np.isin(actions, [code for code, name in enumerate(names) if name in BULK])
+        self._write_rows(rows.filter(pa.array(is_bulk)), "")
+        self._write_rows(rows.filter(pa.array(~is_bulk)), FEW)
+
+    def _write_rows(self, rows: pa.Table, suffix: str) -> None:
         buckets, places = _places(rows, self._buckets)
         order = np.argsort(places, kind="stable")
         rows = rows.take(pa.array(order))
@@ -89,22 +117,24 @@ class BucketWriter:
         for start, end in pairwise(bounds.tolist()):
             bucket = int(buckets[start])
             name = SHARED if bucket == _NOWHERE else str(bucket)
-            self._writer(name).write_table(_stored(rows.slice(start, end - start)))
+            self._writer(name, f"{self._stem}{suffix}").write_table(
+                _stored(rows.slice(start, end - start))
+            )
 
-    def _writer(self, bucket: str) -> pq.ParquetWriter:
-        if bucket not in self._writers:
-            path = self._folder / f"{BUCKET}={bucket}" / f"{self._stem}.parquet"
+    def _writer(self, bucket: str, stem: str) -> pq.ParquetWriter:
+        path = self._folder / f"{BUCKET}={bucket}" / f"{stem}.parquet"
+        if path not in self._writers:
             path.parent.mkdir(parents=True, exist_ok=True)
             schema = stored_schema()
             numbers = [field.name for field in schema if field.type == pa.int64()]
-            self._writers[bucket] = pq.ParquetWriter(
+            self._writers[path] = pq.ParquetWriter(
                 path,
                 schema,
                 compression="zstd",
                 use_dictionary=sorted(ENCODED),
                 column_encoding=dict.fromkeys(numbers, "DELTA_BINARY_PACKED"),
             )
-        return self._writers[bucket]
+        return self._writers[path]
 
 
 def _stored(rows: pa.Table) -> pa.Table:
@@ -147,13 +177,26 @@ def partition_codes(rows: pa.Table) -> tuple[Codes, list[TopicPartition | None]]
     is_named = (topics >= 0) & (numbers >= 0)
     named = topics * len(partition_numbers) + numbers
     mixed = np.where(is_named, named, -2 - paths)
-    distinct, codes = np.unique(mixed, return_inverse=True)
+    codes = ranks(mixed)
+    distinct = np.empty(int(codes.max(initial=-1)) + 1, np.int64)
+    distinct[codes] = mixed
     found: dict[TopicPartition | None, int] = {}
     places = [
         found.setdefault(_partition(code, topic_names, partition_numbers, path_names), len(found))
         for code in distinct.tolist()
     ]
     return np.array(places, np.int64)[codes], list(found)
+
+
+def ranks(numbers: Codes) -> Codes:
+    """The rank of each number among the different ones, from 0; without a sort if they are near."""
+    low = int(numbers.min(initial=0))
+    span = int(numbers.max(initial=0)) - low + 1
+    if span > NEAR * len(numbers):
+        return np.unique(numbers, return_inverse=True)[1]
+    there = np.zeros(span, np.bool_)
+    there[numbers - low] = True
+    return (np.cumsum(there) - 1)[numbers - low]
 
 
 def _partition(
@@ -192,7 +235,8 @@ def read_bucket(
     if partition is not None:
         is_about = _is_about(partition)
         wanted = is_about if wanted is None else wanted & is_about
-    return list(from_table(read_columns(target, folder, bucket, wanted)))
+    only_few = actions is not None and not actions & BULK
+    return from_table(read_columns(target, folder, bucket, wanted, only_few=only_few))
 
 
 def _is_about(partition: TopicPartition) -> pc.Expression:
@@ -204,13 +248,18 @@ def _is_about(partition: TopicPartition) -> pc.Expression:
 
 
 def read_columns(
-    target: Path, folder: int, bucket: str, wanted: pc.Expression | None = None
+    target: Path,
+    folder: int,
+    bucket: str,
+    wanted: pc.Expression | None = None,
+    *,
+    only_few: bool = False,
 ) -> pa.Table:
-    """As `read_bucket`, as columns; of the rows that are wanted."""
+    """As `read_bucket`, as columns; of the rows that are wanted, or only of those that are few."""
     place = target / f"{FOLDER}={folder}" / f"{BUCKET}={bucket}"
     tables = [
         pq.read_table(path, filters=wanted, partitioning=None)
-        for path in sorted(place.glob("*.parquet"))
+        for path in sorted(place.glob(f"*{FEW}.parquet" if only_few else "*.parquet"))
     ]
     return pa.concat_tables(tables) if tables else stored_schema().empty_table()
 

@@ -8,6 +8,7 @@ import types
 import typing
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import StrEnum
+from functools import cache
 from itertools import pairwise
 from typing import Any
 
@@ -49,12 +50,14 @@ def _plain(hint: object) -> object:
     return str if isinstance(hint, type) and issubclass(hint, str) else hint
 
 
+@cache
 def field_types() -> dict[str, object]:
     """Field of `TraceEvent` -> its type without `None`, enumerations as such, in field order."""
     hints = typing.get_type_hints(TraceEvent)
     return {name: _present(hints[name]) for name in TraceEvent.__struct_fields__}
 
 
+@cache
 def column_types() -> dict[str, object]:
     """Field of `TraceEvent` -> a plain type or `list[int]` or `list[str]`, in field order."""
     return {name: _plain(kind) for name, kind in field_types().items()}
@@ -75,11 +78,13 @@ ENCODED = frozenset(name for name, kind in column_types().items() if kind is str
 """Columns of words that many rows have."""
 
 
+@cache
 def arrow_schema() -> pa.Schema:
     """The columns of a trace; every one may be null."""
     return pa.schema([(name, _ARROW[kind]) for name, kind in column_types().items()])
 
 
+@cache
 def stored_schema() -> pa.Schema:
     """As `arrow_schema`, the columns of `ENCODED` by dictionary: they repeat few words."""
     return pa.schema(

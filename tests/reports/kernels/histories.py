@@ -65,6 +65,11 @@ def both(first: Edit, second: Edit) -> Edit:
     return lambda history: second(first(history))
 
 
+def numbered(history: History) -> History:
+    """The writes as those of an idempotent producer."""
+    return [replace(e, producer_id=7) if e.action == "Produce" else e for e in history]
+
+
 def _places(history: History, action: str, kind: Kind) -> list[int]:
     return [at for at, e in enumerate(history) if (e.action, e.kind) == (action, kind)]
 
@@ -118,6 +123,35 @@ EDITS: Mapping[str, Edit] = {
     ),
     "a small ISR": change(1, "BecomeLeader", isr=[2]),
     "acks of 1": change(3, "Produce", Kind.COMPLETE, acks=1),
+    "numbers": numbered,
+    "a number left out": both(numbered, change(1, "Produce", Kind.COMPLETE, base_sequence=5)),
+    "a batch cut off": both(
+        numbered, change(3, "Produce", Kind.COMPLETE, values=["client-1/3/1", "client-1/4/1"])
+    ),
+    "a batch in two appends": both(
+        numbered,
+        both(
+            change(2, "Produce", Kind.COMPLETE, values=["client-1/2/1", "client-1/3/1"]),
+            both(without(3, "Produce", Kind.COMPLETE), without(3, "Produce", Kind.INVOKE)),
+        ),
+    ),
+    "a refusal for a number": both(
+        numbered,
+        change(
+            2,
+            "Fetch",
+            Kind.COMPLETE,
+            action="Produce",
+            values=["x"],
+            offset=None,
+            acks=-1,
+            outcome=Outcome.DEFINITE_ERROR,
+            error_code="OUT_OF_ORDER_SEQUENCE_NUMBER",
+            producer_id=7,
+            producer_epoch=0,
+            base_sequence=2,
+        ),
+    ),
     "another incarnation": change(3, "Produce", Kind.COMPLETE, partition_incarnation=77),
     "an unclean election": change(0, "ElectLeader", is_unclean=True),
     "an unclean election, and a record lost": both(
