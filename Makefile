@@ -77,7 +77,7 @@ bench: setup
 	@$(RUN) fencepost.ci.bench.faults
 	@$(RUN) fencepost.ci.bench.simulator
 	@$(RUN) fencepost.ci.bench.specs
-	@$(RUN) fencepost.ci.bench.reports 1000000
+	@$(RUN) fencepost.ci.bench.reports.speed 1000000
 
 lock:
 	@command -v uv >/dev/null || { echo 'lock: uv is not on the PATH; install it first' >&2; exit 3; }

@@ -13,7 +13,7 @@ import msgspec
 
 from fencepost.conformance.verdict import Violation
 from fencepost.reports.analysis.messages import Arrow, messages_between
-from fencepost.reports.analysis.replicas import DOWN_FAULTS, ReplicaState, replica_states
+from fencepost.reports.analysis.replicas import DOWN_FAULTS, ReplicaState, replica_states_at
 from fencepost.spec.trace import Kind, Phase, TraceEvent, encode
 from fencepost.spec.vocabulary import Outcome
 
@@ -107,26 +107,32 @@ def _display_key(event: TraceEvent) -> tuple[int, bool, int, str, int, int]:
     return event.mono_ns, is_ours, event.lamport, event.node, event.incarnation, event.seq
 
 
-def instant_of(violation: Violation, ordered: Sequence[TraceEvent]) -> int:
-    """Index in `ordered` of the witness that completes the contradiction; the end without one."""
-    places = {_identity(event): index for index, event in enumerate(ordered)}
-    found = [places[_identity(event)] for event in violation.witness if _identity(event) in places]
-    return max(found, default=len(ordered) - 1)
+def _witness_places(violation: Violation, ordered: Sequence[TraceEvent]) -> list[int]:
+    """Indices in `ordered` of the witnesses."""
+    wanted = {_identity(event) for event in violation.witness}
+    numbers = {event.seq for event in violation.witness}
+    return [
+        index
+        for index, event in enumerate(ordered)
+        if event.seq in numbers and _identity(event) in wanted
+    ]
 
 
 def gather(violation: Violation, ordered: Sequence[TraceEvent], start_ns: int) -> ViolationContext:
     """The surroundings of `violation` among the events of its partition and the shared ones."""
-    instant = instant_of(violation, ordered)
+    places = _witness_places(violation, ordered)
+    # The last witness completes the contradiction.
+    instant = max(places, default=len(ordered) - 1)
+    first = min(places, default=instant)
     witness = {_identity(event) for event in violation.witness}
-    first = min((i for i, e in enumerate(ordered) if _identity(e) in witness), default=instant)
     chosen = _choose(ordered, first, instant, witness)
     steps = _steps([(i, ordered[i]) for i in chosen], witness, start_ns)
-    before = replica_states(ordered[: chosen[0]] if chosen else ())
+    before, at = replica_states_at(ordered, (chosen[0] if chosen else 0, instant))
     return ViolationContext(
         message=violation.message,
         witness=witness_lines(violation, start_ns),
         at_ns=max(0, ordered[instant].mono_ns - start_ns) if ordered else 0,
-        replicas=replica_states(ordered[:instant]),
+        replicas=at,
         before=f"{ordered[instant].node}: {describe(ordered[instant])}" if ordered else "",
         leading_before=tuple(f"broker-{r.broker_id}" for r in before if r.role == "leader"),
         down_before=tuple(f"broker-{r.broker_id}" for r in before if r.process != "running"),

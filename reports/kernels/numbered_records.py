@@ -20,7 +20,7 @@ from fencepost.reports.kernels.bucket_rows import (
     Numbers,
     joint,
 )
-from fencepost.reports.kernels.replica_logs import Replicas
+from fencepost.reports.kernels.replica_logs import ReplicaLines
 from fencepost.spec.trace import FINAL_READER
 
 
@@ -38,7 +38,9 @@ class _Log(NamedTuple):
     code: Numbers
 
 
-def judge_numbers(rows: BucketRows, replicas: Replicas, in_doubt: Mask, final: Numbers) -> Found:
+def judge_numbers(
+    rows: BucketRows, replicas: ReplicaLines, in_doubt: Mask, final: Numbers
+) -> Found:
     """What is found, given how many records the last reader has of each partition."""
     row, _, code = rows.values
     told = _is_numbered(rows)
@@ -96,7 +98,7 @@ def _cut_batches(rows: BucketRows, numbers: _Numbers) -> Mask:
     return _of(rows.partition[row], cut, rows.count)
 
 
-def _ends(replicas: Replicas, final: Numbers) -> tuple[Numbers, Numbers]:
+def _ends(replicas: ReplicaLines, final: Numbers) -> tuple[Numbers, Numbers]:
     """The partition and the length of each log, in the end."""
     last = np.flatnonzero(np.diff(replicas.replica, append=-1))
     partition = np.concatenate([replicas.partition[last], np.arange(len(final))])

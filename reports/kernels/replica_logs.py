@@ -27,7 +27,7 @@ from fencepost.reports.kernels.bucket_rows import (
 from fencepost.spec.vocabulary import NO_EPOCH, Action
 
 
-class Replicas(NamedTuple):
+class ReplicaLines(NamedTuple):
     """The rows that tell of replicas' logs, those of each replica together and in its order."""
 
     row: Numbers
@@ -53,7 +53,7 @@ class JudgedReplicas(NamedTuple):
     committers: Found
 
 
-def judge_replicas(rows: BucketRows, replicas: Replicas) -> JudgedReplicas:
+def judge_replicas(rows: BucketRows, replicas: ReplicaLines) -> JudgedReplicas:
     """What is found of the four checks."""
     strange = rows.is_odd | _strange(rows, replicas)
     entries = strange | _entries(rows, replicas)
@@ -66,12 +66,12 @@ def judge_replicas(rows: BucketRows, replicas: Replicas) -> JudgedReplicas:
     )
 
 
-def replicas_of(rows: BucketRows) -> Replicas:
+def replicas_of(rows: BucketRows) -> ReplicaLines:
     """The lines of replicas' logs in order."""
     own = np.flatnonzero(rows.is_action(*REPLICA_ACTIONS) & (rows.numbers("broker_id") != UNTOLD))
     keys = ("seq", "incarnation", "broker_id")
     row = own[np.lexsort((*(rows.numbers(key)[own] for key in keys), rows.partition[own]))]
-    return Replicas(
+    return ReplicaLines(
         row=row,
         partition=rows.partition[row],
         replica=joint(rows.partition[row], rows.numbers("broker_id")[row]),
@@ -83,7 +83,7 @@ def replicas_of(rows: BucketRows) -> Replicas:
     )
 
 
-def _strange(rows: BucketRows, replicas: Replicas) -> Mask:
+def _strange(rows: BucketRows, replicas: ReplicaLines) -> Mask:
     """Partitions with lines that the definitions know, and these kernels do not.
 
     A broker is one node: else the order of its lines is not that of their numbers.
@@ -101,7 +101,7 @@ def _strange(rows: BucketRows, replicas: Replicas) -> Mask:
     return strange | rows.where(unnamed)
 
 
-def _of(replicas: Replicas, lines: Mask, count: int) -> Mask:
+def _of(replicas: ReplicaLines, lines: Mask, count: int) -> Mask:
     return np.bincount(replicas.partition[lines], minlength=count) > 0
 
 
@@ -112,7 +112,7 @@ def _before(replica: Numbers, numbers: Numbers, first: int) -> Numbers:
     return before
 
 
-def _entries(rows: BucketRows, replicas: Replicas) -> Mask:
+def _entries(rows: BucketRows, replicas: ReplicaLines) -> Mask:
     """Partitions in which a log is cut or has holes, or two logs differ."""
     row, end = replicas.row, replicas.end
     values, base = rows.lengths("values")[row], rows.numbers("offset")[row]
@@ -134,7 +134,7 @@ def _entries(rows: BucketRows, replicas: Replicas) -> Mask:
     return suspicious | cells.sparse | cells.differs(entry)
 
 
-def _matching(rows: BucketRows, replicas: Replicas, suspicious: Mask) -> Found:
+def _matching(rows: BucketRows, replicas: ReplicaLines, suspicious: Mask) -> Found:
     """Of the replicas that committed an offset, the first is compared with no other."""
     committed, greatest = np.zeros(rows.count, np.int64), np.zeros(rows.count, np.int64)
     reach = np.minimum(replicas.high_watermark, replicas.end)
@@ -145,7 +145,7 @@ def _matching(rows: BucketRows, replicas: Replicas, suspicious: Mask) -> Found:
     return Found(committed - greatest, suspicious)
 
 
-def _complete(rows: BucketRows, replicas: Replicas, entries: Mask) -> Found:
+def _complete(rows: BucketRows, replicas: ReplicaLines, entries: Mask) -> Found:
     reach = np.minimum(replicas.high_watermark, replicas.end)
     advance, leading = replicas.is_advance & (reach > 0), replicas.is_leading
     longest = _longest_before(replicas, leading, advance, reach)
@@ -161,7 +161,9 @@ def _complete(rows: BucketRows, replicas: Replicas, entries: Mask) -> Found:
     return Found(premises, suspicious)
 
 
-def _longest_before(replicas: Replicas, leading: Mask, commits: Mask, length: Numbers) -> Numbers:
+def _longest_before(
+    replicas: ReplicaLines, leading: Mask, commits: Mask, length: Numbers
+) -> Numbers:
     """For each new leader, how far any earlier epoch of its partition committed; 0: not at all."""
     width = int(replicas.epoch.max(initial=0)) + 2
     place = replicas.partition * width + replicas.epoch + 1
@@ -176,7 +178,7 @@ def _longest_before(replicas: Replicas, leading: Mask, commits: Mask, length: Nu
     return found
 
 
-def _truncations(rows: BucketRows, replicas: Replicas) -> tuple[Numbers, Numbers]:
+def _truncations(rows: BucketRows, replicas: ReplicaLines) -> tuple[Numbers, Numbers]:
     """The lines that cut a log, and the greatest high watermark that their process knew before."""
     process = joint(replicas.replica, rows.numbers("incarnation")[replicas.row])
     greatest = running_maximum(process, replicas.high_watermark)
@@ -184,7 +186,7 @@ def _truncations(rows: BucketRows, replicas: Replicas) -> tuple[Numbers, Numbers
     return cuts, _before(process, greatest, 0)[cuts]
 
 
-def _monotonic(rows: BucketRows, replicas: Replicas, strange: Mask) -> Found:
+def _monotonic(rows: BucketRows, replicas: ReplicaLines, strange: Mask) -> Found:
     row = replicas.row
     term = joint(
         replicas.replica,
@@ -205,7 +207,7 @@ def _monotonic(rows: BucketRows, replicas: Replicas, strange: Mask) -> Found:
     return Found(premises + answered.premises, strange | falls | answered.suspicious)
 
 
-def _answers(rows: BucketRows, replicas: Replicas) -> Found:
+def _answers(rows: BucketRows, replicas: ReplicaLines) -> Found:
     """What clients were answered by one leader in one epoch."""
     reads = rows.is_action("Fetch", "ListOffsets") & rows.is_outcome("ok")
     reads &= rows.is_told("high_watermark")
@@ -239,7 +241,7 @@ def _answers(rows: BucketRows, replicas: Replicas) -> Found:
     return Found(premises, suspicious)
 
 
-def _committers(rows: BucketRows, replicas: Replicas, strange: Mask) -> Found:
+def _committers(rows: BucketRows, replicas: ReplicaLines, strange: Mask) -> Found:
     acknowledged = rows.is_action("Produce") & rows.is_outcome("ok") & (rows.numbers("acks") == -1)
     epoch = rows.known("leader_epoch", NO_EPOCH)
     unnamed = acknowledged & (epoch == NO_EPOCH)

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
+from typing import NamedTuple
 
 import msgspec
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
-from fencepost.conformance.checks.ordering import partition_of_event
 from fencepost.conformance.checks.registry import CHECKS, RUN_STARTED, InvariantCheck
 from fencepost.conformance.checks.trace_dialect import DIALECTS, SPEC
 from fencepost.conformance.runs.host_interference import read_interference
@@ -133,14 +133,15 @@ def _per_partition(task: JudgeTask, target: Path) -> Findings:
     shared = read_bucket(target, task.folder, SHARED)
     begun = [event for event in shared if event.action in RUN_STARTED]
     rows = BucketRows(read_columns(target, task.folder, task.bucket))
-    found = [
-        Judged(
-            folder=task.folder,
-            result=part.result,
-            evidence=_surroundings(part.result, chain(shared, part.events), task),
-        )
-        for part in judge_bucket(rows, begun, DIALECTS[task.dialect])
-    ]
+    found: list[Judged] = []
+    around: _Around | None = None
+    for part in judge_bucket(rows, begun, DIALECTS[task.dialect]):
+        if part.events and (around is None or around.events is not part.events):
+            around = _Around(part.events, display_order(chain(shared, part.events)))
+        evidence = None
+        if part.result.violations and around is not None:
+            evidence = gather(part.result.violations[0], around.ordered, task.span_ns[0])
+        found.append(Judged(folder=task.folder, result=part.result, evidence=evidence))
     return Findings(
         judged=tuple(
             _together(task.folder, check.invariant, found) for check in _checks(per_partition=True)
@@ -149,14 +150,23 @@ def _per_partition(task: JudgeTask, target: Path) -> Findings:
     )
 
 
+class _Around(NamedTuple):
+    """The events of a partition, and with the shared ones in the order in which they are shown."""
+
+    events: Sequence[TraceEvent]
+    ordered: Sequence[TraceEvent]
+
+
 def _across(task: JudgeTask, target: Path) -> Findings:
     checks = _checks(per_partition=False)
     events = _read_all(task, target, frozenset[str]().union(*(check.reads for check in checks)))
     judged = []
     for check in checks:
         result = check.judge(events, DIALECTS[task.dialect])
-        around = _read_around(task, target, result.violations[0]) if result.violations else []
-        evidence = _surroundings(result, around, task)
+        evidence = None
+        if result.violations:
+            around = display_order(_read_around(task, target, result.violations[0]))
+            evidence = gather(result.violations[0], around, task.span_ns[0])
         judged.append(Judged(folder=task.folder, result=result, evidence=evidence))
     shared = read_bucket(target, task.folder, SHARED)
     leadership = Leadership(
@@ -190,22 +200,6 @@ def _read_around(task: JudgeTask, target: Path, violation: Violation) -> list[Tr
             for event in read_bucket(target, task.folder, bucket, partition=partition)
         ),
     ]
-
-
-def _surroundings(
-    result: CheckResult, events: Iterable[TraceEvent], task: JudgeTask
-) -> ViolationContext | None:
-    """What is around the first violation, among its partition's events and those about none."""
-    if not result.violations:
-        return None
-    first = result.violations[0]
-    about = [
-        event
-        for event in events
-        if (partition := partition_of_event(event)) is None
-        or (partition.topic, partition.partition) == (first.topic, first.partition)
-    ]
-    return gather(first, display_order(about), task.span_ns[0])
 
 
 def _together(folder: int, invariant: Invariant, found: Iterable[Judged]) -> Judged:

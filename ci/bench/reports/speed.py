@@ -1,4 +1,4 @@
-"""What a report costs: `python -m fencepost.ci.bench.reports [EVENTS]`.
+"""What a report costs: `python -m fencepost.ci.bench.reports.speed [EVENTS]`.
 
 Seconds of processor per event, not of time, so that a busy machine changes little; the functions
 that Spark's tasks call, without Spark. Beside them what reading alone costs, and the definition of
@@ -15,8 +15,8 @@ from time import process_time
 import pyarrow.json as pj
 import pyarrow.parquet as pq
 
-from fencepost.ci.bench.made_traces import MadeTrace, make_trace
 from fencepost.ci.bench.measured import Measured, show_measured
+from fencepost.ci.bench.reports.made_traces import MadeTrace, make_trace
 from fencepost.reports.analysis.analyse import span_of
 from fencepost.reports.kernels import two_stages
 from fencepost.reports.tables.folders import trace_folders

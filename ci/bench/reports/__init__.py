@@ -1,0 +1,1 @@
+"""What reports cost, on traces that are made for it."""
