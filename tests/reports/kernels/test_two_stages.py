@@ -79,7 +79,7 @@ PLACES = [at for at, event in enumerate(GOOD) if event.topic is not None]
 Change = tuple[int, str, int]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(
     st.lists(
         st.tuples(
@@ -100,7 +100,7 @@ def test_two_stages_find_what_the_definition_finds_of_any_numbers(changes: list[
     assert_same(history)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(st.permutations(PLACES), st.integers(0, 4))
 def test_order_and_loss_of_lines_change_nothing_about_that(order: list[int], lost: int) -> None:
     kept = order[lost:]
@@ -110,11 +110,10 @@ def test_order_and_loss_of_lines_change_nothing_about_that(order: list[int], los
     )
 
 
-@pytest.mark.parametrize(
-    ("level", "mutant", "seed"), [(3, None, 4), (2, "acknowledge_before_replication", 1)]
-)
-def test_simulated_runs_are_judged_alike(level: int, mutant: str | None, seed: int) -> None:
-    assert_same(Subject(level=level, mutant=mutant, target=REFERENCE).simulate(seed))
+def test_a_simulated_run_of_a_mutant_is_judged_alike() -> None:
+    subject = Subject(level=2, mutant="acknowledge_before_replication", target=REFERENCE)
+
+    assert_same(subject.simulate(1))
 
 
 def _nowhere(rows: BucketRows, *_others: object) -> bucket_rows.Mask:
@@ -139,52 +138,120 @@ def _after(
     return lambda *arguments: change(function(*arguments))
 
 
-WRONG: Mapping[str, tuple[Any, str, Any]] = {
-    "C0": (client_logs, "_misshapen", _nowhere),
-    "C1 to C6": (client_logs, "_contents", _nowhere),
-    "one value per offset": (Cells, "differs", _none_differ),
-    "no hole": (Cells, "filled", property(lambda cells: cells.extent)),
-    "C6": (client_logs, "contradicted", lambda _claims: np.zeros(0, np.int64)),
+WRONG: Mapping[str, tuple[str, Any, str, Any]] = {
+    "C0": ("acknowledged nowhere", client_logs, "_misshapen", _nowhere),
+    "C1 to C6": ("acknowledged twice", client_logs, "_contents", _nowhere),
+    "one value per offset": ("another record in one log", Cells, "differs", _none_differ),
+    "no hole": ("a hole that nothing fills", Cells, "filled", property(lambda cells: cells.extent)),
+    "C6": ("stale empty read", client_logs, "contradicted", lambda _claims: np.zeros(0, np.int64)),
     "C6 in an epoch": (
-        client_logs, "_contradicted_in_epochs", lambda *_rows: np.zeros(0, np.int64)),
+        "stale high watermark",
+        client_logs,
+        "_contradicted_in_epochs",
+        lambda *_rows: np.zeros(0, np.int64),
+    ),
     "final reads": (
-        client_logs, "final_reads",
-        lambda rows, _: (np.full(rows.count, 99), np.zeros(rows.count, np.int64))),
-    "strange lines of replicas": (replica_logs, "_strange", _nowhere),
-    "entries": (replica_logs, "_entries", _nowhere),
-    "odd partitions": (BucketRows, "is_odd", property(_nowhere)),
+        "no final read",
+        client_logs,
+        "final_reads",
+        lambda rows, _: (np.full(rows.count, 99), np.zeros(rows.count, np.int64)),
+    ),
+    "strange lines of replicas": (
+        "a follower that is two nodes",
+        replica_logs,
+        "_strange",
+        _nowhere,
+    ),
+    "entries": ("another epoch in one log", replica_logs, "_entries", _nowhere),
+    "odd partitions": ("an unclean election", BucketRows, "is_odd", property(_nowhere)),
     "commits before a leader": (
-        replica_logs, "_longest_before",
-        lambda _told, leading, *_rest: np.zeros(int(leading.sum()), np.int64)),
+        "nothing",
+        replica_logs,
+        "_longest_before",
+        lambda _told, leading, *_rest: np.zeros(int(leading.sum()), np.int64),
+    ),
     "answers of one leader": (
-        replica_logs, "_answers", _after(_trusting, replica_logs._answers)),
-    "high watermarks": (replica_logs, "_monotonic", _after(_trusting, replica_logs._monotonic)),
-    "committers": (replica_logs, "_committers", _after(_trusting, replica_logs._committers)),
-    "premises of matching": (replica_logs, "_matching", _after(_one_more, replica_logs._matching)),
+        "stale high watermark",
+        replica_logs,
+        "_answers",
+        _after(_trusting, replica_logs._answers),
+    ),
+    "high watermarks": (
+        "read by one as another",
+        replica_logs,
+        "_monotonic",
+        _after(_trusting, replica_logs._monotonic),
+    ),
+    "committers": (
+        "acknowledged by another",
+        replica_logs,
+        "_committers",
+        _after(_trusting, replica_logs._committers),
+    ),
+    "premises of matching": (
+        "nothing",
+        replica_logs,
+        "_matching",
+        _after(_one_more, replica_logs._matching),
+    ),
     "premises of commits": (
-        replica_logs, "_committers", _after(_one_more, replica_logs._committers)),
-    "premises of leaders": (replica_logs, "_complete", _after(_one_more, replica_logs._complete)),
-    "premises of durability": (client_logs, "_durable", _after(_one_more, client_logs._durable)),
+        "nothing",
+        replica_logs,
+        "_committers",
+        _after(_one_more, replica_logs._committers),
+    ),
+    "premises of leaders": (
+        "nothing",
+        replica_logs,
+        "_complete",
+        _after(_one_more, replica_logs._complete),
+    ),
+    "premises of durability": (
+        "nothing",
+        client_logs,
+        "_durable",
+        _after(_one_more, client_logs._durable),
+    ),
     "repeats under another ISR": (
-        isr_repeats, "_lists_as_before", lambda _rows, _name, row: row >= 0),
+        "an advance for too few",
+        isr_repeats,
+        "_lists_as_before",
+        lambda _rows, _name, row: row >= 0,
+    ),
     "appends under a small ISR": (
-        two_stages, "judge_appends", _after(_trusting, insync_appends.judge_appends)),
+        "a small ISR",
+        two_stages,
+        "judge_appends",
+        _after(_trusting, insync_appends.judge_appends),
+    ),
     "premises of appends": (
-        two_stages, "judge_appends", _after(_one_more, insync_appends.judge_appends)),
-    "numbers": (numbered_records, "_out_of_order", _nowhere),
-    "cut batches": (numbered_records, "_cut_batches", _nowhere),
-    "refusals": (
-        numbered_records, "REFUSALS", frozenset[str]()),
+        "nothing",
+        two_stages,
+        "judge_appends",
+        _after(_one_more, insync_appends.judge_appends),
+    ),
+    "numbers": ("a number left out", numbered_records, "_out_of_order", _nowhere),
+    "cut batches": ("a batch in two appends", numbered_records, "_cut_batches", _nowhere),
+    "refusals": ("a refusal for a number", numbered_records, "REFUSALS", frozenset[str]()),
     "premises of numbers": (
-        two_stages, "judge_numbers", _after(_one_more, numbered_records.judge_numbers)),
+        "nothing",
+        two_stages,
+        "judge_numbers",
+        _after(_one_more, numbered_records.judge_numbers),
+    ),
     "premises of repeats": (
-        two_stages, "premises_of", lambda rows, _repeats: np.zeros(rows.count, np.int64)),
-}  # fmt: skip
-"""Kernels with one thing wrong."""
+        "nothing",
+        two_stages,
+        "premises_of",
+        lambda rows, _repeats: np.zeros(rows.count, np.int64),
+    ),
+}
+"""Kernels with one thing wrong, and the edit that shows it."""
 
 
 @pytest.mark.parametrize("name", WRONG)
 def test_a_wrong_kernel_finds_something_else(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(*WRONG[name])
+    edit, *wrong = WRONG[name]
+    monkeypatch.setattr(*wrong)
 
-    assert any(in_two_stages(EDITS[edit](GOOD)) != defined(edit) for edit in EDITS)
+    assert in_two_stages(EDITS[edit](GOOD)) != defined(edit)
