@@ -159,6 +159,7 @@ def action_taken(effect: ActionTaken, broker_id: BrokerId) -> Line:
         line["values"] = [record.value for record in effect.records]
         line["record_epochs"] = [record.leader_epoch for record in effect.records]
     _add_epochs(line, effect)
+    _add_metadata(line, effect)
     _add_places(line, effect)
     _add_members(line, effect)
     if effect.action in _OF_QUOTA:
@@ -193,8 +194,6 @@ def _add_epochs(line: Line, effect: ActionTaken) -> None:
         line["controller_epoch"] = effect.controller_epoch
     if effect.broker_epoch:  # 0: none is named
         line["broker_epoch"] = effect.broker_epoch
-    if effect.max_broker_epoch:
-        line["max_broker_epoch"] = effect.max_broker_epoch
     if effect.is_unclean is not None:
         line["is_unclean"] = effect.is_unclean
     if effect.is_loss_possible is not None:
@@ -203,6 +202,13 @@ def _add_epochs(line: Line, effect: ActionTaken) -> None:
         line["znode_version"] = effect.znode_version
     if effect.expected_version is not None:
         line["expected_version"] = effect.expected_version
+
+
+def _add_metadata(line: Line, effect: ActionTaken) -> None:
+    if effect.max_broker_epoch:
+        line["max_broker_epoch"] = effect.max_broker_epoch
+    if effect.metadata_version is not None:
+        line["metadata_version"] = effect.metadata_version
 
 
 def _add_places(line: Line, effect: ActionTaken) -> None:

@@ -142,6 +142,8 @@ class TraceEvent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, 
     one that asked (level 3)."""
     max_broker_epoch: int | None = None
     """Of a command, in place of `broker_epoch`: the largest one that its sender knew (level 4)."""
+    metadata_version: int | None = None
+    """Of metadata that were sent or taken: their number in the controller epoch (level 4)."""
     is_unclean: bool = False
     """On an `ElectLeader`: committed records may be lost, as the operator allows (FAIL-002).
 

@@ -85,6 +85,8 @@ class Action(StrEnum):
     PUBLISH_DECISION = "PublishDecision"
     SEND_LEADER_AND_ISR = "SendLeaderAndIsr"
     SEND_STOP_REPLICA = "SendStopReplica"
+    SEND_UPDATE_METADATA = "SendUpdateMetadata"
+    UPDATE_METADATA = "UpdateMetadata"
     BECOME_LEADER = "BecomeLeader"
     BECOME_FOLLOWER = "BecomeFollower"
     STOP_REPLICA = "StopReplica"
@@ -131,8 +133,6 @@ class ModelledAction(StrEnum):
     """
 
     # MetadataPropagation
-    SEND_UPDATE_METADATA = "SendUpdateMetadata"
-    UPDATE_METADATA = "UpdateMetadata"
     FETCH_METADATA = "FetchMetadata"
     ROUTE_PRODUCE = "RouteProduce"
 
@@ -192,6 +192,7 @@ class Invariant(StrEnum):
     STALE_INCARNATION_HARMLESS = "StaleIncarnationHarmless"
     ONLY_ASKERS_SHUT_DOWN = "OnlyAskersShutDown"
     INIT_NAMES_ALL = "InitNamesAll"
+    METADATA_IN_ORDER = "MetadataInOrder"
     OBEYED_AS_SENT = "ObeyedAsSent"
     ONE_CONTROLLER_PER_EPOCH = "OneControllerPerEpoch"
     LEADER_IN_ISR = "LeaderInIsr"
@@ -216,6 +217,7 @@ class Liveness(StrEnum):
     EVENTUALLY_TRUNCATED = "EventuallyTruncated"
     EVENTUALLY_ACKED_OR_FAILED = "EventuallyAckedOrFailed"
     EVENTUALLY_CONVERGED = "EventuallyConverged"
+    EVENTUALLY_METADATA_CONVERGES = "EventuallyMetadataConverges"
     DELETION_COMPLETES = "DeletionCompletes"
     REASSIGNMENT_COMPLETES = "ReassignmentCompletes"
     ADDITION_COMPLETES = "AdditionCompletes"

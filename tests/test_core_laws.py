@@ -90,7 +90,7 @@ LAYERS = (
     ("rules",),
     ("levels", "config"),
     ("broker",),
-    ("controller",),
+    ("controller", "metadata"),
     ("admin",),
     ("node",),
 )

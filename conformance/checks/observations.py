@@ -106,6 +106,11 @@ NEEDS: Mapping[Invariant, Mapping[Observable, frozenset[Fidelity]]] = MappingPro
         Invariant.FORWARDED_ONCE: {Observable.ELECTIONS: _AT_ANY_TIME},
         Invariant.PRINCIPAL_KEPT: {Observable.ELECTIONS: _AT_ANY_TIME},
         Invariant.ONLY_CONTROLLER_WRITES: {Observable.STATE_WRITES: _IN_ORDER},
+        # Brokers' own lines tell what they were told, and of which controllers.
+        Invariant.METADATA_IN_ORDER: {
+            Observable.ROLES: _IN_ORDER,
+            Observable.STATE_WRITES: _IN_ORDER,
+        },
         Invariant.OBEYED_AS_SENT: {Observable.ROLES: _EXACT},
         # The controller of an epoch never changes.
         Invariant.ONE_CONTROLLER_PER_EPOCH: {Observable.ELECTIONS: _AT_ANY_TIME},

@@ -23,6 +23,7 @@ from fencepost.conformance.checks import (
     linearizable_log,
     linearizable_znode,
     log_matching,
+    metadata_in_order,
     min_insync_replicas,
     obeyed_as_sent,
     one_committer_per_epoch,
@@ -154,6 +155,10 @@ _OF_A_RUN: Mapping[Invariant, tuple[CheckFunction, frozenset[str]]] = {
         ZOOKEEPER | only_askers_shut_down.JUDGED,
     ),
     Invariant.INIT_NAMES_ALL: (init_names_all.check, ZOOKEEPER | {Action.SEND_INIT}),
+    Invariant.METADATA_IN_ORDER: (
+        metadata_in_order.check,
+        ZOOKEEPER | metadata_in_order.ROLES | {Action.UPDATE_METADATA},
+    ),
     Invariant.OBEYED_AS_SENT: (obeyed_as_sent.check, obeyed_as_sent.JUDGED),
     Invariant.ONE_CONTROLLER_PER_EPOCH: (
         one_controller_per_epoch.check,
@@ -199,7 +204,7 @@ _FROM_LEVEL = dict.fromkeys(
         Invariant.ONLY_CONTROLLER_WRITES,
     ),
     ProtocolLevel.CONTROLLER_MUTATIONS,
-)
+) | {Invariant.METADATA_IN_ORDER: ProtocolLevel.MAX_BROKER_EPOCH}
 """Checks of what no lower level names."""
 
 

@@ -22,11 +22,14 @@ from fencepost.impl.core.controller.controlled_shutdown import ControlledShutdow
 from fencepost.impl.core.controller.controller import Controller
 from fencepost.impl.core.controller.controller_election import ControllerElection
 from fencepost.impl.core.controller.registration import BrokerRegistration
+from fencepost.impl.core.metadata.metadata_cache import MetadataCache
 from fencepost.impl.core.rules.producers import ProducerTable
 from fencepost.impl.core.rules.replica import RecoveredLog, Replica
 from fencepost.impl.core.types.broker_reports import (
     ControlledShutdownRequest,
     ControlledShutdownResponse,
+    IsrChangedRequest,
+    IsrChangedResponse,
     LogsFailedRequest,
     LogsFailedResponse,
 )
@@ -57,7 +60,8 @@ from fencepost.impl.core.types.events import (
 )
 from fencepost.impl.core.types.messages import (
     AdminRequest,
-    CommandRequest,
+    BrokerReport,
+    ControlRequest,
     CreatePartitionsRequest,
     FetchRequest,
     FetchResponse,
@@ -71,6 +75,8 @@ from fencepost.impl.core.types.messages import (
     ProduceRequest,
     StopReplicaRequest,
     StopReplicaResponse,
+    UpdateMetadataRequest,
+    UpdateMetadataResponse,
 )
 from fencepost.impl.core.types.node_session import NodeSession
 from fencepost.impl.core.types.scripts import Outbox
@@ -81,6 +87,7 @@ from fencepost.impl.core.types.topic_messages import (
     DeleteTopicsRequest,
 )
 from fencepost.spec.config_store import CONFIG_CHANGES
+from fencepost.spec.vocabulary import ErrorCode
 from fencepost.spec.znodes import ADMIN, BROKER_IDS, TOPICS, TopicPartition, partition_of, topic_of
 
 
@@ -94,6 +101,7 @@ class Node:
         producers = {key: ProducerTable(of_log(log)) for key, log in recovered.items()}
         replicas = Replicas(config, self._outbox, _restore(config, recovered), producers)
         self.broker = Broker(config, self._outbox, replicas)
+        self.metadata = MetadataCache(config, self._outbox)
         self.controller = Controller(config, self._outbox)
         session = NodeSession()
         self.controller_election = ControllerElection(
@@ -167,10 +175,11 @@ class Node:
             case StopReplicaRequest():
                 self._resign_to(request)
                 self.broker.on_stop_replica(token, request)
-            case LogsFailedRequest():
-                self.controller.on_logs_failed(token, request)
-            case ControlledShutdownRequest():
-                self.controller.on_controlled_shutdown(token, request)
+            case UpdateMetadataRequest():
+                self._resign_to(request)
+                self._on_metadata(token, request)
+            case LogsFailedRequest() | IsrChangedRequest() | ControlledShutdownRequest():
+                self._on_report(token, request)
             case FetchRequest():
                 self.broker.fetches.on_fetch(token, request)
             case OffsetForLeaderEpochRequest():
@@ -181,6 +190,27 @@ class Node:
                 self.broker.offsets.on_list_offsets(token, request)
             case _:
                 self._on_admin_request(event, request)
+
+    def _on_report(self, token: int, request: BrokerReport) -> None:
+        match request:
+            case LogsFailedRequest():
+                self.controller.on_logs_failed(token, request)
+            case IsrChangedRequest():
+                self.controller.on_isr_changed(token, request)
+            case ControlledShutdownRequest():
+                self.controller.on_controlled_shutdown(token, request)
+
+    def _on_metadata(self, token: int, request: UpdateMetadataRequest) -> None:
+        error = self.broker.metadata_error(request)
+        if error is ErrorCode.NONE:
+            error = self.metadata.update(request)
+        self._outbox.reply(token, UpdateMetadataResponse(error_code=error))
+
+    def _answer_metadata(self, token: int) -> None:
+        if self._config.rules.tells_metadata:
+            self.metadata.on_metadata(token)
+        else:
+            self.topic_creation.on_metadata(token, is_started=self.broker.is_ready)
 
     def _on_admin_request(
         self,
@@ -209,13 +239,13 @@ class Node:
                 counted = charges(event, "CreatePartitions", request)
                 self.partition_admin.on_create_partitions(token, request, counted)
             case MetadataRequest():
-                self.topic_creation.on_metadata(token, is_started=self.broker.is_ready)
+                self._answer_metadata(token)
             case InitProducerIdRequest():
                 self.producer_ids.on_init_producer_id(token)
             case _:
                 self.partition_admin.on_request(token, request)
 
-    def _resign_to(self, request: CommandRequest) -> None:
+    def _resign_to(self, request: ControlRequest) -> None:
         """A controller that meets a larger epoch resigns (CTL-007)."""
         own = self.controller.controller_epoch
         if self._config.rules.deposes_controller(own, request.controller_epoch):
@@ -223,13 +253,16 @@ class Node:
 
     def _on_response(self, event: ResponseReceived) -> None:
         match event.request, event.response:
-            case (LeaderAndIsrRequest(), LeaderAndIsrResponse() as response) | (
-                StopReplicaRequest(),
-                StopReplicaResponse() as response,
+            case (
+                (LeaderAndIsrRequest(), LeaderAndIsrResponse() as response)
+                | (StopReplicaRequest(), StopReplicaResponse() as response)
+                | (UpdateMetadataRequest(), UpdateMetadataResponse() as response)
             ):
                 self.controller.on_answer(event.sender, event.request_id, response)
             case LogsFailedRequest() as request, LogsFailedResponse() as response:
                 self.broker.failed_logs.on_answer(request, response, self.broker.controller_epoch)
+            case IsrChangedRequest() as request, IsrChangedResponse() as response:
+                self.broker.isr_reports.on_answer(request, response, self.broker.controller_epoch)
             case ControlledShutdownRequest(), ControlledShutdownResponse() as response:
                 self.controlled_shutdown.on_answer(response)
             case FetchRequest() as request, FetchResponse() as response:
@@ -247,11 +280,14 @@ class Node:
                 raise AssertionError(f"{event.response} does not answer {event.request}")
 
     def _on_failure(self, event: RequestFailed) -> None:
-        if isinstance(event.request, LeaderAndIsrRequest | StopReplicaRequest):
+        if isinstance(event.request, ControlRequest):
             self.controller.on_no_answer(event.to, event.request_id)
             return
         if isinstance(event.request, LogsFailedRequest):
             self.broker.failed_logs.on_failure()
+            return
+        if isinstance(event.request, IsrChangedRequest):
+            self.broker.isr_reports.on_failure()
             return
         if isinstance(event.request, ControlledShutdownRequest):
             self.controlled_shutdown.on_failure()
@@ -285,6 +321,7 @@ class Node:
         self.configs.tick()
         controller_id = self.controller_election.active_controller_id
         self.broker.failed_logs.tick(controller_id, self.broker.broker_epoch)
+        self.broker.isr_reports.tick(controller_id, self.broker.broker_epoch)
         self.controlled_shutdown.tick(controller_id)
 
 

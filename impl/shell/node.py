@@ -16,7 +16,11 @@ from fencepost.impl.core.configuration.stored_acls import StoredAuthorizer
 from fencepost.impl.core.node import Node
 from fencepost.impl.core.rules.replica import RecoveredLog
 from fencepost.impl.core.rules.security.acls import USER, Authorizer
-from fencepost.impl.core.types.broker_reports import ControlledShutdownRequest, LogsFailedRequest
+from fencepost.impl.core.types.broker_reports import (
+    ControlledShutdownRequest,
+    IsrChangedRequest,
+    LogsFailedRequest,
+)
 from fencepost.impl.core.types.effects import (
     ActionTaken,
     AppendRecords,
@@ -48,7 +52,11 @@ from fencepost.impl.core.types.events import (
     Tick,
     ZnodesRead,
 )
-from fencepost.impl.core.types.messages import LeaderAndIsrRequest, StopReplicaRequest
+from fencepost.impl.core.types.messages import (
+    LeaderAndIsrRequest,
+    StopReplicaRequest,
+    UpdateMetadataRequest,
+)
 from fencepost.impl.failed_steps import refusal, without_claims, without_failed
 from fencepost.impl.mutants.mutant import MutantName
 from fencepost.impl.shell.clock import NodeClock
@@ -121,7 +129,10 @@ class SteppedEvent:
 Item = Event | SessionNotification | StopRequested | SteppedEvent
 Exchanged = RequestReceived | ResponseReceived | RequestFailed
 URGENT = frozenset(
-    {LeaderAndIsrRequest, StopReplicaRequest, LogsFailedRequest, ControlledShutdownRequest}
+    {
+        *(LeaderAndIsrRequest, StopReplicaRequest, UpdateMetadataRequest),
+        *(LogsFailedRequest, IsrChangedRequest, ControlledShutdownRequest),
+    }
 )
 """Requests from and to the controller."""
 

@@ -19,6 +19,7 @@ PROMISES: dict[Invariant, str] = {
     Invariant.STALE_INCARNATION_HARMLESS: "A restarted broker is not taken for the one before.",
     Invariant.ONLY_ASKERS_SHUT_DOWN: "Only a broker that asked to end is left out.",
     Invariant.INIT_NAMES_ALL: "The first command to a broker names all its partitions.",
+    Invariant.METADATA_IN_ORDER: "Brokers tell clients what is published, and never what is older.",
     Invariant.OBEYED_AS_SENT: "A broker is told what a controller sent to it.",
     Invariant.ONE_CONTROLLER_PER_EPOCH: "A controller epoch has one controller.",
     Invariant.DELETE_ONLY_IF_UNASSIGNED: "No broker gives up a replica that it is to have.",

@@ -48,7 +48,9 @@ NO_BROKER = 0
 
 ACKS_ALL = -1
 
-SENDS = frozenset({Action.SEND_LEADER_AND_ISR, Action.SEND_STOP_REPLICA})
+SENDS = frozenset(
+    {Action.SEND_LEADER_AND_ISR, Action.SEND_STOP_REPLICA, Action.SEND_UPDATE_METADATA}
+)
 """What a broker hears of a controller's epoch by, beside INITs."""
 
 STOPS = frozenset({Action.SEND_STOP_REPLICA, Action.STOP_REPLICA, RefusalKind.REFUSE_STOP})

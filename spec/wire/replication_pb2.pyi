@@ -43,7 +43,7 @@ class Record(_message.Message):
     def __init__(self, leader_epoch: _Optional[int] = ..., value: _Optional[str] = ..., producer_id: _Optional[int] = ..., producer_epoch: _Optional[int] = ..., sequence: _Optional[int] = ..., batch_left: _Optional[int] = ...) -> None: ...
 
 class PartitionState(_message.Message):
-    __slots__ = ("topic", "partition", "leader", "leader_epoch", "isr", "znode_version", "assigned_replicas", "topic_id", "partition_incarnation", "isr_broker_epochs")
+    __slots__ = ("topic", "partition", "leader", "leader_epoch", "isr", "znode_version", "assigned_replicas", "topic_id", "partition_incarnation", "isr_broker_epochs", "offline_replicas")
     TOPIC_FIELD_NUMBER: _ClassVar[int]
     PARTITION_FIELD_NUMBER: _ClassVar[int]
     LEADER_FIELD_NUMBER: _ClassVar[int]
@@ -54,6 +54,7 @@ class PartitionState(_message.Message):
     TOPIC_ID_FIELD_NUMBER: _ClassVar[int]
     PARTITION_INCARNATION_FIELD_NUMBER: _ClassVar[int]
     ISR_BROKER_EPOCHS_FIELD_NUMBER: _ClassVar[int]
+    OFFLINE_REPLICAS_FIELD_NUMBER: _ClassVar[int]
     topic: str
     partition: int
     leader: int
@@ -64,7 +65,8 @@ class PartitionState(_message.Message):
     topic_id: str
     partition_incarnation: int
     isr_broker_epochs: _containers.RepeatedScalarFieldContainer[int]
-    def __init__(self, topic: _Optional[str] = ..., partition: _Optional[int] = ..., leader: _Optional[int] = ..., leader_epoch: _Optional[int] = ..., isr: _Optional[_Iterable[int]] = ..., znode_version: _Optional[int] = ..., assigned_replicas: _Optional[_Iterable[int]] = ..., topic_id: _Optional[str] = ..., partition_incarnation: _Optional[int] = ..., isr_broker_epochs: _Optional[_Iterable[int]] = ...) -> None: ...
+    offline_replicas: _containers.RepeatedScalarFieldContainer[int]
+    def __init__(self, topic: _Optional[str] = ..., partition: _Optional[int] = ..., leader: _Optional[int] = ..., leader_epoch: _Optional[int] = ..., isr: _Optional[_Iterable[int]] = ..., znode_version: _Optional[int] = ..., assigned_replicas: _Optional[_Iterable[int]] = ..., topic_id: _Optional[str] = ..., partition_incarnation: _Optional[int] = ..., isr_broker_epochs: _Optional[_Iterable[int]] = ..., offline_replicas: _Optional[_Iterable[int]] = ...) -> None: ...
 
 class LeaderAndIsrRequest(_message.Message):
     __slots__ = ("controller_id", "controller_epoch", "partitions", "is_init", "broker_epoch", "zxid", "kept", "max_broker_epoch")
@@ -803,3 +805,59 @@ class DeleteAclsResponse(_message.Message):
     results: _containers.RepeatedCompositeFieldContainer[EntityResult]
     config_version: int
     def __init__(self, error_code: _Optional[str] = ..., message: _Optional[str] = ..., results: _Optional[_Iterable[_Union[EntityResult, _Mapping]]] = ..., config_version: _Optional[int] = ...) -> None: ...
+
+class LiveEndpoint(_message.Message):
+    __slots__ = ("broker_id", "host", "port", "broker_epoch")
+    BROKER_ID_FIELD_NUMBER: _ClassVar[int]
+    HOST_FIELD_NUMBER: _ClassVar[int]
+    PORT_FIELD_NUMBER: _ClassVar[int]
+    BROKER_EPOCH_FIELD_NUMBER: _ClassVar[int]
+    broker_id: int
+    host: str
+    port: int
+    broker_epoch: int
+    def __init__(self, broker_id: _Optional[int] = ..., host: _Optional[str] = ..., port: _Optional[int] = ..., broker_epoch: _Optional[int] = ...) -> None: ...
+
+class UpdateMetadataRequest(_message.Message):
+    __slots__ = ("controller_id", "controller_epoch", "max_broker_epoch", "metadata_version", "is_full", "brokers", "partitions", "deleted")
+    CONTROLLER_ID_FIELD_NUMBER: _ClassVar[int]
+    CONTROLLER_EPOCH_FIELD_NUMBER: _ClassVar[int]
+    MAX_BROKER_EPOCH_FIELD_NUMBER: _ClassVar[int]
+    METADATA_VERSION_FIELD_NUMBER: _ClassVar[int]
+    IS_FULL_FIELD_NUMBER: _ClassVar[int]
+    BROKERS_FIELD_NUMBER: _ClassVar[int]
+    PARTITIONS_FIELD_NUMBER: _ClassVar[int]
+    DELETED_FIELD_NUMBER: _ClassVar[int]
+    controller_id: int
+    controller_epoch: int
+    max_broker_epoch: int
+    metadata_version: int
+    is_full: bool
+    brokers: _containers.RepeatedCompositeFieldContainer[LiveEndpoint]
+    partitions: _containers.RepeatedCompositeFieldContainer[PartitionState]
+    deleted: _containers.RepeatedCompositeFieldContainer[PartitionId]
+    def __init__(self, controller_id: _Optional[int] = ..., controller_epoch: _Optional[int] = ..., max_broker_epoch: _Optional[int] = ..., metadata_version: _Optional[int] = ..., is_full: _Optional[bool] = ..., brokers: _Optional[_Iterable[_Union[LiveEndpoint, _Mapping]]] = ..., partitions: _Optional[_Iterable[_Union[PartitionState, _Mapping]]] = ..., deleted: _Optional[_Iterable[_Union[PartitionId, _Mapping]]] = ...) -> None: ...
+
+class UpdateMetadataResponse(_message.Message):
+    __slots__ = ("error_code",)
+    ERROR_CODE_FIELD_NUMBER: _ClassVar[int]
+    error_code: str
+    def __init__(self, error_code: _Optional[str] = ...) -> None: ...
+
+class IsrChangedRequest(_message.Message):
+    __slots__ = ("broker_id", "broker_epoch", "partitions")
+    BROKER_ID_FIELD_NUMBER: _ClassVar[int]
+    BROKER_EPOCH_FIELD_NUMBER: _ClassVar[int]
+    PARTITIONS_FIELD_NUMBER: _ClassVar[int]
+    broker_id: int
+    broker_epoch: int
+    partitions: _containers.RepeatedCompositeFieldContainer[PartitionId]
+    def __init__(self, broker_id: _Optional[int] = ..., broker_epoch: _Optional[int] = ..., partitions: _Optional[_Iterable[_Union[PartitionId, _Mapping]]] = ...) -> None: ...
+
+class IsrChangedResponse(_message.Message):
+    __slots__ = ("error_code", "controller_epoch")
+    ERROR_CODE_FIELD_NUMBER: _ClassVar[int]
+    CONTROLLER_EPOCH_FIELD_NUMBER: _ClassVar[int]
+    error_code: str
+    controller_epoch: int
+    def __init__(self, error_code: _Optional[str] = ..., controller_epoch: _Optional[int] = ...) -> None: ...

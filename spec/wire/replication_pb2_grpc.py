@@ -44,6 +44,16 @@ class ReplicationStub:
                 request_serializer=fencepost_dot_spec_dot_wire_dot_replication__pb2.StopReplicaRequest.SerializeToString,
                 response_deserializer=fencepost_dot_spec_dot_wire_dot_replication__pb2.StopReplicaResponse.FromString,
                 _registered_method=True)
+        self.UpdateMetadata = channel.unary_unary(
+                '/fencepost.Replication/UpdateMetadata',
+                request_serializer=fencepost_dot_spec_dot_wire_dot_replication__pb2.UpdateMetadataRequest.SerializeToString,
+                response_deserializer=fencepost_dot_spec_dot_wire_dot_replication__pb2.UpdateMetadataResponse.FromString,
+                _registered_method=True)
+        self.IsrChanged = channel.unary_unary(
+                '/fencepost.Replication/IsrChanged',
+                request_serializer=fencepost_dot_spec_dot_wire_dot_replication__pb2.IsrChangedRequest.SerializeToString,
+                response_deserializer=fencepost_dot_spec_dot_wire_dot_replication__pb2.IsrChangedResponse.FromString,
+                _registered_method=True)
         self.LogsFailed = channel.unary_unary(
                 '/fencepost.Replication/LogsFailed',
                 request_serializer=fencepost_dot_spec_dot_wire_dot_replication__pb2.LogsFailedRequest.SerializeToString,
@@ -176,6 +186,18 @@ class ReplicationServicer:
         raise NotImplementedError('Method not implemented!')
 
     def StopReplica(self, request, context):
+        """Missing associated documentation comment in .proto file."""
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def UpdateMetadata(self, request, context):
+        """Missing associated documentation comment in .proto file."""
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def IsrChanged(self, request, context):
         """Missing associated documentation comment in .proto file."""
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -339,6 +361,16 @@ def add_ReplicationServicer_to_server(servicer, server):
                     servicer.StopReplica,
                     request_deserializer=fencepost_dot_spec_dot_wire_dot_replication__pb2.StopReplicaRequest.FromString,
                     response_serializer=fencepost_dot_spec_dot_wire_dot_replication__pb2.StopReplicaResponse.SerializeToString,
+            ),
+            'UpdateMetadata': grpc.unary_unary_rpc_method_handler(
+                    servicer.UpdateMetadata,
+                    request_deserializer=fencepost_dot_spec_dot_wire_dot_replication__pb2.UpdateMetadataRequest.FromString,
+                    response_serializer=fencepost_dot_spec_dot_wire_dot_replication__pb2.UpdateMetadataResponse.SerializeToString,
+            ),
+            'IsrChanged': grpc.unary_unary_rpc_method_handler(
+                    servicer.IsrChanged,
+                    request_deserializer=fencepost_dot_spec_dot_wire_dot_replication__pb2.IsrChangedRequest.FromString,
+                    response_serializer=fencepost_dot_spec_dot_wire_dot_replication__pb2.IsrChangedResponse.SerializeToString,
             ),
             'LogsFailed': grpc.unary_unary_rpc_method_handler(
                     servicer.LogsFailed,
@@ -515,6 +547,60 @@ class Replication:
             '/fencepost.Replication/StopReplica',
             fencepost_dot_spec_dot_wire_dot_replication__pb2.StopReplicaRequest.SerializeToString,
             fencepost_dot_spec_dot_wire_dot_replication__pb2.StopReplicaResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def UpdateMetadata(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/fencepost.Replication/UpdateMetadata',
+            fencepost_dot_spec_dot_wire_dot_replication__pb2.UpdateMetadataRequest.SerializeToString,
+            fencepost_dot_spec_dot_wire_dot_replication__pb2.UpdateMetadataResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def IsrChanged(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/fencepost.Replication/IsrChanged',
+            fencepost_dot_spec_dot_wire_dot_replication__pb2.IsrChangedRequest.SerializeToString,
+            fencepost_dot_spec_dot_wire_dot_replication__pb2.IsrChangedResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -9,6 +9,7 @@ Method = Literal[
     "any",
     "LeaderAndIsr",
     "StopReplica",
+    "UpdateMetadata",
     "ControlledShutdown",
     "Fetch",
     "OffsetForLeaderEpoch",

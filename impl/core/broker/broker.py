@@ -5,11 +5,11 @@ this module, one per kind of request.
 """
 
 from fencepost.impl.core.broker.delayed_requests import DelayedRequests
-from fencepost.impl.core.broker.failed_logs import FailedLogs
 from fencepost.impl.core.broker.fetch import Fetches
 from fencepost.impl.core.broker.fetcher import Fetcher
 from fencepost.impl.core.broker.isr_update import IsrUpdates
 from fencepost.impl.core.broker.offsets import OffsetQueries
+from fencepost.impl.core.broker.partition_reports import PartitionReports
 from fencepost.impl.core.broker.produce import Produces
 from fencepost.impl.core.broker.refused import refuse_command, refuse_stop
 from fencepost.impl.core.broker.replicas import Replicas
@@ -17,6 +17,7 @@ from fencepost.impl.core.broker.role_change import RoleChanges
 from fencepost.impl.core.broker.stop_replica import StopReplicas
 from fencepost.impl.core.config import Config
 from fencepost.impl.core.rules.replica import Replica
+from fencepost.impl.core.types.broker_reports import IsrChangedRequest, LogsFailedRequest
 from fencepost.impl.core.types.effects import CheckpointHighWatermark
 from fencepost.impl.core.types.events import LogFailed
 from fencepost.impl.core.types.messages import (
@@ -29,6 +30,7 @@ from fencepost.impl.core.types.messages import (
     ProduceRequest,
     StopReplicaRequest,
     StopReplicaResponse,
+    UpdateMetadataRequest,
 )
 from fencepost.impl.core.types.scripts import Outbox
 from fencepost.impl.core.types.timers import earliest
@@ -70,8 +72,18 @@ class Broker:
         self.role_changes = RoleChanges(
             config, outbox, replicas, fetcher, self.delayed, self.stop_replicas
         )
-        self.failed_logs = FailedLogs(config, outbox, replicas)
+        self.failed_logs = PartitionReports(
+            config, outbox, LogsFailedRequest, self._is_failure_told
+        )
+        self.isr_reports = PartitionReports(
+            config, outbox, IsrChangedRequest, lambda key: replicas.get(key) is not None
+        )
+        isr_updates.on_adopted = self.isr_reports.add
         self.offsets = OffsetQueries(config, outbox, replicas)
+
+    def _is_failure_told(self, key: TopicPartition) -> bool:
+        replica = self.replicas.get(key)
+        return replica is not None and self.config.rules.tells_failure(replica)
 
     @property
     def broker_epoch(self) -> BrokerEpoch:
@@ -109,6 +121,16 @@ class Broker:
         self.follow_controller(request.controller_epoch)
         errors = tuple(self._stop(stop, request) for stop in request.partitions)
         self.outbox.reply(token, StopReplicaResponse(partitions=errors))
+
+    def metadata_error(self, request: UpdateMetadataRequest) -> ErrorCode:
+        """Whether metadata are refused as a command would be; their controller is followed."""
+        rules = self.config.rules
+        if rules.is_stale_controller(self.controller_epoch, request.controller_epoch):
+            return ErrorCode.STALE_CONTROLLER_EPOCH
+        if rules.is_stale_broker_epoch(self.broker_epoch, request.max_broker_epoch):
+            return ErrorCode.STALE_BROKER_EPOCH
+        self.follow_controller(request.controller_epoch)
+        return ErrorCode.NONE if self.is_ready else ErrorCode.BROKER_NOT_AVAILABLE
 
     def follow_controller(self, controller_epoch: ControllerEpoch) -> None:
         """Older epochs are refused from now on (CTL-006)."""

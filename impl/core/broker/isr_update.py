@@ -15,6 +15,7 @@ from fencepost.impl.core.types.timers import earliest
 from fencepost.impl.core.types.znode_reading import parsed
 from fencepost.impl.core.types.zookeeper import Written
 from fencepost.spec.vocabulary import (
+    BrokerId,
     LeaderEpoch,
     PartitionIncarnation,
     ZnodeVersion,
@@ -34,6 +35,8 @@ class IsrUpdates:
         self._config = config
         self._outbox = outbox
         self._replicas = replicas
+        self.on_adopted: Callable[[TopicPartition], None] = lambda _: None
+        """Called with each partition that has another ISR, if its controller is to hear of it."""
         self._unsettled: dict[TopicPartition, int] = {}
         """Partition with an undecided change -> when to look again, in ms."""
         self._removals: dict[TopicPartition, tuple[PartitionIncarnation, ZnodeVersion]] = {}
@@ -77,7 +80,7 @@ class IsrUpdates:
                 return
             if isinstance(result, Written):
                 version = result.versions[-1]
-                self._replicas.take(*adopt_isr(self._replicas[key], wanted, version))
+                self._adopt(self._replicas[key], wanted, version)
                 return
             is_undecided = yield from self._settle(key, leader_epoch)
 
@@ -123,8 +126,13 @@ class IsrUpdates:
         assert folder.stat is not None  # read when this incarnation was there
         self._removals[key] = (incarnation, folder.stat.version)
         if settlement is Settlement.ADOPT:
-            self._replicas.take(*adopt_isr(replica, isr, znode.stat.version))
+            self._adopt(replica, isr, znode.stat.version)
         return settlement is Settlement.WRITE_AGAIN
+
+    def _adopt(self, replica: Replica, isr: frozenset[BrokerId], version: ZnodeVersion) -> None:
+        self._replicas.take(*adopt_isr(replica, isr, version))
+        if self._config.rules.reports_isr:
+            self.on_adopted(replica.topic_partition)
 
     def _fence(self, replica: Replica) -> None:
         self._replicas.take(*self._config.rules.fence_leader(replica))

@@ -8,10 +8,10 @@ from collections.abc import Generator
 from fencepost.impl.core.controller.controller_generation import ControllerResources
 from fencepost.impl.core.types.actions import action, taken
 from fencepost.impl.core.types.scripts import Answer, Ask, list_children, read
-from fencepost.impl.core.types.znode_reading import registered
+from fencepost.impl.core.types.znode_reading import parsed, registered
 from fencepost.impl.core.types.zookeeper import Znode
 from fencepost.spec.vocabulary import BrokerId
-from fencepost.spec.znodes import BROKER_IDS, broker_path
+from fencepost.spec.znodes import BROKER_IDS, broker_path, parse_broker
 
 Changed = frozenset[BrokerId] | None
 """Brokers that came, went or came back; None when the generation or the connection ended."""
@@ -30,9 +30,14 @@ def read_live_brokers(
         if resources.generation.is_over() or part is None:
             return None
         znodes += part
-    context = resources.context
+    context, by_path = resources.context, {one.path: one for one in znodes}
     live = {**config.rules.known_registrations(context.registered_in(znodes), listed[0].pzxid)}
     changed = config.rules.changed_brokers(context.live, live)
+    context.endpoints = {
+        broker_id: document
+        for broker_id in live
+        if (document := parsed(parse_broker, by_path[broker_path(broker_id)])) is not None
+    }
     context.learn_brokers(live, changed)
     return changed
 

@@ -27,11 +27,13 @@ from fencepost.impl.core.types.actions import action, taken
 from fencepost.impl.core.types.broker_reports import (
     ControlledShutdownRequest,
     ControlledShutdownResponse,
+    IsrChangedRequest,
+    IsrChangedResponse,
     LogsFailedRequest,
     LogsFailedResponse,
     PartitionId,
 )
-from fencepost.impl.core.types.messages import CommandResponse, StopReplicaResponse
+from fencepost.impl.core.types.messages import ControlResponse, StopReplicaResponse
 from fencepost.impl.core.types.scripts import Outbox, Script
 from fencepost.impl.core.types.zookeeper import Written
 from fencepost.spec.vocabulary import BrokerId, ControllerEpoch, ErrorCode
@@ -206,7 +208,7 @@ class Controller:
 
     # Answers and reports of brokers
 
-    def on_answer(self, broker_id: BrokerId, request_id: int, response: CommandResponse) -> None:
+    def on_answer(self, broker_id: BrokerId, request_id: int, response: ControlResponse) -> None:
         """A broker obeyed or refused; what it could not obey is read anew, decided and told."""
         if response.error_code is ErrorCode.STALE_CONTROLLER_EPOCH:
             if self._channel.is_expected(broker_id, request_id):
@@ -229,16 +231,27 @@ class Controller:
 
     def on_logs_failed(self, token: int, request: LogsFailedRequest) -> None:
         """What a broker cannot serve gets another leader, as if it were gone (START-006)."""
-        error = ErrorCode.NONE
-        if not self._is_serving:
-            error = ErrorCode.NOT_CONTROLLER
-        elif self.context.live.get(request.broker_id) != request.broker_epoch:
-            error = ErrorCode.BROKER_NOT_AVAILABLE
+        error = self._report_error(request)
         response = LogsFailedResponse(error_code=error, controller_epoch=self.controller_epoch)
         self._outbox.reply(token, response)
         if error is ErrorCode.NONE:
             failed = [one.key for one in request.partitions]
             self.elections.reread(self.context.add_offline(request.broker_id, failed))
+
+    def on_isr_changed(self, token: int, request: IsrChangedRequest) -> None:
+        """What leaders have changed is read, and told to all brokers as metadata (UMD-002)."""
+        error = self._report_error(request)
+        response = IsrChangedResponse(error_code=error, controller_epoch=self.controller_epoch)
+        self._outbox.reply(token, response)
+        if error is ErrorCode.NONE:
+            self.elections.learn(one.key for one in request.partitions)
+
+    def _report_error(self, request: LogsFailedRequest | IsrChangedRequest) -> ErrorCode:
+        """Whether this is the controller, and knows the broker under the epoch that it names."""
+        if not self._is_serving:
+            return ErrorCode.NOT_CONTROLLER
+        is_known = self.context.live.get(request.broker_id) == request.broker_epoch
+        return ErrorCode.NONE if is_known else ErrorCode.BROKER_NOT_AVAILABLE
 
     def on_controlled_shutdown(self, token: int, request: ControlledShutdownRequest) -> None:
         """Others lead what the broker led, and it leaves the ISRs, as if it were gone (BEP-005).

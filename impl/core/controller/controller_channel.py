@@ -1,25 +1,33 @@
-"""LeaderAndIsr and StopReplica on their way: one request per broker at a time, newest state only.
+"""What brokers are told, on its way: one request per broker at a time, newest state only.
 
 Brokers are served in parallel, each in order (FAIL-007). A request without an answer is sent again
 with what is newest then: commands are idempotent by epoch.
+
+From level 4 on a broker is told the metadata of the cluster too: all of them before anything else,
+then each change, in order. What tells of other brokers goes before roles, so that no role names a
+broker that the receiver has not heard of (KAFKA-4443); any other after them.
 """
 
+from collections import deque
 from dataclasses import dataclass, field
 from itertools import islice
 
 from fencepost.impl.core.config import Config
 from fencepost.impl.core.controller.controller_context import ControllerContext, FullBrokerState
+from fencepost.impl.core.metadata.metadata_bodies import MetadataBodies, Sealed
 from fencepost.impl.core.rules.incarnations import Stamp
 from fencepost.impl.core.types.actions import action, taken
 from fencepost.impl.core.types.broker_reports import PartitionId
 from fencepost.impl.core.types.messages import (
-    CommandRequest,
-    CommandResponse,
+    ControlRequest,
+    ControlResponse,
     LeaderAndIsrRequest,
     PartitionState,
     PartitionStop,
     StopReplicaRequest,
     StopReplicaResponse,
+    UpdateMetadataRequest,
+    UpdateMetadataResponse,
 )
 from fencepost.impl.core.types.scripts import Outbox
 from fencepost.spec.vocabulary import (
@@ -32,6 +40,8 @@ from fencepost.spec.znodes import TopicPartition
 
 COMMANDS_MAX = 1000
 """Partitions in one request other than an INIT: the broker has other work in between."""
+BODIES_MAX = 16
+"""A broker that has more changes of metadata to hear is told all instead."""
 INIT_WAIT_MS = 10_000
 """How long an INIT waits for something to tell: what it deletes is not urgent."""
 
@@ -53,13 +63,43 @@ class BrokerQueue:
     sent: tuple[PartitionState, ...] = ()
     sent_stops: tuple[PartitionStop, ...] = ()
     is_init_sent: bool = False
+    is_metadata_sent: bool = False
     next_ms: int = 0
+    metadata: deque[UpdateMetadataRequest] = field(default_factory=deque)
+    """The changes that the broker has to hear, each shared with the other queues."""
+    is_metadata_due: bool = False
+    """The broker is to be told all."""
+    has_new_brokers: bool = False
+    """Something of both tells of other brokers than it knows."""
+
+    @property
+    def owes_metadata(self) -> bool:
+        """True when there are metadata to tell."""
+        return self.is_metadata_due or bool(self.metadata)
+
+    def offer(self, sealed: Sealed) -> None:
+        """The broker hears of the change, by it or by all that there is."""
+        self.has_new_brokers |= sealed.has_new_brokers
+        if not self.is_metadata_due:
+            self.metadata.append(sealed.body)
+        if len(self.metadata) > BODIES_MAX:
+            self.owe_all()
+
+    def owe_all(self) -> None:
+        """The broker is to be told all, brokers too."""
+        self.metadata.clear()
+        self.is_metadata_due = self.has_new_brokers = True
+
+    def begin_all(self, body: UpdateMetadataRequest) -> None:
+        """The broker is told all by this body."""
+        self.metadata.append(body)
+        self.is_metadata_due = False
 
     def is_ready(self, now_ms: int) -> bool:
         """True when there may be something to tell, and nothing is in its way."""
         if self.request_id is not None or self.next_ms > now_ms:
             return False
-        return bool(self.queued or self.stops or self.is_init_due)
+        return bool(self.queued or self.stops or self.is_init_due or self.owes_metadata)
 
 
 class ControllerChannel:
@@ -69,14 +109,17 @@ class ControllerChannel:
         self._config = config
         self._outbox = outbox
         self._queues: dict[BrokerId, BrokerQueue] = {}
+        self._bodies = MetadataBodies(config)
 
     def drop(self, broker_id: BrokerId) -> None:
         """The broker is gone, or is another incarnation: what was queued is void."""
         self._queues.pop(broker_id, None)
 
     def begin_init(self, broker_id: BrokerId) -> None:
-        """The first request to the broker will name all its partitions."""
+        """The first request to the broker will name all its partitions, after all metadata."""
         queue = self._queue(broker_id)
+        if self._config.rules.tells_metadata:
+            queue.owe_all()
         queue.is_init_due = True
         queue.init_ms = self._outbox.now_ms + INIT_WAIT_MS
 
@@ -151,9 +194,18 @@ class ControllerChannel:
     def flush(self, controller_epoch: ControllerEpoch, context: ControllerContext) -> None:
         """Every idle queue with something to tell has sent one request."""
         now_ms = self._outbox.now_ms
+        if self._config.rules.tells_metadata:
+            self._seal(controller_epoch, context)
         ready = [broker_id for broker_id, q in self._queues.items() if q.is_ready(now_ms)]
         for broker_id in sorted(ready):
             queue = self._queues[broker_id]
+            has_roles = bool(queue.queued or queue.stops)
+            go_first = self._config.rules.metadata_go_first(queue.has_new_brokers, has_roles)
+            if queue.owes_metadata and go_first:
+                if queue.is_metadata_due:
+                    queue.begin_all(self._bodies.full(context, controller_epoch))
+                self.send_update_metadata(broker_id, queue)
+                continue
             is_told = queue.queued or queue.stops or queue.init_ms <= now_ms
             full = context.full_state_of(broker_id) if queue.is_init_due and is_told else None
             if full is not None:
@@ -168,6 +220,30 @@ class ControllerChannel:
                 self.send_stop_replica(broker_id, queue, controller_epoch, stamp)
             elif queue.queued:
                 self._send_oldest(broker_id, queue, controller_epoch, stamp)
+
+    def _seal(self, controller_epoch: ControllerEpoch, context: ControllerContext) -> None:
+        """Every queue has what changed, once a broker can hear it: until then changes add up."""
+        now_ms = self._outbox.now_ms
+        if not any(q.request_id is None and q.next_ms <= now_ms for q in self._queues.values()):
+            return
+        sealed = self._bodies.seal(context, controller_epoch)
+        if sealed is not None:
+            for queue in self._queues.values():
+                queue.offer(sealed)
+
+    @action
+    def send_update_metadata(self, broker_id: BrokerId, queue: BrokerQueue) -> None:
+        """The broker is being told all, or the next change (UMD-002)."""
+        request = queue.metadata[0]
+        line = taken(
+            self.send_update_metadata,
+            peer=broker_id,
+            controller_epoch=request.controller_epoch,
+            max_broker_epoch=request.max_broker_epoch,
+            metadata_version=request.metadata_version,
+        )
+        self._outbox.took(line)
+        self._send(broker_id, queue, request)
 
     @action
     def send_init(
@@ -273,24 +349,31 @@ class ControllerChannel:
         )
         self._send(broker_id, queue, request)
 
-    def _send(self, broker_id: BrokerId, queue: BrokerQueue, request: CommandRequest) -> None:
+    def _send(self, broker_id: BrokerId, queue: BrokerQueue, request: ControlRequest) -> None:
         queue.is_init_sent = isinstance(request, LeaderAndIsrRequest) and request.is_init
+        queue.is_metadata_sent = isinstance(request, UpdateMetadataRequest)
         timeout_ms = self._config.request_timeout_ms
         queue.request_id = self._outbox.send(broker_id, request, timeout_ms)
 
     def on_failure(self, broker_id: BrokerId, request_id: int) -> None:
         """No answer: it is sent again after a pause."""
         if self.is_expected(broker_id, request_id):
-            self._pause(self._queues[broker_id])
+            queue = self._queues[broker_id]
+            if queue.is_metadata_sent and not self._config.rules.sends_metadata_again:
+                self._told(queue)
+            self._pause(queue)
 
     def on_answer(
-        self, broker_id: BrokerId, request_id: int, response: CommandResponse
+        self, broker_id: BrokerId, request_id: int, response: ControlResponse
     ) -> list[tuple[TopicPartition, ErrorCode]]:
         """What was told is not told again; returns what the broker could not do, and why."""
         if not self.is_expected(broker_id, request_id):
             return []
         queue = self._queues[broker_id]
         queue.request_id = None
+        if isinstance(response, UpdateMetadataResponse):
+            self._on_metadata(queue, response.error_code)
+            return []
         errors = {e.key: e.error_code for e in response.partitions}
         if response.error_code in (ErrorCode.BROKER_NOT_AVAILABLE, ErrorCode.STALE_BROKER_EPOCH):
             self._pause(queue)
@@ -311,6 +394,19 @@ class ControllerChannel:
             if queue.queued.get(key) == command:
                 del queue.queued[key]
         return refused
+
+    def _on_metadata(self, queue: BrokerQueue, error: ErrorCode) -> None:
+        if error is ErrorCode.NONE:
+            self._told(queue)
+            return
+        queue.owe_all()
+        self._pause(queue)
+
+    def _told(self, queue: BrokerQueue) -> None:
+        """The broker has heard what was sent last; by now, all may be due in its place."""
+        if not queue.is_metadata_due:
+            queue.metadata.popleft()
+        queue.has_new_brokers = queue.has_new_brokers and queue.owes_metadata
 
     def _on_stopped(self, queue: BrokerQueue, errors: dict[TopicPartition, ErrorCode]) -> None:
         for stop in queue.sent_stops:

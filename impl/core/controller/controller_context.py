@@ -19,6 +19,7 @@ from fencepost.spec.vocabulary import (
     ZnodeVersion,
 )
 from fencepost.spec.znodes import (
+    BrokerDocument,
     LeaderAndIsr,
     MalformedZnodeError,
     TopicDocument,
@@ -48,6 +49,8 @@ class FullBrokerState:
     keys: tuple[TopicPartition, ...]
 
 
+KnownState = tuple[LeaderAndIsr, ZnodeVersion]
+"""A state, and the version of its znode."""
 LastIncarnation = tuple[frozenset[BrokerId], PartitionIncarnation]
 """The brokers that may have a replica of a partition, and its incarnation."""
 
@@ -60,7 +63,9 @@ class ControllerContext:
     """Of the level's `Rules`."""
     live: dict[BrokerId, BrokerEpoch] = field(default_factory=dict)
     """Live broker -> czxid of its registration."""
-    states: dict[TopicPartition, tuple[LeaderAndIsr, ZnodeVersion]] = field(default_factory=dict)
+    endpoints: dict[BrokerId, BrokerDocument] = field(default_factory=dict)
+    """Where each of them listens, if its registration says so."""
+    states: dict[TopicPartition, KnownState] = field(default_factory=dict)
     topics: dict[str, KnownTopic] = field(default_factory=dict)
     incarnations: dict[TopicPartition, PartitionIncarnation] = field(default_factory=dict)
     """Of each state, the czxid of its znode."""
@@ -86,6 +91,8 @@ class ControllerContext:
     """Topics with partitions that are being moved or removed, as their znodes say."""
     with_folder: set[TopicPartition] = field(default_factory=set)
     """Partitions with a folder but without LeaderAndISR."""
+    touched: set[TopicPartition] = field(default_factory=set)
+    """Partitions of which the metadata may be others than when they were told last."""
     _assignments: dict[TopicPartition, tuple[BrokerId, ...]] = field(default_factory=dict)
     _of_broker: dict[BrokerId, set[TopicPartition]] = field(default_factory=dict)
     _of_topic: dict[str, set[TopicPartition]] = field(default_factory=dict)
@@ -101,6 +108,7 @@ class ControllerContext:
         """The partition has these replicas, and is managed."""
         self.unassign(key)
         self._assignments[key] = replicas
+        self.touched.add(key)
         self.skipped.discard(key)
         self._of_topic.setdefault(key.topic, set()).add(key)
         for broker_id in replicas:
@@ -108,6 +116,7 @@ class ControllerContext:
 
     def unassign(self, key: TopicPartition) -> None:
         """The partition is not managed."""
+        self.touched.add(key)
         for broker_id in self._assignments.pop(key, ()):
             self._of_broker[broker_id].discard(key)
         of_topic = self._of_topic.get(key.topic)
@@ -150,7 +159,7 @@ class ControllerContext:
         before, self.live = self.live, live
         self.see(max(live.values(), default=0))
         for broker_id in changed:
-            self.offline.pop(broker_id, None)
+            self.touched |= self.offline.pop(broker_id, set())
             self.shutting_down.discard(broker_id)
         gone = changed & before.keys()
         for key in self.partitions_of(gone):
@@ -199,6 +208,7 @@ class ControllerContext:
         known = self.offline.setdefault(broker_id, set())
         fresh = [key for key in keys if key not in known]
         known.update(fresh)
+        self.touched.update(fresh)
         return fresh
 
     def live_for(self, key: TopicPartition) -> AbstractSet[BrokerId]:
@@ -251,6 +261,7 @@ class ControllerContext:
         are still to be considered.
         """
         self.states[key] = (decision, znode_version)
+        self.touched.add(key)
         self._resume(key)
         self.see(zxid or 0)
         if zxid is not None and key not in self.incarnations:
@@ -356,6 +367,7 @@ class ControllerContext:
 
     def learn_state(self, key: TopicPartition, znode: Znode) -> MalformedZnodeError | None:
         """The partition's state is what was read, none without a znode; returns why not."""
+        self.touched.add(key)
         if znode.stat is None:
             last = self.last_incarnation(key)
             self.states.pop(key, None)

@@ -88,6 +88,10 @@ class LeaderElections:
         self._unread: set[TopicPartition] = set()
         """Partitions with a re-read that failed with the connection."""
         self._retry_ms = 0
+        self._unlearnt: set[TopicPartition] = set()
+        """Partitions with an ISR that their leader has changed."""
+        self._learning: set[TopicPartition] = set()
+        """Partitions with a reading under way that changes nothing for their brokers."""
         self._later: set[TopicPartition] = set()
         """Partitions that wait for those without a leader."""
         self._later_ms = 0
@@ -101,6 +105,7 @@ class LeaderElections:
 
     def tick(self, *, all_told: bool) -> None:
         """What could not be read is read again; what waited for leaders is too."""
+        self._learn()
         is_free = all_told and not self._busy
         if self._later and (is_free or self._later_ms <= self._outbox.now_ms):
             later, self._later = sorted(self._later), set()
@@ -118,6 +123,7 @@ class LeaderElections:
         the brokers have answered about those.
         """
         keys = list(keys)
+        self._learning.difference_update(keys)
         self._unread |= self._held.intersection(keys)
         wanted = [key for key in keys if key not in self._busy]
         if len(wanted) > self._config.reads_max:
@@ -127,6 +133,19 @@ class LeaderElections:
                 self._later_ms = self._outbox.now_ms + LATER_MS
                 wanted = first
         self._outbox.run(self._reread(wanted))
+
+    def learn(self, keys: Iterable[TopicPartition]) -> None:
+        """As `reread`, of states that need not be told to their brokers as roles."""
+        self._unlearnt.update(keys)
+        self._learn()
+
+    def _learn(self) -> None:
+        free = sorted(self._unlearnt - self._busy)
+        self._unlearnt.difference_update(free)
+        known = [key for key in free if key in self._context.assignments]
+        self._learning.update(known)
+        if known:
+            self._outbox.run(self._reread(known))
 
     def _reread(self, keys: list[TopicPartition]) -> Script:
         self._busy.update(keys)
@@ -167,8 +186,9 @@ class LeaderElections:
             if after is AfterReading.PUBLISH:
                 self.publish_decision(key, *self._context.states[key], None)
             self._decide(key)
-            if after is not AfterReading.DECIDE_ONLY:
+            if after is not AfterReading.DECIDE_ONLY and key not in self._learning:
                 self.tell((key,))
+            self._learning.discard(key)
         self._submit()
 
     def tell(self, keys: Iterable[TopicPartition]) -> None:
@@ -176,6 +196,8 @@ class LeaderElections:
         for key in keys:
             if key not in self._busy:
                 self._channel.tell(self._context, key)
+            else:
+                self._learning.discard(key)
 
     def decide(self, keys: Iterable[TopicPartition]) -> None:
         """Decisions about these partitions are made and written where any are due."""

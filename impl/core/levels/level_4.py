@@ -1,7 +1,7 @@
 """Level 4, `max_broker_epoch`: commands made from one reading of the brokers name one epoch.
 
-It is the largest that was read, so that all brokers can be told by one request
-(`protocol/`, max broker epoch); `spec/tla/Fencing.tla`.
+It is the largest that was read, so that all brokers can be told the metadata of the cluster by one
+request (`protocol/`, max broker epoch); `spec/tla/Fencing.tla`, `spec/tla/MetadataPropagation.tla`.
 """
 
 from dataclasses import replace
@@ -21,4 +21,6 @@ RULES = replace(
     stamp_of=named_largest,
     is_first_init=is_newer_init,
     known_registrations=registered_when_listed,
+    tells_metadata=True,
+    reports_isr=True,
 )

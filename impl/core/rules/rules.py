@@ -33,6 +33,7 @@ from fencepost.impl.core.rules.controller.publication import (
 from fencepost.impl.core.rules.controller.reassignment import Advance, Assignment, Replicas
 from fencepost.impl.core.rules.incarnations import BouncedMembers, Registrations, Stamping
 from fencepost.impl.core.rules.isr import Settlement
+from fencepost.impl.core.rules.metadata import MetadataVersion
 from fencepost.impl.core.rules.producers import ProducerState, ProducerTable
 from fencepost.impl.core.rules.produces import ProduceEnd
 from fencepost.impl.core.rules.quota import Bucket, Client, Entity, Quota
@@ -131,6 +132,16 @@ class Rules:
     with_incarnations: Callable[[LeaderAndIsr, Registrations], LeaderAndIsr]
     """Of a decision that is not yet written, and the live brokers that it was made on."""
     tells_state: Callable[[LeaderAndIsr, Registrations], bool]
+    tells_metadata: bool
+    """Whether brokers are told the metadata of the cluster, and clients what their broker knows."""
+    is_newer_metadata: Callable[[MetadataVersion, MetadataVersion], bool]
+    """Of a body that was sent, and of the last one that was taken."""
+    metadata_go_first: Callable[[bool, bool], bool]
+    """Of a broker that has metadata to hear: whether of new brokers, and whether roles too."""
+    reports_isr: bool
+    """Whether a leader tells the controller of each ISR that it has changed."""
+    sends_metadata_again: bool
+    """Whether a body without an answer is due still."""
     has_controlled_shutdown: bool
     """Whether a broker that is to end lets others lead first."""
     shutdown_error: Callable[[BrokerEpoch | None, BrokerEpoch], ErrorCode]

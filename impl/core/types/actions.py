@@ -61,6 +61,7 @@ TOLD: Mapping[Action, tuple[str, ...]] = {
     # of a command
     Action.SEND_LEADER_AND_ISR: (*_INCARNATION[1:], "leader", "znode_version"),
     Action.SEND_STOP_REPLICA: _INCARNATION[1:],
+    Action.UPDATE_METADATA: (*_INCARNATION[1:], "leader", "znode_version"),
 }
 _LINE = cast(Line, ActionTaken)
 

@@ -40,6 +40,21 @@ class LogsFailedResponse(Struct, frozen=True, kw_only=True):
     controller_epoch: ControllerEpoch = NO_CONTROLLER_EPOCH
 
 
+class IsrChangedRequest(Struct, frozen=True, kw_only=True):
+    """A leader tells the controller which ISRs it has changed in ZooKeeper (level 4)."""
+
+    broker_id: BrokerId
+    broker_epoch: BrokerEpoch
+    partitions: tuple[PartitionId, ...]
+
+
+class IsrChangedResponse(Struct, frozen=True, kw_only=True):
+    """`NONE` when the controller of this epoch will read their states anew."""
+
+    error_code: ErrorCode = ErrorCode.NONE
+    controller_epoch: ControllerEpoch = NO_CONTROLLER_EPOCH
+
+
 class ControlledShutdownRequest(Struct, frozen=True, kw_only=True):
     """A broker that is about to end asks the controller to let others lead (KIP-380)."""
 

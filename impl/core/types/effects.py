@@ -169,6 +169,7 @@ class ActionTaken(Struct, frozen=True, kw_only=True):
     """Of a command or a fetch; 0 where it names none."""
     max_broker_epoch: BrokerEpoch | None = None
     """Of a command; 0 where it names none."""
+    metadata_version: int | None = None
     is_unclean: bool | None = None
     is_loss_possible: bool | None = None
     znode_version: ZnodeVersion | None = None

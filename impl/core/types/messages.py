@@ -8,6 +8,8 @@ from msgspec import Struct
 from fencepost.impl.core.types.broker_reports import (
     ControlledShutdownRequest,
     ControlledShutdownResponse,
+    IsrChangedRequest,
+    IsrChangedResponse,
     LogsFailedRequest,
     LogsFailedResponse,
     PartitionId,
@@ -88,6 +90,8 @@ class PartitionState(PartitionId, frozen=True, kw_only=True):
     partition_incarnation: PartitionIncarnation = NO_INCARNATION
     isr_broker_epochs: tuple[BrokerEpoch, ...] = ()
     """Of each of `isr`, the registration under which it joined; none below level 3."""
+    offline_replicas: tuple[BrokerId, ...] = ()
+    """Of `assigned_replicas`, those that cannot serve, as metadata tell (level 4)."""
 
 
 class LeaderAndIsrRequest(Struct, frozen=True, kw_only=True):
@@ -247,7 +251,10 @@ class BrokerEndpoint(Struct, frozen=True, kw_only=True):
 
 
 class MetadataResponse(Struct, frozen=True, kw_only=True):
-    """The published state as the answering broker reads it in ZooKeeper (V3 Discussion 6)."""
+    """The published state as the answering broker was told it (level 4), or reads it in ZooKeeper.
+
+    V3 Discussion 6.
+    """
 
     error_code: ErrorCode = ErrorCode.NONE
     broker_id: BrokerId
@@ -255,6 +262,34 @@ class MetadataResponse(Struct, frozen=True, kw_only=True):
     controller_epoch: ControllerEpoch = NO_CONTROLLER_EPOCH
     brokers: tuple[BrokerEndpoint, ...] = ()
     partitions: tuple[PartitionState, ...] = ()
+
+
+class LiveEndpoint(BrokerEndpoint, frozen=True, kw_only=True):
+    """A registered broker."""
+
+    broker_epoch: BrokerEpoch
+
+
+class UpdateMetadataRequest(Struct, frozen=True, kw_only=True):
+    """The controller tells every broker the same of the cluster (UMD-001)."""
+
+    controller_id: BrokerId
+    controller_epoch: ControllerEpoch
+    max_broker_epoch: BrokerEpoch
+    metadata_version: int
+    """Counts the changes that this controller has told, from 1."""
+    is_full: bool = False
+    """`partitions` are all that there are as of `metadata_version`, not what it changes."""
+    brokers: tuple[LiveEndpoint, ...] = ()
+    """All that are live."""
+    partitions: tuple[PartitionState, ...] = ()
+    deleted: tuple[PartitionId, ...] = ()
+
+
+class UpdateMetadataResponse(Struct, frozen=True, kw_only=True):
+    """`BROKER_NOT_AVAILABLE` when the broker has to be told all first."""
+
+    error_code: ErrorCode = ErrorCode.NONE
 
 
 class InitProducerIdRequest(Struct, frozen=True, kw_only=True):
@@ -370,7 +405,9 @@ AdminRequest = (
 Request = (
     LeaderAndIsrRequest
     | StopReplicaRequest
+    | UpdateMetadataRequest
     | LogsFailedRequest
+    | IsrChangedRequest
     | ControlledShutdownRequest
     | FetchRequest
     | OffsetForLeaderEpochRequest
@@ -383,7 +420,9 @@ Request = (
 Response = (
     LeaderAndIsrResponse
     | StopReplicaResponse
+    | UpdateMetadataResponse
     | LogsFailedResponse
+    | IsrChangedResponse
     | ControlledShutdownResponse
     | FetchResponse
     | OffsetForLeaderEpochResponse
@@ -408,11 +447,14 @@ Response = (
     | DescribeConfigsResponse
 )
 CommandRequest = LeaderAndIsrRequest | StopReplicaRequest
-"""What the controller sends to a broker."""
+"""What the controller has a broker do."""
 CommandResponse = LeaderAndIsrResponse | StopReplicaResponse
-BrokerReport = LogsFailedRequest | ControlledShutdownRequest
+ControlRequest = CommandRequest | UpdateMetadataRequest
+"""What the controller sends to a broker."""
+ControlResponse = CommandResponse | UpdateMetadataResponse
+BrokerReport = LogsFailedRequest | IsrChangedRequest | ControlledShutdownRequest
 """What a broker tells the controller."""
 PeerRequest = (
-    CommandRequest | BrokerReport | FetchRequest | OffsetForLeaderEpochRequest | ConfigRequest
+    ControlRequest | BrokerReport | FetchRequest | OffsetForLeaderEpochRequest | ConfigRequest
 )
 """What one broker sends to another."""

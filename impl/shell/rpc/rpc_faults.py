@@ -10,14 +10,17 @@ from contextlib import suppress
 from enum import StrEnum
 from typing import Never
 
-from fencepost.impl.core.types.broker_reports import ControlledShutdownRequest, LogsFailedRequest
+from fencepost.impl.core.types.broker_reports import (
+    ControlledShutdownRequest,
+    IsrChangedRequest,
+    LogsFailedRequest,
+)
 from fencepost.impl.core.types.config_messages import MutationRequest
 from fencepost.impl.core.types.effects import Send
 from fencepost.impl.core.types.messages import (
-    LeaderAndIsrRequest,
+    ControlRequest,
     PeerRequest,
     Response,
-    StopReplicaRequest,
 )
 from fencepost.spec.wire.fault_control_pb2 import RpcRule, RuleStatus
 
@@ -173,7 +176,7 @@ def method_of(request: PeerRequest) -> str:
 
 
 def _topics(request: PeerRequest) -> set[str]:
-    if isinstance(request, LeaderAndIsrRequest | StopReplicaRequest | LogsFailedRequest):
+    if isinstance(request, ControlRequest | LogsFailedRequest | IsrChangedRequest):
         return {state.topic for state in request.partitions}
     if isinstance(request, ControlledShutdownRequest | MutationRequest):
         return set()

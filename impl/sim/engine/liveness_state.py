@@ -59,6 +59,8 @@ def unhealed(cluster: VirtualCluster) -> Iterator[Liveness]:
         yield from _of_logs([replica for replica in replicas.values() if replica])
     yield from _of_moves(cluster)
     yield from _of_configs(cluster, present)
+    if cluster.options.level >= ProtocolLevel.MAX_BROKER_EPOCH:
+        yield from _of_metadata(cluster, present)
 
 
 def _of_configs(cluster: VirtualCluster, present: Collection[BrokerId]) -> Iterator[Liveness]:
@@ -109,6 +111,29 @@ def _is_sound(replica: Replica) -> bool:
 def is_converged(cluster: VirtualCluster) -> bool:
     """True when every liveness property holds now."""
     return next(unhealed(cluster), None) is None
+
+
+def _of_metadata(cluster: VirtualCluster, present: Collection[BrokerId]) -> Iterator[Liveness]:
+    """What every broker tells its clients is what ZooKeeper holds (UMD-002)."""
+    published = {
+        key: (known[0].leader, known[0].leader_epoch, known[0].isr, known[1], tuple(assigned))
+        for key, assigned in cluster.assignments().items()
+        if (known := cluster.state(key)) is not None
+    }
+    registered = {one for one in present if cluster.zookeeper.peek(broker_path(one)).stat}
+    controller = cluster.controller()
+    for broker_id in sorted(present):
+        process = cluster.processes[broker_id]
+        if not process.is_alive or process.is_paused:
+            continue
+        cache = process.node.metadata
+        told = {
+            key: (s.leader, s.leader_epoch, frozenset(s.isr), s.znode_version, s.assigned_replicas)
+            for key, s in cache.partitions.items()
+        }
+        is_led = controller is not None and cache.controller_id == controller.broker_id
+        if not is_led or told != published or cache.brokers.keys() != registered:
+            yield Liveness.EVENTUALLY_METADATA_CONVERGES
 
 
 def _of_moves(cluster: VirtualCluster) -> Iterator[Liveness]:

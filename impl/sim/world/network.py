@@ -7,13 +7,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from random import Random
 
-from fencepost.impl.core.types.broker_reports import LogsFailedRequest
+from fencepost.impl.core.types.broker_reports import IsrChangedRequest, LogsFailedRequest
 from fencepost.impl.core.types.config_messages import MutationRequest
 from fencepost.impl.core.types.messages import (
-    LeaderAndIsrRequest,
+    ControlRequest,
     ProduceRequest,
     Request,
-    StopReplicaRequest,
 )
 from fencepost.spec.vocabulary import NO_PRODUCER
 
@@ -159,7 +158,7 @@ def method_of(request: Request) -> str:
 
 def topics_of(request: Request) -> set[str]:
     """The topics that a request is about."""
-    if isinstance(request, LeaderAndIsrRequest | StopReplicaRequest | LogsFailedRequest):
+    if isinstance(request, ControlRequest | LogsFailedRequest | IsrChangedRequest):
         return {command.topic for command in request.partitions}
     topic = getattr(request, "topic", None)
     return {topic} if topic else set()

@@ -157,6 +157,7 @@ def test_every_field_of_an_action_is_a_field_of_the_line() -> None:
         zxid=1,
         broker_epoch=BrokerEpoch(1),
         max_broker_epoch=BrokerEpoch(1),
+        metadata_version=1,
         is_unclean=True,
         is_loss_possible=True,
         partition_incarnation=PartitionIncarnation(1),

@@ -141,7 +141,9 @@ ON_CONFIGS = {
 ACCESS: Mapping[type, Access] = {
     messages.LeaderAndIsrRequest: _CONTROLLER,
     messages.StopReplicaRequest: _CONTROLLER,
+    messages.UpdateMetadataRequest: _CONTROLLER,
     broker_reports.LogsFailedRequest: _REPORTER,
+    broker_reports.IsrChangedRequest: _REPORTER,
     broker_reports.ControlledShutdownRequest: _REPORTER,
     messages.OffsetForLeaderEpochRequest: _REPLICA,
     messages.MetadataRequest: Authenticated(),

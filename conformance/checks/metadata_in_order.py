@@ -1,0 +1,99 @@
+"""`MetadataInOrder`: brokers tell clients what is published, never older, and know it before roles.
+
+Judged from level 4 on, by the lines of brokers that take metadata (`UpdateMetadata`), against
+ZooKeeper's own record.
+
+- What a broker takes of a partition is a state that ZooKeeper held (UMD-002).
+- It never goes back while the broker runs: neither the leader epoch, nor the version of the znode.
+- A broker takes a role from a controller that has told it which brokers there are (KAFKA-4443).
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from fencepost.conformance.checks.evidence import Evidence
+from fencepost.conformance.checks.ordering import partition_of_event
+from fencepost.conformance.checks.znode_history import (
+    LeaderAndIsrWrite,
+    leader_and_isr_writes,
+    read_document,
+)
+from fencepost.conformance.verdict import CheckResult
+from fencepost.spec.trace import TraceEvent
+from fencepost.spec.vocabulary import Action, Invariant
+from fencepost.spec.znodes import TopicPartition
+
+ROLES = frozenset({Action.BECOME_LEADER, Action.BECOME_FOLLOWER})
+_Start = tuple[str, int]
+"""A node and its incarnation."""
+_Place = tuple[TopicPartition | None, int | None, int | None]
+"""A partition, its incarnation, and a version of its state."""
+
+
+def check(events: Sequence[TraceEvent]) -> CheckResult:
+    """Judge a whole run; the premise counts what was taken, and roles where metadata are told."""
+    evidence = Evidence(invariant=Invariant.METADATA_IN_ORDER)
+    told = [event for event in events if event.action == Action.UPDATE_METADATA]
+    if not told:
+        return evidence.result()
+    published = _published(leader_and_isr_writes(events))
+    by_start: dict[_Start, list[TraceEvent]] = {}
+    for event in events:
+        if event.action == Action.UPDATE_METADATA or event.action in ROLES:
+            by_start.setdefault((event.node, event.incarnation), []).append(event)
+    for lines in by_start.values():
+        _check_start(sorted(lines, key=lambda event: event.seq), published, evidence)
+    return evidence.result()
+
+
+def _published(writes: Iterable[LeaderAndIsrWrite]) -> Mapping[_Place, TraceEvent]:
+    """Which line stored each version of each state."""
+    created: dict[TopicPartition, int | None] = {}
+    found: dict[_Place, TraceEvent] = {}
+    for write in writes:
+        if write.event.action == "Create":
+            created[write.partition] = write.event.zxid
+        place = write.partition, created.get(write.partition), write.event.znode_version
+        found[place] = write.event
+    return found
+
+
+def _check_start(
+    lines: Iterable[TraceEvent], published: Mapping[_Place, TraceEvent], evidence: Evidence
+) -> None:
+    """The lines of one start of a broker, in order."""
+    newest: dict[tuple[TopicPartition | None, int | None], TraceEvent] = {}
+    brokers: TraceEvent | None = None
+    for event in lines:
+        evidence.premise_count += 1
+        if event.action in ROLES:
+            if brokers is None or (brokers.controller_epoch or 0) < (event.controller_epoch or 0):
+                message = (
+                    f"Broker {event.broker_id} took a role in {partition_of_event(event)} from the "
+                    f"controller of epoch {event.controller_epoch}, which had told it of none."
+                )
+                evidence.violated(message, brokers, event)
+        elif event.partition is None:
+            brokers = event
+        else:
+            key = partition_of_event(event), event.partition_incarnation
+            stored = published.get((*key, event.znode_version))
+            _check_state(event, newest.get(key), stored, evidence)
+            newest[key] = event
+
+
+def _check_state(
+    event: TraceEvent, before: TraceEvent | None, stored: TraceEvent | None, evidence: Evidence
+) -> None:
+    where = f"Broker {event.broker_id} tells of {partition_of_event(event)}"
+    if before is not None and _age(event) < _age(before):
+        message = f"{where} leader epoch {event.leader_epoch} after {before.leader_epoch}."
+        evidence.violated(message, before, event)
+    held = read_document(stored) if stored is not None else None
+    told = event.leader, event.leader_epoch, frozenset(event.isr or ())
+    if held is None or (held.leader, held.leader_epoch, held.isr) != told:
+        message = f"{where} version {event.znode_version}, which ZooKeeper never held so."
+        evidence.violated(message, stored, event)
+
+
+def _age(event: TraceEvent) -> tuple[int, int]:
+    return event.leader_epoch or 0, event.znode_version or 0

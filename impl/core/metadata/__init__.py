@@ -1,0 +1,1 @@
+"""Metadata of the cluster on their way from the controller to clients (UMD)."""

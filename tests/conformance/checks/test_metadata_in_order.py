@@ -1,0 +1,83 @@
+"""Brokers tell clients what is published, never what is older, and know brokers before roles."""
+
+from fencepost.conformance.checks.metadata_in_order import check
+from fencepost.spec.vocabulary import Action
+from tests.conformance.checks.trace_builder import ZNODE, Trace, document
+
+
+def published() -> Trace:
+    """Broker 1 leads in leader epoch 0 and then broker 2, as ZooKeeper holds it."""
+    trace = Trace()
+    trace.zookeeper("Create", ZNODE, document(1, 0, [1, 2]), session=1, zxid=10)
+    trace.zookeeper("SetData", ZNODE, document(2, 1, [2]), session=1, zxid=11, version=1)
+    return trace
+
+
+def brokers(trace: Trace, epoch: int = 1) -> None:
+    """Broker 3 is told which brokers there are."""
+    live = {"live_brokers": [1, 2, 3], "broker_epochs": [5, 6, 7], "topic": None, "partition": None}
+    trace.broker(3, Action.UPDATE_METADATA, controller_epoch=epoch, **live)
+
+
+def told(trace: Trace, leader: int, leader_epoch: int, isr: list[int]) -> None:
+    """Broker 3 takes this state, of the version of that number."""
+    trace.broker(
+        3,
+        Action.UPDATE_METADATA,
+        leader=leader,
+        leader_epoch=leader_epoch,
+        isr=isr,
+        znode_version=leader_epoch,
+        partition_incarnation=10,
+        controller_epoch=1,
+    )
+
+
+def follow(trace: Trace, controller_epoch: int = 1) -> None:
+    trace.broker(3, Action.BECOME_FOLLOWER, leader_epoch=1, controller_epoch=controller_epoch)
+
+
+def found(trace: Trace) -> list[str]:
+    return [violation.message for violation in check(trace.events).violations]
+
+
+def test_what_is_published_is_taken_in_order_before_a_role() -> None:
+    trace = published()
+    brokers(trace)
+    told(trace, 1, 0, [1, 2])
+    told(trace, 2, 1, [2])
+    follow(trace)
+
+    assert found(trace) == []
+    assert check(trace.events).premise_count == 4
+
+
+def test_metadata_do_not_go_back() -> None:
+    trace = published()
+    told(trace, 2, 1, [2])
+    told(trace, 1, 0, [1, 2])
+
+    assert found(trace) == ["Broker 3 tells of orders/0 leader epoch 0 after 1."]
+
+
+def test_what_no_znode_held_is_not_told() -> None:
+    trace = published()
+    told(trace, 2, 1, [1, 2])
+
+    assert found(trace) == ["Broker 3 tells of orders/0 version 1, which ZooKeeper never held so."]
+
+
+def test_no_role_comes_from_a_controller_that_has_told_of_no_brokers() -> None:
+    trace = published()
+    brokers(trace)
+    follow(trace, controller_epoch=2)
+
+    (message,) = found(trace)
+    assert message.startswith("Broker 3 took a role in orders/0 from the controller of epoch 2")
+
+
+def test_below_level_4_there_is_nothing_to_decide() -> None:
+    trace = published()
+    follow(trace)
+
+    assert check(trace.events).premise_count == 0
