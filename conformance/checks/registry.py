@@ -189,22 +189,26 @@ CHECKS: Mapping[Invariant, InvariantCheck] = MappingProxyType(
 )
 """In the order in which results are shown."""
 
-_FROM_LEVEL = dict.fromkeys(
-    (
-        Invariant.STALE_INCARNATION_HARMLESS,
-        Invariant.ONLY_ASKERS_SHUT_DOWN,
-        Invariant.INIT_NAMES_ALL,
-    ),
-    ProtocolLevel.BROKER_EPOCH,
-) | dict.fromkeys(
-    (
-        Invariant.LINEARIZABLE_CONFIG,
-        Invariant.FORWARDED_ONCE,
-        Invariant.PRINCIPAL_KEPT,
-        Invariant.ONLY_CONTROLLER_WRITES,
-    ),
-    ProtocolLevel.CONTROLLER_MUTATIONS,
-) | {Invariant.METADATA_IN_ORDER: ProtocolLevel.MAX_BROKER_EPOCH}
+_FROM_LEVEL = (
+    dict.fromkeys(
+        (
+            Invariant.STALE_INCARNATION_HARMLESS,
+            Invariant.ONLY_ASKERS_SHUT_DOWN,
+            Invariant.INIT_NAMES_ALL,
+        ),
+        ProtocolLevel.BROKER_EPOCH,
+    )
+    | dict.fromkeys(
+        (
+            Invariant.LINEARIZABLE_CONFIG,
+            Invariant.FORWARDED_ONCE,
+            Invariant.PRINCIPAL_KEPT,
+            Invariant.ONLY_CONTROLLER_WRITES,
+        ),
+        ProtocolLevel.CONTROLLER_MUTATIONS,
+    )
+    | {Invariant.METADATA_IN_ORDER: ProtocolLevel.MAX_BROKER_EPOCH}
+)
 """Checks of what no lower level names."""
 
 

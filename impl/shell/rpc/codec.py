@@ -34,6 +34,26 @@ def encode(value: object) -> bytes:
     return message.SerializeToString()
 
 
+class SharedBodies:
+    """The wire form of requests that go to many brokers: each is serialised once (UMD-001)."""
+
+    def __init__(self, kept_max: int) -> None:
+        self._kept_max = kept_max
+        self._kept: dict[int, tuple[object, bytes]] = {}
+        """By the identity of the request, which is kept as long as it stands here."""
+
+    def encode(self, request: object) -> bytes:
+        """The same bytes for the same value."""
+        known = self._kept.get(id(request))
+        if known is not None:
+            return known[1]
+        while len(self._kept) >= self._kept_max:
+            del self._kept[next(iter(self._kept))]
+        data = encode(request)
+        self._kept[id(request)] = request, data
+        return data
+
+
 def decode(kind: type[Value], data: bytes) -> Value:
     """Decode `data` as a request or response of type `kind`; raises `CodecError`."""
     of: Kind = kind

@@ -24,7 +24,7 @@ from fencepost.impl.core.types.messages import Request, Response
 from fencepost.impl.shell.fault_control import FaultControl, Method
 from fencepost.impl.shell.rpc import bundles
 from fencepost.impl.shell.rpc.bundles import BundleStream, PeerConnection, StreamLostError
-from fencepost.impl.shell.rpc.codec import CodecError, decode, encode
+from fencepost.impl.shell.rpc.codec import CodecError, SharedBodies, decode, encode
 from fencepost.impl.shell.rpc.request_gate import RequestGate
 from fencepost.impl.shell.rpc.rpc_faults import CallError, FaultRules, method_of
 from fencepost.impl.shell.zookeeper.addresses import AddressBook
@@ -56,6 +56,8 @@ REQUEST_TYPES: dict[str, type[Request]] = {
 }
 BUNDLED = (messages.FetchRequest, messages.OffsetForLeaderEpochRequest)
 """Frequent requests between brokers; they travel in bundles."""
+SHARED_MAX = 4
+"""Bodies of metadata that are kept in their wire form; few brokers are further behind."""
 EXCHANGE = "Exchange"
 RESPONSE_TYPES: dict[str, type[Response]] = {
     method: getattr(messages, f"{method}Response") for method in REQUEST_TYPES
@@ -266,6 +268,7 @@ class RpcClient:
         self._channels: dict[tuple[BrokerId, str], aio.Channel] = {}
         self._connections: dict[BrokerId, PeerConnection] = {}
         self._tasks: set[asyncio.Task[None]] = set()
+        self._shared = SharedBodies(SHARED_MAX)
 
     def send(self, send: Send) -> None:
         """Send the request; its event follows after `timeout_ms` at the latest."""
@@ -357,7 +360,7 @@ class RpcClient:
         address = await self._address(send.to)
         method = method_of(send.request)
         call = self._channel(send.to, address).unary_unary(f"/{SERVICE}/{method}")(
-            encode(send.request), timeout=send.timeout_ms / 1000, metadata=metadata
+            self._wire_form(send.request), timeout=send.timeout_ms / 1000, metadata=metadata
         )
         try:
             data = await call
@@ -372,6 +375,10 @@ class RpcClient:
             raise CallError(error.details()) from error
         self._clock.observe(_lamport(trailing))
         return response
+
+    def _wire_form(self, request: messages.PeerRequest) -> bytes:
+        is_shared = isinstance(request, messages.UpdateMetadataRequest)
+        return self._shared.encode(request) if is_shared else encode(request)
 
     async def _call_bundled(self, send: Send) -> Response:
         connection = self._connections.get(send.to)

@@ -381,7 +381,7 @@ def test_a_command_that_is_none_is_refused(command: str, says: str) -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"level": 9}, r"level 9 is none; choose one of \(0, 1, 2, 3, 4\)"),
+        ({"level": 9}, r"level 9 is none; choose one of \(0, 1, 2, 3, 4, 5\)"),
         ({"brokers": 0}, "a cluster of 0 brokers is none"),
     ],
 )

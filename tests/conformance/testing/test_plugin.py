@@ -158,7 +158,7 @@ def test_bundle_tells_what_was_run_and_whom_it_hurt(tmp_path: Path) -> None:
     ("marker", "sentence"),
     [
         ("profile='earthquake'", "test_bad: unknown profile 'earthquake'; choose among all, "),
-        ("level=9", "test_bad: level 9 is none; choose one of (0, 1, 2, 3, 4)"),
+        ("level=9", "test_bad: level 9 is none; choose one of (0, 1, 2, 3, 4, 5)"),
         ("seeds=0", "test_bad: seeds is 0; say how many, from 1 to 10000"),
     ],
 )
@@ -179,7 +179,8 @@ def test_bad_marker_is_one_sentence_in_a_worker_too(pytester: pytest.Pytester) -
 
     result.assert_outcomes(errors=1)
     assert (
-        "test_own.py::test_bad: level 9 is none; choose one of (0, 1, 2, 3, 4)" in result.outlines
+        "test_own.py::test_bad: level 9 is none; choose one of (0, 1, 2, 3, 4, 5)"
+        in result.outlines
     )
     assert "Traceback" not in result.stdout.str()
 

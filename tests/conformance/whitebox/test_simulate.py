@@ -191,7 +191,7 @@ def test_mutant_that_never_heals_is_not_caught_by_that() -> None:
 @pytest.mark.parametrize(
     ("target", "level", "mutant", "message"),
     [
-        (TARGET, 7, None, r"level 7 is none; choose one of \(0, 1, 2, 3, 4\)"),
+        (TARGET, 7, None, r"level 7 is none; choose one of \(0, 1, 2, 3, 4, 5\)"),
         (TARGET, 2, "clumsy", r"unknown mutant 'clumsy'; fencepost mutants list names all"),
         (
             "fencepost.impl.sim",

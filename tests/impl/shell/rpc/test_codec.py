@@ -14,7 +14,7 @@ from fencepost.impl.core.types.messages import (
     Request,
     Response,
 )
-from fencepost.impl.shell.rpc.codec import CodecError, decode, encode
+from fencepost.impl.shell.rpc.codec import CodecError, SharedBodies, decode, encode
 from fencepost.spec.vocabulary import BrokerId, ErrorCode, Offset
 from fencepost.spec.wire import replication_pb2
 
@@ -75,3 +75,14 @@ def test_offsets_are_wider_than_epochs() -> None:
 
     assert decode(ProduceResponse, encode(response)) == response
     assert messages.ProduceResponse is ProduceResponse
+
+
+def test_a_body_for_many_brokers_is_serialised_once_while_it_is_kept() -> None:
+    shared = SharedBodies(1)
+    one, other = messages.MetadataRequest(), ProduceResponse(broker_id=BrokerId(1))
+    first = shared.encode(other)
+
+    assert shared.encode(other) is first
+    assert shared.encode(one) == encode(one)
+    assert shared.encode(other) == first
+    assert shared.encode(other) is not first

@@ -1,0 +1,1 @@
+"""What the controller's requests to many brokers cost."""
