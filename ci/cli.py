@@ -57,6 +57,7 @@ COMMANDS = {
     "bugs": ("bugs.app", "Bugs of real releases, each with the story that shows it."),
     "topics": ("topics.app", "Create, delete, list and describe topics."),
     "partitions": ("partitions.app", "Add and remove partitions of a topic."),
+    "quotas": ("quotas.app", "Set and describe quotas for mutations of topics."),
     "reassign": ("reassign.app", "Move replicas to other brokers."),
     "elect": ("reassign.elect", "Elect other leaders of partitions, and wait for them."),
     "produce": ("records.produce", "Append records to a partition."),

@@ -53,6 +53,7 @@ FILE_LINES_MAX = 500
 FOLDER_FILES_MAX = 15
 FAMILIES_OF_EQUALS = frozenset(
     {
+        "ci/bench",
         "ci/commands",
         "conformance/checks",
         "fault_injection/faults",
@@ -60,7 +61,7 @@ FAMILIES_OF_EQUALS = frozenset(
         "spec/tla",
     }
 )
-"""One check, command, kind of fault or module per file, as many as there are."""
+"""One bench, check, command, kind of fault or module per file, as many as there are."""
 PERSONS = re.compile(r"\b(?:who|whom|whose|nobody|somebody|anybody|everybody)\b", re.IGNORECASE)
 PERSONS_LEFT = re.compile(r"tests/(?:impl|fault_injection)/.*|tests/test_tidy\.py")
 """Files that still speak of persons."""

@@ -52,12 +52,19 @@ def nothing(_address: str) -> None:
 
 @contextmanager
 def bench_cluster(
-    brokers: int, before: Callable[[str], None] = nothing
+    brokers: int,
+    before: Callable[[str], None] = nothing,
+    flags: tuple[str, ...] = (),
+    first_controller: int = 0,
 ) -> Iterator[ClusterUnderTest]:
     """A cluster of its own, gone afterwards; `before` gets ZooKeeper's address before it starts."""
     with scratch_folder("bench") as folder:
         settings = ClusterSettings(
-            brokers=brokers, session_timeout_ms=SESSION_MS, replica_lag_ms=30_000, extra=PATIENT
+            brokers=brokers,
+            first_controller=first_controller,
+            session_timeout_ms=SESSION_MS,
+            replica_lag_ms=30_000,
+            extra=(*PATIENT, *flags),
         )
         with (
             Supervisor(Folders(root=folder).processes, RUN_ID) as supervisor,

@@ -35,6 +35,10 @@ TlsOption = Annotated[
 AuthorizerOption = Annotated[
     bool, typer.Option("--authorizer", help="With --tls: users but `admin` need ACLs.")
 ]
+QuotaOption = Annotated[
+    bool,
+    typer.Option("--mutation-quota", help="Quotas limit the creation and deletion of partitions."),
+]
 COLUMNS = ("broker_id", "pid", "address", "is_controller")
 
 
@@ -45,6 +49,7 @@ def up(
     zookeeper_port: Port = None,
     tls: TlsOption = False,
     authorizer: AuthorizerOption = False,
+    mutation_quota: QuotaOption = False,
     cluster: ClusterFolder = DEFAULT_FOLDER,
     as_json: JsonOption = False,
 ) -> int:
@@ -54,7 +59,13 @@ def up(
         raise UsageError("--authorizer needs --tls: without it nothing proves the name of a user")
     note(f"cluster: starting ZooKeeper and {count(brokers, 'broker')} in {cluster}")
     identities = cluster.absolute() / "tls" if tls else None
-    settings = ClusterSettings(brokers=brokers, level=level, tls=identities, authorizer=authorizer)
+    settings = ClusterSettings(
+        brokers=brokers,
+        level=level,
+        tls=identities,
+        authorizer=authorizer,
+        extra=("--mutation-quota",) if mutation_quota else (),
+    )
     show(start(cluster, settings=settings, zookeeper_port=zookeeper_port), as_json)
     return 0
 

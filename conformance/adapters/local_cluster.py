@@ -44,6 +44,8 @@ class LocalCluster(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     """The folder of the identities; empty: connections are plain."""
     authorizer: bool = False
     """Users but the administrator need permissions."""
+    extra: tuple[str, ...] = ()
+    """More flags for every broker."""
 
     @property
     def settings(self) -> ClusterSettings:
@@ -54,6 +56,7 @@ class LocalCluster(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
             level=self.level,
             tls=Path(self.tls) if self.tls else None,
             authorizer=self.authorizer,
+            extra=self.extra,
         )
 
 
@@ -232,6 +235,7 @@ def _start(
         command=settings.implementation.target,
         tls=str(settings.tls) if settings.tls else "",
         authorizer=settings.authorizer,
+        extra=settings.extra,
     )
     cluster = _cluster(folder, state, supervisor)
     try:

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from time import monotonic
+from typing import NamedTuple
 
 from fencepost.impl.client.cluster_connection import ClusterConnection, Message
 from fencepost.impl.client.errors import (
@@ -26,6 +27,18 @@ Results = dict[TopicPartition, ClientError | None]
 """Per partition of a request its error, or None."""
 TopicResults = dict[str, ClientError | None]
 """Per topic of a request its error, or None."""
+
+
+MUTATION_RATE = "controller_mutation_rate"
+MUTATION_RATES = (MUTATION_RATE, "controller_mutations_rate")
+"""As Kafka calls it, and as the text of KIP-599 does."""
+
+
+class QuotaEntity(NamedTuple):
+    """What a quota is for: a name, the empty name for the default, or None: it does not matter."""
+
+    user: str | None
+    client_id: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -230,6 +243,41 @@ class Admin:
 
     # The mutation quota
 
+    async def alter_mutation_quota(self, entity: QuotaEntity, rate: float | None) -> None:
+        """Set the partitions per second of the entity, or take its quota away (KIP-546, KIP-599).
+
+        Brokers hear of it a moment later. Raises `DefiniteError` when it is refused.
+        """
+        kind, names = _kind_of(entity)
+        change = wire.EntryChange(operation="delete", name=MUTATION_RATE)
+        if rate is not None:
+            change = wire.EntryChange(operation="set", name=MUTATION_RATE, value=str(rate))
+        request = wire.AlterClientQuotasRequest(
+            header=wire.RequestHeader(api_version=1),
+            entities=[wire.EntityChange(kind=kind, names=names, changes=[change])],
+        )
+        response = await self._change("AlterClientQuotas", request)
+        for result in response.results:
+            error = _error_of(result, "/".join(name or "<default>" for name in names))
+            if error is not None:
+                raise error
+
+    async def describe_mutation_quotas(self) -> dict[QuotaEntity, float]:
+        """The partitions per second of every entity that has a quota."""
+        found: dict[QuotaEntity, float] = {}
+        for kind in ("user", "client", "user_client"):
+            response = await self._cluster.ask_any(
+                "DescribeConfigs",
+                wire.DescribeConfigsRequest(kind=kind),
+                deadline=self._deadline(),
+                effect=Effect.NONE,
+            )
+            for one in response.entities:
+                rates = [entry.value for entry in one.entries if entry.name in MUTATION_RATES]
+                if rates:
+                    found[_entity_of(kind, one.names)] = float(rates[0])
+        return found
+
     async def _mutate(self, method: str, request: Message, api_version: int) -> Message:
         """As `_change`; what the quota refuses is asked for again as long as time allows."""
         options, deadline = self._cluster.options, self._deadline()
@@ -300,7 +348,9 @@ def _topic_results(response: Message) -> TopicResults:
 
 
 def _error_of(
-    result: wire.PartitionResult | wire.TopicResult, what: str, throttle_time_ms: int = 0
+    result: wire.PartitionResult | wire.TopicResult | wire.EntityResult,
+    what: str,
+    throttle_time_ms: int = 0,
 ) -> ClientError | None:
     if result.error_code == ErrorCode.NONE:
         return None
@@ -310,6 +360,25 @@ def _error_of(
     if result.error_code == ErrorCode.THROTTLING_QUOTA_EXCEEDED:
         return ThrottledError(text, throttle_time_ms)
     return kind(text.rstrip(), result.error_code)
+
+
+def _kind_of(entity: QuotaEntity) -> tuple[str, list[str]]:
+    """As the configuration calls it."""
+    if entity.user is not None and entity.client_id is not None:
+        return "user_client", [entity.user, entity.client_id]
+    if entity.user is not None:
+        return "user", [entity.user]
+    return "client", [entity.client_id or ""]
+
+
+def _entity_of(kind: str, names: Sequence[str]) -> QuotaEntity:
+    match kind:
+        case "user":
+            return QuotaEntity(names[0], None)
+        case "client":
+            return QuotaEntity(None, names[0])
+        case _:
+            return QuotaEntity(*names)
 
 
 def _is_elected(metadata: Metadata, key: TopicPartition, kind: ElectionKind) -> bool:

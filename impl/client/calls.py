@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Collection
 from dataclasses import asdict
 from typing import Any
 
-from fencepost.impl.client.admin import Admin, Results
+from fencepost.impl.client.admin import Admin, QuotaEntity, Results
 from fencepost.impl.client.consumer import POLL_RECORDS_MAX, Consumer
 from fencepost.impl.client.errors import DefiniteError, exit_code_of
 from fencepost.impl.client.options import ClientOptions
@@ -208,6 +208,23 @@ async def elect(servers: str, kind: str) -> Answers:
         yield answer
 
 
+async def alter_mutation_quota(
+    servers: str, user: str | None, client_id: str | None, rate: float | None
+) -> Answers:
+    """As `Admin.alter_mutation_quota`; one empty object."""
+    async with Admin(servers) as admin:
+        await admin.alter_mutation_quota(QuotaEntity(user, client_id), rate)
+    yield {}
+
+
+async def describe_mutation_quotas(servers: str) -> Answers:
+    """One object per quota: `user`, `client_id` and `rate`."""
+    async with Admin(servers) as admin:
+        found = await admin.describe_mutation_quotas()
+    for entity, rate in found.items():
+        yield {"user": entity.user, "client_id": entity.client_id, "rate": rate}
+
+
 def _key(one: dict[str, Any]) -> TopicPartition:
     return TopicPartition(one["topic"], one["partition"])
 
@@ -237,5 +254,7 @@ CALLS: dict[str, Callable[..., Answers]] = {
         reassign,
         list_reassignments,
         elect,
+        alter_mutation_quota,
+        describe_mutation_quotas,
     )
 }

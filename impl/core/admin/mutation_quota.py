@@ -181,10 +181,10 @@ class Charges:
         """The controller knows the topic: that it is there costs nothing to say."""
         return self.is_counting and self._quotas.is_known(topic)
 
-    def refuse_early(self, topics: Sequence[str]) -> list[Refusal] | None:
-        """One for each topic, when all are known and none is admitted; else None.
+    def refuse_early(self, topics: Sequence[str]) -> Refusal | None:
+        """The same for all topics, when they are known and not even the first is admitted.
 
-        So a flood costs ZooKeeper nothing.
+        So a flood costs ZooKeeper nothing, and the controller little.
         """
         found = self._quotas.quota(self._counted.client)
         if found is None or not self._is_refusable:
@@ -192,7 +192,7 @@ class Charges:
         tokens = self._quotas.tokens(*found)
         if self._config.rules.is_admitting(tokens) or not all(map(self._quotas.is_known, topics)):
             return None
-        return [self.refuse_mutation(topic, None, found[1], tokens) for topic in topics]
+        return self.refuse_mutation(None, None, found[1], tokens)
 
     def admit(self, topic: str, partitions: int) -> Refusal | None:
         """So many partitions of the topic are charged, or refused (QUOTA-003)."""
@@ -217,7 +217,7 @@ class Charges:
 
     @action
     def refuse_mutation(
-        self, topic: str, partitions: int | None, quota: Quota, tokens: Fraction
+        self, topic: str | None, partitions: int | None, quota: Quota, tokens: Fraction
     ) -> Refusal:
         """Nothing is charged, and the client is told how long to wait."""
         throttle = self._config.rules.throttle_ms(tokens, quota.rate)
@@ -250,7 +250,7 @@ class Charges:
     def _tell(
         self,
         function: Named,
-        topic: str,
+        topic: str | None,
         partitions: int | None,
         throttle_ms: int | None,
     ) -> None:

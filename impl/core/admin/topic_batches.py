@@ -160,9 +160,9 @@ class TopicBatches:
     def _delete_topics(self, asked: Asked) -> Script:
         for begin in range(0, len(asked.names), DELETIONS_MAX):
             places = range(begin, min(begin + DELETIONS_MAX, len(asked.names)))
-            refused = asked.charges.refuse_early(asked.names[begin : places.stop])
-            if refused is not None:
-                for place, refusal in zip(places, refused, strict=True):
+            refusal = asked.charges.refuse_early(asked.names[begin : places.stop])
+            if refusal is not None:
+                for place in places:
                     asked.end(place, refusal)
                 continue
             writes = yield from self._read_deletions(asked, places)
