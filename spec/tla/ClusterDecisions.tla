@@ -251,7 +251,7 @@ LeadersChangeIsr ==
             /\ now.pending_isr # <<>>
             /\ now.version # StateVersion(p) \/ now.incarnation # CurrentTopic
         /\ now.pending_isr # <<>> /\ next.pending_isr = <<>> /\ next.role = "leader"
-                /\ next.leader_epoch = now.leader_epoch =>
+                /\ next.leader_epoch = now.leader_epoch /\ next.incarnation = now.incarnation =>
             next = [now EXCEPT !.isr = now.pending_isr[1], !.version = @ + 1, !.pending_isr = <<>>,
                                !.is_reply_lost = FALSE]]_vars
 =============================================================================
