@@ -118,6 +118,8 @@ def test_a_secured_broker_keeps_strangers_out_and_tells_no_secret(
     options = ("--tls", str(authority.add_broker(1)), "--authorizer", "--super-user", "admin")
     flags = (*options, "--zookeeper-credentials", str(credentials))
     where = f"{zookeeper_server.address}{CHROOT}"
+    with ZooKeeperClient(zookeeper_server.address) as client:
+        client.create_path(CHROOT)  # open to all, as an administrator may have made it
     with running(*arguments(tmp_path / "run", where, *flags)) as broker:
         with ZooKeeperClient(zookeeper_server.address) as client:
             address = eventually(Registry(client, CHROOT).address)
