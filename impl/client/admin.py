@@ -16,6 +16,7 @@ from fencepost.impl.client.errors import (
 from fencepost.impl.client.options import ClientOptions
 from fencepost.impl.client.routing import Metadata, PartitionInfo, ReassignmentStatus
 from fencepost.impl.client.tries import Effect, TryFailedError
+from fencepost.spec.config_store import QUOTA_KINDS, EntityKind
 from fencepost.spec.vocabulary import ElectionKind, ErrorCode
 from fencepost.spec.wire import replication_pb2 as wire
 from fencepost.spec.znodes import TopicPartition
@@ -240,6 +241,48 @@ class Admin:
     async def _change(self, method: str, request: Message) -> Message:
         deadline = self._cluster.deadline(self._cluster.options.api_timeout_ms)
         return await self._cluster.ask_any(method, request, deadline=deadline, effect=Effect.ONCE)
+
+    # The configuration
+
+    async def alter_configs(
+        self, kind: EntityKind, names: Sequence[str], changes: Mapping[str, str | None]
+    ) -> int:
+        """Set entries of a topic, a broker, a user or a client; None takes one away.
+
+        Returns the version that has the change. Raises `DefiniteError`, or `IndefiniteError` when
+        it may be made (FWD-004).
+        """
+        altered = [
+            wire.EntryChange(operation="delete" if value is None else "set", name=name, value=value)
+            for name, value in changes.items()
+        ]
+        header = wire.RequestHeader(api_version=1)
+        entities = [wire.EntityChange(kind=kind, names=names, changes=altered)]
+        if kind in QUOTA_KINDS:
+            quotas = wire.AlterClientQuotasRequest(header=header, entities=entities)
+            response = await self._change("AlterClientQuotas", quotas)
+        else:
+            request = wire.IncrementalAlterConfigsRequest(header=header, entities=entities)
+            response = await self._change("IncrementalAlterConfigs", request)
+        error = _error_of(response.results[0], f"{kind} {'/'.join(names)}")
+        if error is not None:
+            raise error
+        return int(response.config_version)
+
+    async def describe_configs(
+        self, kind: EntityKind, names: Sequence[str] = ()
+    ) -> dict[tuple[str, ...], dict[str, str]]:
+        """The entries of the entity, or of all of the kind, as one broker has read them."""
+        response = await self._cluster.ask_any(
+            "DescribeConfigs",
+            wire.DescribeConfigsRequest(kind=kind, names=names),
+            deadline=self._cluster.deadline(self._cluster.options.api_timeout_ms),
+            effect=Effect.NONE,
+        )
+        return {
+            tuple(one.names): {entry.name: entry.value for entry in one.entries}
+            for one in response.entities
+        }
 
     # The mutation quota
 
