@@ -90,7 +90,7 @@ LAYERS = (
     ("rules",),
     ("levels", "config"),
     ("broker",),
-    ("controller", "metadata"),
+    ("controller", "metadata", "configuration"),
     ("admin",),
     ("node",),
 )

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from fencepost.impl.core.configuration.redirection import (
+from fencepost.impl.core.rules.configuration.redirection import (
     RedirectingNode,
     Redirection,
     change_anywhere,

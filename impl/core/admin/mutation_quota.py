@@ -11,9 +11,9 @@ from typing import NamedTuple
 from fencepost.impl.core.admin.muted_connections import MutedConnections
 from fencepost.impl.core.config import Config
 from fencepost.impl.core.configuration.config_store import ConfigStore
-from fencepost.impl.core.configuration.entries import MUTATION_RATE_NAMES
 from fencepost.impl.core.controller.controller import Controller
 from fencepost.impl.core.controller.controller_generation import ControllerGeneration
+from fencepost.impl.core.rules.configuration.entries import MUTATION_RATE_NAMES
 from fencepost.impl.core.rules.quota import (
     ANONYMOUS,
     Bucket,

@@ -14,15 +14,15 @@ from msgspec.structs import replace
 from fencepost.impl.core.broker.broker import Broker
 from fencepost.impl.core.config import Config
 from fencepost.impl.core.configuration.config_store import ConfigStore
-from fencepost.impl.core.configuration.mutation import Mutation, mutation_of, paths_of
-from fencepost.impl.core.configuration.redirection import (
+from fencepost.impl.core.controller.controller import Controller
+from fencepost.impl.core.controller.controller_election import ControllerElection
+from fencepost.impl.core.controller.controller_generation import ControllerGeneration
+from fencepost.impl.core.rules.configuration.mutation import Mutation, mutation_of, paths_of
+from fencepost.impl.core.rules.configuration.redirection import (
     ForwardedNumbers,
     RedirectingNode,
     Redirection,
 )
-from fencepost.impl.core.controller.controller import Controller
-from fencepost.impl.core.controller.controller_election import ControllerElection
-from fencepost.impl.core.controller.controller_generation import ControllerGeneration
 from fencepost.impl.core.rules.tables import Writer
 from fencepost.impl.core.rules.znode_writes import write
 from fencepost.impl.core.types.actions import action, taken

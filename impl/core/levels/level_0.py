@@ -3,7 +3,6 @@
 Source: `protocol/`, V3 of the design, with the repairs that the specs name (`spec/hazards.toml`).
 """
 
-from fencepost.impl.core.configuration import mutation, redirection
 from fencepost.impl.core.rules import (
     commands,
     fetches,
@@ -18,6 +17,7 @@ from fencepost.impl.core.rules import (
     startup,
     tables,
 )
+from fencepost.impl.core.rules.configuration import mutation, redirection
 from fencepost.impl.core.rules.controller import (
     change_order,
     controller_election,

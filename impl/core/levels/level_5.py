@@ -5,8 +5,8 @@ KIP-590 (redirected mutations); `spec/tla/Forwarding.tla`.
 
 from dataclasses import replace
 
-from fencepost.impl.core.configuration.redirection import change_at_controller
 from fencepost.impl.core.levels import level_4
+from fencepost.impl.core.rules.configuration.redirection import change_at_controller
 from fencepost.impl.core.rules.tables import MAY_WRITE, Permissions, Writer, ZnodeKind
 
 UNCONFIGURED: Permissions = {

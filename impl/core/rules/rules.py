@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence, Set as Abstra
 from dataclasses import dataclass
 from fractions import Fraction
 
-from fencepost.impl.core.configuration.mutation import ConfigOperation
-from fencepost.impl.core.configuration.redirection import ForwardedNumbers, Redirect
 from fencepost.impl.core.rules.commands import InitId, Stopped
+from fencepost.impl.core.rules.configuration.mutation import ConfigOperation
+from fencepost.impl.core.rules.configuration.redirection import ForwardedNumbers, Redirect
 from fencepost.impl.core.rules.controller.controller_election import (
     Candidacy,
     Elected,

@@ -4,7 +4,7 @@ from typing import get_args
 
 from msgspec import Struct
 
-from fencepost.impl.core.configuration.redirection import principal_of
+from fencepost.impl.core.rules.configuration.redirection import principal_of
 from fencepost.impl.core.rules.security.access import (
     ACCESS,
     FromBroker,

@@ -7,7 +7,7 @@ read the same, one is refused and reads again (`IsUnchanged` of `Forwarding`).
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
-from fencepost.impl.core.configuration.entries import ENTRIES_MAX, changed, refuse_change
+from fencepost.impl.core.rules.configuration.entries import ENTRIES_MAX, changed, refuse_change
 from fencepost.impl.core.types.config_messages import (
     TAKEN,
     AlterConfigsRequest,

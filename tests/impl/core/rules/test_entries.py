@@ -2,7 +2,7 @@
 
 import pytest
 
-from fencepost.impl.core.configuration.entries import changed, refuse_change
+from fencepost.impl.core.rules.configuration.entries import changed, refuse_change
 from fencepost.impl.core.types.config_messages import EntityChange, EntryChange, EntryOperation
 from fencepost.spec.config_store import Acl, ConfigEntity, EntityKind, entity_at
 from fencepost.spec.vocabulary import ErrorCode
