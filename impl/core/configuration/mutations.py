@@ -89,7 +89,8 @@ class Mutations:
                 if refusal is not None:
                     self._refuse(token, request, refusal)
                     return
-                self._waiting.append(self._make(token, request, principal, generation))
+                fenced = generation if node.is_controller else None
+                self._waiting.append(self._make(token, request, principal, fenced))
                 self._begin_next()
 
     # Forwarded
@@ -159,11 +160,13 @@ class Mutations:
         token: int,
         request: ConfigRequest,
         principal: str,
-        generation: ControllerGeneration,
+        generation: ControllerGeneration | None,
     ) -> Script:
         """One change after the other: the next one begins when this one is answered."""
-        is_controller = not generation.is_over()
-        response = yield from self._try(request, principal, generation if is_controller else None)
+        if generation is not None and generation.is_over():
+            response = _refused(request, NOT_CONTROLLER)
+        else:
+            response = yield from self._try(request, principal, generation)
         self._outbox.reply(token, response)
         self._is_writing = False
         self._begin_next()

@@ -178,6 +178,23 @@ def test_deposed_controller_writes_nothing_and_resigns(controller: Driver) -> No
     assert controller.took(Action.RESIGN_CONTROLLER)
 
 
+def test_change_that_waits_for_another_ends_with_the_office(controller: Driver) -> None:
+    """It was asked of a controller, and is not made as any broker's that is none."""
+
+    waiting = []
+
+    def depose() -> None:
+        waiting.append(controller.ask(alter("2")))
+        op = SetData(path=CONTROLLER_EPOCH, data=b"9", expected_version=ANY_VERSION)
+        controller.zookeeper.write(controller.outsider, (op,))
+
+    controller.plan_write(PATH, None, depose)
+
+    assert ask(controller, alter("1")) is ErrorCode.NOT_CONTROLLER
+    assert answer(controller, *waiting).error_code is ErrorCode.NOT_CONTROLLER
+    assert controller.zookeeper.peek(PATH).stat is None
+
+
 def test_lost_reply_of_zookeeper_is_indefinite(controller: Driver) -> None:
     controller.plan_write(PATH, Fate.LOSE_REPLY)
 
