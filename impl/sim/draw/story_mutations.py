@@ -16,6 +16,7 @@ from fencepost.fault_injection.stories.situations import CONTROL, DATA, LEADERS,
 from fencepost.fault_injection.stories.steps.story_step import (
     ControlStep,
     CreateTopicStep,
+    CreateZnodeStep,
     DeleteZnodeStep,
     DisconnectStep,
     FaultStep,
@@ -101,7 +102,11 @@ def _makes_up(step: StoryStep) -> bool:
     match step:
         case ControlStep():
             return True
-        case SetZnodeStep(set_znode=path) | DeleteZnodeStep(delete_znode=path):
+        case (
+            CreateZnodeStep(create_znode=path)
+            | SetZnodeStep(set_znode=path)
+            | DeleteZnodeStep(delete_znode=path)
+        ):
             return path.startswith(TOPICS)
         case _:
             return False

@@ -59,9 +59,11 @@ NOT_STEPPED = {
     "trust_version_across_incarnations",
     "forget_producers_on_leader_change",
     "append_under_a_small_isr",
+    *("any_broker_writes", "forward_again", "apply_again", "lost_answer_is_refusal"),
+    *("believe_any_principal", "forwarder_is_principal"),
 }
-"""Modelled in `ClientHistory`, `IdempotentProducers`, `Reassignment`, `Partitions` and
-`TopicLifecycle`, which are not stepped, or under a `min.insync.replicas` of 2, where stepped
+"""Modelled in `ClientHistory`, `Forwarding`, `IdempotentProducers`, `Reassignment`, `Partitions`
+and `TopicLifecycle`, which are not stepped, or under a `min.insync.replicas` of 2, where stepped
 clusters have 1."""
 
 FAULTLESS = {Action.CREATE_TOPIC, Action.INIT_LEADER, Action.EXPAND_ISR}
