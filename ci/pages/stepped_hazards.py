@@ -4,7 +4,7 @@ from collections import Counter
 from pathlib import Path
 
 from fencepost.ci.bench.mutants_on_processes import ways
-from fencepost.conformance.whitebox.stepped_hazards import stepped_hazards
+from fencepost.conformance.whitebox.stepped_hazards import SteppedHazard, stepped_hazards
 
 PAGE = Path("spec/hazards_on_processes.md")
 HEAD = """\
@@ -20,15 +20,21 @@ makes it true.
   it shows, and brokers repeat that run move by move, with the rule broken and as it should be.
   What a liveness property asks for has not come to hold when the run ends.
 - *not seen*: brokers make it, but no check of a trace judges what it violates.
-- *not stepped*: what the core would have to have first (`conformance/whitebox/absent_rules.py`).
+- *not stepped*: what the core, or stories, would have to have first
+  (`conformance/whitebox/absent_rules.py`).
 
 """
 
 
+def led_hazards() -> tuple[SteppedHazard, ...]:
+    """Every hazard, with the mutants that processes show along a schedule."""
+    made = {mutant: how["schedules"] for mutant, how in ways().items() if "schedules" in how}
+    return stepped_hazards(made)
+
+
 def page() -> str:
     """The whole page."""
-    made = {mutant: how["schedules"] for mutant, how in ways().items() if "schedules" in how}
-    rows = stepped_hazards(made)
+    rows = led_hazards()
     counts = Counter(row.way for row in rows)
     told = ", ".join(f"{count} {way}" for way, count in counts.most_common())
     table = [f"| {row.id} | {row.title} | {row.way} | {row.told} |" for row in rows]

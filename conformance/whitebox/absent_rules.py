@@ -1,9 +1,10 @@
-"""Hazards that the reference cannot show, and what it would have if it could.
+"""Hazards that the reference does not show on processes, and what it would have if it did.
 
-A reason is about the core as it is: `lacks` names, as patterns, the fields of messages and of rules
-that the core would have to get first, and the switch of the hazard is the name that its mutant
-would have. `tests/conformance/whitebox/test_absent_rules.py` looks both up, so that a reason ends
-with what it rests on.
+A reason is about the project as it is: `lacks` names, as patterns, the fields of messages and of
+rules that the core would have to get first, or the steps that stories would. The switch of the
+hazard is the name that its mutant would have; `mutants` names those that there are.
+`tests/conformance/whitebox/test_absent_rules.py` looks all of them up, so that a reason ends with
+what it rests on.
 """
 
 from collections.abc import Mapping
@@ -13,11 +14,14 @@ from types import MappingProxyType
 
 @dataclass(frozen=True, slots=True)
 class AbsentRule:
-    """Why a hazard has no mutant of the core."""
+    """Why a hazard is not led on processes."""
 
     why: str
     lacks: tuple[str, ...] = ()
-    """What no message (`FetchRequest.broker_epoch`) and no rule (`Rules.fetch_error`) is called."""
+    """What no message (`FetchRequest.broker_epoch`), no rule (`Rules.fetch_error`) and no step of
+    a story (`Step.create_topic`) is called."""
+    mutants: tuple[str, ...] = ()
+    """Mutants of the core with the same rule broken; random runs of the simulator show them."""
 
 
 _UPGRADE = AbsentRule(
@@ -29,14 +33,29 @@ _SERVES_BY_ROLE = AbsentRule(
     "a leader of the core serves by the role that it was told; no rule asks what its metadata say",
     (r"Rules\..*(leads?|serves?)_by.*",),
 )
-_FORWARDING = AbsentRule(
-    "a broker of the core forwards nothing: that is level 5",
-    (r".*\.(.*forward.*|.*principal.*|envelope)",),
-)
-_QUOTA = AbsentRule(
-    "the core has no quota of mutations: that is level 5",
-    (r".*\.(.*quota.*|.*throttle.*|.*tokens.*)",),
-)
+_CONFIG_STEP = (r"Step\..*(alter|config|acl).*",)
+_QUOTA_STEP = (r"Step\..*(alter|config|quota|user|client).*",)
+
+
+def _forwarding(mutant: str) -> AbsentRule:
+    return AbsentRule(
+        "no step of a story alters a configuration, and only that is forwarded; random runs at "
+        f"level 5 do, and show `{mutant}`",
+        _CONFIG_STEP,
+        (mutant,),
+    )
+
+
+def _quota(tests: str) -> AbsentRule:
+    return AbsentRule(
+        "no step of a story sets a quota or names the user of a request, and no check judges what "
+        f"is admitted; `{tests}` plays it on the core",
+        _QUOTA_STEP,
+    )
+
+
+_BUCKET = "tests/impl/core/rules/test_quota.py"
+_ADMISSION = "tests/impl/core/admin/test_mutation_quota.py"
 
 ABSENT_RULES: Mapping[str, AbsentRule] = MappingProxyType(
     {
@@ -105,8 +124,33 @@ ABSENT_RULES: Mapping[str, AbsentRule] = MappingProxyType(
             "the core initialises what the topic's znode names and nothing else: no partition "
             "serves that is not named"
         ),
-        **{f"KIP-590.{number}": _FORWARDING for number in range(1, 8)},
-        **{f"KIP-599.{number}": _QUOTA for number in ("1", "3", "4", "4b", "5", "6")},
+        "KIP-590.1": _forwarding("forward_again"),
+        "KIP-590.2": _forwarding("forwarder_is_principal"),
+        "KIP-590.3": _forwarding("believe_any_principal"),
+        "KIP-590.4": AbsentRule(
+            "all brokers of a run are of one level, so that none writes while another forwards; "
+            "random runs at level 5 show `any_broker_writes`, with which all of them write",
+            (*_UPGRADE.lacks, *_CONFIG_STEP),
+            ("any_broker_writes",),
+        ),
+        "KIP-590.5": AbsentRule(
+            "a configuration is written behind the fence of all writes of a controller, which H8 "
+            "does without, and no step of a story alters one",
+            _CONFIG_STEP,
+        ),
+        "KIP-590.6": AbsentRule(
+            "a client asks again or does not, which is no rule of the core; random runs at level 5 "
+            "show `apply_again`, with which a change is made each time that it comes",
+            (r"Rules\..*ask_again.*", *_CONFIG_STEP),
+            ("apply_again",),
+        ),
+        "KIP-590.7": _forwarding("lost_answer_is_refusal"),
+        "KIP-599.1": _quota(_BUCKET),
+        **{f"KIP-599.{number}": _quota(_ADMISSION) for number in ("3", "4", "4b", "5")},
+        "KIP-599.6": AbsentRule(
+            "the core is told one time, that of a monotonic clock: no rule chooses another",
+            (r"Rules\..*clock.*",),
+        ),
     }
 )
 """Hazard -> why."""

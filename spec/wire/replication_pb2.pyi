@@ -309,24 +309,24 @@ class ListOffsetsResponse(_message.Message):
     def __init__(self, error_code: _Optional[str] = ..., broker_id: _Optional[int] = ..., leader_epoch: _Optional[int] = ..., high_watermark: _Optional[int] = ..., log_end_offset: _Optional[int] = ..., partition_incarnation: _Optional[int] = ...) -> None: ...
 
 class CreateTopicRequest(_message.Message):
-    __slots__ = ("topic", "partition_count", "replication_factor", "assignment", "user", "client_id", "api_version", "validate_only")
+    __slots__ = ("user", "client_id", "api_version", "topic", "partition_count", "replication_factor", "assignment", "validate_only")
+    USER_FIELD_NUMBER: _ClassVar[int]
+    CLIENT_ID_FIELD_NUMBER: _ClassVar[int]
+    API_VERSION_FIELD_NUMBER: _ClassVar[int]
     TOPIC_FIELD_NUMBER: _ClassVar[int]
     PARTITION_COUNT_FIELD_NUMBER: _ClassVar[int]
     REPLICATION_FACTOR_FIELD_NUMBER: _ClassVar[int]
     ASSIGNMENT_FIELD_NUMBER: _ClassVar[int]
-    USER_FIELD_NUMBER: _ClassVar[int]
-    CLIENT_ID_FIELD_NUMBER: _ClassVar[int]
-    API_VERSION_FIELD_NUMBER: _ClassVar[int]
     VALIDATE_ONLY_FIELD_NUMBER: _ClassVar[int]
+    user: str
+    client_id: str
+    api_version: int
     topic: str
     partition_count: int
     replication_factor: int
     assignment: _containers.RepeatedCompositeFieldContainer[ReplicaList]
-    user: str
-    client_id: str
-    api_version: int
     validate_only: bool
-    def __init__(self, topic: _Optional[str] = ..., partition_count: _Optional[int] = ..., replication_factor: _Optional[int] = ..., assignment: _Optional[_Iterable[_Union[ReplicaList, _Mapping]]] = ..., user: _Optional[str] = ..., client_id: _Optional[str] = ..., api_version: _Optional[int] = ..., validate_only: _Optional[bool] = ...) -> None: ...
+    def __init__(self, user: _Optional[str] = ..., client_id: _Optional[str] = ..., api_version: _Optional[int] = ..., topic: _Optional[str] = ..., partition_count: _Optional[int] = ..., replication_factor: _Optional[int] = ..., assignment: _Optional[_Iterable[_Union[ReplicaList, _Mapping]]] = ..., validate_only: _Optional[bool] = ...) -> None: ...
 
 class ReplicaList(_message.Message):
     __slots__ = ("replicas",)
@@ -345,16 +345,16 @@ class CreateTopicResponse(_message.Message):
     def __init__(self, error_code: _Optional[str] = ..., message: _Optional[str] = ..., throttle_time_ms: _Optional[int] = ...) -> None: ...
 
 class DeleteTopicRequest(_message.Message):
-    __slots__ = ("topic", "user", "client_id", "api_version")
-    TOPIC_FIELD_NUMBER: _ClassVar[int]
+    __slots__ = ("user", "client_id", "api_version", "topic")
     USER_FIELD_NUMBER: _ClassVar[int]
     CLIENT_ID_FIELD_NUMBER: _ClassVar[int]
     API_VERSION_FIELD_NUMBER: _ClassVar[int]
-    topic: str
+    TOPIC_FIELD_NUMBER: _ClassVar[int]
     user: str
     client_id: str
     api_version: int
-    def __init__(self, topic: _Optional[str] = ..., user: _Optional[str] = ..., client_id: _Optional[str] = ..., api_version: _Optional[int] = ...) -> None: ...
+    topic: str
+    def __init__(self, user: _Optional[str] = ..., client_id: _Optional[str] = ..., api_version: _Optional[int] = ..., topic: _Optional[str] = ...) -> None: ...
 
 class DeleteTopicResponse(_message.Message):
     __slots__ = ("error_code", "message", "throttle_time_ms")
@@ -367,54 +367,54 @@ class DeleteTopicResponse(_message.Message):
     def __init__(self, error_code: _Optional[str] = ..., message: _Optional[str] = ..., throttle_time_ms: _Optional[int] = ...) -> None: ...
 
 class CreateTopicsRequest(_message.Message):
-    __slots__ = ("topics", "user", "client_id", "api_version", "validate_only")
-    TOPICS_FIELD_NUMBER: _ClassVar[int]
+    __slots__ = ("user", "client_id", "api_version", "topics", "validate_only")
     USER_FIELD_NUMBER: _ClassVar[int]
     CLIENT_ID_FIELD_NUMBER: _ClassVar[int]
     API_VERSION_FIELD_NUMBER: _ClassVar[int]
+    TOPICS_FIELD_NUMBER: _ClassVar[int]
     VALIDATE_ONLY_FIELD_NUMBER: _ClassVar[int]
-    topics: _containers.RepeatedCompositeFieldContainer[CreateTopicRequest]
     user: str
     client_id: str
     api_version: int
+    topics: _containers.RepeatedCompositeFieldContainer[CreateTopicRequest]
     validate_only: bool
-    def __init__(self, topics: _Optional[_Iterable[_Union[CreateTopicRequest, _Mapping]]] = ..., user: _Optional[str] = ..., client_id: _Optional[str] = ..., api_version: _Optional[int] = ..., validate_only: _Optional[bool] = ...) -> None: ...
+    def __init__(self, user: _Optional[str] = ..., client_id: _Optional[str] = ..., api_version: _Optional[int] = ..., topics: _Optional[_Iterable[_Union[CreateTopicRequest, _Mapping]]] = ..., validate_only: _Optional[bool] = ...) -> None: ...
 
 class CreateTopicsResponse(_message.Message):
-    __slots__ = ("error_code", "message", "topics", "throttle_time_ms")
+    __slots__ = ("error_code", "message", "throttle_time_ms", "topics")
     ERROR_CODE_FIELD_NUMBER: _ClassVar[int]
     MESSAGE_FIELD_NUMBER: _ClassVar[int]
-    TOPICS_FIELD_NUMBER: _ClassVar[int]
     THROTTLE_TIME_MS_FIELD_NUMBER: _ClassVar[int]
+    TOPICS_FIELD_NUMBER: _ClassVar[int]
     error_code: str
     message: str
-    topics: _containers.RepeatedCompositeFieldContainer[TopicResult]
     throttle_time_ms: int
-    def __init__(self, error_code: _Optional[str] = ..., message: _Optional[str] = ..., topics: _Optional[_Iterable[_Union[TopicResult, _Mapping]]] = ..., throttle_time_ms: _Optional[int] = ...) -> None: ...
+    topics: _containers.RepeatedCompositeFieldContainer[TopicResult]
+    def __init__(self, error_code: _Optional[str] = ..., message: _Optional[str] = ..., throttle_time_ms: _Optional[int] = ..., topics: _Optional[_Iterable[_Union[TopicResult, _Mapping]]] = ...) -> None: ...
 
 class DeleteTopicsRequest(_message.Message):
-    __slots__ = ("topics", "user", "client_id", "api_version")
-    TOPICS_FIELD_NUMBER: _ClassVar[int]
+    __slots__ = ("user", "client_id", "api_version", "topics")
     USER_FIELD_NUMBER: _ClassVar[int]
     CLIENT_ID_FIELD_NUMBER: _ClassVar[int]
     API_VERSION_FIELD_NUMBER: _ClassVar[int]
-    topics: _containers.RepeatedScalarFieldContainer[str]
+    TOPICS_FIELD_NUMBER: _ClassVar[int]
     user: str
     client_id: str
     api_version: int
-    def __init__(self, topics: _Optional[_Iterable[str]] = ..., user: _Optional[str] = ..., client_id: _Optional[str] = ..., api_version: _Optional[int] = ...) -> None: ...
+    topics: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, user: _Optional[str] = ..., client_id: _Optional[str] = ..., api_version: _Optional[int] = ..., topics: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class DeleteTopicsResponse(_message.Message):
-    __slots__ = ("error_code", "message", "topics", "throttle_time_ms")
+    __slots__ = ("error_code", "message", "throttle_time_ms", "topics")
     ERROR_CODE_FIELD_NUMBER: _ClassVar[int]
     MESSAGE_FIELD_NUMBER: _ClassVar[int]
-    TOPICS_FIELD_NUMBER: _ClassVar[int]
     THROTTLE_TIME_MS_FIELD_NUMBER: _ClassVar[int]
+    TOPICS_FIELD_NUMBER: _ClassVar[int]
     error_code: str
     message: str
-    topics: _containers.RepeatedCompositeFieldContainer[TopicResult]
     throttle_time_ms: int
-    def __init__(self, error_code: _Optional[str] = ..., message: _Optional[str] = ..., topics: _Optional[_Iterable[_Union[TopicResult, _Mapping]]] = ..., throttle_time_ms: _Optional[int] = ...) -> None: ...
+    topics: _containers.RepeatedCompositeFieldContainer[TopicResult]
+    def __init__(self, error_code: _Optional[str] = ..., message: _Optional[str] = ..., throttle_time_ms: _Optional[int] = ..., topics: _Optional[_Iterable[_Union[TopicResult, _Mapping]]] = ...) -> None: ...
 
 class TopicResult(_message.Message):
     __slots__ = ("topic", "error_code", "message")
@@ -509,22 +509,22 @@ class ElectLeadersResponse(_message.Message):
     def __init__(self, error_code: _Optional[str] = ..., message: _Optional[str] = ..., partitions: _Optional[_Iterable[_Union[PartitionResult, _Mapping]]] = ...) -> None: ...
 
 class CreatePartitionsRequest(_message.Message):
-    __slots__ = ("topic", "partition_count", "assignment", "user", "client_id", "api_version", "validate_only")
-    TOPIC_FIELD_NUMBER: _ClassVar[int]
-    PARTITION_COUNT_FIELD_NUMBER: _ClassVar[int]
-    ASSIGNMENT_FIELD_NUMBER: _ClassVar[int]
+    __slots__ = ("user", "client_id", "api_version", "topic", "partition_count", "assignment", "validate_only")
     USER_FIELD_NUMBER: _ClassVar[int]
     CLIENT_ID_FIELD_NUMBER: _ClassVar[int]
     API_VERSION_FIELD_NUMBER: _ClassVar[int]
+    TOPIC_FIELD_NUMBER: _ClassVar[int]
+    PARTITION_COUNT_FIELD_NUMBER: _ClassVar[int]
+    ASSIGNMENT_FIELD_NUMBER: _ClassVar[int]
     VALIDATE_ONLY_FIELD_NUMBER: _ClassVar[int]
-    topic: str
-    partition_count: int
-    assignment: _containers.RepeatedCompositeFieldContainer[ReplicaList]
     user: str
     client_id: str
     api_version: int
+    topic: str
+    partition_count: int
+    assignment: _containers.RepeatedCompositeFieldContainer[ReplicaList]
     validate_only: bool
-    def __init__(self, topic: _Optional[str] = ..., partition_count: _Optional[int] = ..., assignment: _Optional[_Iterable[_Union[ReplicaList, _Mapping]]] = ..., user: _Optional[str] = ..., client_id: _Optional[str] = ..., api_version: _Optional[int] = ..., validate_only: _Optional[bool] = ...) -> None: ...
+    def __init__(self, user: _Optional[str] = ..., client_id: _Optional[str] = ..., api_version: _Optional[int] = ..., topic: _Optional[str] = ..., partition_count: _Optional[int] = ..., assignment: _Optional[_Iterable[_Union[ReplicaList, _Mapping]]] = ..., validate_only: _Optional[bool] = ...) -> None: ...
 
 class CreatePartitionsResponse(_message.Message):
     __slots__ = ("error_code", "message", "throttle_time_ms")

@@ -68,7 +68,7 @@ def test_probe_describes_the_targets_that_run_takes(capsys: pytest.CaptureFixtur
         assert run(["conform", "probe", "-t", target]) == 0
 
     told = capsys.readouterr().out
-    assert "reference at level 0, 1, 2, 3\n" in told
+    assert "reference at level 0, 1, 2, 3, 4, 5\n" in told
     assert "toy at level 2\n" in told
 
 

@@ -77,10 +77,10 @@ def test_a_repaired_run_that_shows_nothing_is_vacuous() -> None:
 
 
 def test_a_property_that_no_check_sees_is_no_failure_and_no_pass() -> None:
-    unseen = replace(GUIDED, violates="OnlyControllerWrites", hazard=replace(RIDE, found=()))
+    unseen = replace(GUIDED, violates="RejectedCostsNothing", hazard=replace(RIDE, found=()))
 
     assert unseen.verdict is Verdict.NOT_OBSERVABLE
-    assert unseen.message == "no check of a trace judges OnlyControllerWrites"
+    assert unseen.message == "no check of a trace judges RejectedCostsNothing"
 
 
 def test_a_property_that_is_a_check_is_shown_by_that_check() -> None:

@@ -194,7 +194,7 @@ SEEN_BY_SCHEMA = [
     ),
     (
         "schema: 1\nid: a\nfails_at: [7]",
-        "fails_at holds 7; give 3 or less",
+        "fails_at holds 7; give 5 or less",
     ),
     ("schema: 1\nid: a\nfails_at: [draft]", "fails_at holds 'draft'; give a list of whole numbers"),
     ("", "it is empty; give at least schema and id"),

@@ -174,7 +174,7 @@ def test_what_cannot_be_played_gets_one_sentence_with_its_line(steps: str, sente
 @pytest.mark.parametrize(
     ("cluster", "sentence"),
     [
-        ("level: 9", "the story: cluster: level is 9; give 3 or less"),
+        ("level: 9", "the story: cluster: level is 9; give 5 or less"),
         ("mutant: x", "cluster: there is no mutant 'x'"),
         ("colour: red", "the story: cluster: there is no field 'colour'"),
         ("simulator: {colour: red}", "cluster: Object contains unknown field `colour`"),

@@ -50,12 +50,14 @@ def test_what_tells_its_trace_is_judged_by_all_checks_but_those_of_znodes(tmp_pa
     assert (result.verdict, result.why) == (Verdict.PASS, "")
     assert result.acknowledged > 30
     decided = {one.invariant for one in result.checks if one.premise_count}
-    # The stranger declares neither the setting nor the numbers of idempotent producers, and its
-    # controller does not tell what it sends.
+    # The stranger declares neither the setting nor the numbers of idempotent producers, its
+    # controller does not tell what it sends, and at its level nothing is forwarded.
     not_asked = {
         Invariant.MIN_INSYNC_REPLICAS,
         Invariant.SEQUENCES_IN_ORDER,
         Invariant.OBEYED_AS_SENT,
+        Invariant.FORWARDED_ONCE,
+        Invariant.PRINCIPAL_KEPT,
     }
     assert decided == NEEDS.keys() - OF_ZNODES - not_asked
     (problem,) = result.problems
