@@ -38,7 +38,7 @@ def forward_again(rules: Rules) -> Rules:
     122,
     "FWD-004",
     {Invariant.FORWARDED_ONCE, Invariant.LINEARIZABLE_CONFIG},
-    seed=157,
+    seed=18,
     level=_LEVEL,
 )
 def apply_again(rules: Rules) -> Rules:
@@ -46,7 +46,7 @@ def apply_again(rules: Rules) -> Rules:
     return replace(rules, takes_forwarded=lambda _numbers, _header: True)
 
 
-@mutant(123, "FWD-004", {Invariant.LINEARIZABLE_CONFIG}, seed=4, level=_LEVEL)
+@mutant(123, "FWD-004", {Invariant.LINEARIZABLE_CONFIG}, seed=43, level=_LEVEL)
 def lost_answer_is_refusal(rules: Rules) -> Rules:
     """A broker that hears nothing of the controller answers that nothing was changed."""
     return replace(rules, forward_without_answer=ErrorCode.NOT_CONTROLLER)
