@@ -31,7 +31,10 @@ SENDER = 1
 CALL_S = 3.0
 REFUSALS = ("CLUSTER_AUTHORIZATION_FAILED", "TOPIC_AUTHORIZATION_FAILED")
 PEER_METHODS = frozenset(
-    {"LeaderAndIsr", "StopReplica", "LogsFailed", "ControlledShutdown", "OffsetForLeaderEpoch"}
+    {
+        *("LeaderAndIsr", "StopReplica", "UpdateMetadata", "ControlledShutdown"),
+        *("LogsFailed", "IsrChanged", "OffsetForLeaderEpoch"),
+    }
 )
 METHODS = tuple(sorted(REQUEST_TYPES))
 _FIELDS = {

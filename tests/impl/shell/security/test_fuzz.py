@@ -31,7 +31,9 @@ from tests.impl.shell.security.listener import (
 EXAMPLES = int(os.environ.get("FUZZ_EXAMPLES", "20"))
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 FRAME_TYPES_MAX = 12
-JUDGED = tuple(method for method in METHODS if method != "Metadata")
+OF_MANY = ("CreateTopics", "DeleteTopics", "AlterConfigs", "IncrementalAlterConfigs")
+"""Methods whose requests may name nothing, and need no permission then."""
+JUDGED = tuple(method for method in METHODS if method not in ("Metadata", *OF_MANY))
 """Methods of which every request of this user is refused, so that an answer always comes."""
 FRAMES = st.builds(
     lambda kind, flags, stream, body: (
