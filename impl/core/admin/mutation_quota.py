@@ -72,8 +72,12 @@ class MutationQuotas:
         return None if self._store.is_read else NOT_READ
 
     def charges(self, event: RequestReceived, method: str, request: CountedRequest) -> "Charges":
-        """What the request will be charged, for the user that it names or else its connection."""
-        user = request.user or event.asker.principal.removeprefix(USER_PREFIX)
+        """What the request will be charged, for the user that its connection proves.
+
+        Where it proves none, for the user that the request names, or else the connection.
+        """
+        named = "" if event.asker.is_proven else request.user
+        user = named or event.asker.principal.removeprefix(USER_PREFIX)
         client = Client(user, request.client_id)
         counted = Counted(event, method, client, request.api_version)
         return Charges(self._config, self._outbox, self, counted)

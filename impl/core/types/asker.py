@@ -14,6 +14,8 @@ class Asker(NamedTuple):
     """Authenticated where the listener asks for that, and what the client says elsewhere."""
     peer: BrokerId = NO_BROKER
     """The broker that it is, if it is one."""
+    is_proven: bool = False
+    """Whether a certificate says so: then no request speaks for another user."""
 
     @property
     def is_broker(self) -> bool:

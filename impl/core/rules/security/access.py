@@ -43,7 +43,11 @@ class ProvenCaller:
     @property
     def asker(self) -> Asker:
         """The same, as the core knows senders of requests."""
-        return Asker(USER + self.name, NO_BROKER if self.broker_id is None else self.broker_id)
+        return Asker(
+            USER + self.name,
+            NO_BROKER if self.broker_id is None else self.broker_id,
+            is_proven=True,
+        )
 
     @property
     def actor(self) -> Actor:

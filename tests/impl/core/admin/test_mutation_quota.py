@@ -4,6 +4,7 @@ import pytest
 from msgspec import structs
 
 from fencepost.impl.core.config import Config
+from fencepost.impl.core.types.asker import Asker
 from fencepost.impl.core.types.effects import ActionTaken, ReadZnodes
 from fencepost.impl.core.types.events import RequestReceived
 from fencepost.impl.core.types.messages import (
@@ -171,6 +172,16 @@ def test_many_topics_are_validated_at_no_cost(limited: Driver) -> None:
     assert [one.error_code for one in response.topics] == [NONE, ErrorCode.INVALID_TOPIC]
     assert limited.zookeeper.children(TOPICS) == ()
     assert create(limited, topic("a", 1)) == (NONE, 0)
+
+
+def test_a_proven_user_cannot_be_charged_as_another(limited: Driver) -> None:
+    """Nor can its requests empty another one's bucket (SEC-002)."""
+    proven = Asker("User:ann", is_proven=True)
+    limited.ask(topic("a", 30, user="bob"), proven)
+    token = limited.ask(topic("b", 1, user="bob"), proven)
+
+    assert limited.reply(token, CreateTopicResponse).error_code is REFUSED
+    assert create(limited, topic("c", 1, user="bob"))[0] is NONE
 
 
 def test_users_have_buckets_of_their_own(limited: Driver) -> None:

@@ -169,7 +169,7 @@ async def test_a_user_that_names_itself_a_broker_is_known_as_the_user(
         code = await outcome(channel, "CreateAcls", forwarded)
         await channel.close()
 
-    assert getattr(event, "asker", None) == Asker("User:alice")
+    assert getattr(event, "asker", None) == Asker("User:alice", is_proven=True)
     assert code == "CLUSTER_AUTHORIZATION_FAILED"
 
 

@@ -96,7 +96,7 @@ def test_a_forwarded_request_is_taken_from_the_broker_that_it_names() -> None:
 def test_the_core_is_told_what_the_certificate_proves() -> None:
     claim = RequestHeader(principal="User:bob")
 
-    assert BROKER.asker == Asker("User:broker-1", BrokerId(1))
+    assert BROKER.asker == Asker("User:broker-1", BrokerId(1), is_proven=True)
     assert principal_of(claim, ALICE.asker) == "User:alice"
 
 
