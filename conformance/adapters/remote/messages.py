@@ -93,7 +93,7 @@ class HelloAnswer(Done, frozen=True, kw_only=True):
     name: str
     """Of the implementation, as reports name it."""
     version: str = ""
-    levels: tuple[Literal[0, 1, 2, 3], ...] = (2,)
+    levels: tuple[Literal[0, 1, 2, 3, 4, 5], ...] = (2,)
     """The protocol levels that it can run at."""
     capabilities: tuple[DeclaredCapability, ...] = ()
     """`processes`: each broker is a process, with its logs in `broker-<id>` below the folder.
