@@ -180,9 +180,7 @@ def refuse_request(
     Without an authorizer every user may do what users do.
     """
     if not caller.name:
-        return Refusal(
-            ErrorCode.CLUSTER_AUTHORIZATION_FAILED, "the certificate does not name exactly one user"
-        )
+        return Refusal(ErrorCode.CLUSTER_AUTHORIZATION_FAILED, _NO_NAME)
     if isinstance(request, configs.MutationRequest) and request.header.forwards:
         return _refuse_forwarded(request.header, caller)
     match access_of(request):
