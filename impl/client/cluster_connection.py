@@ -85,7 +85,7 @@ class ClusterConnection:
                 return await self._ask(address, method, request, until, broker_id)
             except TryFailedError as error:
                 tries.failed(error)
-            await self._pause(deadline)
+            await tries.pause(self.options.retry_backoff_ms)
             self._suspects.add(partition)
 
     async def ask_any(
@@ -104,7 +104,7 @@ class ClusterConnection:
                     return await self._ask(address, method, request, until)
                 except TryFailedError as error:
                     tries.failed(error, addresses)
-            await self._pause(deadline)
+            await tries.pause(self.options.retry_backoff_ms)
 
     def _addresses(self) -> tuple[str, ...]:
         """All known addresses; the one that failed last comes last."""
@@ -151,7 +151,3 @@ class ClusterConnection:
                 throttle_time_ms=getattr(response, "throttle_time_ms", 0),
             )
         return response
-
-    async def _pause(self, deadline: float) -> None:
-        left_s = max(deadline - monotonic(), 0)
-        await asyncio.sleep(min(self.options.retry_backoff_ms / 1000, left_s))

@@ -4,6 +4,7 @@ A call may have taken effect if any of its tries may have: a later refusal says 
 earlier try.
 """
 
+import asyncio
 from collections.abc import Collection
 from enum import Enum
 from time import monotonic
@@ -74,12 +75,14 @@ class Tries:
         self._may_have_happened = False
         self._was_heard = False
         self._last: TryFailedError | None = None
+        self._asked: Collection[str] = ()
 
     def failed(self, error: TryFailedError, asked: Collection[str] = ()) -> None:
         """Record a failed try; raises `ClientError` when no further one is allowed.
 
         `asked` are the addresses tried by a call that any broker can answer.
         """
+        self._asked = asked
         self._may_have_happened |= error.is_indefinite and self._effect is not Effect.NONE
         self._was_heard |= error.was_sent
         if error.error_code != TIME_IS_UP or self._last is None:
@@ -88,9 +91,21 @@ class Tries:
         finals = {UNTRUSTED, *ErrorCode.__members__} - self._retriable
         is_final = error.error_code in finals
         if forbidden or is_final or monotonic() >= self._deadline:
-            raise self._end(self._last, asked) from error
+            raise self._end(self._last) from error
 
-    def _end(self, error: TryFailedError, asked: Collection[str]) -> ClientError:
+    async def pause(self, backoff_ms: int) -> None:
+        """Wait before the next try; raises `ClientError` at once when there is no time for one.
+
+        A try needs the pause and as long again for its answer: one that is cut off by the deadline
+        would turn what was always refused into what may have happened.
+        """
+        backoff_s = backoff_ms / 1000
+        if self._last is not None and monotonic() + 2 * backoff_s >= self._deadline:
+            raise self._end(self._last) from self._last
+        await asyncio.sleep(backoff_s)
+
+    def _end(self, error: TryFailedError) -> ClientError:
+        asked = self._asked
         why = f"{error.error_code} {error.message}".strip()
         if self._may_have_happened:
             text = f"{self._what}: {why}; it may or may not have happened"
