@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from fencepost.conformance.checks import only_authorised_writes
-from fencepost.conformance.checks.generations import generations
+from fencepost.conformance.checks.generations import generations, is_flagged, may_have_lost
 from fencepost.conformance.checks.registry import run_checks
 from fencepost.conformance.verdict import Verdict
 from fencepost.spec.vocabulary import Action, Invariant, Outcome
@@ -274,3 +274,28 @@ def test_what_may_be_lost_excuses_nothing_unless_it_is_allowed() -> None:
     ]
 
     assert generations(flagged).begins == ()
+
+
+def test_only_an_election_may_have_lost_records() -> None:
+    trace = Trace()
+    flags = {"is_loss_possible": True, "is_unclean": True}
+    lines = [trace.broker(1, action, **flags) for action in ("ElectLeader", "BecomeLeader")]
+
+    assert [may_have_lost(event) for event in lines] == [True, False]
+    assert [is_flagged(event) for event in lines] == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("named", "incarnation", "begins"),
+    [(None, 5, (3,)), (0, 5, (3,)), (5, 5, (3,)), (7, 5, ()), (7, 0, (3,))],
+)
+def test_an_election_begins_a_generation_of_what_it_names(
+    named: int | None, incarnation: int, begins: tuple[int, ...]
+) -> None:
+    trace = Trace()
+    told = {"leader_epoch": 3, "is_unclean": True, "partition_incarnation": named}
+    trace.broker(1, "ElectLeader", **told)
+    logs = generations(trace.events, incarnation)
+
+    assert logs.begins == begins
+    assert [logs.of(epoch) for epoch in (None, 2, 3)] == [0, 0, len(begins)]

@@ -1,5 +1,7 @@
 """Which lines are about which broker and partition, and in which order they are read."""
 
+from itertools import permutations
+
 import pytest
 
 from fencepost.conformance.checks.ordering import (
@@ -7,6 +9,7 @@ from fencepost.conformance.checks.ordering import (
     broker_named,
     broker_of,
     by_zxid,
+    order,
     partition_of_event,
     split_by_partition,
 )
@@ -65,3 +68,15 @@ def test_lines_are_read_by_transaction_and_actions_by_node() -> None:
     assert by_zxid(trace.events) == [first, second, third]
     assert actions(trace.events) == [early, restarted, late]
     assert actions(trace.events, "BecomeLeader") == [late]
+
+
+def test_order_is_each_nodes_own() -> None:
+    trace = Trace()
+    trace.broker(2, "CreateTopic")
+    trace.broker(1, "CreateTopic", incarnation=2)
+    trace.broker(1, "CreateTopic")
+    trace.broker(1, "CreateTopic")
+    expected = [("broker-1", 1, 0), ("broker-1", 1, 1), ("broker-1", 2, 0), ("broker-2", 1, 0)]
+
+    for events in permutations(trace.events):
+        assert [(e.node, e.incarnation, e.seq) for e in order(events)] == expected

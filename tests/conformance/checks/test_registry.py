@@ -1,26 +1,15 @@
 """What the registry promises: completeness, splitting, and that `reads` may filter."""
 
-from itertools import permutations
-
-import pytest
-
 from fencepost.conformance.checks.completeness import trace_health
 from fencepost.conformance.checks.evidence import MAX_WITNESSES, Evidence
-from fencepost.conformance.checks.generations import generations, is_flagged, may_have_lost
 from fencepost.conformance.checks.ordering import (
-    broker_named,
-    by_zxid,
-    order,
-    partition_of_event,
     split_by_partition,
 )
 from fencepost.conformance.checks.registry import CHECKS, IMPLIED_BY, run_check, run_checks
-from fencepost.conformance.checks.znode_history import assignment_of
 from fencepost.conformance.verdict import MAX_LISTED, Verdict
 from fencepost.spec.trace import Kind, TraceEvent
 from fencepost.spec.vocabulary import Invariant, snake_case
-from fencepost.spec.znodes import TopicPartition
-from tests.conformance.checks.trace_builder import PARTITION, ZNODE, Trace
+from tests.conformance.checks.trace_builder import Trace
 from tests.conformance.checks.znode_stories import quiet_failover
 
 
@@ -70,95 +59,6 @@ def test_results_come_in_the_order_of_the_registry() -> None:
 
     assert [result.invariant for result in results] == list(CHECKS)
     assert run_checks(busy_run()[::-1]) == results
-
-
-def test_zookeeper_lines_belong_to_the_partition_of_their_path() -> None:
-    trace = Trace()
-    line = trace.zookeeper("Create", ZNODE, "", session=1, zxid=1)
-    other = trace.zookeeper("Create", "/controller", "", session=1, zxid=2)
-    operation = trace.produce("a", offset=0, partition=3)
-
-    assert partition_of_event(line) == PARTITION
-    assert partition_of_event(other) is None
-    assert partition_of_event(operation) == TopicPartition("orders", 3)
-    assert list(split_by_partition(trace.events)) == [PARTITION, TopicPartition("orders", 3)]
-
-
-def test_only_lines_with_a_transaction_are_in_its_order() -> None:
-    trace = Trace()
-    later = trace.zookeeper("SetData", ZNODE, "", session=1, zxid=2)
-    earlier = trace.zookeeper("Create", ZNODE, "", session=1, zxid=1)
-    trace.add("zookeeper", Kind.ZOOKEEPER, "CloseSession", {"session_id": 1})
-
-    assert by_zxid(trace.events) == [earlier, later]
-
-
-def test_a_partition_without_its_topic_is_told_by_the_path() -> None:
-    event = Trace().add("broker-1", Kind.ACTION, "ShrinkIsr", {"partition": 3, "path": ZNODE})
-
-    assert partition_of_event(event) == PARTITION
-
-
-def test_only_an_election_may_have_lost_records() -> None:
-    trace = Trace()
-    flags = {"is_loss_possible": True, "is_unclean": True}
-    lines = [trace.broker(1, action, **flags) for action in ("ElectLeader", "BecomeLeader")]
-
-    assert [may_have_lost(event) for event in lines] == [True, False]
-    assert [is_flagged(event) for event in lines] == [True, False]
-
-
-@pytest.mark.parametrize(
-    ("named", "incarnation", "begins"),
-    [(None, 5, (3,)), (0, 5, (3,)), (5, 5, (3,)), (7, 5, ()), (7, 0, (3,))],
-)
-def test_an_election_begins_a_generation_of_what_it_names(
-    named: int | None, incarnation: int, begins: tuple[int, ...]
-) -> None:
-    trace = Trace()
-    told = {"leader_epoch": 3, "is_unclean": True, "partition_incarnation": named}
-    trace.broker(1, "ElectLeader", **told)
-    logs = generations(trace.events, incarnation)
-
-    assert logs.begins == begins
-    assert [logs.of(epoch) for epoch in (None, 2, 3)] == [0, 0, len(begins)]
-
-
-@pytest.mark.parametrize(
-    ("node", "broker_id"),
-    [("broker-2", 2), ("client-2", None), ("broker-two", None), ("zookeeper", None)],
-)
-def test_a_broker_is_told_by_the_name_of_its_node(node: str, broker_id: int | None) -> None:
-    assert broker_named(node) == broker_id
-
-
-def test_a_line_about_a_whole_topic_is_about_no_partition() -> None:
-    event = Trace().add("broker-1", Kind.ACTION, "DeleteTopic", {"topic": "orders"})
-
-    assert partition_of_event(event) is None
-
-
-def test_a_deletion_stores_no_assignment() -> None:
-    data = '{"version":1,"partitions":{"0":[1,2]}}'
-    trace = Trace()
-    lines = [
-        trace.zookeeper(action, "/brokers/topics/orders", data, session=1, zxid=1)
-        for action in ("Create", "Delete")
-    ]
-
-    assert [assignment_of(line) is None for line in lines] == [False, True]
-
-
-def test_order_is_each_nodes_own() -> None:
-    trace = Trace()
-    trace.broker(2, "CreateTopic")
-    trace.broker(1, "CreateTopic", incarnation=2)
-    trace.broker(1, "CreateTopic")
-    trace.broker(1, "CreateTopic")
-    expected = [("broker-1", 1, 0), ("broker-1", 1, 1), ("broker-1", 2, 0), ("broker-2", 1, 0)]
-
-    for events in permutations(trace.events):
-        assert [(e.node, e.incarnation, e.seq) for e in order(events)] == expected
 
 
 def whole_run() -> Trace:

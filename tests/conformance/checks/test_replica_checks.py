@@ -12,9 +12,7 @@ from fencepost.conformance.checks import (
     one_leader_per_epoch,
 )
 from fencepost.conformance.checks.registry import CheckFunction
-from fencepost.conformance.checks.trace_dialect import KAFKA_2_7
 from fencepost.conformance.verdict import Verdict
-from fencepost.spec.vocabulary import Outcome
 from tests.conformance.checks.trace_builder import ZNODE, Trace, document
 
 Write = Callable[[Trace], None]
@@ -312,55 +310,12 @@ def test_what_the_trace_does_not_tell_contradicts_nothing() -> None:
     assert leader_complete.check(trace.events).verdict is Verdict.PASS
 
 
-def test_a_restart_may_read_back_an_older_high_watermark() -> None:
-    trace = Trace()
-    append(trace, 1, 0, "ab", 2)
-    trace.broker(1, "LogRecovered", incarnation=2, log_end_offset=2, high_watermark=1)
-    append(trace, 1, 2, "c", 2)
-
-    assert high_watermark_monotonic.check(trace.events).verdict is Verdict.PASS
-
-
 def test_a_leader_that_tells_no_log_end_is_not_judged() -> None:
     trace = Trace()
     trace.broker(1, "AdvanceHighWatermark", leader_epoch=1, high_watermark=2)
     trace.broker(2, "BecomeLeader", leader_epoch=2)
 
     assert leader_complete.check(trace.events).verdict is Verdict.VACUOUS
-
-
-def test_answers_at_the_same_time_have_no_order() -> None:
-    trace = Trace()
-    trace.broker(1, "BecomeLeader", leader_epoch=1)
-    trace.fetch(0, "ab", 2, broker_id=1, inv=10, ret=20)
-    trace.fetch(0, "a", 1, broker_id=1, inv=20, ret=30)
-
-    assert high_watermark_monotonic.check(trace.events).verdict is Verdict.VACUOUS
-
-
-@pytest.mark.parametrize(("epoch", "incarnation"), [(2, 1), (1, 2)])
-def test_answers_of_a_broker_that_led_twice_are_of_no_epoch(epoch: int, incarnation: int) -> None:
-    trace = Trace()
-    trace.broker(1, "BecomeLeader", leader_epoch=1)
-    trace.fetch(0, "ab", 2, broker_id=1, leader_epoch=None)
-    trace.broker(1, "BecomeLeader", leader_epoch=epoch, incarnation=incarnation)
-    trace.fetch(0, "a", 1, broker_id=1, leader_epoch=None)
-
-    assert high_watermark_monotonic.check(trace.events).verdict is Verdict.VACUOUS
-
-
-def test_a_dialect_whose_lines_have_no_order_is_judged_by_answers_alone() -> None:
-    trace = Trace()
-    trace.broker(1, "BecomeLeader", leader_epoch=1)
-    trace.broker(1, "AdvanceHighWatermark", leader_epoch=1, high_watermark=2)
-    trace.broker(1, "AdvanceHighWatermark", leader_epoch=1, high_watermark=1)
-
-    assert high_watermark_monotonic.check(trace.events).violations
-    result = high_watermark_monotonic.check(trace.events, KAFKA_2_7)
-    assert result.verdict is Verdict.VACUOUS
-    trace.fetch(0, "ab", 2, broker_id=1)
-    trace.fetch(0, "ab", 2, broker_id=1)
-    assert high_watermark_monotonic.check(trace.events, KAFKA_2_7).verdict is Verdict.PASS
 
 
 def test_a_zombie_may_commit_late_what_its_successor_has() -> None:
@@ -403,12 +358,9 @@ def test_what_is_not_committed_or_lost_to_an_unclean_election_may_be_truncated()
     assert (result.verdict, result.premise_count) == (Verdict.PASS, 1)
 
 
-def test_an_answer_without_a_high_watermark_says_nothing_of_it() -> None:
+def test_a_document_without_a_leader_names_none() -> None:
     trace = Trace()
-    trace.broker(1, "BecomeLeader", leader_epoch=1)
-    trace.fetch(0, "ab", 2, broker_id=1)
-    trace.operation(
-        "client-2", "Fetch", Outcome.OK, leader_epoch=1, broker_id=1, offset=2, values=[]
-    )
+    trace.zookeeper("Create", ZNODE, document(-1, 1, [1]), session=9, zxid=1)
+    trace.zookeeper("SetData", ZNODE, document(1, 1, [1]), session=9, zxid=2, version=1)
 
-    assert high_watermark_monotonic.check(trace.events).verdict is not Verdict.FAIL
+    assert one_leader_per_epoch.check(trace.events).violations == ()
