@@ -11,6 +11,7 @@ import traceback
 from collections.abc import Sequence
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
+from io import TextIOWrapper
 from types import FrameType
 from typing import Annotated, Any
 
@@ -23,6 +24,8 @@ from fencepost.ci.screens.console import complain, note, say
 ENDING = (signal.SIGTERM, signal.SIGHUP)
 """Requests to end: a kill, or a terminal that is closed."""
 HARNESS_ERROR = 3
+PIPE_CLOSED = 141
+"""As shells give it for SIGPIPE."""
 ROOMS = tuple(
     f"fencepost.{room}." for room in ("spec", "fault_injection", "conformance", "reports")
 )
@@ -148,6 +151,10 @@ def run(arguments: Sequence[str]) -> int:
         result = app(list(arguments), prog_name="fencepost", standalone_mode=False)
     except typer.TyperException as error:
         return _misused(error)
+    except SystemExit as ended:  # Click's way of ending when the reader of our output has gone
+        if isinstance(ended.__context__, BrokenPipeError):
+            return PIPE_CLOSED
+        raise
     except ExpectedError as error:
         return fail(str(error), error.exit_code)
     except (KeyboardInterrupt, typer.Abort):
@@ -196,6 +203,8 @@ def fail(message: str, exit_code: int) -> int:
 
 def main() -> None:
     """The console script."""
+    if isinstance(sys.stdout, TextIOWrapper):  # what the terminal's encoding lacks is escaped
+        sys.stdout.reconfigure(errors="backslashreplace")
     for number in ENDING:
         if signal.getsignal(number) is not signal.SIG_IGN:  # as nohup has it
             signal.signal(number, _terminate)

@@ -1,7 +1,11 @@
 """Each room is the one of this checkout, and the wheel holds all that the rooms read."""
 
 import configparser
+import re
+import subprocess
+import sys
 import tarfile
+import tomllib
 import zipfile
 from importlib.util import find_spec
 from pathlib import Path
@@ -9,6 +13,8 @@ from pathlib import Path
 import pytest
 from hatchling.builders.sdist import SdistBuilder
 from hatchling.builders.wheel import WheelBuilder
+
+from fencepost.spec.wire import replication_pb2
 
 ROOT = Path(__file__).resolve().parent.parent
 ROOMS = ("spec", "impl", "conformance", "fault_injection", "reports", "ci")
@@ -56,6 +62,38 @@ def test_wheel_installs_one_package(names: frozenset[str]) -> None:
     assert {name.partition("/")[0].partition("-")[0] for name in names} == {"fencepost"}
     assert "fencepost/py.typed" in names
     assert not [name for name in names if "tests" in Path(name).parts]
+
+
+def test_wheel_has_its_license(wheel: Path, names: frozenset[str]) -> None:
+    (file,) = [name for name in names if name.endswith("LICENSE")]
+    (metadata,) = [name for name in names if name.endswith("dist-info/METADATA")]
+    with zipfile.ZipFile(wheel) as archive:
+        assert b"Apache License" in archive.read(file)
+        assert "License-Expression: Apache-2.0" in archive.read(metadata).decode().splitlines()
+
+
+def test_protobuf_is_at_least_what_the_generated_code_asks_for() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    (asked,) = [one for one in project["dependencies"] if one.startswith("protobuf")]
+    generated = re.search(
+        r"Protobuf Python Version: (\S+)", Path(replication_pb2.__file__).read_text()
+    )
+
+    assert generated is not None
+    assert asked == f"protobuf>={generated[1]}"
+
+
+def test_a_project_may_have_folders_of_every_room(tmp_path: Path) -> None:
+    for name in (*ROOMS, "tests"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "__init__.py").write_text("raise RuntimeError('not ours')\n")
+    (tmp_path / "test_own.py").write_text("def test_own(): pass\n")
+
+    for words in (["pytest", "-q", "test_own.py"], ["fencepost.ci", "faults", "list"]):
+        done = subprocess.run(
+            [sys.executable, "-m", *words], cwd=tmp_path, capture_output=True, check=False
+        )
+        assert done.returncode == 0, done.stderr
 
 
 def test_wheel_holds_no_runs_and_no_caches(names: frozenset[str]) -> None:

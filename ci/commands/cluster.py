@@ -13,6 +13,7 @@ from fencepost.conformance.adapters.local_cluster import (
     DEFAULT_FOLDER,
     ClusterStatus,
     down as stop,
+    require_down,
     start_broker as start_again,
     status as look,
     stop_broker as end,
@@ -55,6 +56,7 @@ def up(
 ) -> int:
     """Start a cluster that stays up."""
     require_cluster_folder(cluster)
+    require_down(cluster)
     if authorizer and not tls:
         raise UsageError("--authorizer needs --tls: without it nothing proves the name of a user")
     note(f"cluster: starting ZooKeeper and {count(brokers, 'broker')} in {cluster}")

@@ -28,11 +28,13 @@ Values = Annotated[
     ),
 ]
 Acks = Annotated[
-    int,
+    str,
     typer.Option(
-        min=-1, max=1, help="-1: wait for all in-sync replicas; a retry appends nothing twice."
+        metavar="all|-1|1|0",
+        help="all: wait for all in-sync replicas; a retry appends nothing twice.",
     ),
 ]
+ACKS = {"all": -1, "-1": -1, "1": 1, "0": 0}
 Offset = Annotated[str, typer.Option(metavar="N|earliest|latest", help="Where to start.")]
 MaxMessages = Annotated[int | None, typer.Option(min=1, help="Stop after this many records.")]
 Follow = Annotated[bool, typer.Option("--follow", "-f", help="Wait for further records.")]
@@ -42,7 +44,7 @@ def produce(
     topic: TopicName,
     value: Values = None,
     partition: PartitionNumber = 0,
-    acks: Acks = -1,
+    acks: Acks = "all",
     bootstrap_server: BootstrapServers = None,
     cluster: ClusterFolder = DEFAULT_FOLDER,
     as_json: JsonOption = False,
@@ -51,13 +53,15 @@ def produce(
 
     Exit code 3 with "may or may not have happened": consume to see whether it did.
     """
+    if acks not in ACKS:
+        raise UsageError(f"--acks is {acks!r}: give all (or -1), 1 (the leader) or 0")
     placed = call(
         "produce",
         bootstrap_server,
         cluster,
         topic=topic,
         partition=partition,
-        acks=acks,
+        acks=ACKS[acks],
         lines=not value,
         given=json.dumps(value) if value else None,
     )

@@ -17,6 +17,7 @@ from fencepost.ci.options import (
 )
 from fencepost.ci.screens.console import say, show_json
 from fencepost.conformance.adapters.local_cluster import DEFAULT_FOLDER
+from fencepost.reports.page.words import count
 
 app = typer.Typer(no_args_is_help=True)
 
@@ -71,8 +72,27 @@ def create(
         assignment=assignment,
         if_not_exists=if_not_exists,
     )
-    say(f"Created topic {topic}." if answer["is_done"] else f"Topic {topic} exists already.")
+    if answer["is_done"]:
+        say(f"Created topic {topic}.")
+        return 0
+    found = described(bootstrap_server, cluster)["topics"].get(topic, ())
+    say(f"Topic {topic} exists already{_otherwise(found, partitions, replication_factor)}.")
     return 0
+
+
+def _otherwise(
+    found: Sequence[Partition], partitions: int | None, replication_factor: int | None
+) -> str:
+    """What an existing topic has that was asked for otherwise; empty when nothing."""
+    if not found:
+        return ""
+    factor = len(found[0]["assigned_replicas"])
+    differs = []
+    if partitions not in (None, len(found)):
+        differs.append(f"{count(len(found), 'partition')}, not {partitions}")
+    if replication_factor not in (None, factor):
+        differs.append(f"replication factor {factor}, not {replication_factor}")
+    return f", with {' and '.join(differs)}" if differs else ""
 
 
 def parse_assignment(text: str | None) -> list[list[int]]:

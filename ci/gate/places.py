@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 
 from fencepost.ci.gate.failures import ExpectedError, HarnessError, UsageError
-from fencepost.ci.gate.runs import check_writable
+from fencepost.ci.gate.runs import check_writable, require_room
 from fencepost.ci.screens.console import note
 from fencepost.conformance.adapters.choices import PROXY
 from fencepost.fault_injection.network.namespaces.links import NoNamespacesError, enter_own_network
@@ -43,6 +43,7 @@ def _make(folder: Path, instead: str, failure: type[ExpectedError]) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         check_writable(folder)
+        require_room(folder, instead)
     except OSError as error:
         why = error.strerror or str(error)
         raise failure(f"{folder} takes no files: {why}; name {instead}") from error

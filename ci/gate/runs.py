@@ -2,6 +2,7 @@
 
 import os
 import secrets
+import shutil
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -11,6 +12,9 @@ from fencepost.reports.tables.folders import SOURCES
 RUNS = Path("reports") / "runs"
 """Below the folder that the command is run in."""
 LATEST = "latest"
+MIB = 1024 * 1024
+ROOM_BYTES = 64 * MIB
+"""The least that a cluster of a short run writes."""
 
 
 def new_run_id(now: datetime | None = None) -> str:
@@ -30,6 +34,7 @@ def make_run_folder(run_id: str, out: Path | None) -> Path:
         if any(folder.iterdir()):
             raise UsageError(f"{folder} is not empty; name a new folder with --out")
         check_writable(folder)
+        require_room(folder, "a new folder with --out")
         if out is None:
             link_latest(folder)
     except (FileExistsError, NotADirectoryError) as error:
@@ -47,6 +52,16 @@ def check_writable(folder: Path) -> None:
     probe = folder / f".probe-{os.getpid()}"
     probe.touch()
     probe.unlink()
+
+
+def require_room(folder: Path, instead: str) -> None:
+    """Raise `HarnessError` when the disk of `folder` is full, or nearly so."""
+    left = shutil.disk_usage(folder).free
+    if left < ROOM_BYTES:
+        raise HarnessError(
+            f"the disk of {folder} is full: {left // MIB:,} MiB are left, and a cluster needs "
+            f"{ROOM_BYTES // MIB:,}; make room, or name {instead}"
+        )
 
 
 def link_latest(folder: Path) -> None:

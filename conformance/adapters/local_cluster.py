@@ -90,7 +90,7 @@ def up(
     when the port is in use; then nothing of it is left running, nor when this process is killed.
     """
     settings = settings or ClusterSettings()
-    _require_down(folder)
+    require_down(folder)
     if settings.tls:
         make_identities(settings.tls, settings.broker_ids)
     run_id = f"local-{secrets.token_hex(3)}"
@@ -196,7 +196,7 @@ def _not_up(folder: Path) -> ClusterError:
     return ClusterError(f"no cluster is up in {folder}; start one with: {command('up', folder)}")
 
 
-def _require_down(folder: Path) -> None:
+def require_down(folder: Path) -> None:
     """Raise `ClusterError` while a process of it runs; what ended unasked may be started again."""
     is_up = (folder / STATE_FILE).exists()
     if is_up:

@@ -1,6 +1,7 @@
 """The options and settings of the plugin, and the one sentence that refuses a bad one."""
 
 import shlex
+from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import TYPE_CHECKING
@@ -66,6 +67,7 @@ def add_options(parser: pytest.Parser) -> None:
 
 def check_settings(config: pytest.Config) -> None:
     """Raise `pytest.UsageError` for what no test could be run with."""
+    _check_paths(config)
     undecided = config.getini("fencepost_undecided")
     if undecided not in UNDECIDED:
         raise pytest.UsageError(
@@ -90,6 +92,23 @@ def check_settings(config: pytest.Config) -> None:
             ZooKeeperAddress.parse(zookeeper)
         except ZooKeeperError as error:
             raise pytest.UsageError(f"{error}, or {' or '.join(AS_PROCESSES)}") from error
+
+
+def _check_paths(config: pytest.Config) -> None:
+    """Pytest looks for the root of the tests before it knows the plugin's options.
+
+    A path elsewhere that follows one after a space would move that root.
+    """
+    words = config.invocation_params.args
+    here = config.invocation_params.dir
+    for option, value in pairwise(words):
+        path = here / value.partition(" ")[0]
+        is_ours = str(option).startswith("--fencepost-") and "=" not in str(option)
+        if is_ours and path.exists() and not path.resolve().is_relative_to(here.resolve()):
+            raise pytest.UsageError(
+                f"write {option}={value} with an equals sign: after a space pytest takes a path "
+                f"for one of the tests, and their root is {config.rootpath}"
+            )
 
 
 def _check_out(config: pytest.Config) -> None:

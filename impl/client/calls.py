@@ -4,20 +4,22 @@ import asyncio
 import json
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 from fencepost.impl.client.admin import Admin, QuotaEntity, Results
 from fencepost.impl.client.consumer import POLL_RECORDS_MAX, Consumer
-from fencepost.impl.client.errors import DefiniteError, exit_code_of
+from fencepost.impl.client.errors import ClientError, DefiniteError, IndefiniteError, exit_code_of
 from fencepost.impl.client.options import ClientOptions
-from fencepost.impl.client.producer import ACKS_ALL, Producer, RecordMetadata
+from fencepost.impl.client.producer import ACKS_ALL, RECORD_BYTES_MAX, Producer, RecordMetadata
 from fencepost.impl.client.routing import Metadata
 from fencepost.spec.vocabulary import ElectionKind, ErrorCode
 from fencepost.spec.znodes import TopicPartition
 
 Answers = AsyncIterator[object]
-AT_ONCE = ClientOptions(retry_on_quota_violation=False)
+AS_COMMAND = ClientOptions(bootstrap_timeout_ms=2_000)
+"""A command tells soon that no broker can be reached."""
+AT_ONCE = replace(AS_COMMAND, retry_on_quota_violation=False)
 """A command tells that a quota refuses, and does not wait (KIP-599)."""
 IN_FLIGHT_MAX = 1000
 """Lines of standard input in flight."""
@@ -55,7 +57,7 @@ async def _unless(allowed: Collection[str], change: Awaitable[None]) -> bool:
 
 async def describe_cluster(servers: str) -> Answers:
     """One object: the controller, the live brokers, and every topic with its partitions."""
-    async with Admin(servers) as admin:
+    async with Admin(servers, options=AS_COMMAND) as admin:
         metadata = await admin.describe_cluster()
     yield {
         "controller_id": metadata.controller_id,
@@ -112,20 +114,46 @@ async def _send_lines(
         finally:
             room.release()
 
-    async with asyncio.TaskGroup() as group:
-        sends: list[asyncio.Task[RecordMetadata]] = []
-        while line := await asyncio.to_thread(sys.stdin.buffer.readline):
-            await room.acquire()
-            sends.append(group.create_task(send(_text(line, len(sends) + 1))))
+    sends: list[asyncio.Task[RecordMetadata]] = []
+    wrong = ""
+    while not wrong and not any(map(_has_failed, sends[-IN_FLIGHT_MAX:])):
+        line = await asyncio.to_thread(sys.stdin.buffer.readline, RECORD_BYTES_MAX + 1)
+        if not line:
+            break
+        await room.acquire()
+        try:
+            sends.append(asyncio.create_task(send(_text(line))))
+        except ValueError as error:
+            wrong = f"line {len(sends) + 1} of standard input {error}"
+    ends = await asyncio.gather(*sends, return_exceptions=True)
+    failed = next((end for end in ends if isinstance(end, BaseException)), None)
+    if wrong or failed:
+        placed = sum(isinstance(end, RecordMetadata) for end in ends)
+        raise _broken_off(failed or DefiniteError(wrong, ErrorCode.INVALID_REQUEST), placed)
     return (sends[0].result() if sends else None), len(sends)
 
 
-def _text(line: bytes, number: int) -> str:
+def _has_failed(send: "asyncio.Task[RecordMetadata]") -> bool:
+    return send.done() and send.exception() is not None
+
+
+def _broken_off(error: BaseException, placed: int) -> BaseException:
+    """The error of one line, which says how many other lines were appended."""
+    if placed and isinstance(error, ClientError):
+        were = "1 other record was" if placed == 1 else f"{placed:,} other records were"
+        kind = IndefiniteError if isinstance(error, IndefiniteError) else DefiniteError
+        return kind(f"{error}; {were} appended", error.error_code)
+    return error
+
+
+def _text(line: bytes) -> str:
+    """Raises `ValueError` that says what is wrong with the line."""
+    if len(line) > RECORD_BYTES_MAX:
+        raise ValueError(f"is longer than {RECORD_BYTES_MAX:,} bytes, the most of a record")
     try:
         return line.rstrip(b"\r\n").decode()
     except UnicodeDecodeError as error:
-        message = f"line {number} of standard input is not UTF-8 text"
-        raise DefiniteError(message, ErrorCode.INVALID_REQUEST) from error
+        raise ValueError("is not UTF-8 text") from error
 
 
 async def consume(
@@ -157,7 +185,7 @@ async def consume(
 
 async def require_partition(servers: str, topic: str, partition: int) -> None:
     """Raises `DefiniteError` when the cluster publishes no such partition."""
-    async with Admin(servers) as admin:
+    async with Admin(servers, options=AS_COMMAND) as admin:
         found = await admin.describe_topic(topic)
     if partition not in found:
         message = f"topic {topic} has partitions {', '.join(map(str, found))}, not {partition}"
@@ -173,7 +201,7 @@ async def create_partitions(servers: str, **arguments: Any) -> Answers:  # noqa:
 
 async def remove_partitions(servers: str, **arguments: Any) -> Answers:  # noqa: ANN401
     """As `Admin.remove_partitions`; one empty object."""
-    async with Admin(servers) as admin:
+    async with Admin(servers, options=AS_COMMAND) as admin:
         await admin.remove_partitions(**arguments)
     yield {}
 
@@ -185,7 +213,7 @@ async def reassign(servers: str) -> Answers:
     `replicas` cancel the reassignment.
     """
     wanted = {_key(one): one["replicas"] for one in json.load(sys.stdin)}
-    async with Admin(servers) as admin:
+    async with Admin(servers, options=AS_COMMAND) as admin:
         results = await admin.alter_partition_reassignments(wanted)
     for answer in _told(results):
         yield answer
@@ -193,7 +221,7 @@ async def reassign(servers: str) -> Answers:
 
 async def list_reassignments(servers: str) -> Answers:
     """One object per partition that is being reassigned."""
-    async with Admin(servers) as admin:
+    async with Admin(servers, options=AS_COMMAND) as admin:
         moving = await admin.list_partition_reassignments()
     for key, ongoing in sorted(moving.items()):
         yield {"topic": key.topic, "partition": key.partition, **asdict(ongoing)}
@@ -202,7 +230,7 @@ async def list_reassignments(servers: str) -> Answers:
 async def elect(servers: str, kind: str) -> Answers:
     """One object per partition, as in `reassign`; `kind` is "preferred" or "unclean"."""
     partitions = json.load(sys.stdin)
-    async with Admin(servers) as admin:
+    async with Admin(servers, options=AS_COMMAND) as admin:
         results = await admin.elect_leaders(ElectionKind(kind), map(_key, partitions))
     for answer in _told(results):
         yield answer
@@ -212,14 +240,14 @@ async def alter_mutation_quota(
     servers: str, user: str | None, client_id: str | None, rate: float | None
 ) -> Answers:
     """As `Admin.alter_mutation_quota`; one empty object."""
-    async with Admin(servers) as admin:
+    async with Admin(servers, options=AS_COMMAND) as admin:
         await admin.alter_mutation_quota(QuotaEntity(user, client_id), rate)
     yield {}
 
 
 async def describe_mutation_quotas(servers: str) -> Answers:
     """One object per quota: `user`, `client_id` and `rate`."""
-    async with Admin(servers) as admin:
+    async with Admin(servers, options=AS_COMMAND) as admin:
         found = await admin.describe_mutation_quotas()
     for entity, rate in found.items():
         yield {"user": entity.user, "client_id": entity.client_id, "rate": rate}

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Iterable
+from math import inf
 from time import monotonic
 from typing import Any
 
@@ -34,6 +35,10 @@ class ClusterConnection:
         self._refreshing = asyncio.Lock()
         self._generation = 0
         """Number of answers to Metadata."""
+        within_ms = self.options.bootstrap_timeout_ms
+        self._first_contact = inf if within_ms is None else self.deadline(within_ms)
+        """Monotonic time until which some broker has to be reached."""
+        self._was_reached = False
         self._silent = ""
         """The address that last failed to answer."""
         self._suspects: set[TopicPartition] = set()
@@ -104,6 +109,8 @@ class ClusterConnection:
                     return await self._ask(address, method, request, until)
                 except TryFailedError as error:
                     tries.failed(error, addresses)
+            if not self._was_reached and monotonic() >= self._first_contact:
+                tries.give_up()
             await tries.pause(self.options.retry_backoff_ms)
 
     def _addresses(self) -> tuple[str, ...]:
@@ -143,7 +150,9 @@ class ClusterConnection:
             )
         except CallFailedError as error:
             self._silent = address
+            self._was_reached |= error.was_sent
             raise TryFailedError(error.status, error.hint, was_sent=error.was_sent) from error
+        self._was_reached = True
         if response.error_code not in ("", ErrorCode.NONE):
             raise TryFailedError(
                 response.error_code,

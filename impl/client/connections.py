@@ -23,6 +23,12 @@ _CLOSED = {
     False: "it hangs up at once: does it take TLS only?",
 }
 """By whether the client has an identity."""
+_NEVER_SENT = (
+    ("Connection refused", "nothing listens there: is the cluster up?"),
+    ("DNS resolution failed", "that name has no address: is it spelled right?"),
+    ("errors resolving", "that name has no address: is it spelled right?"),
+)
+"""Details of gRPC, and what a person may look at."""
 
 
 class CallFailedError(Exception):
@@ -93,5 +99,6 @@ class ChannelPool:
         why = why_untrusted(details)
         if self._identity and why:
             return CallFailedError(UNTRUSTED, f"of {address}: {why}", was_sent=False)
-        hint = _CLOSED[self._identity is not None] if CLOSED_AT_ONCE in details else ""
+        closed = _CLOSED[self._identity is not None] if CLOSED_AT_ONCE in details else ""
+        hint = closed or next((told for words, told in _NEVER_SENT if words in details), "")
         return CallFailedError(status, hint, was_sent=False)

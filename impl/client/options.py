@@ -19,6 +19,8 @@ class ClientOptions:
 
     api_timeout_ms: int = 15_000
     """For a read or a call of the admin (Kafka: `default.api.timeout.ms`)."""
+    bootstrap_timeout_ms: int | None = None
+    """For reaching any broker at all, the first time; None: as long as the call may take."""
     delivery_timeout_ms: int = 30_000
     """For a record (Kafka: `delivery.timeout.ms`); afterwards `send` raises."""
     request_timeout_ms: int = 3_000

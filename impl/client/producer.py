@@ -18,11 +18,14 @@ from fencepost.impl.client.options import ClientOptions
 from fencepost.impl.client.tries import Effect
 from fencepost.spec.vocabulary import ErrorCode
 from fencepost.spec.wire import replication_pb2 as wire
+from fencepost.spec.wire.conventions import MESSAGE_BYTES_MAX
 from fencepost.spec.znodes import TopicPartition
 
 ACKS_ALL = -1
 BATCH_RECORDS_MAX = 100
 """Most records of a batch of several `send` calls; the records of one call stay together."""
+RECORD_BYTES_MAX = MESSAGE_BYTES_MAX // 2
+"""Most bytes of a record, and of all records of a batch: it fits a message with its frame."""
 HELD = 0.8
 """Share of the request timeout for which the leader may wait for the commit."""
 IN_FLIGHT_MAX = 5
@@ -56,9 +59,10 @@ class ProducerIdentity:
 
 @dataclass(frozen=True, slots=True)
 class PendingSend:
-    """Records of one `send`, their deadline (monotonic seconds), and its future."""
+    """Records of one `send`, their size in bytes, deadline (monotonic seconds), and its future."""
 
     values: tuple[str, ...]
+    size: int
     deadline: float
     done: "asyncio.Future[RecordMetadata]"
 
@@ -103,11 +107,11 @@ class PartitionSender:
         self._waiting: list[PendingSend] = []
         self._workers: set[asyncio.Task[None]] = set()
 
-    def put(self, values: tuple[str, ...]) -> "asyncio.Future[RecordMetadata]":
-        """Queue records; they are sent when there are few enough batches in flight."""
+    def put(self, values: tuple[str, ...], size: int) -> "asyncio.Future[RecordMetadata]":
+        """Queue records of `size` bytes; they are sent when few enough batches are in flight."""
         done = asyncio.get_running_loop().create_future()
         deadline = self._cluster.deadline(self._cluster.options.delivery_timeout_ms)
-        self._waiting.append(PendingSend(values, deadline, done))
+        self._waiting.append(PendingSend(values, size, deadline, done))
         self._begin()
         return done
 
@@ -148,10 +152,13 @@ class PartitionSender:
 
     def _take_batch(self) -> list[PendingSend]:
         taken = [self._waiting.pop(0)]
-        size = len(taken[0].values)
-        while self._waiting and size + len(self._waiting[0].values) <= BATCH_RECORDS_MAX:
+        size, length = taken[0].size, len(taken[0].values)
+        while self._waiting:
+            size += self._waiting[0].size
+            length += len(self._waiting[0].values)
+            if size > RECORD_BYTES_MAX or length > BATCH_RECORDS_MAX:
+                break
             taken.append(self._waiting.pop(0))
-            size += len(taken[-1].values)
         return taken
 
     async def _send(self, batch: Sequence[PendingSend]) -> RecordMetadata:
@@ -244,12 +251,16 @@ def _next_epoch(identity: ProducerIdentity) -> ProducerIdentity | None:
     return ProducerIdentity(identity.producer_id, identity.producer_epoch + 1)
 
 
-def require_text(records: Sequence[str]) -> None:
-    """Raises `ValueError` for no records, or for text that UTF-8 cannot encode."""
+def size_of(records: Sequence[str]) -> int:
+    """Bytes of what is sent; raises `ValueError` for nothing, too much, or what is no text."""
     if not records:
         raise ValueError("there is nothing to send: give at least one record")
-    for record in records:
-        record.encode()
+    size = sum(len(record.encode()) for record in records)
+    if size > RECORD_BYTES_MAX:
+        raise ValueError(
+            f"the records have {size:,} bytes; the most of one call: {RECORD_BYTES_MAX:,}"
+        )
+    return size
 
 
 class Producer:
@@ -303,7 +314,7 @@ class Producer:
         after `delivery_timeout_ms` at the latest.
         """
         records = (values,) if isinstance(values, str) else tuple(values)
-        require_text(records)
+        size = size_of(records)
         if partition is None:
             partition = await self._next_partition(topic)
         key = TopicPartition(topic, partition)
@@ -315,7 +326,7 @@ class Producer:
                 idempotent=self._idempotent,
                 in_flight=self._in_flight,
             )
-        return await self._senders[key].put(records)
+        return await self._senders[key].put(records, size)
 
     async def flush(self) -> None:
         """Wait until all queued records are delivered or have failed."""

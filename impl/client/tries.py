@@ -8,6 +8,7 @@ import asyncio
 from collections.abc import Collection
 from enum import Enum
 from time import monotonic
+from typing import NoReturn
 
 from fencepost.impl.client.errors import (
     RETRIABLE,
@@ -100,9 +101,14 @@ class Tries:
         would turn what was always refused into what may have happened.
         """
         backoff_s = backoff_ms / 1000
-        if self._last is not None and monotonic() + 2 * backoff_s >= self._deadline:
-            raise self._end(self._last) from self._last
+        if monotonic() + 2 * backoff_s >= self._deadline:
+            self.give_up()
         await asyncio.sleep(backoff_s)
+
+    def give_up(self) -> NoReturn:
+        """Raise the `ClientError` of the tries so far."""
+        assert self._last is not None
+        raise self._end(self._last) from self._last
 
     def _end(self, error: TryFailedError) -> ClientError:
         asked = self._asked

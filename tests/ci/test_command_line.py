@@ -77,7 +77,7 @@ USAGE = [
     (["elect"], "give a topic, or --all-topic-partitions"),
     (["elect", "--all-topic-partitions", "--partition", "0"], "--partition names partitions of"),
     (["elect", "t", "--election-type", "best"], "'best' is not one of 'preferred', 'unclean'"),
-    (["produce", "orders", "--value", "x", "--acks", "2"], "Invalid value for '--acks'"),
+    (["produce", "orders", "--value", "x", "--acks", "2"], "--acks is '2': give all (or -1), 1"),
     (["produce", "orders", "--value", "x\udcffy"], r"'x\udcffy' is not UTF-8 text"),
     (["topics", "create", "\udcff"], r"'\udcff' is not UTF-8 text"),
 ]
@@ -148,6 +148,16 @@ def test_what_the_world_refuses_is_incomplete(
 ) -> None:
     assert run(arguments) == 3
     assert sentence in complaint(capsys)
+
+
+def test_a_reader_that_went_away_ends_a_command_as_in_a_shell() -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    command = [sys.executable, "-m", "fencepost.ci", "faults", "list"]
+    done = subprocess.run(command, stdout=writing, stderr=subprocess.PIPE, cwd=ROOT, check=False)
+    os.close(writing)
+
+    assert (done.returncode, done.stderr) == (141, b"")
 
 
 def test_what_the_client_says_of_a_silent_cluster_is_told(

@@ -153,8 +153,17 @@ def test_a_mistake_gets_one_sentence(
     assert said in line
 
 
-def test_a_line_that_is_no_text_is_named() -> None:
-    done = piped("produce", "orders", stdin=b"\xff\n")
+def test_a_line_that_is_no_text_is_named_and_what_was_appended_is_told() -> None:
+    done = piped("produce", "orders", stdin=b"five\nsix\n\xff\nseven\n")
 
     assert done.returncode == 4
-    assert done.stderr == b"fencepost: line 1 of standard input is not UTF-8 text\n"
+    assert done.stderr == (
+        b"fencepost: line 3 of standard input is not UTF-8 text; 2 other records were appended\n"
+    )
+
+
+def test_what_the_terminal_cannot_show_is_escaped(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONIOENCODING", "ascii")
+    done = piped("consume", "orders", "--offset=3", "--max-messages=1", stdin=b"")
+
+    assert (done.returncode, done.stdout) == (0, b"3\tfo\\xfcr\n")

@@ -147,8 +147,24 @@ def test_a_move_is_verified(
 
 
 def test_an_existing_topic_is_no_mistake_when_told_so(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["topics", "create", "orders", "--if-not-exists", *SERVER]) == 0
-    assert capsys.readouterr().out == "Topic orders exists already.\n"
+    for options, otherwise in [
+        ([], ""),
+        (["--partitions=2", "--replicas=3"], ""),
+        (["--partitions=4"], ", with 2 partitions, not 4"),
+        (["--replicas=1"], ", with replication factor 3, not 1"),
+    ]:
+        assert run(["topics", "create", "orders", "--if-not-exists", *options, *SERVER]) == 0
+        assert capsys.readouterr().out == f"Topic orders exists already{otherwise}.\n"
+
+
+def test_acks_are_named_as_in_kafka(
+    asked: list[dict[str, object]], capsys: pytest.CaptureFixture[str]
+) -> None:
+    for word, number in [("all", -1), ("-1", -1), ("1", 1), ("0", 0)]:
+        assert run(["produce", "orders", "--value=x", "--acks", word, *SERVER]) == 0
+        assert asked[-1]["acks"] == number
+    assert run(["produce", "orders", "--value=x", "--acks=2", *SERVER]) == 4
+    assert "--acks is '2': give all (or -1), 1 (the leader) or 0" in capsys.readouterr().err
 
 
 def test_a_file_of_kafkas_tool_is_taken(asked: list[dict[str, object]], tmp_path: Path) -> None:

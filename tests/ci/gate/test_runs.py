@@ -1,10 +1,11 @@
+import shutil
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from fencepost.ci.gate.failures import HarnessError, UsageError
-from fencepost.ci.gate.runs import existing_run, link_latest, make_run_folder, new_run_id
+from fencepost.ci.gate.runs import MIB, existing_run, link_latest, make_run_folder, new_run_id
 
 NOON = datetime(2026, 1, 2, 12, 0, 0, tzinfo=UTC)
 
@@ -82,3 +83,12 @@ def test_what_is_no_run_folder_is_refused(tmp_path: Path, made: bool, complaint:
 
     with pytest.raises(UsageError, match=complaint):
         existing_run(folder)
+
+
+def test_a_full_disk_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    left = shutil.disk_usage(tmp_path)._replace(free=5 * MIB)
+    monkeypatch.setattr("shutil.disk_usage", lambda _: left)
+
+    said = f"the disk of {tmp_path}/new is full: 5 MiB are left, and a cluster needs 64; make room"
+    with pytest.raises(HarnessError, match=said):
+        make_run_folder("id", tmp_path / "new")

@@ -215,6 +215,12 @@ def test_replay_of_a_test_that_is_not_collected_is_one_sentence(pytester: pytest
     assert "is a run of test_own.py::test_gone, which is not among the collected tests" in line
 
 
+def test_a_path_that_would_move_the_root_of_the_tests_is_refused(pytester: pytest.Pytester) -> None:
+    line = refusal(run(pytester, "--fencepost-target", "/bin/sh -c true"))
+
+    assert "write --fencepost-target=/bin/sh -c true with an equals sign: after a space py" in line
+
+
 @pytest.mark.parametrize(
     ("args", "sentence"),
     [

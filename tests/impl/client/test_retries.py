@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from io import BytesIO, TextIOWrapper
 from threading import Lock
 
 import pytest
@@ -21,6 +22,7 @@ from fencepost.impl.client import (
     RecordMetadata,
     ThrottledError,
 )
+from fencepost.impl.client.calls import produce
 from fencepost.impl.client.routing import parse_servers
 from fencepost.impl.client.tries import Effect, Tries, TryFailedError
 from fencepost.spec.vocabulary import ErrorCode
@@ -230,13 +232,23 @@ def test_an_offset_outside_the_log_names_the_log() -> None:
             consumer.poll()
 
 
-@pytest.mark.parametrize("servers", [["127.0.0.1:1", "127.0.0.1:2"], ["no..body:1"]])
-def test_where_no_broker_listens_the_error_names_the_addresses(servers: list[str]) -> None:
-    options = ClientOptions(api_timeout_ms=100, retry_backoff_ms=5)
-    said = f"Metadata: no broker answers at {', '.join(servers)}; is the cluster up?"
-    with Admin(",".join(servers), options=options) as admin, pytest.raises(NoBrokerError) as error:
+@pytest.mark.parametrize(
+    ("servers", "hint"),
+    [
+        (["127.0.0.1:1", "127.0.0.1:2"], "nothing listens there: is the cluster up?"),
+        (["no..body:1"], "that name has no address: is it spelled right?"),
+    ],
+)
+def test_where_no_broker_listens_the_error_names_the_addresses(
+    servers: list[str], hint: str
+) -> None:
+    one_round = ClientOptions(api_timeout_ms=60_000, bootstrap_timeout_ms=0)
+    with (
+        Admin(",".join(servers), options=one_round) as admin,
+        pytest.raises(NoBrokerError) as error,
+    ):
         admin.list_topics()
-    assert str(error.value) == said
+    assert str(error.value) == f"Metadata: no broker answers at {', '.join(servers)}; {hint}"
 
 
 def test_a_topic_that_is_not_there_is_told() -> None:
@@ -244,6 +256,26 @@ def test_a_topic_that_is_not_there_is_told() -> None:
         producer = Producer(fake.address, options=QUICK)
         with producer, pytest.raises(DefiniteError, match="there is no topic u"):
             producer.send("u", "a")
+
+
+def test_lines_of_standard_input_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in ("calls", "producer"):
+        monkeypatch.setattr(f"fencepost.impl.client.{module}.RECORD_BYTES_MAX", 3)
+    monkeypatch.setattr("sys.stdin", TextIOWrapper(BytesIO(b"a\nbc\nlong\nd\n")))
+
+    async def play(address: str) -> None:
+        async for _ in produce(address, "t", 0, -1, lines=True):
+            pass
+
+    said = "line 3 of standard input is longer than 3 bytes, the most of a record; 2 other records"
+    with broker() as fake, pytest.raises(DefiniteError, match=said):
+        asyncio.run(play(fake.address))
+    assert [list(request.values) for request in fake.produces] == [["a"], ["bc"]]
+
+    with broker() as fake, Producer(fake.address, options=QUICK) as producer:
+        with pytest.raises(ValueError, match="the records have 4 bytes; the most of one call: 3"):
+            producer.send("t", "long")
+        assert not fake.produces
 
 
 @pytest.mark.parametrize("records", [[], "\udcff"])
