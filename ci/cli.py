@@ -61,6 +61,7 @@ COMMANDS = {
     "topics": ("topics.app", "Create, delete, list and describe topics."),
     "partitions": ("partitions.app", "Add and remove partitions of a topic."),
     "quotas": ("quotas.app", "Set and describe quotas for mutations of topics."),
+    "tokens": ("tokens.app", "Make, renew, end and describe delegation tokens."),
     "reassign": ("reassign.app", "Move replicas to other brokers."),
     "elect": ("reassign.elect", "Elect other leaders of partitions, and wait for them."),
     "produce": ("records.produce", "Append records to a partition."),

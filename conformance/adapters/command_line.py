@@ -32,6 +32,7 @@ from fencepost.spec.wire.tls import (
     broker_common_name,
     read_identity,
 )
+from fencepost.spec.wire.tokens import KEY_FILE as TOKEN_KEY_FILE
 
 LEVELS = tuple(level.value for level in ProtocolLevel)
 
@@ -110,6 +111,7 @@ class CommandLine(Implementation):
         if site.tls:
             given += ["--tls", str(site.tls / broker_common_name(broker_id))]
             given += ["--zookeeper-credentials", str(site.tls / CREDENTIALS_FILE)]
+            given += ["--token-key", str(site.tls / TOKEN_KEY_FILE)]
             given += ["--authorizer", "--super-user", ADMIN] if site.authorizer else []
         elif Capability.FAULT_CONTROL in self.capabilities:
             given.append("--fault-control")

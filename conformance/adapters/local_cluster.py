@@ -23,6 +23,7 @@ from fencepost.fault_injection.processes.managed_process import ProcessError
 from fencepost.fault_injection.processes.supervisor import Supervisor
 from fencepost.fault_injection.zookeeper.server import ZooKeeperServer
 from fencepost.spec.wire.tls import ADMIN, CREDENTIALS_FILE
+from fencepost.spec.wire.tokens import KEY_FILE as TOKEN_KEY_FILE
 from fencepost.spec.zookeeper import ZooKeeperError
 
 STATE_FILE = "cluster.json"
@@ -170,6 +171,9 @@ def make_identities(folder: Path, broker_ids: Iterable[int]) -> None:
     credentials = folder / CREDENTIALS_FILE
     if not credentials.exists():
         write_secret(credentials, f"fencepost:{secrets.token_hex(16)}\n".encode())
+    token_key = folder / TOKEN_KEY_FILE
+    if not token_key.exists():
+        write_secret(token_key, f"{secrets.token_hex(32)}\n".encode())
 
 
 def load(folder: Path) -> LocalCluster:

@@ -15,6 +15,7 @@ from fencepost.impl.client.errors import (
 )
 from fencepost.impl.client.options import ClientOptions
 from fencepost.impl.client.routing import Metadata, PartitionInfo, ReassignmentStatus
+from fencepost.impl.client.tokens import TokenAdmin
 from fencepost.impl.client.tries import Effect, TryFailedError
 from fencepost.spec.config_store import QUOTA_KINDS, EntityKind
 from fencepost.spec.vocabulary import ElectionKind, ErrorCode
@@ -72,6 +73,7 @@ class Admin:
         `bootstrap_servers` is `host:port[,host:port...]` or a list of `host:port`.
         """
         self._cluster = ClusterConnection(bootstrap_servers, options)
+        self.tokens = TokenAdmin(self._cluster)
 
     async def __aenter__(self) -> "Admin":
         return self

@@ -3,7 +3,7 @@
 import asyncio
 import json
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -253,6 +253,38 @@ async def describe_mutation_quotas(servers: str) -> Answers:
         yield {"user": entity.user, "client_id": entity.client_id, "rate": rate}
 
 
+async def create_token(servers: str, renewers: Sequence[str], max_lifetime_ms: int) -> Answers:
+    """As `TokenAdmin.create`; one object: `token_id`, `hmac` in hex, `expires_ms`, `max_ms`."""
+    async with Admin(servers) as admin:
+        made = await admin.tokens.create(renewers, max_lifetime_ms=max_lifetime_ms)
+    yield {
+        "token_id": made.held.token_id,
+        "hmac": made.held.hmac.hex(),
+        "expires_ms": made.expires_ms,
+        "max_ms": made.max_ms,
+    }
+
+
+async def renew_token(servers: str, token_id: str, renew_ms: int) -> Answers:
+    """As `TokenAdmin.renew`; one object: `expires_ms`."""
+    async with Admin(servers) as admin:
+        yield {"expires_ms": await admin.tokens.renew(token_id, renew_ms=renew_ms)}
+
+
+async def expire_token(servers: str, token_id: str, after_ms: int) -> Answers:
+    """As `TokenAdmin.expire`; one object: `expires_ms`."""
+    async with Admin(servers) as admin:
+        yield {"expires_ms": await admin.tokens.expire(token_id, after_ms=after_ms)}
+
+
+async def describe_tokens(servers: str, owners: Sequence[str]) -> Answers:
+    """One object per token: the fields of `TokenInfo`."""
+    async with Admin(servers) as admin:
+        found = await admin.tokens.describe(owners)
+    for one in found:
+        yield asdict(one)
+
+
 def _key(one: dict[str, Any]) -> TopicPartition:
     return TopicPartition(one["topic"], one["partition"])
 
@@ -284,5 +316,9 @@ CALLS: dict[str, Callable[..., Answers]] = {
         elect,
         alter_mutation_quota,
         describe_mutation_quotas,
+        create_token,
+        renew_token,
+        expire_token,
+        describe_tokens,
     )
 }

@@ -14,6 +14,7 @@ from fencepost.impl.client.tries import NO_LEADER, TIME_IS_UP, Effect, Tries, Tr
 from fencepost.spec.vocabulary import ErrorCode
 from fencepost.spec.wire import replication_pb2 as wire
 from fencepost.spec.wire.tls import read_identity
+from fencepost.spec.wire.tokens import read_token
 from fencepost.spec.znodes import TopicPartition
 
 Message = Any
@@ -30,8 +31,11 @@ class ClusterConnection:
         self.options = options or ClientOptions()
         self.metadata = Metadata()
         self._bootstrap = parse_servers(bootstrap_servers)
-        folder = self.options.tls
-        self._connections = ChannelPool(read_identity(folder) if folder else None)
+        folder, token = self.options.tls, self.options.token
+        if token and not folder:
+            raise ValueError("a token is shown over TLS only: name an identity, FENCEPOST_TLS=DIR")
+        held = read_token(token) if token else None
+        self._connections = ChannelPool(read_identity(folder) if folder else None, held)
         self._refreshing = asyncio.Lock()
         self._generation = 0
         """Number of answers to Metadata."""

@@ -1,6 +1,8 @@
 """gRPC channels to brokers; no other module of the client imports gRPC."""
 
 import logging
+import secrets
+import time
 from typing import Any
 
 import grpc
@@ -15,6 +17,7 @@ from fencepost.spec.wire.conventions import (
     was_sent,
 )
 from fencepost.spec.wire.tls import CLOSED_AT_ONCE, TlsIdentity, why_untrusted
+from fencepost.spec.wire.tokens import TOKEN_KEY, HeldToken, SignedCall, prove
 
 logging.getLogger("grpc").addHandler(logging.NullHandler())
 
@@ -47,9 +50,13 @@ class CallFailedError(Exception):
 class ChannelPool:
     """One channel per address, opened at its first use."""
 
-    def __init__(self, identity: TlsIdentity | None = None) -> None:
-        """With an `identity`, connections are encrypted and both ends prove theirs."""
+    def __init__(self, identity: TlsIdentity | None = None, held: HeldToken | None = None) -> None:
+        """With an `identity`, connections are encrypted and both ends prove theirs.
+
+        With a token, calls are made for its owner.
+        """
         self._identity = identity
+        self._held = held
         self._channels: dict[str, aio.Channel] = {}
 
     async def call(
@@ -64,12 +71,12 @@ class ChannelPool:
         """The response of the broker at `address`; raises `CallFailedError`."""
         stub = self._channel(address).unary_unary(
             f"/{SERVICE}/{method}",
-            request_serializer=type(request).SerializeToString,
             response_deserializer=getattr(wire, f"{method}Response").FromString,
         )
-        receiver = () if broker_id is None else ((RECEIVER_KEY, str(broker_id)),)
+        body: bytes = request.SerializeToString()
+        metadata = self._metadata(method, body, broker_id)
         try:
-            return await stub(request, timeout=max(timeout_s, 0.001), metadata=receiver)
+            return await stub(body, timeout=max(timeout_s, 0.001), metadata=metadata)
         except aio.AioRpcError as error:
             raise self._failure(address, error) from error
 
@@ -78,6 +85,18 @@ class ChannelPool:
         channels, self._channels = self._channels, {}
         for channel in channels.values():
             await channel.close()
+
+    def _metadata(
+        self, method: str, body: bytes, broker_id: int | None
+    ) -> tuple[tuple[str, str], ...]:
+        """For which broker the call is, and the proof of the token for it."""
+        receiver = "" if broker_id is None else str(broker_id)
+        metadata = ((RECEIVER_KEY, receiver),) if receiver else ()
+        if self._held is None:
+            return metadata
+        stamp_ms, call = time.time_ns() // 1_000_000, SignedCall(method, receiver, body)
+        proof = prove(self._held, call, stamp_ms=stamp_ms, nonce=secrets.token_hex(16))
+        return (*metadata, (TOKEN_KEY, proof.text))
 
     def _channel(self, address: str) -> aio.Channel:
         if address not in self._channels:

@@ -5,12 +5,19 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from fencepost.spec.wire.tls import IDENTITY_VARIABLE
+from fencepost.spec.wire.tokens import TOKEN_VARIABLE
 
 
 def own_identity() -> Path | None:
     """The folder that the environment names as the client's identity."""
     folder = os.environ.get(IDENTITY_VARIABLE)
     return Path(folder) if folder else None
+
+
+def own_token() -> Path | None:
+    """The file that the environment names as the client's delegation token."""
+    file = os.environ.get(TOKEN_VARIABLE)
+    return Path(file) if file else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,6 +36,8 @@ class ClientOptions:
     """Pause between tries (Kafka: `retry.backoff.ms`)."""
     tls: Path | None = field(default_factory=own_identity)
     """The folder of the client's identity (`spec/wire/tls.py`); None: connections are plain."""
+    token: Path | None = field(default_factory=own_token)
+    """The file of a delegation token: all calls are made for its owner; needs `tls`."""
     client_id: str = ""
     """How the program calls itself (Kafka: `client.id`); quotas may be set for it."""
     user: str = ""

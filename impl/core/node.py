@@ -23,6 +23,7 @@ from fencepost.impl.core.controller.controller import Controller
 from fencepost.impl.core.controller.controller_election import ControllerElection
 from fencepost.impl.core.controller.registration import BrokerRegistration
 from fencepost.impl.core.metadata.metadata_cache import MetadataCache
+from fencepost.impl.core.rules.configuration.asked_change import ChangeRequest
 from fencepost.impl.core.rules.producers import ProducerTable
 from fencepost.impl.core.rules.replica import RecoveredLog, Replica
 from fencepost.impl.core.types.broker_reports import (
@@ -34,10 +35,8 @@ from fencepost.impl.core.types.broker_reports import (
     LogsFailedResponse,
 )
 from fencepost.impl.core.types.config_messages import (
-    ConfigRequest,
     DescribeConfigsRequest,
-    MutationRequest,
-    MutationResponse,
+    DescribeDelegationTokenRequest,
 )
 from fencepost.impl.core.types.effects import Effect
 from fencepost.impl.core.types.events import (
@@ -79,6 +78,7 @@ from fencepost.impl.core.types.messages import (
     UpdateMetadataResponse,
 )
 from fencepost.impl.core.types.node_session import NodeSession
+from fencepost.impl.core.types.request_header import RedirectedRequest, RedirectedResponse
 from fencepost.impl.core.types.scripts import Outbox
 from fencepost.impl.core.types.topic_messages import (
     CreateTopicRequest,
@@ -89,6 +89,8 @@ from fencepost.impl.core.types.topic_messages import (
 from fencepost.spec.config_store import CONFIG_CHANGES
 from fencepost.spec.vocabulary import ErrorCode
 from fencepost.spec.znodes import ADMIN, BROKER_IDS, TOPICS, TopicPartition, partition_of, topic_of
+
+DescribeRequest = DescribeConfigsRequest | DescribeDelegationTokenRequest
 
 
 class Node:
@@ -215,14 +217,14 @@ class Node:
     def _on_admin_request(
         self,
         event: RequestReceived,
-        request: AdminRequest | ConfigRequest | DescribeConfigsRequest,
+        request: AdminRequest | ChangeRequest | DescribeRequest,
     ) -> None:
         token, charges = event.token, self.quotas.charges
         match request:
-            case MutationRequest():
-                self.mutations.on_request(token, request, event.asker)
-            case DescribeConfigsRequest():
-                self.config_reads.on_describe_configs(token, request)
+            case RedirectedRequest():
+                self.mutations.on_request(token, request, event.asker, event.wall_ms)
+            case DescribeConfigsRequest() | DescribeDelegationTokenRequest():
+                self._describe(event, request)
             case CreateTopicRequest():
                 counted = charges(event, "CreateTopics", request)
                 self.topic_creation.on_create_topic(token, request, counted)
@@ -244,6 +246,13 @@ class Node:
                 self.producer_ids.on_init_producer_id(token)
             case _:
                 self.partition_admin.on_request(token, request)
+
+    def _describe(self, event: RequestReceived, request: DescribeRequest) -> None:
+        match request:
+            case DescribeConfigsRequest():
+                self.config_reads.on_describe_configs(event.token, request)
+            case DescribeDelegationTokenRequest():
+                self.config_reads.on_describe_tokens(event.token, request, event.asker)
 
     def _resign_to(self, request: ControlRequest) -> None:
         """A controller that meets a larger epoch resigns (CTL-007)."""
@@ -274,7 +283,7 @@ class Node:
             ):
                 key = request.key
                 self.broker.fetcher.on_epoch_response(event.request_id, key, response)
-            case MutationRequest(), MutationResponse() as response:
+            case RedirectedRequest(), RedirectedResponse() as response:
                 self.mutations.on_answer(event.request_id, response)
             case _:
                 raise AssertionError(f"{event.response} does not answer {event.request}")
@@ -292,7 +301,7 @@ class Node:
         if isinstance(event.request, ControlledShutdownRequest):
             self.controlled_shutdown.on_failure()
             return
-        if isinstance(event.request, MutationRequest):
+        if isinstance(event.request, RedirectedRequest):
             self.mutations.on_failure(event.request_id, event.request)
             return
         key = event.request.key

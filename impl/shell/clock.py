@@ -10,6 +10,11 @@ TRUE_RATE = 1_000
 NS_PER_MS = 1_000_000
 
 
+def wall_ms() -> int:
+    """Milliseconds since 1970, as the host says: lives of tokens alone depend on it."""
+    return time.time_ns() // NS_PER_MS
+
+
 class NodeClock:
     """The clock of one process; it never goes back."""
 

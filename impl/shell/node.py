@@ -12,10 +12,8 @@ from dataclasses import dataclass, replace
 from msgspec import structs
 
 from fencepost.impl.core.config import Config
-from fencepost.impl.core.configuration.stored_acls import StoredAuthorizer
 from fencepost.impl.core.node import Node
 from fencepost.impl.core.rules.replica import RecoveredLog
-from fencepost.impl.core.rules.security.acls import USER, Authorizer
 from fencepost.impl.core.types.broker_reports import (
     ControlledShutdownRequest,
     IsrChangedRequest,
@@ -64,7 +62,7 @@ from fencepost.impl.shell.crashes import LEAVES_S, CrashPointReached, CrashPoint
 from fencepost.impl.shell.fault_control import FaultControl
 from fencepost.impl.shell.inbox import Inbox
 from fencepost.impl.shell.options import NodeOptions
-from fencepost.impl.shell.rpc.request_gate import RequestGate
+from fencepost.impl.shell.rpc.broker_gate import broker_gate
 from fencepost.impl.shell.rpc.service import CannotListenError, RpcClient, RpcServer
 from fencepost.impl.shell.storage.files import StorageError
 from fencepost.impl.shell.storage.recovery import Recovery
@@ -98,6 +96,7 @@ from fencepost.impl.trace_lines import (
 )
 from fencepost.spec.vocabulary import BrokerId
 from fencepost.spec.wire.tls import TlsError, read_broker_identity
+from fencepost.spec.wire.tokens import TokenFileError
 from fencepost.spec.znodes import TopicPartition, broker_path
 from fencepost.spec.zookeeper import ZooKeeperCredentials, ZooKeeperError
 
@@ -106,6 +105,11 @@ UNSEEN = frozenset({Send, Reply, ReplyRecords, StartLog})
 TICK_S = 0.02
 GARBAGE = (50_000, 20, 100)
 """High thresholds of the cycle collector: partition state is large and has no cycles."""
+EXPECTED = (
+    *(StorageError, TraceError, CannotListenError),
+    *(TlsError, TokenFileError, ZooKeeperError),
+)
+"""What ends a node with one sentence."""
 EXIT_OK = 0
 EXIT_STOPPED = 3
 """Exit code after an error that the node cannot continue from."""
@@ -170,11 +174,10 @@ class NodeProcess:
         self._crashes = CrashPoints(name)
         clock = self._tracer.clock
         identity = read_broker_identity(options.tls, broker_id) if options.tls else None
-        gate = RequestGate(identity, self._authorizer) if identity else None
+        gate = broker_gate(options, identity, lambda: self._core.configs) if identity else None
         self._server = RpcServer(broker_id, name, clock, self._put, gate)
         self._client = RpcClient(name, clock, self._addresses, self._look_up, self._put, identity)
         timeout_ms = options.session_timeout_ms
-        self._stored_acls: StoredAuthorizer | None = None
         path = options.zookeeper_credentials
         credentials = ZooKeeperCredentials.read(path) if path else None
         self._sessions = Sessions(options.zookeeper, timeout_ms, self._put, credentials)
@@ -208,16 +211,10 @@ class NodeProcess:
         self._listens = config.host, self._server.bind(config.host, config.port)
         host, port = self._options.advertised or self._listens
         self._core = self._begin_node(replace(config, host=host, port=port), recoveries)
-        if self._options.authorizer:
-            super_users = frozenset(USER + name for name in self._options.super_user)
-            self._stored_acls = StoredAuthorizer(self._core.configs, super_users)
         if self._options.mutant:
             self._tell_mutant(self._options.mutant)
         for partition, error in dict(self._storage.failed).items():
             self._fail(partition, error)
-
-    def _authorizer(self) -> Authorizer | None:
-        return self._stored_acls.now() if self._stored_acls else None
 
     def _begin_node(
         self, config: Config, recoveries: Mapping[TopicPartition, RecoveredLog]
@@ -463,7 +460,7 @@ def run(options: NodeOptions, process: type[NodeProcess] = NodeProcess) -> int:
     gc.set_threshold(*GARBAGE)
     try:
         reason = asyncio.run(_run(options, process))
-    except (StorageError, TraceError, CannotListenError, TlsError, ZooKeeperError) as error:
+    except EXPECTED as error:
         reason = str(error)
     except Exception as error:  # the one place that reports and stops the node
         reason = describe(error)

@@ -46,6 +46,8 @@ class NodeOptions:
     """The folder of the broker's identity; None: connections are plain."""
     zookeeper_credentials: Path | None
     """The file with `user:password` for ZooKeeper; None: any session may write our znodes."""
+    token_key: Path | None
+    """The file with the key of all brokers for delegation tokens; None: there are none."""
     authorizer: bool
     """Users need permissions; without, they may do what users do."""
     super_user: list[str]
@@ -162,6 +164,12 @@ def _add_access(parser: Parser) -> None:
         "key.pem of this folder",
     )
     parser.add_argument(
+        "--token-key",
+        type=Path,
+        metavar="FILE",
+        help="with --tls: users may have delegation tokens, genuine by this key of all brokers",
+    )
+    parser.add_argument(
         "--authorizer",
         action="store_true",
         help="with --tls: users may do only what ACLs in ZooKeeper allow them",
@@ -261,7 +269,7 @@ def node_options(arguments: argparse.Namespace) -> NodeOptions:
         **of(NodeOptions),
         config=Config(
             **of(Config),
-            reads_configuration=arguments.authorizer,
+            reads_configuration=arguments.authorizer or arguments.token_key is not None,
             rules=rules,
         ),
         log=LogOptions(segment_bytes=arguments.segment_bytes, flush=flush),
@@ -282,6 +290,8 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
         parser.error("--mutant is only for a broker with --fault-control")
     if parsed.tls is not None and (parsed.fault_control or parsed.paced):
         parser.error("--tls keeps strangers out, and --fault-control and --paced let them in")
+    if parsed.token_key is not None and parsed.tls is None:
+        parser.error("--token-key needs --tls: a token is told over no plain connection")
     if parsed.authorizer and parsed.tls is None:
         parser.error("--authorizer needs --tls: without it nothing proves the name of a user")
     if parsed.super_user and not parsed.authorizer:

@@ -861,3 +861,107 @@ class IsrChangedResponse(_message.Message):
     error_code: str
     controller_epoch: int
     def __init__(self, error_code: _Optional[str] = ..., controller_epoch: _Optional[int] = ...) -> None: ...
+
+class CreateDelegationTokenRequest(_message.Message):
+    __slots__ = ("header", "renewers", "max_lifetime_ms")
+    HEADER_FIELD_NUMBER: _ClassVar[int]
+    RENEWERS_FIELD_NUMBER: _ClassVar[int]
+    MAX_LIFETIME_MS_FIELD_NUMBER: _ClassVar[int]
+    header: RequestHeader
+    renewers: _containers.RepeatedScalarFieldContainer[str]
+    max_lifetime_ms: int
+    def __init__(self, header: _Optional[_Union[RequestHeader, _Mapping]] = ..., renewers: _Optional[_Iterable[str]] = ..., max_lifetime_ms: _Optional[int] = ...) -> None: ...
+
+class CreateDelegationTokenResponse(_message.Message):
+    __slots__ = ("error_code", "message", "config_version", "token_id", "expires_ms", "max_ms", "hmac")
+    ERROR_CODE_FIELD_NUMBER: _ClassVar[int]
+    MESSAGE_FIELD_NUMBER: _ClassVar[int]
+    CONFIG_VERSION_FIELD_NUMBER: _ClassVar[int]
+    TOKEN_ID_FIELD_NUMBER: _ClassVar[int]
+    EXPIRES_MS_FIELD_NUMBER: _ClassVar[int]
+    MAX_MS_FIELD_NUMBER: _ClassVar[int]
+    HMAC_FIELD_NUMBER: _ClassVar[int]
+    error_code: str
+    message: str
+    config_version: int
+    token_id: str
+    expires_ms: int
+    max_ms: int
+    hmac: bytes
+    def __init__(self, error_code: _Optional[str] = ..., message: _Optional[str] = ..., config_version: _Optional[int] = ..., token_id: _Optional[str] = ..., expires_ms: _Optional[int] = ..., max_ms: _Optional[int] = ..., hmac: _Optional[bytes] = ...) -> None: ...
+
+class RenewDelegationTokenRequest(_message.Message):
+    __slots__ = ("header", "token_id", "renew_ms")
+    HEADER_FIELD_NUMBER: _ClassVar[int]
+    TOKEN_ID_FIELD_NUMBER: _ClassVar[int]
+    RENEW_MS_FIELD_NUMBER: _ClassVar[int]
+    header: RequestHeader
+    token_id: str
+    renew_ms: int
+    def __init__(self, header: _Optional[_Union[RequestHeader, _Mapping]] = ..., token_id: _Optional[str] = ..., renew_ms: _Optional[int] = ...) -> None: ...
+
+class RenewDelegationTokenResponse(_message.Message):
+    __slots__ = ("error_code", "message", "config_version", "expires_ms")
+    ERROR_CODE_FIELD_NUMBER: _ClassVar[int]
+    MESSAGE_FIELD_NUMBER: _ClassVar[int]
+    CONFIG_VERSION_FIELD_NUMBER: _ClassVar[int]
+    EXPIRES_MS_FIELD_NUMBER: _ClassVar[int]
+    error_code: str
+    message: str
+    config_version: int
+    expires_ms: int
+    def __init__(self, error_code: _Optional[str] = ..., message: _Optional[str] = ..., config_version: _Optional[int] = ..., expires_ms: _Optional[int] = ...) -> None: ...
+
+class ExpireDelegationTokenRequest(_message.Message):
+    __slots__ = ("header", "token_id", "after_ms")
+    HEADER_FIELD_NUMBER: _ClassVar[int]
+    TOKEN_ID_FIELD_NUMBER: _ClassVar[int]
+    AFTER_MS_FIELD_NUMBER: _ClassVar[int]
+    header: RequestHeader
+    token_id: str
+    after_ms: int
+    def __init__(self, header: _Optional[_Union[RequestHeader, _Mapping]] = ..., token_id: _Optional[str] = ..., after_ms: _Optional[int] = ...) -> None: ...
+
+class ExpireDelegationTokenResponse(_message.Message):
+    __slots__ = ("error_code", "message", "config_version", "expires_ms")
+    ERROR_CODE_FIELD_NUMBER: _ClassVar[int]
+    MESSAGE_FIELD_NUMBER: _ClassVar[int]
+    CONFIG_VERSION_FIELD_NUMBER: _ClassVar[int]
+    EXPIRES_MS_FIELD_NUMBER: _ClassVar[int]
+    error_code: str
+    message: str
+    config_version: int
+    expires_ms: int
+    def __init__(self, error_code: _Optional[str] = ..., message: _Optional[str] = ..., config_version: _Optional[int] = ..., expires_ms: _Optional[int] = ...) -> None: ...
+
+class DescribeDelegationTokenRequest(_message.Message):
+    __slots__ = ("owners",)
+    OWNERS_FIELD_NUMBER: _ClassVar[int]
+    owners: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, owners: _Optional[_Iterable[str]] = ...) -> None: ...
+
+class TokenDescription(_message.Message):
+    __slots__ = ("token_id", "owner", "renewers", "issued_ms", "expires_ms", "max_ms")
+    TOKEN_ID_FIELD_NUMBER: _ClassVar[int]
+    OWNER_FIELD_NUMBER: _ClassVar[int]
+    RENEWERS_FIELD_NUMBER: _ClassVar[int]
+    ISSUED_MS_FIELD_NUMBER: _ClassVar[int]
+    EXPIRES_MS_FIELD_NUMBER: _ClassVar[int]
+    MAX_MS_FIELD_NUMBER: _ClassVar[int]
+    token_id: str
+    owner: str
+    renewers: _containers.RepeatedScalarFieldContainer[str]
+    issued_ms: int
+    expires_ms: int
+    max_ms: int
+    def __init__(self, token_id: _Optional[str] = ..., owner: _Optional[str] = ..., renewers: _Optional[_Iterable[str]] = ..., issued_ms: _Optional[int] = ..., expires_ms: _Optional[int] = ..., max_ms: _Optional[int] = ...) -> None: ...
+
+class DescribeDelegationTokenResponse(_message.Message):
+    __slots__ = ("error_code", "message", "tokens")
+    ERROR_CODE_FIELD_NUMBER: _ClassVar[int]
+    MESSAGE_FIELD_NUMBER: _ClassVar[int]
+    TOKENS_FIELD_NUMBER: _ClassVar[int]
+    error_code: str
+    message: str
+    tokens: _containers.RepeatedCompositeFieldContainer[TokenDescription]
+    def __init__(self, error_code: _Optional[str] = ..., message: _Optional[str] = ..., tokens: _Optional[_Iterable[_Union[TokenDescription, _Mapping]]] = ...) -> None: ...

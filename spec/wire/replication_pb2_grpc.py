@@ -169,6 +169,26 @@ class ReplicationStub:
                 request_serializer=fencepost_dot_spec_dot_wire_dot_replication__pb2.DescribeConfigsRequest.SerializeToString,
                 response_deserializer=fencepost_dot_spec_dot_wire_dot_replication__pb2.DescribeConfigsResponse.FromString,
                 _registered_method=True)
+        self.CreateDelegationToken = channel.unary_unary(
+                '/fencepost.Replication/CreateDelegationToken',
+                request_serializer=fencepost_dot_spec_dot_wire_dot_replication__pb2.CreateDelegationTokenRequest.SerializeToString,
+                response_deserializer=fencepost_dot_spec_dot_wire_dot_replication__pb2.CreateDelegationTokenResponse.FromString,
+                _registered_method=True)
+        self.RenewDelegationToken = channel.unary_unary(
+                '/fencepost.Replication/RenewDelegationToken',
+                request_serializer=fencepost_dot_spec_dot_wire_dot_replication__pb2.RenewDelegationTokenRequest.SerializeToString,
+                response_deserializer=fencepost_dot_spec_dot_wire_dot_replication__pb2.RenewDelegationTokenResponse.FromString,
+                _registered_method=True)
+        self.ExpireDelegationToken = channel.unary_unary(
+                '/fencepost.Replication/ExpireDelegationToken',
+                request_serializer=fencepost_dot_spec_dot_wire_dot_replication__pb2.ExpireDelegationTokenRequest.SerializeToString,
+                response_deserializer=fencepost_dot_spec_dot_wire_dot_replication__pb2.ExpireDelegationTokenResponse.FromString,
+                _registered_method=True)
+        self.DescribeDelegationToken = channel.unary_unary(
+                '/fencepost.Replication/DescribeDelegationToken',
+                request_serializer=fencepost_dot_spec_dot_wire_dot_replication__pb2.DescribeDelegationTokenRequest.SerializeToString,
+                response_deserializer=fencepost_dot_spec_dot_wire_dot_replication__pb2.DescribeDelegationTokenResponse.FromString,
+                _registered_method=True)
         self.Exchange = channel.stream_stream(
                 '/fencepost.Replication/Exchange',
                 request_serializer=fencepost_dot_spec_dot_wire_dot_replication__pb2.Bundle.SerializeToString,
@@ -341,6 +361,31 @@ class ReplicationServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def CreateDelegationToken(self, request, context):
+        """Delegation tokens (KIP-48); as the changes above, the first three are redirected.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def RenewDelegationToken(self, request, context):
+        """Missing associated documentation comment in .proto file."""
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ExpireDelegationToken(self, request, context):
+        """Missing associated documentation comment in .proto file."""
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def DescribeDelegationToken(self, request, context):
+        """Missing associated documentation comment in .proto file."""
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def Exchange(self, request_iterator, context):
         """Fetch and OffsetForLeaderEpoch among brokers, of many partitions in few messages. Answers come in
         any order.
@@ -486,6 +531,26 @@ def add_ReplicationServicer_to_server(servicer, server):
                     servicer.DescribeConfigs,
                     request_deserializer=fencepost_dot_spec_dot_wire_dot_replication__pb2.DescribeConfigsRequest.FromString,
                     response_serializer=fencepost_dot_spec_dot_wire_dot_replication__pb2.DescribeConfigsResponse.SerializeToString,
+            ),
+            'CreateDelegationToken': grpc.unary_unary_rpc_method_handler(
+                    servicer.CreateDelegationToken,
+                    request_deserializer=fencepost_dot_spec_dot_wire_dot_replication__pb2.CreateDelegationTokenRequest.FromString,
+                    response_serializer=fencepost_dot_spec_dot_wire_dot_replication__pb2.CreateDelegationTokenResponse.SerializeToString,
+            ),
+            'RenewDelegationToken': grpc.unary_unary_rpc_method_handler(
+                    servicer.RenewDelegationToken,
+                    request_deserializer=fencepost_dot_spec_dot_wire_dot_replication__pb2.RenewDelegationTokenRequest.FromString,
+                    response_serializer=fencepost_dot_spec_dot_wire_dot_replication__pb2.RenewDelegationTokenResponse.SerializeToString,
+            ),
+            'ExpireDelegationToken': grpc.unary_unary_rpc_method_handler(
+                    servicer.ExpireDelegationToken,
+                    request_deserializer=fencepost_dot_spec_dot_wire_dot_replication__pb2.ExpireDelegationTokenRequest.FromString,
+                    response_serializer=fencepost_dot_spec_dot_wire_dot_replication__pb2.ExpireDelegationTokenResponse.SerializeToString,
+            ),
+            'DescribeDelegationToken': grpc.unary_unary_rpc_method_handler(
+                    servicer.DescribeDelegationToken,
+                    request_deserializer=fencepost_dot_spec_dot_wire_dot_replication__pb2.DescribeDelegationTokenRequest.FromString,
+                    response_serializer=fencepost_dot_spec_dot_wire_dot_replication__pb2.DescribeDelegationTokenResponse.SerializeToString,
             ),
             'Exchange': grpc.stream_stream_rpc_method_handler(
                     servicer.Exchange,
@@ -1222,6 +1287,114 @@ class Replication:
             '/fencepost.Replication/DescribeConfigs',
             fencepost_dot_spec_dot_wire_dot_replication__pb2.DescribeConfigsRequest.SerializeToString,
             fencepost_dot_spec_dot_wire_dot_replication__pb2.DescribeConfigsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def CreateDelegationToken(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/fencepost.Replication/CreateDelegationToken',
+            fencepost_dot_spec_dot_wire_dot_replication__pb2.CreateDelegationTokenRequest.SerializeToString,
+            fencepost_dot_spec_dot_wire_dot_replication__pb2.CreateDelegationTokenResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def RenewDelegationToken(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/fencepost.Replication/RenewDelegationToken',
+            fencepost_dot_spec_dot_wire_dot_replication__pb2.RenewDelegationTokenRequest.SerializeToString,
+            fencepost_dot_spec_dot_wire_dot_replication__pb2.RenewDelegationTokenResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ExpireDelegationToken(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/fencepost.Replication/ExpireDelegationToken',
+            fencepost_dot_spec_dot_wire_dot_replication__pb2.ExpireDelegationTokenRequest.SerializeToString,
+            fencepost_dot_spec_dot_wire_dot_replication__pb2.ExpireDelegationTokenResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def DescribeDelegationToken(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/fencepost.Replication/DescribeDelegationToken',
+            fencepost_dot_spec_dot_wire_dot_replication__pb2.DescribeDelegationTokenRequest.SerializeToString,
+            fencepost_dot_spec_dot_wire_dot_replication__pb2.DescribeDelegationTokenResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -17,34 +17,45 @@ from fencepost.impl.core.configuration.config_store import ConfigStore
 from fencepost.impl.core.controller.controller import Controller
 from fencepost.impl.core.controller.controller_election import ControllerElection
 from fencepost.impl.core.controller.controller_generation import ControllerGeneration
-from fencepost.impl.core.rules.configuration.mutation import Mutation, mutation_of, paths_of
+from fencepost.impl.core.rules.configuration.asked_change import (
+    AskedChange,
+    ChangeRequest,
+    ChangeResponse,
+    made,
+    refused,
+)
+from fencepost.impl.core.rules.configuration.mutation import Mutation
 from fencepost.impl.core.rules.configuration.redirection import (
     ForwardedNumbers,
     RedirectingNode,
     Redirection,
 )
+from fencepost.impl.core.rules.security.token_changes import refuse_asker, token_in
 from fencepost.impl.core.rules.tables import Writer
 from fencepost.impl.core.rules.znode_writes import write
 from fencepost.impl.core.types.actions import action, taken
 from fencepost.impl.core.types.asker import Asker
 from fencepost.impl.core.types.config_messages import (
-    RESPONSES,
     ConfigEntry,
-    ConfigRequest,
-    ConfigResponse,
+    CreateDelegationTokenRequest,
     DescribeConfigsRequest,
     DescribeConfigsResponse,
+    DescribeDelegationTokenRequest,
+    DescribeDelegationTokenResponse,
     EntityConfig,
+    TokenDescription,
+    TokenRequest,
 )
 from fencepost.impl.core.types.refusals import NO_CONNECTION, REPLY_LOST, Refusal
 from fencepost.impl.core.types.request_header import CONTROLLER_VERSION, RequestHeader
 from fencepost.impl.core.types.scripts import Answer, Ask, Outbox, Script, read
 from fencepost.impl.core.types.zookeeper import Rejected, Written, ZkError
-from fencepost.spec.config_store import CONFIG_CHANGES
+from fencepost.spec.config_store import CONFIG_CHANGES, EntityKind
 from fencepost.spec.vocabulary import NO_BROKER, BrokerId, ErrorCode
 
 TRIES_MAX = 8
 """Against writers that change the configuration at the same time."""
+NOT_READ = Refusal(ErrorCode.BROKER_NOT_AVAILABLE, "the configuration is not read yet")
 NOT_CONTROLLER = Refusal(ErrorCode.NOT_CONTROLLER, "another broker is the controller")
 
 
@@ -70,8 +81,14 @@ class Mutations:
         """Number of a request to the controller -> token of the one that it forwards."""
         self._taken: tuple[ControllerGeneration, ForwardedNumbers] | None = None
 
-    def on_request(self, token: int, request: ConfigRequest, asker: Asker) -> None:
+    def on_request(
+        self, token: int, request: ChangeRequest, asker: Asker, wall_ms: int = 0
+    ) -> None:
         """The change is made, asked of the controller, or refused; the answer tells."""
+        refusal = refuse_asker(asker) if isinstance(request, TokenRequest) else None
+        if refusal is not None:
+            self._refuse(token, request, refusal)
+            return
         generation = self._controller.generation
         controller_id = self._election.active_controller_id
         is_elsewhere = controller_id not in (NO_BROKER, self._config.broker_id)
@@ -90,14 +107,24 @@ class Mutations:
                     self._refuse(token, request, refusal)
                     return
                 fenced = generation if node.is_controller else None
-                self._waiting.append(self._make(token, request, principal, fenced))
+                asked = self._asked(request, principal, wall_ms)
+                self._waiting.append(self._make(token, asked, fenced))
                 self._begin_next()
+
+    def _asked(self, request: ChangeRequest, principal: str, wall_ms: int) -> AskedChange:
+        new_token_id = ""
+        if isinstance(request, CreateDelegationTokenRequest):
+            number = self._outbox.new_id()
+            new_token_id = f"{self._config.broker_id}-{self._broker.broker_epoch}-{number}"
+        return AskedChange(
+            request=request, principal=principal, now_ms=wall_ms, new_token_id=new_token_id
+        )
 
     # Forwarded
 
     @action
     def forward_request(
-        self, token: int, request: ConfigRequest, principal: str, to: BrokerId
+        self, token: int, request: ChangeRequest, principal: str, to: BrokerId
     ) -> None:
         """The controller is asked for the same, in the new version, for the same principal."""
         header = request.header
@@ -121,7 +148,7 @@ class Mutations:
         request_id = self._outbox.send(to, asked, self._config.request_timeout_ms)
         self._forwarded[request_id] = token
 
-    def on_answer(self, request_id: int, response: ConfigResponse) -> None:
+    def on_answer(self, request_id: int, response: ChangeResponse) -> None:
         """The asker hears what the controller has said; from another one, this node looks anew."""
         token = self._forwarded.pop(request_id, None)
         if token is not None:
@@ -129,7 +156,7 @@ class Mutations:
         if response.error_code is ErrorCode.NOT_CONTROLLER:
             self._election.stand()
 
-    def on_failure(self, request_id: int, request: ConfigRequest) -> None:
+    def on_failure(self, request_id: int, request: ChangeRequest) -> None:
         """The asker hears that it may have happened."""
         token = self._forwarded.pop(request_id, None)
         if token is not None:
@@ -156,60 +183,57 @@ class Mutations:
             self._outbox.run(self._waiting.popleft())
 
     def _make(
-        self,
-        token: int,
-        request: ConfigRequest,
-        principal: str,
-        generation: ControllerGeneration | None,
+        self, token: int, asked: AskedChange, generation: ControllerGeneration | None
     ) -> Script:
         """One change after the other: the next one begins when this one is answered."""
         if generation is not None and generation.is_over():
-            response = _refused(request, NOT_CONTROLLER)
+            response = refused(asked.request, NOT_CONTROLLER)
         else:
-            response = yield from self._try(request, principal, generation)
+            response = yield from self._try(asked, generation)
         self._outbox.reply(token, response)
         self._is_writing = False
         self._begin_next()
 
     def _try(
-        self, request: ConfigRequest, principal: str, generation: ControllerGeneration | None
-    ) -> Generator[Ask, Answer, ConfigResponse]:
+        self, asked: AskedChange, generation: ControllerGeneration | None
+    ) -> Generator[Ask, Answer, ChangeResponse]:
         """What is answered; without a generation the change is made without a fence."""
+        request = asked.request
         fence = generation.fence() if generation is not None else ()
         writer = Writer.CONTROLLER if generation is not None else Writer.ADMINISTRATOR
         for _ in range(TRIES_MAX):
-            found = yield from read(*paths_of(request))
+            found = yield from read(*asked.paths)
             if generation is not None and generation.is_over():
-                return _refused(request, NOT_CONTROLLER)
+                return refused(request, NOT_CONTROLLER)
             if found is None:
-                return _refused(request, NO_CONNECTION)
+                return refused(request, NO_CONNECTION)
             znodes = {znode.path: znode for znode in found}
-            mutation = mutation_of(request, znodes, self._config.rules.config_operation)
-            stat = znodes[CONFIG_CHANGES].stat
-            if not mutation.ops or request.validate_only:
-                return _made(request, mutation, stat.version if stat is not None else -1)
+            decision = asked.decide(znodes, self._config.rules.config_operation)
+            mutation, stat = decision.mutation, znodes[CONFIG_CHANGES].stat
+            if not mutation.ops:
+                return made(decision, stat.version if stat is not None else -1)
             may_write = self._config.rules.may_write[writer]
             result = yield from write(may_write, *fence, *mutation.ops)
             match result:
                 case Written(zxid=zxid, versions=versions):
-                    self.apply_mutation(request, mutation, principal, zxid)
-                    return _made(request, mutation, versions[-1])
+                    self.apply_mutation(request, mutation, asked.principal, zxid)
+                    return made(decision, versions[-1])
                 case Rejected(errors=errors) if _has_failed(errors[: len(fence)]):
                     assert generation is not None, "the fence is its"
                     generation.resign_controller()
-                    return _refused(request, NOT_CONTROLLER)
+                    return refused(request, NOT_CONTROLLER)
                 case Rejected(error=ZkError.SESSION_EXPIRED):
-                    return _refused(request, NO_CONNECTION)
+                    return refused(request, NO_CONNECTION)
                 case Rejected():
                     continue
                 case _:
-                    return _refused(request, REPLY_LOST)
+                    return refused(request, REPLY_LOST)
         reason = f"the configuration changed {TRIES_MAX} times meanwhile"
-        return _refused(request, Refusal(ErrorCode.BROKER_NOT_AVAILABLE, reason))
+        return refused(request, Refusal(ErrorCode.BROKER_NOT_AVAILABLE, reason))
 
     @action
     def apply_mutation(
-        self, request: ConfigRequest, mutation: Mutation, principal: str, zxid: int
+        self, request: ChangeRequest, mutation: Mutation, principal: str, zxid: int
     ) -> None:
         """ZooKeeper holds the change: one line per entity, with the principal that asked for it."""
         for change in mutation.written:
@@ -223,8 +247,8 @@ class Mutations:
             )
             self._outbox.took(line)
 
-    def _refuse(self, token: int, request: ConfigRequest, refusal: Refusal) -> None:
-        self._outbox.reply(token, _refused(request, refusal))
+    def _refuse(self, token: int, request: ChangeRequest, refusal: Refusal) -> None:
+        self._outbox.reply(token, refused(request, refusal))
 
 
 class ConfigReads:
@@ -239,8 +263,7 @@ class ConfigReads:
         """The entities that are asked for; a broker that has not read them yet says so."""
         self._configs.begin()
         if not self._configs.is_read:
-            code = ErrorCode.BROKER_NOT_AVAILABLE
-            message = "the configuration is not read yet"
+            code, message = NOT_READ
             self._outbox.reply(token, DescribeConfigsResponse(error_code=code, message=message))
             return
         found = self._configs.entities(request.kind)
@@ -257,6 +280,35 @@ class ConfigReads:
         )
         self._outbox.reply(token, response)
 
+    def on_describe_tokens(
+        self, token: int, request: DescribeDelegationTokenRequest, asker: Asker
+    ) -> None:
+        """The tokens of these owners; the listener shows of them what the asker may see."""
+        self._configs.begin()
+        refusal = refuse_asker(asker) or (None if self._configs.is_read else NOT_READ)
+        if refusal is not None:
+            code, message = refusal
+            response = DescribeDelegationTokenResponse(error_code=code, message=message)
+            self._outbox.reply(token, response)
+            return
+        found = [
+            token_in(one.names[0], self._configs.entries(one))
+            for one in self._configs.entities(EntityKind.TOKEN)
+        ]
+        described = tuple(
+            TokenDescription(
+                token_id=one.token_id,
+                owner=one.owner,
+                renewers=tuple(sorted(one.renewers)),
+                issued_ms=one.issued_ms,
+                expires_ms=one.expires_ms,
+                max_ms=one.max_ms,
+            )
+            for one in found
+            if one is not None and (not request.owners or one.owner in request.owners)
+        )
+        self._outbox.reply(token, DescribeDelegationTokenResponse(tokens=described))
+
 
 def _listed(entries: Mapping[str, str]) -> tuple[ConfigEntry, ...]:
     return tuple(ConfigEntry(name=name, value=value) for name, value in sorted(entries.items()))
@@ -265,13 +317,3 @@ def _listed(entries: Mapping[str, str]) -> tuple[ConfigEntry, ...]:
 def _has_failed(errors: tuple[ZkError, ...]) -> bool:
     """One of these operations is why the multi was refused."""
     return any(one not in (ZkError.ROLLED_BACK, ZkError.SESSION_EXPIRED) for one in errors)
-
-
-def _made(request: ConfigRequest, mutation: Mutation, config_version: int) -> ConfigResponse:
-    results = tuple(mutation.results)
-    return RESPONSES[type(request)](results=results, config_version=config_version)
-
-
-def _refused(request: ConfigRequest, refusal: Refusal) -> ConfigResponse:
-    error_code, message = refusal
-    return RESPONSES[type(request)](error_code=error_code, message=message)

@@ -1,4 +1,4 @@
-"""What is asked about configurations, ACLs and quotas, as values like `messages.py` (FWD-002).
+"""What is asked about configurations, ACLs, quotas and tokens, like `messages.py` (FWD-002).
 
 Each mutation exists in an old version, which any broker takes, and a new one, for the controller.
 """
@@ -8,7 +8,7 @@ from enum import StrEnum
 
 from msgspec import Struct
 
-from fencepost.impl.core.types.request_header import RequestHeader
+from fencepost.impl.core.types.request_header import RedirectedRequest, RedirectedResponse
 from fencepost.impl.core.types.topic_messages import AdminResponse
 from fencepost.spec.config_store import QUOTA_KINDS, ConfigEntity, EntityKind
 from fencepost.spec.vocabulary import NO_BROKER, BrokerId, ErrorCode
@@ -46,10 +46,9 @@ class EntityChange(Struct, frozen=True, kw_only=True):
         return ConfigEntity(self.kind, self.names)
 
 
-class MutationRequest(Struct, frozen=True, kw_only=True):
+class MutationRequest(RedirectedRequest, frozen=True, kw_only=True):
     """Entities are to change; each that is refused alone leaves the others as they are asked."""
 
-    header: RequestHeader = RequestHeader()
     entities: tuple[EntityChange, ...]
     validate_only: bool = False
 
@@ -83,15 +82,13 @@ class EntityResult(Struct, frozen=True, kw_only=True):
     message: str = ""
 
 
-class MutationResponse(AdminResponse, frozen=True, kw_only=True):
+class MutationResponse(RedirectedResponse, frozen=True, kw_only=True):
     """`NONE` when ZooKeeper holds the change; one result per entity, in the order of the request.
 
     What is refused alone leaves the others as they are asked.
     """
 
     results: tuple[EntityResult, ...] = ()
-    config_version: int = -1
-    """Of the configuration that has the change: a broker with it, or a larger one, knows it."""
 
 
 class AlterConfigsResponse(MutationResponse, frozen=True, kw_only=True):
@@ -179,3 +176,91 @@ TAKEN: Mapping[type[ConfigRequest], tuple[AbstractSet[EntityKind], AbstractSet[E
     DeleteAclsRequest: (_ACLS, frozenset({EntryOperation.DELETE})),
 }
 """Which kinds of entities a request may name, and which changes it may ask for."""
+
+
+# Delegation tokens (SEC-003, KIP-48): times are milliseconds since 1970. The secret of a token is
+# added by the listener, never by a node.
+
+
+class CreateDelegationTokenRequest(RedirectedRequest, frozen=True, kw_only=True):
+    """A token for the one that asks."""
+
+    renewers: tuple[str, ...] = ()
+    """Principals that may renew and expire it, beside its owner."""
+    max_lifetime_ms: int = -1
+    """-1: the longest that there is."""
+
+
+class CreateDelegationTokenResponse(RedirectedResponse, frozen=True, kw_only=True):
+    """The token, and when it is over."""
+
+    token_id: str = ""
+    expires_ms: int = 0
+    max_ms: int = 0
+    hmac: bytes = b""
+    """The secret, which only the one that asked is told."""
+
+
+class RenewDelegationTokenRequest(RedirectedRequest, frozen=True, kw_only=True):
+    """The token is to live on."""
+
+    token_id: str
+    renew_ms: int = -1
+    """From now on; -1: the usual time."""
+
+
+class RenewDelegationTokenResponse(RedirectedResponse, frozen=True, kw_only=True):
+    """When the token is over now."""
+
+    expires_ms: int = 0
+
+
+class ExpireDelegationTokenRequest(RedirectedRequest, frozen=True, kw_only=True):
+    """The token is to be over soon."""
+
+    token_id: str
+    after_ms: int = -1
+    """From now on; negative: at once."""
+
+
+class ExpireDelegationTokenResponse(RedirectedResponse, frozen=True, kw_only=True):
+    """When the token is over now."""
+
+    expires_ms: int = 0
+
+
+class DescribeDelegationTokenRequest(Struct, frozen=True, kw_only=True):
+    """The tokens of these owners, or of all."""
+
+    owners: tuple[str, ...] = ()
+
+
+class TokenDescription(Struct, frozen=True, kw_only=True):
+    """A token as it stands, without its secret."""
+
+    token_id: str
+    owner: str
+    renewers: tuple[str, ...]
+    issued_ms: int
+    expires_ms: int
+    max_ms: int
+
+
+class DescribeDelegationTokenResponse(AdminResponse, frozen=True, kw_only=True):
+    """What the broker has read, by id."""
+
+    tokens: tuple[TokenDescription, ...] = ()
+
+
+TokenRequest = (
+    CreateDelegationTokenRequest | RenewDelegationTokenRequest | ExpireDelegationTokenRequest
+)
+"""What the controller, or below level 5 any broker, does to tokens."""
+TokenResponse = (
+    CreateDelegationTokenResponse | RenewDelegationTokenResponse | ExpireDelegationTokenResponse
+)
+TOKEN_RESPONSES: Mapping[type[TokenRequest], type[TokenResponse]] = {
+    CreateDelegationTokenRequest: CreateDelegationTokenResponse,
+    RenewDelegationTokenRequest: RenewDelegationTokenResponse,
+    ExpireDelegationTokenRequest: ExpireDelegationTokenResponse,
+}

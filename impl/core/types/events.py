@@ -20,6 +20,8 @@ class RequestReceived(Struct, frozen=True, kw_only=True):
     request: Request
     asker: Asker = UNKNOWN_ASKER
     """As the connection says."""
+    wall_ms: int = 0
+    """When it came, in milliseconds since 1970; lives of tokens alone depend on it (SEC-003)."""
     connection: str = ""
     """Over which a client asks; empty: the request is held back for no quota."""
     request_throttle_ms: int = 0

@@ -19,10 +19,16 @@ from fencepost.impl.core.types.config_messages import (
     AlterConfigsResponse,
     ConfigRequest,
     CreateAclsResponse,
+    CreateDelegationTokenResponse,
     DeleteAclsResponse,
     DescribeConfigsRequest,
     DescribeConfigsResponse,
+    DescribeDelegationTokenRequest,
+    DescribeDelegationTokenResponse,
+    ExpireDelegationTokenResponse,
     IncrementalAlterConfigsResponse,
+    RenewDelegationTokenResponse,
+    TokenRequest,
 )
 from fencepost.impl.core.types.topic_messages import (
     AdminResponse,
@@ -416,6 +422,8 @@ Request = (
     | AdminRequest
     | ConfigRequest
     | DescribeConfigsRequest
+    | TokenRequest
+    | DescribeDelegationTokenRequest
 )
 Response = (
     LeaderAndIsrResponse
@@ -445,6 +453,10 @@ Response = (
     | CreateAclsResponse
     | DeleteAclsResponse
     | DescribeConfigsResponse
+    | CreateDelegationTokenResponse
+    | RenewDelegationTokenResponse
+    | ExpireDelegationTokenResponse
+    | DescribeDelegationTokenResponse
 )
 CommandRequest = LeaderAndIsrRequest | StopReplicaRequest
 """What the controller has a broker do."""
@@ -455,6 +467,11 @@ ControlResponse = CommandResponse | UpdateMetadataResponse
 BrokerReport = LogsFailedRequest | IsrChangedRequest | ControlledShutdownRequest
 """What a broker tells the controller."""
 PeerRequest = (
-    ControlRequest | BrokerReport | FetchRequest | OffsetForLeaderEpochRequest | ConfigRequest
+    ControlRequest
+    | BrokerReport
+    | FetchRequest
+    | OffsetForLeaderEpochRequest
+    | ConfigRequest
+    | TokenRequest
 )
 """What one broker sends to another."""

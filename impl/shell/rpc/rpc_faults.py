@@ -15,13 +15,13 @@ from fencepost.impl.core.types.broker_reports import (
     IsrChangedRequest,
     LogsFailedRequest,
 )
-from fencepost.impl.core.types.config_messages import MutationRequest
 from fencepost.impl.core.types.effects import Send
 from fencepost.impl.core.types.messages import (
     ControlRequest,
     PeerRequest,
     Response,
 )
+from fencepost.impl.core.types.request_header import RedirectedRequest
 from fencepost.spec.wire.fault_control_pb2 import RpcRule, RuleStatus
 
 ANY_BROKER = -1
@@ -178,7 +178,7 @@ def method_of(request: PeerRequest) -> str:
 def _topics(request: PeerRequest) -> set[str]:
     if isinstance(request, ControlRequest | LogsFailedRequest | IsrChangedRequest):
         return {state.topic for state in request.partitions}
-    if isinstance(request, ControlledShutdownRequest | MutationRequest):
+    if isinstance(request, ControlledShutdownRequest | RedirectedRequest):
         return set()
     return {request.topic}
 

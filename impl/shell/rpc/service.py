@@ -21,6 +21,7 @@ from fencepost.impl.core.types.asker import Asker, asker_of
 from fencepost.impl.core.types.effects import Send
 from fencepost.impl.core.types.events import RequestFailed, RequestReceived, ResponseReceived
 from fencepost.impl.core.types.messages import Request, Response
+from fencepost.impl.shell.clock import wall_ms
 from fencepost.impl.shell.fault_control import FaultControl, Method
 from fencepost.impl.shell.rpc import bundles
 from fencepost.impl.shell.rpc.bundles import BundleStream, PeerConnection, StreamLostError
@@ -40,6 +41,7 @@ from fencepost.spec.wire.conventions import (
 )
 from fencepost.spec.wire.replication_pb2 import Bundle, Parcel
 from fencepost.spec.wire.tls import TlsIdentity, broker_common_name
+from fencepost.spec.wire.tokens import TOKEN_KEY, SignedCall
 
 logging.getLogger("grpc").addHandler(logging.NullHandler())
 
@@ -166,9 +168,11 @@ class RpcServer:
             raise  # `abort` has raised
         caller = self._caller(context)
         if self._gate and caller:
-            refused = self._gate.refuse(request, caller)
-            if refused:
-                return refused
+            call = SignedCall(_method(kind), str(metadata.get(RECEIVER_KEY, "")), data)
+            admitted = self._gate.admit(request, caller, call, metadata.get(TOKEN_KEY))
+            if isinstance(admitted, bytes):
+                return admitted
+            caller = admitted
         self._clock.observe(_lamport(metadata))
         asker = caller.asker if caller else asker_of(_node(metadata))
         response, lamport = await self._answer_to(request, asker, context.peer())
@@ -233,7 +237,11 @@ class RpcServer:
         self._waiting[token] = future
         try:
             received = RequestReceived(
-                token=token, request=request, asker=asker, connection=connection
+                token=token,
+                request=request,
+                asker=asker,
+                wall_ms=wall_ms(),
+                connection=connection,
             )
             self._put(received)
             answer: tuple[Response, int] = await future
@@ -456,6 +464,10 @@ def _handler(method: Method) -> grpc.RpcMethodHandler:
         request_deserializer=request.FromString,
         response_serializer=lambda answer: answer.SerializeToString(),
     )
+
+
+def _method(kind: type[Request]) -> str:
+    return kind.__name__.removesuffix("Request")
 
 
 def _node(metadata: dict[str, str | bytes]) -> str:

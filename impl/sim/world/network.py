@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from random import Random
 
 from fencepost.impl.core.types.broker_reports import IsrChangedRequest, LogsFailedRequest
-from fencepost.impl.core.types.config_messages import MutationRequest
 from fencepost.impl.core.types.messages import (
     ControlRequest,
     ProduceRequest,
     Request,
 )
+from fencepost.impl.core.types.request_header import RedirectedRequest
 from fencepost.spec.vocabulary import NO_PRODUCER
 
 REQUEST_SUFFIX = "Request"
@@ -139,7 +139,7 @@ class SimulatedNetwork:
     def may_double(self, request: Request) -> bool:
         """True when it may have come twice: one that would be appended twice never does."""
         is_plain = isinstance(request, ProduceRequest) and request.producer_id == NO_PRODUCER
-        return self._doubles and not is_plain and not isinstance(request, MutationRequest)
+        return self._doubles and not is_plain and not isinstance(request, RedirectedRequest)
 
     def loses_reply(self) -> bool:
         """True when ZooKeeper's answer to this write never arrives."""

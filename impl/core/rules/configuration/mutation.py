@@ -49,10 +49,9 @@ class Mutation:
         self, change: EntityChange, znode: Znode, operation: ConfigOperation, *, is_whole: bool
     ) -> Refusal | None:
         """The entity's write is part of the mutation, unless nothing changes; or why not."""
-        try:
-            before = parse_config(znode.path, znode.data) if znode.stat is not None else {}
-        except MalformedZnodeError as error:
-            return Refusal(ErrorCode.INVALID_CONFIG, str(error))
+        before = entries_at(znode)
+        if isinstance(before, Refusal):
+            return before
         after = changed(before, change.changes, is_whole=is_whole)
         if len(after) > ENTRIES_MAX:
             return Refusal(ErrorCode.INVALID_CONFIG, f"{change.entity}: more than {ENTRIES_MAX}")
@@ -61,10 +60,30 @@ class Mutation:
             self.written.append(change)
         return None
 
+    def complete(self, znodes: Znodes, operation: ConfigOperation) -> None:
+        """What is written also writes `/config/changes`, and the folders that are not there."""
+        if not self.ops:
+            return
+        paths = [one.entity.path for one in self.written]
+        changes = operation(znodes[CONFIG_CHANGES], _changes(znodes[CONFIG_CHANGES], paths))
+        self.ops = [*_folders([CONFIG_CHANGES, *paths], znodes), *self.ops, changes]
+
+
+def entries_at(znode: Znode) -> dict[str, str] | Refusal:
+    """The entries that stand; of a malformed znode why there are none."""
+    try:
+        return parse_config(znode.path, znode.data) if znode.stat is not None else {}
+    except MalformedZnodeError as error:
+        return Refusal(ErrorCode.INVALID_CONFIG, str(error))
+
 
 def paths_of(request: ConfigRequest) -> tuple[str, ...]:
     """What a change depends on: the entities, the folders above them, and the changes so far."""
-    entities = [one.entity.path for one in accepted(request)]
+    return paths_with_folders(one.entity.path for one in accepted(request))
+
+
+def paths_with_folders(entities: Iterable[str]) -> tuple[str, ...]:
+    """Those of the entities, the folders above them, and the changes so far."""
     paths = [CONFIG_CHANGES, *entities]
     folders = sorted({folder for path in paths for folder in folders_above(path)})
     return (*dict.fromkeys(paths), *(one for one in folders if one not in paths))
@@ -105,12 +124,7 @@ def mutation_of(
                 kind=change.kind, names=change.names, error_code=code, message=message
             )
         mutation.results.append(result)
-    if not mutation.ops:
-        return mutation
-    paths = [one.entity.path for one in mutation.written]
-    changes = config_operation(znodes[CONFIG_CHANGES], _changes(znodes[CONFIG_CHANGES], paths))
-    folders = _folders([CONFIG_CHANGES, *paths], znodes)
-    mutation.ops = [*folders, *mutation.ops, changes]
+    mutation.complete(znodes, config_operation)
     return mutation
 
 

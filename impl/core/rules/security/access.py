@@ -26,7 +26,7 @@ from fencepost.impl.core.types import (
 )
 from fencepost.impl.core.types.asker import Asker
 from fencepost.impl.core.types.refusals import Refusal
-from fencepost.impl.core.types.request_header import RequestHeader
+from fencepost.impl.core.types.request_header import RedirectedRequest, RequestHeader
 from fencepost.spec.config_store import EntityKind
 from fencepost.spec.vocabulary import NO_BROKER, BrokerId, ErrorCode
 
@@ -39,6 +39,8 @@ class ProvenCaller:
     broker_id: BrokerId | None = None
     """None for a user."""
     host: str = ""
+    by_token: bool = False
+    """It has shown a delegation token, and is called by the name of the owner."""
 
     @property
     def asker(self) -> Asker:
@@ -76,7 +78,12 @@ class Authenticated:
     """A request of any broker or user; what the answer shows is judged by itself."""
 
 
-Access = FromBroker | Permitted | Authenticated
+@dataclass(frozen=True, slots=True)
+class WithoutToken:
+    """As `Authenticated`, but of none that has shown a delegation token (KIP-48)."""
+
+
+Access = FromBroker | Permitted | Authenticated | WithoutToken
 
 
 _CONTROLLER = FromBroker(sender="controller_id")
@@ -156,12 +163,17 @@ ACCESS: Mapping[type, Access] = {
     **{kind: Permitted(operation=op, resources=_one_topic) for kind, op in ON_TOPIC.items()},
     **{kind: Permitted(operation=op, resources=_cluster) for kind, op in ON_CLUSTER.items()},
     **{kind: Permitted(operation=op, resources=_changed) for kind, op in ON_CONFIGS.items()},
+    configs.CreateDelegationTokenRequest: WithoutToken(),
+    configs.RenewDelegationTokenRequest: WithoutToken(),
+    configs.ExpireDelegationTokenRequest: WithoutToken(),
+    configs.DescribeDelegationTokenRequest: WithoutToken(),
     configs.DescribeConfigsRequest: Permitted(
         operation=Operation.DESCRIBE_CONFIGS, resources=_described
     ),
 }
 """Type of the request -> what is asked of its sender."""
 _NO_NAME = "the certificate does not name exactly one user"
+_AS_HOLDER = "the holder of a token makes, changes and sees none: call as the owner"
 _NOT_FROM_BROKER = "it is taken only from the broker that it names, by that broker's certificate"
 
 
@@ -181,7 +193,7 @@ def refuse_request(
     """
     if not caller.name:
         return Refusal(ErrorCode.CLUSTER_AUTHORIZATION_FAILED, _NO_NAME)
-    if isinstance(request, configs.MutationRequest) and request.header.forwards:
+    if isinstance(request, RedirectedRequest) and request.header.forwards:
         return _refuse_forwarded(request.header, caller)
     match access_of(request):
         case None:
@@ -192,6 +204,8 @@ def refuse_request(
             return None
         case Permitted(operation=operation, resources=resources) if authorizer is not None:
             return _refuse_operation(operation, resources(request), caller.actor, authorizer)
+        case WithoutToken() if caller.by_token:
+            return Refusal(ErrorCode.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED, _AS_HOLDER)
         case _:
             return None
 
@@ -225,3 +239,13 @@ def may_see(topic: str, caller: ProvenCaller, authorizer: Authorizer | None) -> 
     if authorizer is None or caller.broker_id is not None:
         return True
     return authorizer.allows(caller.actor, Operation.DESCRIBE, _topic(topic))
+
+
+def may_see_token(
+    token: configs.TokenDescription, caller: ProvenCaller, authorizer: Authorizer | None
+) -> bool:
+    """True when the caller may know of the token: its owner, its renewers, and administrators."""
+    principal = caller.actor.principal
+    if authorizer is None or principal == token.owner or principal in token.renewers:
+        return True
+    return authorizer.allows(caller.actor, Operation.DESCRIBE, *_cluster(None))

@@ -1,8 +1,8 @@
 """Delegation tokens: what is made, renewed, expired and believed (SEC-003, KIP-48).
 
-A token is proven by the HMAC of its id under a key that only brokers have; times are milliseconds
-of the clock that is passed in. A token lives until it expires, its owner or a renewer renews it in
-time, and nothing lets it live longer than its maximum life.
+The secret of a token is the HMAC of its id under a key that only brokers have; times are
+milliseconds of the clock that is passed in. A token lives until it expires, its owner or a renewer
+renews it in time, and nothing lets it live longer than its maximum life.
 """
 
 import hashlib
@@ -14,9 +14,19 @@ from msgspec.structs import replace
 
 from fencepost.impl.core.types.refusals import Refusal
 from fencepost.spec.vocabulary import ErrorCode
+from fencepost.spec.wire.tokens import SignedCall, TokenProof
 
 MAX_LIFETIME_MS = 7 * 24 * 3600 * 1000
 """Longest life that a token may have (Kafka: `delegation.token.max.lifetime.ms`)."""
+RENEWERS_MAX = 20
+PROOF_WINDOW_MS = 120_000
+"""So far the clocks of a holder and of a broker may be apart."""
+PROOFS_MAX = 100_000
+"""Taken in that time by one broker; more are refused."""
+NOT_GENUINE = Refusal(
+    ErrorCode.SASL_AUTHENTICATION_FAILED, "the token is not known here, or its proof is not genuine"
+)
+IS_OVER = Refusal(ErrorCode.DELEGATION_TOKEN_EXPIRED, "the token is over")
 EXPIRY_MS = 24 * 3600 * 1000
 """How long it lives without being renewed (Kafka: `delegation.token.expiry.time.ms`)."""
 
@@ -82,19 +92,47 @@ def expire_token(
 
 
 def token_hmac(token_id: str, secret_key: bytes) -> bytes:
-    """What the holder of the token shows beside its id."""
+    """The secret of the token, by which its holder signs each call."""
     return hmac.digest(secret_key, token_id.encode(), hashlib.sha512)
 
 
-def principal_of_token(
-    token: DelegationToken | None, shown_hmac: bytes, *, secret_key: bytes, now_ms: int
-) -> str | None:
-    """The owner, for which the holder acts; None when the token is unknown, foreign or over."""
-    token_id = token.token_id if token else ""
-    is_genuine = hmac.compare_digest(token_hmac(token_id, secret_key), shown_hmac)
-    if token is None or not is_genuine or is_over(token, now_ms):
-        return None
+def principal_of_proof(
+    token: DelegationToken | None, proof: TokenProof, call: SignedCall, *, key: bytes, now_ms: int
+) -> str | Refusal:
+    """The owner, for which the holder acts; refused when the token is unknown, foreign or over."""
+    is_genuine = proof.is_of(token_hmac(proof.token_id, key), call)
+    if token is None or token.token_id != proof.token_id or not is_genuine:
+        return NOT_GENUINE
+    if is_over(token, now_ms):
+        return IS_OVER
     return token.owner
+
+
+class TakenProofs:
+    """Which proofs one broker has taken since it began: each counts once (SEC-003)."""
+
+    def __init__(self, begun_ms: int) -> None:
+        """What was made before is not known to be new."""
+        self._begun_ms = begun_ms
+        self._taken: dict[tuple[str, str], int] = {}
+
+    def take(self, proof: TokenProof, now_ms: int) -> bool:
+        """False of a proof that was taken before, that is too old to be told, or of the future."""
+        is_near = abs(now_ms - proof.stamp_ms) <= PROOF_WINDOW_MS
+        name = (proof.token_id, proof.nonce)
+        if not is_near or proof.stamp_ms < self._begun_ms or name in self._taken:
+            return False
+        if len(self._taken) >= PROOFS_MAX:
+            self._forget(now_ms)
+        if len(self._taken) >= PROOFS_MAX:
+            return False
+        self._taken[name] = proof.stamp_ms
+        return True
+
+    def _forget(self, now_ms: int) -> None:
+        """Those that are too old anyway."""
+        oldest_ms = now_ms - PROOF_WINDOW_MS
+        self._taken = {name: ms for name, ms in self._taken.items() if ms >= oldest_ms}
 
 
 def is_over(token: DelegationToken, now_ms: int) -> bool:
@@ -108,5 +146,5 @@ def _refuse_change(token: DelegationToken, principal: str, now_ms: int) -> Refus
             ErrorCode.DELEGATION_TOKEN_OWNER_MISMATCH, f"{principal} neither owns nor renews it"
         )
     if is_over(token, now_ms):
-        return Refusal(ErrorCode.DELEGATION_TOKEN_EXPIRED, "the token is over")
+        return IS_OVER
     return None

@@ -12,6 +12,7 @@ from grpc import aio
 from fencepost.impl.core.rules.security.acls import AclEntry, Authorizer
 from fencepost.impl.shell.rpc.request_gate import RequestGate
 from fencepost.impl.shell.rpc.service import REQUEST_TYPES, RpcServer
+from fencepost.impl.shell.rpc.token_gate import TokenGate
 from fencepost.spec.trace import LamportClock
 from fencepost.spec.vocabulary import BrokerId
 from fencepost.spec.wire import replication_pb2 as wire
@@ -29,7 +30,14 @@ TOPIC = "secret"
 SENDER = 1
 """The broker that every request names that names one."""
 CALL_S = 3.0
-REFUSALS = ("CLUSTER_AUTHORIZATION_FAILED", "TOPIC_AUTHORIZATION_FAILED")
+REFUSALS = (
+    *("CLUSTER_AUTHORIZATION_FAILED", "TOPIC_AUTHORIZATION_FAILED"),
+    *("DELEGATION_TOKEN_AUTH_DISABLED", "DELEGATION_TOKEN_REQUEST_NOT_ALLOWED"),
+)
+TOKEN_METHODS = frozenset(
+    f"{verb}DelegationToken" for verb in ("Create", "Renew", "Expire", "Describe")
+)
+"""Refused by a listener without a key for tokens."""
 PEER_METHODS = frozenset(
     {
         *("LeaderAndIsr", "StopReplica", "UpdateMetadata", "ControlledShutdown"),
@@ -66,12 +74,16 @@ class Listener:
 
 @asynccontextmanager
 async def listener(
-    folder: Path, *, entries: Iterable[AclEntry] | None = (), super_users: Iterable[str] = ()
+    folder: Path,
+    *,
+    entries: Iterable[AclEntry] | None = (),
+    super_users: Iterable[str] = (),
+    tokens: TokenGate | None = None,
 ) -> AsyncIterator[Listener]:
     """A listener with the identity in `folder`; with None as `entries` without authorizer."""
     inbox = Inbox()
     authorizer = None if entries is None else Authorizer(entries, super_users)
-    gate = RequestGate(read_identity(folder), lambda: authorizer)
+    gate = RequestGate(read_identity(folder), lambda: authorizer, tokens)
     server = RpcServer(BrokerId(2), "broker-2", LamportClock(), inbox.put, gate)
     port = server.bind("127.0.0.1", 0)
     await server.start()
@@ -113,11 +125,16 @@ def request_of(method: str, *, as_replica: bool = False) -> Message:
     return request
 
 
-async def outcome(channel: aio.Channel, method: str, request: Message) -> str:
+async def outcome(
+    channel: aio.Channel,
+    method: str,
+    request: Message,
+    metadata: tuple[tuple[str, str], ...] = (),
+) -> str:
     """The error code of the answer, or the gRPC status without one."""
     call = channel.unary_unary(f"/{SERVICE}/{method}")
     try:
-        data: bytes = await call(request.SerializeToString(), timeout=CALL_S)
+        data: bytes = await call(request.SerializeToString(), timeout=CALL_S, metadata=metadata)
     except aio.AioRpcError as error:
         return str(error.code().name)
     return str(getattr(wire, f"{method}Response").FromString(data).error_code)

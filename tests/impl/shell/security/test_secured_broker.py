@@ -25,9 +25,11 @@ from fencepost.spec.config_store import (
     config_bytes,
 )
 from fencepost.spec.wire.tls import KEY_FILE
+from fencepost.spec.wire.tokens import HeldToken, token_document
 from tests.impl.shell.test_node import Registry, arguments, eventually, running
 
 CHROOT = "/secured"
+TOKEN_KEY = b"the key of the brokers, by which tokens are genuine"
 CREDENTIALS = "fencepost:the password of the brokers"
 TOPIC_ACLS = ConfigEntity(EntityKind.ACL, ("literal", "topic", "t"))
 ALICE_WRITES = Acl("ALLOW", "WRITE", "*", "User:alice").text
@@ -83,15 +85,39 @@ async def create_topic(address: str, tls: Path) -> None:
         await admin.create_topic("t")
 
 
-async def produce(address: str, tls: Path) -> str:
+async def make_token(address: str, tls: Path) -> HeldToken:
+    async with Admin(address, options=ClientOptions(tls=tls)) as admin:
+        made = await admin.tokens.create(["User:admin"])
+        assert await admin.tokens.renew(made.held.token_id) <= made.max_ms
+        (described,) = await admin.tokens.describe()
+    assert (described.token_id, described.owner) == (made.held.token_id, "User:alice")
+    return made.held
+
+
+async def expire_token(address: str, tls: Path, token_id: str) -> None:
+    async with Admin(address, options=ClientOptions(tls=tls)) as admin:
+        await admin.tokens.expire(token_id)
+
+
+async def produce(address: str, tls: Path, token: Path | None = None) -> str:
     """The error code; empty when the record was taken."""
-    options = ClientOptions(tls=tls, delivery_timeout_ms=400, api_timeout_ms=400)
+    options = ClientOptions(tls=tls, token=token, delivery_timeout_ms=400, api_timeout_ms=400)
     try:
         async with Producer(address, idempotent=False, options=options) as producer:
             await producer.send("t", "v")
     except ClientError as error:
         return error.error_code
     return ""
+
+
+def token_from_start_to_end(address: str, identities: dict[str, Path]) -> tuple[HeldToken, str]:
+    """Alice's token, with which bob has produced, and why he does so no more when it is over."""
+    alice, bob = identities["alice"], identities["bob"]
+    held, file = asyncio.run(make_token(address, alice)), bob / "token"
+    write_secret(file, token_document(held))
+    eventually(lambda: asyncio.run(produce(address, bob, file)) == "" or None)
+    asyncio.run(expire_token(address, alice, held.token_id))
+    return held, eventually(lambda: asyncio.run(produce(address, bob, file)) or None)
 
 
 def secrets_of(authority: CertificateAuthority) -> dict[str, bytes]:
@@ -107,16 +133,28 @@ def told(*folders: Path) -> Iterator[tuple[str, bytes]]:
         yield from ((str(path), path.read_bytes()) for path in folder.rglob("*") if path.is_file())
 
 
+def secured(folder: Path) -> tuple[CertificateAuthority, dict[str, Path], tuple[str, ...]]:
+    """Identities of users by name, and the flags of broker 1."""
+    authority = CertificateAuthority(folder / "tls")
+    identities = {name: authority.add_user(name) for name in ("admin", "alice", "bob")}
+    credentials, token_key = (folder / "tls" / name for name in ("credentials", "token-key"))
+    write_secret(credentials, f"{CREDENTIALS}\n".encode())
+    write_secret(token_key, TOKEN_KEY)
+    flags = {
+        "--tls": authority.add_broker(1),
+        "--super-user": "admin",
+        "--token-key": token_key,
+        "--zookeeper-credentials": credentials,
+    }
+    given = [text for name, value in flags.items() for text in (name, str(value))]
+    return authority, identities, ("--authorizer", *given)
+
+
 @pytest.mark.zookeeper
 def test_a_secured_broker_keeps_strangers_out_and_tells_no_secret(
     tmp_path: Path, zookeeper_server: ZooKeeperServer
 ) -> None:
-    authority = CertificateAuthority(tmp_path / "tls")
-    identities = {name: authority.add_user(name) for name in ("admin", "alice")}
-    credentials = tmp_path / "tls" / "zookeeper-credentials"
-    write_secret(credentials, f"{CREDENTIALS}\n".encode())
-    options = ("--tls", str(authority.add_broker(1)), "--authorizer", "--super-user", "admin")
-    flags = (*options, "--zookeeper-credentials", str(credentials))
+    authority, identities, flags = secured(tmp_path)
     where = f"{zookeeper_server.address}{CHROOT}"
     with ZooKeeperClient(zookeeper_server.address) as client:
         client.create_path(CHROOT)  # open to all, as an administrator may have made it
@@ -130,15 +168,19 @@ def test_a_secured_broker_keeps_strangers_out_and_tells_no_secret(
                 assert_kept_out(client)
         allow_alice(zookeeper_server)
         eventually(lambda: asyncio.run(produce(address, identities["alice"])) == "" or None)
+        held, over = token_from_start_to_end(address, identities)
         process = Path(f"/proc/{broker.pid}")
         shown = [("cmdline", (process / "cmdline").read_bytes())]
         shown.append(("environ", (process / "environ").read_bytes()))
         broker.send_signal(signal.SIGTERM)
         shown.append(("stderr", broker.communicate(timeout=15)[1].encode()))
 
+    assert over == "SASL_AUTHENTICATION_FAILED"
     assert without_acl == "UNKNOWN_TOPIC_OR_PARTITION"  # metadata shows no topic to alice
     shown += told(tmp_path / "run", zookeeper_server.directory, zookeeper_server.process.log.parent)
     assert len(shown) > 6
-    for name, secret in secrets_of(authority).items():
+    secrets = secrets_of(authority) | {"key of tokens": TOKEN_KEY, "token": held.hmac}
+    secrets["token in hex"] = held.hmac.hex().encode()
+    for name, secret in secrets.items():
         assert len(secret) > 10, name
         assert not [place for place, content in shown if secret in content], name

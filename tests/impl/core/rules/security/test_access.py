@@ -10,6 +10,7 @@ from fencepost.impl.core.rules.security.access import (
     FromBroker,
     ProvenCaller,
     may_see,
+    may_see_token,
     refuse_request,
 )
 from fencepost.impl.core.rules.security.acls import (
@@ -22,13 +23,22 @@ from fencepost.impl.core.rules.security.acls import (
 )
 from fencepost.impl.core.types.asker import Asker
 from fencepost.impl.core.types.broker_reports import LogsFailedRequest
-from fencepost.impl.core.types.config_messages import ConfigRequest, CreateAclsRequest
+from fencepost.impl.core.types.config_messages import (
+    ConfigRequest,
+    CreateAclsRequest,
+    CreateDelegationTokenRequest,
+    ExpireDelegationTokenRequest,
+    RenewDelegationTokenRequest,
+    TokenDescription,
+    TokenRequest,
+)
 from fencepost.impl.core.types.messages import MetadataRequest, PeerRequest, Request
 from fencepost.impl.core.types.request_header import RequestHeader
 from fencepost.impl.core.types.topic_messages import DeleteTopicsRequest
 from fencepost.spec.vocabulary import BrokerEpoch, BrokerId, ErrorCode
 
 BROKER = ProvenCaller(name="broker-1", broker_id=BrokerId(1))
+TOKEN_ID = "t1"  # noqa: S105  an id, which is no secret
 ALICE = ProvenCaller(name="alice", host="127.0.0.1")
 
 
@@ -45,7 +55,7 @@ def test_what_brokers_say_to_each_other_is_taken_from_brokers() -> None:
 
     assert {kind.__name__ for kind in get_args(PeerRequest)} - {
         kind.__name__ for kind in from_brokers
-    } == {"FetchRequest", *(kind.__name__ for kind in get_args(ConfigRequest))}
+    } == {"FetchRequest", *(kind.__name__ for kind in get_args(ConfigRequest | TokenRequest))}
 
 
 def test_what_a_broker_says_is_taken_from_that_broker_alone() -> None:
@@ -104,3 +114,34 @@ def test_a_user_sees_no_topic_that_it_may_not_describe() -> None:
     assert may_see("t", BROKER, Authorizer(()))
     assert may_see("t", ALICE, None)
     assert not may_see("t", ALICE, Authorizer(()))
+
+
+def test_the_holder_of_a_token_makes_and_changes_none() -> None:
+    holder = ProvenCaller(name="alice", by_token=True)
+    requests = (
+        CreateDelegationTokenRequest(),
+        RenewDelegationTokenRequest(token_id=TOKEN_ID),
+        ExpireDelegationTokenRequest(token_id=TOKEN_ID),
+    )
+    for request in requests:
+        refusal = refuse_request(request, holder, None)
+
+        assert refuse_request(request, ALICE, Authorizer(())) is None
+        assert refusal is not None
+        assert refusal.error_code is ErrorCode.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED
+
+
+def test_a_token_is_known_to_its_owner_its_renewers_and_administrators() -> None:
+    bob, root = ProvenCaller(name="bob"), ProvenCaller(name="root")
+    closed = Authorizer((), ("User:root",))
+
+    def sees(caller: ProvenCaller, owner: str, *renewers: str) -> bool:
+        described = TokenDescription(
+            token_id=TOKEN_ID, owner=owner, renewers=renewers, issued_ms=0, expires_ms=1, max_ms=1
+        )
+        return may_see_token(described, caller, closed)
+
+    assert sees(ALICE, "User:alice")
+    assert sees(bob, "User:alice", "User:bob")
+    assert sees(root, "User:alice")
+    assert not sees(bob, "User:alice")

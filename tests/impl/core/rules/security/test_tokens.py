@@ -1,22 +1,28 @@
 """Delegation tokens: what is believed, and laws over all lives of a token (SEC-003)."""
 
+import pytest
 from hypothesis import given, strategies as st
 
+from fencepost.impl.core.rules.security import tokens
 from fencepost.impl.core.rules.security.tokens import (
     EXPIRY_MS,
     MAX_LIFETIME_MS,
+    PROOF_WINDOW_MS,
     DelegationToken,
+    TakenProofs,
     create_token,
     expire_token,
     is_over,
-    principal_of_token,
+    principal_of_proof,
     renew_token,
     token_hmac,
 )
 from fencepost.impl.core.types.refusals import Refusal
 from fencepost.spec.vocabulary import ErrorCode
+from fencepost.spec.wire.tokens import HeldToken, SignedCall, TokenProof, proof_in, prove
 
-TOKEN_ID, NO_ID = "t1", ""
+TOKEN_ID, OTHER_ID, NO_ID = "t1", "t2", ""
+CALL = SignedCall("Metadata", "", b"")
 KEY = b"the key of the brokers"
 OWNER, RENEWER, FOREIGNER = "User:alice", "User:scheduler", "User:mallory"
 PRINCIPALS = st.sampled_from((OWNER, RENEWER, FOREIGNER))
@@ -37,28 +43,81 @@ def token(max_lifetime_ms: int = -1) -> DelegationToken:
     return made
 
 
+def proof(stamp_ms: int = 0, token_id: str = TOKEN_ID, key: bytes = KEY) -> TokenProof:
+    held = HeldToken(token_id=token_id, hmac=token_hmac(token_id, key))
+    return prove(held, CALL, stamp_ms=stamp_ms, nonce="n")
+
+
 def believed(
-    one: DelegationToken | None, now_ms: int, shown: bytes | None = None, key: bytes = KEY
-) -> str | None:
-    hmac = token_hmac(TOKEN_ID, KEY) if shown is None else shown
-    return principal_of_token(one, hmac, secret_key=key, now_ms=now_ms)
+    one: DelegationToken | None,
+    now_ms: int,
+    shown: TokenProof | None = None,
+    call: SignedCall = CALL,
+) -> str | ErrorCode:
+    found = principal_of_proof(one, shown or proof(), call, key=KEY, now_ms=now_ms)
+    return found.error_code if isinstance(found, Refusal) else found
 
 
 def test_a_token_counts_until_it_expires() -> None:
+    over = ErrorCode.DELEGATION_TOKEN_EXPIRED
+
     assert believed(token(), EXPIRY_MS - 1) == OWNER
-    assert believed(token(), EXPIRY_MS) is None
-    assert believed(token(max_lifetime_ms=5), 5) is None
-    assert believed(token(), -1) is None
+    assert believed(token(), EXPIRY_MS) is over
+    assert believed(token(max_lifetime_ms=5), 5) is over
+    assert believed(token(), -1) is over
 
 
 def test_a_foreign_token_is_not_believed() -> None:
-    other = token_hmac("t2", KEY)
+    shown = [proof(token_id=OTHER_ID), proof(key=b"another key"), proof()._replace(signature=b"")]
 
-    assert believed(token(), 1, shown=other) is None
-    assert believed(token(), 1, shown=b"") is None
-    assert believed(token(), 1, key=b"another key") is None
-    assert believed(None, 1) is None
-    assert believed(None, 1, shown=token_hmac("", KEY)) is None
+    codes = {believed(token(), 1, one) for one in shown} | {believed(None, 1)}
+
+    assert codes == {ErrorCode.SASL_AUTHENTICATION_FAILED}
+
+
+def test_a_proof_is_of_one_call_one_time_and_one_number() -> None:
+    calls = [CALL._replace(method="Produce"), CALL._replace(receiver="2"), CALL._replace(body=b"x")]
+    altered = [proof()._replace(stamp_ms=1), proof()._replace(nonce="m")]
+    codes = {believed(token(), 1, call=call) for call in calls}
+    codes |= {believed(token(), 1, one) for one in altered}
+
+    assert codes == {ErrorCode.SASL_AUTHENTICATION_FAILED}
+
+
+def test_a_proof_counts_once_and_while_it_is_new() -> None:
+    table, now_ms = TakenProofs(begun_ms=PROOF_WINDOW_MS), 3 * PROOF_WINDOW_MS
+    of_another = proof(stamp_ms=now_ms)._replace(token_id=OTHER_ID)
+
+    assert table.take(proof(stamp_ms=now_ms), now_ms)
+    assert not table.take(proof(stamp_ms=now_ms), now_ms)
+    assert not table.take(proof(stamp_ms=now_ms), now_ms + PROOF_WINDOW_MS)
+    assert table.take(of_another, now_ms)
+    for stamp_ms in (now_ms - PROOF_WINDOW_MS - 1, now_ms + PROOF_WINDOW_MS + 1):
+        assert not table.take(proof(stamp_ms=stamp_ms)._replace(nonce="m"), now_ms)
+
+
+def test_a_proof_of_before_the_start_is_not_known_to_be_new() -> None:
+    assert not TakenProofs(begun_ms=10).take(proof(stamp_ms=9), 10)
+    assert TakenProofs(begun_ms=10).take(proof(stamp_ms=10), 10)
+
+
+def test_proofs_take_bounded_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tokens, "PROOFS_MAX", 3)
+    table, later_ms = TakenProofs(begun_ms=0), 2 * PROOF_WINDOW_MS
+
+    taken = [table.take(proof(stamp_ms=1)._replace(nonce=str(n)), 1) for n in range(5)]
+    again = table.take(proof(stamp_ms=later_ms), later_ms)
+
+    assert taken == [True, True, True, False, False]
+    assert again
+
+
+@given(st.text(max_size=30))
+def test_metadata_are_a_proof_or_none(text: str) -> None:
+    shown = proof(stamp_ms=7)
+
+    assert proof_in(shown.text) == shown
+    assert proof_in(text) is None or len(text.split(" ")) == 4
 
 
 def test_what_cannot_be_a_token_is_refused() -> None:
@@ -94,7 +153,7 @@ def test_no_token_outlives_its_maximum_or_is_changed_by_a_foreigner_or_after_its
         assert one.max_ms == end_ms
         assert one.expires_ms <= end_ms
         assert (one.owner, one.issued_ms) == (OWNER, 0)
-        assert believed(one, end_ms) is None
+        assert believed(one, end_ms) is ErrorCode.DELEGATION_TOKEN_EXPIRED
 
 
 @given(st.text(max_size=5), st.text(max_size=5), st.binary(max_size=8), st.binary(max_size=8))
