@@ -370,7 +370,7 @@ def _broken(analysis: "Analysis") -> list[dict[str, str]]:
             "reproduce": folder.reproduce,
         }
         for folder in analysis.folders
-        if not folder.mutant
+        if not folder.is_canary
         for check in folder.failed
         if check.violations
     ]
@@ -380,7 +380,7 @@ def _broken(analysis: "Analysis") -> list[dict[str, str]]:
             "reproduce": folder.reproduce,
         }
         for folder in analysis.folders
-        if folder.mutant and folder.mutant_verdict is not Verdict.PASS
+        if folder.is_canary and folder.mutant_verdict is not Verdict.PASS
     ]
     doubts = [doubt for folder in analysis.folders for doubt in folder.trace_doubts]
     others = [*missed_budgets(analysis), *analysis.failover.unfinished, *doubts]

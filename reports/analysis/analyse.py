@@ -1,7 +1,8 @@
 """The `analyse` stage: from the traces of a run to its bounded aggregates and a verdict."""
 
 import platform
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import msgspec
@@ -23,7 +24,7 @@ from fencepost.reports.analysis.metrics import Failover, PhaseLatency, failovers
 from fencepost.reports.analysis.tenures import Leadership
 from fencepost.reports.analysis.timelines import Timeline, timelines
 from fencepost.reports.page.words import milliseconds
-from fencepost.reports.tables.damage import damage_of, unfit_of
+from fencepost.reports.tables.damage import damage_of, unfit_of, unheard_of
 from fencepost.reports.tables.errors import ReportError
 from fencepost.reports.tables.folders import PARQUET, TraceFolder, trace_folders
 from fencepost.reports.tables.health import FileHealth
@@ -32,6 +33,7 @@ from fencepost.reports.tables.session import spark_session
 from fencepost.reports.tables.sources import StoredTables, tables_to_start_from
 from fencepost.reports.tables.violations import Judged, judge
 from fencepost.spec.versions import version_of
+from fencepost.spec.vocabulary import Invariant
 
 FAILOVERS_LISTED = 100
 
@@ -102,13 +104,20 @@ def _analyse(
     started = {index: started_in(index, health) for index in spans}
     dialects = {index: told_of(detail).dialect for index, detail in started.items()}
     findings = judge(spark, target, spans, dialects)
-    reports = tuple(
+    reports = placed(
         folder_report(index, folder.name, health, findings.judged, spans[index])
         for index, folder in enumerate(folders)
     )
     failover = failover_report(findings.leadership, reports, budgets)
     pictures = timelines(reports, starts, findings.leadership)
     return conclude(reports, health, findings.judged, failover, pictures)
+
+
+def placed(reports: Iterable[FolderReport]) -> tuple[FolderReport, ...]:
+    """The reports; where all are of mutants, what these show is what the run shows."""
+    found = tuple(reports)
+    are_mutants = all(report.mutant for report in found)
+    return tuple(replace(report, is_alone=True) for report in found) if are_mutants else found
 
 
 def span_of(folder: int, health: Sequence[FileHealth]) -> tuple[int, int]:
@@ -148,6 +157,7 @@ def folder_report(
         checks=tuple(_outcome(part, span[0]) for part in judged if part.folder == index),
         damage=damage_of(name, own),
         unfit=unfit_of(name, own, told_of(started)),
+        unheard=unheard_of(name, own, told_of(started)),
     )
 
 
@@ -179,7 +189,7 @@ def conclude(
     pictures: tuple[Timeline, ...],
 ) -> Analysis:
     """The verdict over everything; runs of mutants are expected to fail and judged apart."""
-    counted = {r.index for r in reports if r.is_judged}
+    counted = {r.index: r for r in reports if r.is_judged}
     levels = {r.level for r in reports if r.is_judged} or {None}
     promised = [name for name in CHECKS if any(is_promised(name, level) for level in levels)]
     merged = tuple(
@@ -191,7 +201,7 @@ def conclude(
         "traces": worst(report.trace_verdict for report in reports),
         "failover": failover.verdict,
     }
-    of_mutants = [report.mutant_verdict for report in reports if report.mutant]
+    of_mutants = [report.mutant_verdict for report in reports if report.is_canary]
     if of_mutants:
         verdicts["mutants"] = worst(of_mutants)
     return Analysis(
@@ -218,15 +228,16 @@ def _total(result: CheckResult) -> CheckOutcome:
     )
 
 
-def _is(part: Judged, invariant: str, counted: set[int]) -> bool:
-    return part.result.invariant == invariant and part.folder in counted
+def _is(part: Judged, invariant: Invariant, counted: Mapping[int, FolderReport]) -> bool:
+    is_told = part.result.invariant == invariant and part.folder in counted
+    return is_told and counted[part.folder].decides(invariant)
 
 
 def failover_report(
     leadership: Leadership, reports: Sequence[FolderReport], budgets: Budgets
 ) -> FailoverReport:
     """Latencies of the failovers on real processes, against the budgets."""
-    real = {report.index for report in reports if report.is_real and report.is_judged}
+    real = {report.index for report in reports if report.is_real and report.is_whole}
     found = tuple(failover for failover in failovers(leadership) if failover.folder in real)
     rows = latencies(found, budgets)
     complete = sum(failover.is_complete for failover in found)

@@ -5,6 +5,7 @@ from typing import Any
 
 import msgspec
 
+from fencepost.conformance.checks.observations import OF_CLIENTS, lacks
 from fencepost.conformance.checks.trace_dialect import dialect_of
 from fencepost.conformance.verdict import Verdict
 from fencepost.reports.analysis.evidence import ViolationContext, WitnessLine
@@ -57,11 +58,15 @@ class FolderReport:
     """What is wrong with its files, one sentence each."""
     unfit: tuple[str, ...] = ()
     """Why nothing that it shows counts, one sentence each."""
+    unheard: tuple[str, ...] = ()
+    """Brokers without a trace, one sentence each; what clients saw is judged, and no more."""
     backend: str = ""
     level: int | None = None
     seed: int | None = None
     scenario: str = ""
     mutant: str = ""
+    is_alone: bool = False
+    """A mutant's run without one of the unmutated implementation beside it."""
     reproduce: str = ""
 
     @classmethod
@@ -86,16 +91,31 @@ class FolderReport:
         return self.backend != "sim"
 
     @property
+    def is_canary(self) -> bool:
+        """True for a mutant's run beside others: it is expected to fail, and judged apart."""
+        return bool(self.mutant) and not self.is_alone
+
+    @property
     def is_judged(self) -> bool:
-        """True when what it shows counts; a mutant's run is judged apart."""
-        return not self.mutant and not self.unfit
+        """True when what it shows counts."""
+        return not self.is_canary and not self.unfit
+
+    @property
+    def is_whole(self) -> bool:
+        """True when every broker of it was heard."""
+        return self.is_judged and not self.unheard
+
+    def decides(self, invariant: Invariant) -> bool:
+        """True when the check sees all of this run that it needs."""
+        return not self.unheard or not lacks(invariant, OF_CLIENTS)
 
     @property
     def failed(self) -> tuple[CheckOutcome, ...]:
         """The checks that found a violation, in registry order; none in a run that is unfit."""
         if self.unfit:
             return ()
-        return tuple(check for check in self.checks if check.verdict is Verdict.FAIL)
+        found = (check for check in self.checks if check.verdict is Verdict.FAIL)
+        return tuple(check for check in found if self.decides(check.invariant))
 
     @property
     def trace_verdict(self) -> Verdict:
@@ -114,7 +134,7 @@ class FolderReport:
             and not self.is_described,
         }
         told = [reason for reason, holds in reasons.items() if holds]
-        return (*told, *self.unfit, *self.damage)
+        return (*told, *self.unfit, *self.unheard, *self.damage)
 
     @property
     def mutant_verdict(self) -> Verdict:

@@ -65,7 +65,7 @@ def timelines(
 ) -> tuple[Timeline, ...]:
     """A picture per folder, those of mutants left out; `starts` holds each folder's first stamp."""
     faults = occurrences(leadership.shared)
-    shown = [report for report in reports if not report.mutant][:TIMELINES_SHOWN]
+    shown = [report for report in reports if not report.is_canary][:TIMELINES_SHOWN]
     return tuple(
         _timeline(report.index, starts[report.index], report.duration_ns, leadership, faults)
         for report in shown

@@ -41,7 +41,7 @@ def summarise(
     others = [stage.verdict for stage in stages if stage.stage != ANALYSE]
     verdict = worst([analysis.verdict, *others])
     broken = tuple(
-        story_of(folder) for folder in analysis.folders if folder.failed and not folder.mutant
+        story_of(folder) for folder in analysis.folders if folder.failed and not folder.is_canary
     )
     return Page(
         verdict=verdict,
@@ -266,14 +266,14 @@ def _left_out(analysis: Analysis, stages: tuple[StageEntry, ...]) -> list[str]:
         notes.append("The traces: they were not analysed.")
     if not stages:
         notes.append("No earlier stage left its results: models and mutants are not shown.")
-    hidden = [folder.title for folder in analysis.folders if folder.mutant]
+    hidden = [folder.title for folder in analysis.folders if folder.is_canary]
     if hidden:
         notes.append(
             f"{count(len(hidden), 'run')} of mutants: expected to fail, so they are judged apart "
             f"and have no story here ({listing(hidden[:8])})."
         )
     shown = {timeline.folder for timeline in analysis.timelines}
-    rest = [f for f in analysis.folders if f.index not in shown and not f.mutant]
+    rest = [f for f in analysis.folders if f.index not in shown and not f.is_canary]
     if rest:
         notes.append(f"Pictures of {count(len(rest), 'run')}: the first {len(shown)} are shown.")
     if analysis.failover.left_out:

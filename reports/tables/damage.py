@@ -1,8 +1,8 @@
 """What is wrong with the trace files of one run, in sentences that name the file.
 
-Some of it makes a run unfit to be judged: what a broker without trace wrote would look like the
-deed of a stranger; what another run tells, or the same line a second time, did not happen in this
-one.
+Some of it makes a run unfit to be judged: what another run tells, or the same line a second time,
+did not happen in this one. Where a broker has no trace, what it wrote would look like the deed of a
+stranger: such a run is judged by what its clients saw alone.
 """
 
 from collections.abc import Sequence
@@ -40,11 +40,14 @@ def unfit_of(folder: str, files: Sequence[FileHealth], told: Told) -> tuple[str,
         f"{', and more' if len(runs) > 2 else ''}.": len(runs) > 1,
         f"{title} cannot be judged: lines of {', '.join(doubled)} occur twice.": bool(doubled),
     }
+    return tuple(reason for reason, holds in reasons.items() if holds)
+
+
+def unheard_of(folder: str, files: Sequence[FileHealth], told: Told) -> tuple[str, ...]:
+    """The brokers without a trace, one sentence each; only what clients saw decides then."""
+    title = run_title(folder)
     missing = _missing_brokers(files, told.brokers)
-    return (
-        *(reason for reason, holds in reasons.items() if holds),
-        *(f"{title} has no trace of broker {broker_id}." for broker_id in missing),
-    )
+    return tuple(f"{title} has no trace of broker {broker_id}." for broker_id in missing)
 
 
 def _missing_brokers(files: Sequence[FileHealth], brokers: int | None) -> list[int]:

@@ -4,7 +4,13 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from fencepost.reports.analysis.aggregates import Analysis
-from fencepost.reports.analysis.analyse import conclude, failover_report, folder_report, span_of
+from fencepost.reports.analysis.analyse import (
+    conclude,
+    failover_report,
+    folder_report,
+    placed,
+    span_of,
+)
 from fencepost.reports.analysis.budgets import load_budgets
 from fencepost.reports.analysis.timelines import timelines
 from fencepost.reports.tables.folders import trace_folders
@@ -32,7 +38,7 @@ def analysed(run: Path, scratch: Path) -> Analysis:
     )
     spans = {index: span_of(index, health) for index in range(len(folders))}
     findings = combine([judge_task(task, scratch) for task in judge_tasks(scratch, spans)])
-    reports = tuple(
+    reports = placed(
         folder_report(index, folder.name, health, findings.judged, spans[index])
         for index, folder in enumerate(folders)
     )

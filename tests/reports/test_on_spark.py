@@ -201,23 +201,28 @@ def test_files_without_a_single_event_are_inconclusive(tmp_path: Path) -> None:
     assert render(tmp_path).exists()
 
 
-def test_without_the_trace_of_a_broker_nothing_is_held_against_the_others(tmp_path: Path) -> None:
+@pytest.mark.parametrize("missing", [(1, 2), (1, 2, 3)])
+def test_without_the_trace_of_a_broker_what_clients_saw_is_judged(
+    tmp_path: Path, missing: tuple[int, ...]
+) -> None:
     truncation_story("r").save(tmp_path)
-    lost = [*sorted(tmp_path.glob("trace-broker-1*")), *sorted(tmp_path.glob("trace-broker-2*"))]
-    for path in lost:
+    for broker_id in missing:
+        (path,) = tmp_path.glob(f"trace-broker-{broker_id}*")
         path.unlink()
 
     analysis = without_spark(tmp_path)
 
-    assert len(lost) == 2
-    assert analysis.verdicts["traces"] is Verdict.INCONCLUSIVE
-    assert analysis.folders[0].trace_doubts == (
-        "The run has no trace of broker 1.",
-        "The run has no trace of broker 2.",
+    (found,) = analysis.folders
+    assert found.trace_doubts == tuple(
+        f"The run has no trace of broker {broker_id}." for broker_id in missing
     )
+    assert {check.invariant for check in found.failed} == {
+        Invariant.LINEARIZABLE_LOG,
+        Invariant.ACKNOWLEDGED_DURABLE,
+    }
+    assert analysis.verdicts["traces"] is Verdict.INCONCLUSIVE
+    assert analysis.verdict is Verdict.FAIL
     assert render(tmp_path).exists()
-    assert analysis.figures["violations"] == 0
-    assert "mutants" not in analysis.verdicts
 
 
 def test_a_mutants_run_without_violation_is_an_error(tmp_path: Path) -> None:
@@ -225,7 +230,21 @@ def test_a_mutants_run_without_violation_is_an_error(tmp_path: Path) -> None:
     story.events = [event for event in story.events if event.kind == "run"]
     story.save(tmp_path / "simulate" / "no_step_down")
 
+    truncation_story("s").save(tmp_path / "chaos")
+
     assert without_spark(tmp_path).verdicts["mutants"] is Verdict.ERROR
+
+
+def test_a_mutants_run_alone_is_judged_as_any(tmp_path: Path) -> None:
+    truncation_story("r", mutant="no_step_down").save(tmp_path)
+
+    analysis = without_spark(tmp_path)
+
+    assert "mutants" not in analysis.verdicts
+    assert analysis.verdicts["checks"] is Verdict.FAIL
+    page = render(tmp_path).read_text()
+    assert "mutant no_step_down" in page
+    assert "expected to fail" not in page
 
 
 OF_OTHER_SPARKS = frozenset({"JAVA_HOME", "SPARK_HOME"})
