@@ -138,6 +138,53 @@ LeavesAtOnce ==
         /\ znodes'[BrokerPath(b)] = Absent
         /\ asked[b] = replicas[b].broker_epoch]_shutdown_vars
 
+(* And a registration that goes is that of a process that has ended, or has  *)
+(* lost its session.                                                         *)
+\* @req BEP-005
+RegistrationsEnd ==
+    [][\A b \in Brokers : Registrations[b] # 0 /\ znodes'[BrokerPath(b)] = Absent =>
+        replicas'[b].role = "down" \/ budget'["expiries"] < budget["expiries"]]_shutdown_vars
+
+(* A running process asks once, for the registration that it has.            *)
+\* @req BEP-005
+RequestsNameRegistrations ==
+    [][budget'["shutdowns"] < budget["shutdowns"] \/ <<requests, asked>>' # <<requests, asked>> =>
+        \E b \in Brokers :
+            /\ replicas[b].role # "down"
+            /\ requests' \ requests = {[broker |-> b, broker_epoch |-> incarnations[b]]}
+            /\ requests \subseteq requests'
+            /\ asked' = [asked EXCEPT ![b] = incarnations[b]]]_shutdown_vars
+
+(* The controller owes a decision to each broker that it lets go, once, and  *)
+(* lets it go until it sees the broker come or leave.                        *)
+\* @req BEP-005
+MovesAreDue ==
+    [][LET let_go == shutting_down' \ shutting_down
+           is_succeeded == budget'["controller_changes"] < budget["controller_changes"]
+       IN /\ is_move_due' /\ ~is_move_due => let_go # {}
+          /\ let_go # {} => is_move_due'
+          /\ is_move_due /\ ~is_move_due' =>
+                shutting_down' = {} \/ znodes'[StatePath] # znodes[StatePath]
+          /\ shutting_down' = {} => ~is_move_due'
+          /\ IF is_succeeded THEN shutting_down' = {}
+             ELSE \A b \in shutting_down \ shutting_down' : controller'.view[b] # controller.view[b]
+      ]_shutdown_vars
+
+(* A decision that was due takes those out of the ISR that are shutting down,*)
+(* and any other one only those that are gone; a leader that stays a member  *)
+(* stays leader.                                                             *)
+\* @req BEP-005
+MembersLeaveForReasons ==
+    [][LET next == znodes'[StatePath].data
+           gone == {m \in State.isr : controller.view[m.broker] # m.broker_epoch}
+           going == {m \in State.isr : m.broker \in shutting_down}
+           is_moved == is_move_due /\ ~is_move_due'
+       IN (next.leader_epoch # State.leader_epoch /\ (is_moved \/ State.isr # gone)) =>
+            /\ next.isr = State.isr \ (IF is_moved THEN gone \cup going ELSE gone)
+            /\ next.leader \in MemberIds(next.isr)
+            /\ State.leader \in MemberIds(next.isr) => next.leader = State.leader
+            /\ is_moved => next.isr # State.isr]_shutdown_vars
+
 -----------------------------------------------------------------------------
 (* What must be possible                                                    *)
 

@@ -104,6 +104,40 @@ Spec == Init /\ [][Next]_vars /\ WF_vars(InitLeader \/ ElectLeader) /\ WF_vars(P
 \* @req QUOTA-009
 ElectionInBudget == waited <= ElectionBudget
 
+(* A topic is admitted when there is no debt, so that none is larger than    *)
+(* one.                                                                      *)
+\* @req QUOTA-001
+DebtIsOfOneTopic == \E partitions \in Sizes : tokens >= -partitions
+
+(* The oldest event is handled, and takes of the time of the tick; what is   *)
+(* new comes last: partitions that were paid for, or one election.           *)
+\* @req QUOTA-009
+EventsAreHandledInOrder ==
+    [][queue' # queue =>
+        IF Len(queue') < Len(queue)
+        THEN /\ queue' = Tail(queue)
+             /\ work' = work - 1
+             /\ waited' = IF Head(queue) = "election" THEN 0 ELSE waited
+             /\ UNCHANGED <<tokens, budget>>
+        ELSE LET came == SubSeq(queue', Len(queue) + 1, Len(queue'))
+             IN /\ SubSeq(queue', 1, Len(queue)) = queue
+                /\ IF budget' = budget
+                   THEN /\ \A i \in DOMAIN came : came[i] = "creation"
+                        /\ tokens - tokens' = Len(came)
+                   ELSE came = <<"election">> /\ tokens' = tokens
+                /\ UNCHANGED <<work, waited>>]_vars
+
+(* Where no event comes or goes a tick has passed: the bucket is filled up   *)
+(* to the burst, and what is awaited waits longer.                           *)
+\* @req QUOTA-001
+\* @req QUOTA-009
+TicksPass ==
+    [][queue' = queue =>
+        /\ work' = Speed
+        /\ tokens' = tokens + Rate \/ (tokens' = Burst /\ tokens' - tokens < Rate)
+        /\ waited' > waited \/ waited' > ElectionBudget \/ ~IsAwaited
+        /\ UNCHANGED budget]_vars
+
 (* In the end every election is held.                                        *)
 \* @req QUOTA-009
 EventuallyElected == []<>~IsAwaited

@@ -164,6 +164,36 @@ AcknowledgedDurable ==
     \A told \in acknowledged :
         told.offset < committed /\ log[told.offset + 1].value = told.value
 
+(* In flight is what was sent under the present epoch and not acknowledged;  *)
+(* the next sequence counts what was sent.                                   *)
+\* @req CLI-005
+InFlightIsUnanswered ==
+    LET sent == {m \in requests : m.producer_epoch = producer.epoch}
+    IN /\ producer.in_flight =
+            {m \in sent : \A told \in acknowledged : told.value # m.value}
+       /\ {m.sequence : m \in sent} = 0 .. producer.sequence - 1
+
+(* Only what the last records of a leader are can be recognised: what is in  *)
+(* flight is no more than that.                                              *)
+\* @req CLI-005
+InFlightIsBounded ==
+    \A m \in producer.in_flight : producer.sequence - m.sequence <= InFlightMax
+
+(* A log grows by a record that was sent, and gets shorter with its leader.  *)
+\* @req CLI-005
+LogsAreSent ==
+    [][IF budget'["elections"] < budget["elections"]
+       THEN log' = SubSeq(log, 1, leader_start') /\ Len(log') = leader_start'
+       ELSE log' # log => \E m \in requests : log' = Append(log, m)]_vars
+
+(* An epoch ends because a record of it has no answer.                       *)
+\* @req CLI-005
+EpochsEndUnanswered ==
+    [][producer'.epoch # producer.epoch =>
+        \E m \in requests :
+            /\ m.producer_epoch = producer.epoch
+            /\ \A told \in acknowledged : told.value # m.value]_vars
+
 (* A producer that goes on trying hears of every record in the end.          *)
 \* @req CLI-005
 RetriesEnd == <>[](producer.in_flight = {})

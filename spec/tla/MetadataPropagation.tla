@@ -247,6 +247,11 @@ ClientNeverGoesBack ==
        /\ client'.view # client.view => \E b \in Brokers : client'.view = brokers[b].metadata
       ]_vars
 
+(* A client asks for metadata when its write was not taken, and not before.  *)
+\* @req CLI-003
+ClientAsksWhenRefused ==
+    [][client'.view # client.view => client.is_view_stale /\ ~client'.is_view_stale]_vars
+
 (* What a process knows ends with it, and what was on its way to it is lost. *)
 (* A client that is acknowledged has nothing to ask.                         *)
 \* @req BEP-007

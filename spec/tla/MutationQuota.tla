@@ -49,6 +49,7 @@ Burst == Rate * Samples * Window
 Never == -1
 Ticks == 0 .. Limits.ticks
 LargestTopic == CHOOSE n \in Sizes : \A other \in Sizes : other <= n
+Smallest(numbers) == CHOOSE n \in numbers : \A other \in numbers : n <= other
 
 Min(n, other) == IF n < other THEN n ELSE other
 Max(n, other) == IF n > other THEN n ELSE other
@@ -147,10 +148,8 @@ IsMuted(c, n) == muted_until[c][n] > now
 (* counts these one by one.                                                  *)
 Answer(c, n, request_throttle, tokens) ==
     LET throttle == Larger(request_throttle, Throttle(tokens))
-        needed == CHOOSE ticks \in 0 .. request_throttle + Max(0, -tokens) :
-                    /\ ticks >= request_throttle /\ tokens + ticks * Rate >= 0
-                    /\ \A fewer \in 0 .. ticks - 1 :
-                            fewer < request_throttle \/ tokens + fewer * Rate < 0
+        needed == Smallest({ticks \in 0 .. request_throttle + Max(0, -tokens) :
+                                ticks >= request_throttle /\ tokens + ticks * Rate >= 0})
     IN /\ muted_until' = [muted_until EXCEPT
                             ![c][n] = IF IsMutedWhenTold(c) THEN Max(@, now + throttle) ELSE @]
        /\ silent_until' = [silent_until EXCEPT ![c][n] = Max(@, now + needed)]
@@ -300,6 +299,49 @@ RejectedCostsNothing == \A c \in Clients : charged[c] = Sum(admitted[c], 0, now)
 (* not another's.                                                            *)
 \* @req QUOTA-005
 OnlyOwnDebt == \A c \in Clients : charged[c] = 0 => Tokens(c) >= 0
+
+(* A client that owes is promised the first tick at which it does not.       *)
+\* @req QUOTA-002
+PromisesAreOfDebts ==
+    \A c \in Clients :
+        LET bucket == buckets[BucketOf(c)]
+            then == bucket.tokens + (promises[c] - bucket.counted_at) * Rate
+        IN IF promises[c] = Never THEN bucket.tokens >= 0
+           ELSE then < Rate /\ (promises[c] >= bucket.counted_at => then >= 0)
+
+(* A connection that both quotas let go is heard: a topic that comes over it *)
+(* is admitted or refused.                                                   *)
+\* @req QUOTA-010
+HeardOnceTimeIsOver ==
+    \A c \in Clients :
+        /\ \E n \in Connections : silent_until[c][n] <= now
+        /\ budget["mutations"] > 0 /\ budget["refusals"] > 0
+        => ENABLED AdmitMutation(c) \/ ENABLED RefuseMutation(c)
+
+(* A promise is made for a time to come. A refusal is one to a new client,   *)
+(* and mutes it; a new client that is admitted hears of the request quota    *)
+(* alone.                                                                    *)
+\* @req QUOTA-002
+\* @req QUOTA-003
+\* @req QUOTA-010
+PromisesAreMade ==
+    [][/\ \A c \in Clients : promises'[c] \in {promises[c], Never} \/ promises'[c] > now
+       /\ budget'["refusals"] < budget["refusals"] =>
+            \E c \in Clients \ OldClients : \E n \in Connections :
+                promises'[c] > now /\ muted_until'[c][n] >= promises'[c]
+       /\ budget'["mutations"] < budget["mutations"] =>
+            \A c \in Clients \ OldClients : \A n \in Connections :
+                muted_until'[c][n] \in
+                    {muted_until[c][n]} \cup {now + throttle : throttle \in RequestThrottles}]_vars
+
+(* A bound is spent on what it is for; what a controller knew ends with it.  *)
+BoundedStepsHaveEffect ==
+    [][/\ budget'["ticks"] < budget["ticks"] <=> now' = now + 1
+       /\ budget'["clock_steps"] < budget["clock_steps"] <=> clock_offset' # clock_offset
+       /\ budget'["failovers"] < budget["failovers"] => \A c \in Clients :
+            /\ buckets'[c].tokens = Burst
+            /\ promises'[c] = Never
+            /\ \A n \in Connections : muted_until'[c][n] <= now]_vars
 
 -----------------------------------------------------------------------------
 (* What must be possible *)

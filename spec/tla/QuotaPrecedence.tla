@@ -109,6 +109,11 @@ BucketsAreShared ==
             /\ Applied(client).user # None => client.user = other.user
             /\ Applied(client).client_id # None => client.client_id = other.client_id
 
+(* An administrator sets one quota or takes one away.                        *)
+\* @req QUOTA-005
+AlterationsAreOfOne ==
+    [][Cardinality((quotas \ quotas') \cup (quotas' \ quotas)) = 1]_vars
+
 -----------------------------------------------------------------------------
 (* What must be possible *)
 
@@ -120,4 +125,16 @@ DefaultAppliesToTwo ==
     \E client, other \in Clients :
         /\ Applied(client) = Applied(other) /\ Applied(client) # NoQuota
         /\ Bucket(client) # Bucket(other)
+
+(* One applies that looks at the client-id alone, one for any client-id of a *)
+(* user, and one that looks at the user alone.                               *)
+ClientIdApplies ==
+    \E client \in Clients :
+        Applied(client).user = None /\ Applied(client).client_id = client.client_id
+AnyClientIdApplies ==
+    \E client \in Clients :
+        Applied(client).user = client.user /\ Applied(client).client_id = Default
+UserApplies ==
+    \E client \in Clients :
+        Applied(client).user = client.user /\ Applied(client).client_id = None
 =============================================================================

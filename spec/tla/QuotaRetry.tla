@@ -111,6 +111,54 @@ FailsByTimeout == is_retrying /\ status = "failed" => left = 0
 \* @req QUOTA-008
 FailsAtOnce == ~is_retrying => status # "waiting" /\ refusals <= 1
 
+(* A topic is taken when there is no debt, so that none is larger than one.  *)
+\* @req QUOTA-001
+DebtIsOfOneTopic == tokens >= -Size
+
+(* A call that is over waits no longer.                                      *)
+\* @req QUOTA-008
+WaitingHasTime == status = "waiting" => left > 0
+
+(* Each topic is paid for once, and what is refused costs nothing.           *)
+\* @req QUOTA-001
+\* @req QUOTA-003
+TopicsArePaid ==
+    [][/\ wanted' # wanted => wanted' = wanted - 1 /\ tokens' = tokens - Size
+       /\ tokens' < tokens => wanted' # wanted
+       /\ wanted' # wanted => UNCHANGED <<wait, left, refusals>>]_vars
+
+(* A refusal tells for how long the debt lasts, and no tick more.            *)
+\* @req QUOTA-002
+RefusalsTellTheWait ==
+    [][status = "asking" /\ status' \notin {"asking", "done"} =>
+        /\ wait' > 0
+        /\ -tokens <= wait' * Rate /\ -tokens > (wait' - 1) * Rate
+        /\ refusals' > refusals \/ refusals = 2
+        /\ UNCHANGED <<tokens, wanted, left>>]_vars
+
+(* In a tick the bucket fills, the wait gets shorter, and so does the time   *)
+(* of the call: of all three or of none. A client that has waited asks at    *)
+(* once.                                                                     *)
+\* @req QUOTA-001
+\* @req QUOTA-008
+TicksAreShared ==
+    [][(tokens' > tokens \/ wait' < wait \/ left' # left) =>
+        /\ tokens' = tokens + Rate \/ (tokens' = Burst /\ tokens' - tokens < Rate)
+        /\ wait' = wait - 1 \/ (wait = 0 /\ wait' = 0)
+        /\ left' = left - 1 \/ (left = 0 /\ left' = 0)
+        /\ status = "waiting" => wait > 0
+        /\ UNCHANGED <<wanted, refusals>>]_vars
+
+(* A call that is answered stays so; one that waits asks again, or fails     *)
+(* when its time is over.                                                    *)
+\* @req QUOTA-008
+CallsEndOnce ==
+    [][/\ status \in {"done", "failed"} => UNCHANGED <<status, wanted, refusals>>
+       /\ status = "waiting" /\ status' # status =>
+            IF left' = 0 THEN status' = "failed"
+            ELSE status' = "asking" /\ UNCHANGED <<tokens, wanted, wait, left, refusals>>
+       /\ left' = 0 /\ left > 0 => status' # "waiting"]_vars
+
 (* Every call comes to its end.                                              *)
 \* @req QUOTA-008
 EventuallyAnswered == <>(status \in {"done", "failed"})
