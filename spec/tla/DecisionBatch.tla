@@ -189,10 +189,14 @@ OnePlace ==
     /\ to_send \subseteq written
     /\ written \subseteq to_send \cup told \cup unsure
 
+(* ZooKeeper has no decision that was made before a change of its partition. *)
+\* @req ZK-003
+WrittenIsFresh == written \cap stale = {}
+
 (* Nothing leaves the queue but what is written, or may be, and what was     *)
 (* changed meanwhile; what is too large is read anew. What comes into it is  *)
-(* fresh, behind what is there; a multi that was refused comes again in      *)
-(* halves.                                                                   *)
+(* fresh, behind what is there, in as few multis as can hold it; a multi that*)
+(* was refused comes again in halves.                                        *)
 \* @req ZK-007
 QueueIsKept ==
     [][LET is_crash == budget'["crashes"] < budget["crashes"] IN
@@ -201,7 +205,10 @@ QueueIsKept ==
             p \in written' \cup unsure' \cup stale \/ is_crash \/ IsTooLarge(Head(batches))
         /\ \A p \in Waiting' \ Waiting : p \notin stale' \cup written \cup unsure
         /\ Waiting' \ Waiting # {} =>
-            SubSeq(batches', 1, Len(batches)) = batches /\ Partitions = Waiting' \cup written \cup unsure
+            /\ SubSeq(batches', 1, Len(batches)) = batches
+            /\ Partitions = Waiting' \cup written \cup unsure
+            /\ (Len(batches') - Len(batches)) * OperationsMax - Cardinality(Waiting' \ Waiting)
+                    \in 0 .. OperationsMax - 1
         /\ written \subseteq written' /\ told \subseteq told'
         /\ to_send \ to_send' \subseteq told'
         /\ (Waiting \ Waiting' # {} /\ batches' # <<>> /\ Len(batches') >= Len(batches)) =>

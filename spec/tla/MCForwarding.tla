@@ -1,6 +1,6 @@
 ---------------------------- MODULE MCForwarding ----------------------------
 (* Bounds for TLC, as numbers that a cfg can set. *)
-EXTENDS Forwarding
+EXTENDS ForwardingSteps
 
 CONSTANTS MaxElections, MaxLosses, MaxLostReplies
 
