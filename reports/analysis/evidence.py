@@ -13,7 +13,12 @@ import msgspec
 
 from fencepost.conformance.verdict import Violation
 from fencepost.reports.analysis.messages import Arrow, messages_between
-from fencepost.reports.analysis.replicas import DOWN_FAULTS, ReplicaState, replica_states_at
+from fencepost.reports.analysis.replicas import (
+    DOWN_FAULTS,
+    DOWN_PHASES,
+    ReplicaState,
+    replica_states_at,
+)
 from fencepost.spec.trace import Kind, Phase, TraceEvent, encode
 from fencepost.spec.vocabulary import Outcome
 
@@ -206,7 +211,8 @@ def _step_action(event: TraceEvent) -> str:
     """`down` and `up` for a fault that stops a process, else the action."""
     if event.fault not in DOWN_FAULTS:
         return event.action
-    return {Phase.ACTIVE: "down", Phase.HEALED: "up"}.get(event.phase or Phase.PLANNED, "fault")
+    is_down = DOWN_PHASES.get(event.phase or Phase.PLANNED)
+    return {True: "down", False: "up", None: "fault"}[is_down]
 
 
 def describe(event: TraceEvent) -> str:

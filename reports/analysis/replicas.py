@@ -10,8 +10,24 @@ from fencepost.spec.trace import Kind, Phase, TraceEvent
 LAST_RECORDS = 8
 """Records at the end of a log that are shown."""
 
-DOWN_FAULTS = {"proc.kill": "killed", "proc.pause": "paused"}
+DOWN_FAULTS = {
+    "proc.pause": "paused",
+    "proc.stutter": "paused",
+    "proc.kill": "killed",
+    "proc.crash_at": "stopped",
+    "proc.term": "ended",
+    "proc.bounce_fast": "killed",
+    "disk.lose_unsynced": "without power",
+    "disk.corrupt_tail": "without power",
+    "disk.stale_checkpoint": "killed",
+    "disk.enospc": "ended",
+    "disk.eio": "ended",
+}
 """Faults that stop a broker, and the word for a broker so stopped."""
+DOWN_PHASES = {Phase.INJECTING: True, Phase.ACTIVE: True} | dict.fromkeys(
+    (Phase.HEALED, Phase.INEFFECTIVE, Phase.FAILED), False
+)
+"""Whether a broker is down from a phase on: what is proven later began with the injection."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,12 +126,9 @@ def _all_frozen(replicas: dict[int, _Replica]) -> tuple[ReplicaState, ...]:
 
 def _apply_fault(replica: _Replica, event: TraceEvent) -> None:
     word = DOWN_FAULTS.get(event.fault or "")
-    if word is None:
-        return
-    if event.phase is Phase.ACTIVE:
-        replica.process = word
-    elif event.phase is Phase.HEALED:
-        replica.process = "running"
+    is_down = DOWN_PHASES.get(event.phase or Phase.PLANNED)
+    if word is not None and is_down is not None:
+        replica.process = word if is_down else "running"
 
 
 def _apply(replica: _Replica, event: TraceEvent) -> None:

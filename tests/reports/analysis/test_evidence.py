@@ -1,13 +1,14 @@
 """The surroundings of a violation tell what each replica held just before it."""
 
+import pytest
 from msgspec.structs import replace
 
 from fencepost.conformance.checks.registry import CHECKS
 from fencepost.reports.analysis.evidence import STEPS_MAX, ViolationContext, display_order, gather
 from fencepost.reports.analysis.replicas import replica_states
-from fencepost.spec.trace import Kind
+from fencepost.spec.trace import Kind, Phase
 from fencepost.spec.vocabulary import Invariant
-from tests.reports.stories import failover_story, truncation_story
+from tests.reports.stories import Story, failover_story, truncation_story
 
 
 def evidence_of(invariant: Invariant) -> ViolationContext:
@@ -25,6 +26,26 @@ def test_replicas_are_told_as_they_were_before_the_violation() -> None:
         (3, "running", 2),
     ]
     assert [record.value for record in before.replicas[1].last_records] == ["client-1/0/1"]
+
+
+@pytest.mark.parametrize(
+    ("phases", "process"),
+    [
+        ([Phase.INJECTING], "paused"),
+        ([Phase.INJECTING, Phase.ACTIVE, Phase.HEALING], "paused"),
+        ([Phase.INJECTING, Phase.ACTIVE, Phase.HEALING, Phase.HEALED], "running"),
+        ([Phase.INJECTING, Phase.INEFFECTIVE], "running"),
+        ([Phase.INJECTING, Phase.FAILED], "running"),
+    ],
+)
+def test_a_process_stands_still_from_the_injection_on(phases: list[Phase], process: str) -> None:
+    story = Story("r")
+    for phase in phases:
+        story.fault(phase, 1, "proc.pause", "pause-1")
+
+    (state,) = replica_states(event for event in story.events if event.kind is Kind.FAULT)
+
+    assert state.process == process
 
 
 def test_a_log_end_that_no_line_tells_any_more_is_unknown() -> None:
