@@ -5,6 +5,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Self
 
+from fencepost.spec.wire.tls import CA_FILE, CERTIFICATE_FILE, KEY_FILE
+
 Endpoint = tuple[str, int]
 """Host and port: what a socket connects to."""
 
@@ -77,6 +79,20 @@ class ZooKeeperAddress:
 
     def __str__(self) -> str:
         return f"{self.servers}{self.chroot}"
+
+
+def tls_options(folder: Path | None) -> dict[str, object]:
+    """What kazoo needs for mutual TLS with the identity in `folder`; nothing for a plain one."""
+    if folder is None:
+        return {}
+    return {
+        "use_ssl": True,
+        "verify_certs": True,
+        "check_hostname": True,
+        "ca": str(folder / CA_FILE),
+        "certfile": str(folder / CERTIFICATE_FILE),
+        "keyfile": str(folder / KEY_FILE),
+    }
 
 
 def _endpoint(text: str) -> Endpoint:

@@ -82,6 +82,7 @@ class ClusterUnderTest:
                 replica_lag_ms=settings.replica_lag_ms,
                 supervisor=supervisor,
                 zookeeper=zookeeper.address,
+                zookeeper_tls=zookeeper.tls,
                 wiring=wiring,
                 unclean_leader_election=settings.unclean_leader_election,
                 min_insync_replicas=settings.min_insync_replicas,

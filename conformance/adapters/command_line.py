@@ -111,6 +111,7 @@ class CommandLine(Implementation):
         if site.tls:
             given += ["--tls", str(site.tls / broker_common_name(broker_id))]
             given += ["--zookeeper-credentials", str(site.tls / CREDENTIALS_FILE)]
+            given += ["--zookeeper-tls"] if site.zookeeper_tls else []
             given += ["--token-key", str(site.tls / TOKEN_KEY_FILE)]
             given += ["--authorizer", "--super-user", ADMIN] if site.authorizer else []
         elif Capability.FAULT_CONTROL in self.capabilities:

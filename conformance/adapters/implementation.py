@@ -102,6 +102,8 @@ class Site:
     """Starts processes, and ends them however the harness ends."""
     zookeeper: str
     """An address with a chroot for this cluster alone."""
+    zookeeper_tls: Path | None = None
+    """The folder of the harness's identity for ZooKeeper; None: it takes plain connections."""
     wiring: Wiring | None = None
     """Where brokers listen and find each other, when their connections can be cut."""
     unclean_leader_election: bool = False
@@ -133,7 +135,11 @@ class Site:
 
         As short as the brokers': a server that stands still is left as soon as they leave it.
         """
-        client = ZooKeeperClient(self.zookeeper, session_timeout_s=self.session_timeout_ms / 1000)
+        client = ZooKeeperClient(
+            self.zookeeper,
+            session_timeout_s=self.session_timeout_ms / 1000,
+            tls=self.zookeeper_tls,
+        )
         client.connect()
         return ZnodeAccess(client, dialect)
 

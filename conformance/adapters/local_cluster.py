@@ -21,8 +21,9 @@ from fencepost.conformance.adapters.zookeepers import ZooKeeperInUse
 from fencepost.fault_injection.network.certificates import CertificateAuthority, write_secret
 from fencepost.fault_injection.processes.managed_process import ProcessError
 from fencepost.fault_injection.processes.supervisor import Supervisor
+from fencepost.fault_injection.zookeeper.secured import SecuredZooKeeperServer
 from fencepost.fault_injection.zookeeper.server import ZooKeeperServer
-from fencepost.spec.wire.tls import ADMIN, CREDENTIALS_FILE
+from fencepost.spec.wire.tls import ADMIN, CREDENTIALS_FILE, ZOOKEEPER
 from fencepost.spec.wire.tokens import KEY_FILE as TOKEN_KEY_FILE
 from fencepost.spec.zookeeper import ZooKeeperError
 
@@ -163,11 +164,15 @@ def addresses(folder: Path) -> list[str]:
 
 
 def make_identities(folder: Path, broker_ids: Iterable[int]) -> None:
-    """Each broker and the administrator have an identity in `folder`, ZooKeeper a password."""
+    """Brokers, the administrator and ZooKeeper have an identity in `folder`, brokers also secrets.
+
+    The secrets are what they show to ZooKeeper, and the key of delegation tokens.
+    """
     authority = CertificateAuthority(folder)
     for broker_id in broker_ids:
         authority.add_broker(broker_id)
     authority.add_user(ADMIN)
+    authority.add_zookeeper()
     credentials = folder / CREDENTIALS_FILE
     if not credentials.exists():
         write_secret(credentials, f"fencepost:{secrets.token_hex(16)}\n".encode())
@@ -229,7 +234,12 @@ def _runs(folder: Path) -> bool:
 def _start(
     folder: Path, settings: ClusterSettings, supervisor: Supervisor, port: int | None
 ) -> ClusterStatus:
-    server = ZooKeeperServer(supervisor, Folders(root=folder).zookeeper, port=port)
+    directory, tls = Folders(root=folder).zookeeper, settings.tls
+    server = (
+        SecuredZooKeeperServer(supervisor, directory, tls / ZOOKEEPER, port=port)
+        if tls
+        else ZooKeeperServer(supervisor, directory, port=port)
+    )
     server.start()
     state = LocalCluster(
         run_id=supervisor.run_id,
@@ -282,7 +292,9 @@ def _cluster(folder: Path, state: LocalCluster, supervisor: Supervisor) -> Clust
         folder=folder,
         run_id=state.run_id,
         supervisor=supervisor,
-        zookeeper=ZooKeeperInUse(address=state.zookeeper),
+        zookeeper=ZooKeeperInUse(
+            address=state.zookeeper, tls=Path(state.tls) / ADMIN if state.tls else None
+        ),
     )
 
 

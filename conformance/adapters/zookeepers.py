@@ -43,6 +43,8 @@ class ZooKeeperInUse:
 
     address: str
     """With the chroot that the run has for itself."""
+    tls: Path | None = None
+    """The folder of the harness's identity for it; None: it takes plain connections."""
     data_dirs: tuple[Path, ...] = ()
     """Of the harness's servers; those of an external ZooKeeper cannot be read."""
     ensemble: ZooKeeperMembers | None = None

@@ -21,7 +21,14 @@ from cryptography.hazmat.primitives.serialization import (
 )
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-from fencepost.spec.wire.tls import CA_FILE, CERTIFICATE_FILE, KEY_FILE, broker_common_name
+from fencepost.spec.wire.tls import (
+    CA_FILE,
+    CERTIFICATE_FILE,
+    KEY_FILE,
+    KEY_STORE_FILE,
+    ZOOKEEPER,
+    broker_common_name,
+)
 
 AUTHORITY = "authority"
 LOOPBACK = ("localhost", "127.0.0.1")
@@ -56,6 +63,13 @@ class CertificateAuthority:
         """The folder of a broker's identity, made unless it is there."""
         name = broker_common_name(broker_id)
         return self.add(name, hosts=(name, *hosts))
+
+    def add_zookeeper(self) -> Path:
+        """The folder of the identity of a ZooKeeper here, with a key store, made unless there."""
+        folder = self.add(ZOOKEEPER, hosts=(ZOOKEEPER, *LOOPBACK))
+        parts = [(folder / name).read_bytes() for name in (KEY_FILE, CERTIFICATE_FILE)]
+        write_secret(folder / KEY_STORE_FILE, b"".join(parts))
+        return folder
 
     def add_user(self, name: str) -> Path:
         """The folder of a user's identity, made unless it is there."""

@@ -9,6 +9,7 @@ import logging
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Self
 
 from kazoo import exceptions as kazoo_errors
@@ -17,11 +18,18 @@ from kazoo.handlers.threading import KazooTimeoutError
 
 from fencepost.fault_injection.processes.signal_delay import handlers_wait
 from fencepost.spec.vocabulary import ANY_VERSION
-from fencepost.spec.zookeeper import ZooKeeperError
+from fencepost.spec.zookeeper import ZooKeeperError, tls_options
 
 _SILENT = logging.getLogger("fencepost.zookeeper_client")
 _SILENT.addHandler(logging.NullHandler())
 _SILENT.propagate = False  # a lost connection is told by our exceptions, once
+
+
+_WITH_TLS = {
+    True: ", takes TLS, and trusts the CA of our certificate as we that of its own",
+    False: ", and does not ask for TLS",
+}
+"""By whether we come with an identity: it hangs up on the wrong kind of connection."""
 
 
 class NoZnodeError(ZooKeeperError):
@@ -71,11 +79,23 @@ class ZooKeeperClient:
     """One session with a ZooKeeper, closed on exit. Paths are below the chroot of the address."""
 
     def __init__(
-        self, address: str, *, session_timeout_s: float = 10.0, deadline_s: float = 10.0
+        self,
+        address: str,
+        *,
+        session_timeout_s: float = 10.0,
+        deadline_s: float = 10.0,
+        tls: Path | None = None,
     ) -> None:
+        """With the folder of an identity, `tls`, the connection is encrypted and both ends prove.
+
+        Nothing is sent before `connect`.
+        """
         self.address = address
         self.deadline_s = deadline_s
-        self._client: Any = KazooClient(hosts=address, timeout=session_timeout_s, logger=_SILENT)
+        self._tls = tls
+        self._client: Any = KazooClient(
+            hosts=address, timeout=session_timeout_s, logger=_SILENT, **tls_options(tls)
+        )
         self._client._call = _after_signals(self._client._call)
 
     def __enter__(self) -> Self:
@@ -93,7 +113,7 @@ class ZooKeeperClient:
             self._client.close()
             raise ZooKeeperError(
                 f"no ZooKeeper answers at {self.address} within {self.deadline_s:g} s; "
-                "check the address and that the server runs"
+                f"check the address and that the server runs{_WITH_TLS[self._tls is not None]}"
             ) from error
 
     def close(self) -> None:

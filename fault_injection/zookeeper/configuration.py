@@ -17,14 +17,13 @@ def member_settings(members: Iterable[str]) -> Settings:
     return {"initLimit": INIT_TICKS, "syncLimit": SYNC_TICKS, **servers}
 
 
-def configuration(data_dir: str, port: int, tick_ms: int, more: Settings) -> str:
+def configuration(data_dir: str, tick_ms: int, more: Settings) -> str:
     """The text of `zoo.cfg`. Sessions may be as short as two ticks, and end at the end of one."""
     settings: Settings = {
         "tickTime": tick_ms,
         "minSessionTimeout": 2 * tick_ms,
         "maxSessionTimeout": MAX_SESSION_TIMEOUT_MS,
         "dataDir": data_dir,
-        "clientPort": port,
         "maxClientCnxns": 0,
         "admin.enableServer": "false",
         "4lw.commands.whitelist": "*",

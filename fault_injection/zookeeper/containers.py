@@ -186,7 +186,7 @@ class ZooKeeperContainers(ZooKeeperMembers):
             (folder / part).mkdir(parents=True, exist_ok=True)
         members = member_settings(f"{_name(n)}:2888:3888" for n in self.numbers())
         more: Settings = {"quorumListenOnAllIPs": "true", **members} if self.size > 1 else {}
-        text = configuration("/data", CLIENT_PORT, self.tick_ms, more)
+        text = configuration("/data", self.tick_ms, {"clientPort": CLIENT_PORT, **more})
         (folder / "conf" / "zoo.cfg").write_text(text, encoding="ascii")
         (folder / "data" / "myid").write_text(f"{number}\n", encoding="ascii")
         return folder

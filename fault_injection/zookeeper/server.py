@@ -9,7 +9,7 @@ import errno
 import importlib.util
 import socket
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -229,7 +229,14 @@ class ZooKeeperServer:
 
     def is_serving(self) -> bool:
         """True while it answers clients; a member of an ensemble needs a leader for that."""
-        return f"dataDir={self.data_dir}/" in _configuration(self.endpoint)
+        try:
+            return f"dataDir={self.data_dir}/" in self.configuration_told()
+        except OSError:
+            return False
+
+    def configuration_told(self) -> str:
+        """The `conf` of the server that serves there; raises `OSError` while none does."""
+        return four_letter_word(self.endpoint, "conf", TIMEOUT_S)
 
     def _start_on(self, port: int, deadline: float) -> None:
         before = self._process, self._port
@@ -254,7 +261,8 @@ class ZooKeeperServer:
     def _command(self, port: int) -> list[str]:
         self.data_dir.mkdir(parents=True, exist_ok=True)
         settings = self.directory / "zoo.cfg"
-        settings.write_text(self._configuration(port), encoding="ascii")
+        text = configuration(property_value(str(self.data_dir)), self.tick_ms, self.settings(port))
+        settings.write_text(text, encoding="ascii")
         logging = self.directory / "log4j2.properties"
         logging.write_text(LOG4J, encoding="ascii")
         if self._membership is not None:
@@ -270,18 +278,18 @@ class ZooKeeperServer:
         del java
         return ["-cp", class_path(find_jars()), main_class]
 
-    def _configuration(self, port: int) -> str:
+    def settings(self, port: int) -> Settings:
+        """What is configured of its connections."""
         more = self._membership.settings() if self._membership else {}
-        more = {"clientPortAddress": self._host, **more}
-        return configuration(property_value(str(self.data_dir)), port, self.tick_ms, more)
+        return {"clientPort": port, "clientPortAddress": self._host, **more}
 
 
-def find_jars() -> list[Path]:
+def find_jars(patterns: Sequence[str] = JARS) -> list[Path]:
     """The jars of a ZooKeeper server, found without importing PySpark; raises `ZooKeeperError`."""
     package = importlib.util.find_spec("pyspark")
     folders = (package.submodule_search_locations if package else None) or []
     for folder in folders:
-        jars = [sorted((Path(folder) / "jars").glob(pattern)) for pattern in JARS]
+        jars = [sorted((Path(folder) / "jars").glob(pattern)) for pattern in patterns]
         if all(jars):
             return [found[-1] for found in jars]
     raise ZooKeeperError(
@@ -324,14 +332,6 @@ def _refusal(endpoint: tuple[str, int], deadline_s: float) -> str:
     except OSError as error:
         return error.strerror or "no answer"
     return ""
-
-
-def _configuration(endpoint: tuple[str, int]) -> str:
-    """The `conf` of the server that serves there, or nothing when none serves yet."""
-    try:
-        return four_letter_word(endpoint, "conf", TIMEOUT_S)
-    except OSError:
-        return ""
 
 
 def _is_free(port: int) -> bool:

@@ -2,8 +2,12 @@
 
 import re
 import socket
+import ssl
 from dataclasses import dataclass
 from enum import StrEnum
+from pathlib import Path
+
+from fencepost.spec.wire.tls import CA_FILE, CERTIFICATE_FILE, KEY_FILE
 
 TIMEOUT_S = 0.25
 """On one machine an answer takes a millisecond; a paused server must not hold us up for long."""
@@ -45,14 +49,30 @@ class ServerStatus:
         return self.zxid >> EPOCH_BITS
 
 
-def four_letter_word(endpoint: tuple[str, int], word: str, timeout_s: float) -> str:
+def four_letter_word(
+    endpoint: tuple[str, int], word: str, timeout_s: float, tls: Path | None = None
+) -> str:
     """The answer of the server to `word` (`ruok`, `srvr`, `conf`); raises `OSError`."""
-    with socket.create_connection(endpoint, timeout_s) as connection:
+    with _connection(endpoint, timeout_s, tls) as connection:
         connection.sendall(word.encode())
         answer = bytearray()
         while chunk := connection.recv(4096):
             answer += chunk
     return answer.decode(errors="replace")
+
+
+def _connection(endpoint: tuple[str, int], timeout_s: float, tls: Path | None) -> socket.socket:
+    """Plain, or under the identity in the folder `tls`."""
+    plain = socket.create_connection(endpoint, timeout_s)
+    if tls is None:
+        return plain
+    context = ssl.create_default_context(cafile=str(tls / CA_FILE))
+    context.load_cert_chain(str(tls / CERTIFICATE_FILE), str(tls / KEY_FILE))
+    try:
+        return context.wrap_socket(plain, server_hostname=endpoint[0])
+    except OSError:
+        plain.close()
+        raise
 
 
 def server_status(endpoint: tuple[str, int], timeout_s: float = TIMEOUT_S) -> ServerStatus | None:

@@ -110,6 +110,11 @@ EXPECTED = (
     *(TlsError, TokenFileError, ZooKeeperError),
 )
 """What ends a node with one sentence."""
+_DOUBTS = {
+    True: "is it running there, by TLS, and is one CA that of both certificates?",
+    False: "is it running there?",
+}
+"""By whether ZooKeeper is connected by TLS."""
 EXIT_OK = 0
 EXIT_STOPPED = 3
 """Exit code after an error that the node cannot continue from."""
@@ -180,7 +185,8 @@ class NodeProcess:
         timeout_ms = options.session_timeout_ms
         path = options.zookeeper_credentials
         credentials = ZooKeeperCredentials.read(path) if path else None
-        self._sessions = Sessions(options.zookeeper, timeout_ms, self._put, credentials)
+        tls = options.tls if options.zookeeper_tls else None
+        self._sessions = Sessions(options.zookeeper, timeout_ms, self._put, credentials, tls)
         self._core: Node
         self._listens: tuple[str, int]
         """Host and port on which the broker listens."""
@@ -421,7 +427,7 @@ class NodeProcess:
             self._put(
                 StopRequested(
                     f"ZooKeeper at {options.zookeeper.servers} gave no session within "
-                    f"{options.start_timeout_ms} ms; is it running there?"
+                    f"{options.start_timeout_ms} ms; {_DOUBTS[options.zookeeper_tls]}"
                 )
             )
 

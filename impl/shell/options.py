@@ -44,6 +44,8 @@ class NodeOptions:
     """A stepped broker moves high watermark and ISR by its own rules, not by moves."""
     tls: Path | None
     """The folder of the broker's identity; None: connections are plain."""
+    zookeeper_tls: bool
+    """ZooKeeper is connected by TLS too, with the identity in `tls`."""
     zookeeper_credentials: Path | None
     """The file with `user:password` for ZooKeeper; None: any session may write our znodes."""
     token_key: Path | None
@@ -182,6 +184,11 @@ def _add_access(parser: Parser) -> None:
         help="with --authorizer: this user needs no ACL; may be given again",
     )
     parser.add_argument(
+        "--zookeeper-tls",
+        action="store_true",
+        help="with --tls: connections to ZooKeeper are by mutual TLS too, with the same identity",
+    )
+    parser.add_argument(
         "--zookeeper-credentials",
         type=Path,
         metavar="FILE",
@@ -290,6 +297,8 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
         parser.error("--mutant is only for a broker with --fault-control")
     if parsed.tls is not None and (parsed.fault_control or parsed.paced):
         parser.error("--tls keeps strangers out, and --fault-control and --paced let them in")
+    if parsed.zookeeper_tls and parsed.tls is None:
+        parser.error("--zookeeper-tls needs --tls, which names the identity")
     if parsed.token_key is not None and parsed.tls is None:
         parser.error("--token-key needs --tls: a token is told over no plain connection")
     if parsed.authorizer and parsed.tls is None:

@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 from kazoo.client import KazooClient
@@ -67,7 +68,12 @@ from fencepost.impl.shell.zookeeper.notifications import (
 )
 from fencepost.spec.vocabulary import ANY_VERSION, SessionId, ZnodeVersion
 from fencepost.spec.znodes import PERSISTENT_PATHS
-from fencepost.spec.zookeeper import ZooKeeperAddress, ZooKeeperCredentials, ZooKeeperError
+from fencepost.spec.zookeeper import (
+    ZooKeeperAddress,
+    ZooKeeperCredentials,
+    ZooKeeperError,
+    tls_options,
+)
 
 logging.getLogger("kazoo").addHandler(logging.NullHandler())
 
@@ -162,8 +168,12 @@ class KazooSession:
         timeout_ms: int,
         post: Post,
         credentials: ZooKeeperCredentials | None = None,
+        tls: Path | None = None,
     ) -> None:
-        """With `credentials`, only sessions with the same may change what this one creates."""
+        """With `credentials`, only sessions with the same may change what this one creates.
+
+        With the folder of an identity, `tls`, both ends of the connection prove theirs.
+        """
         self._root = address.chroot
         self._credentials = credentials
         self._acl = OPEN_ACL_UNSAFE if credentials is None else _owned(credentials)
@@ -181,6 +191,7 @@ class KazooSession:
                 "delay": RECONNECT_DELAY_S,
                 "max_delay": RECONNECT_DELAY_MAX_S,
             },
+            **tls_options(tls),
         )
         self._client.add_listener(self._state_changed)
         self._client.start_async()

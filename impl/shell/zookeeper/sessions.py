@@ -11,6 +11,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import Enum, auto
+from pathlib import Path
 
 from fencepost.impl.core.types.effects import ListChildren, ReadZnodes, WriteZnodes
 from fencepost.impl.core.types.events import (
@@ -89,9 +90,14 @@ class Sessions:
         timeout_ms: int,
         put: Callable[[SessionNotification], None],
         credentials: ZooKeeperCredentials | None = None,
+        tls: Path | None = None,
     ) -> None:
-        """Notifications are passed to `put` on the running loop; pass them to `events` in order."""
+        """Notifications are passed to `put` on the running loop; pass them to `events` in order.
+
+        `tls` is the folder of the identity for ZooKeeper; None: connections are plain.
+        """
         self._address = address
+        self._tls = tls
         self._credentials = credentials
         self._timeout_ms = timeout_ms
         self._put = put
@@ -177,7 +183,7 @@ class Sessions:
 
     def _open(self) -> KazooSession:
         post = self._from_any_thread(self._put)
-        return KazooSession(self._address, self._timeout_ms, post, self._credentials)
+        return KazooSession(self._address, self._timeout_ms, post, self._credentials, self._tls)
 
     def _from_any_thread(self, put: Callable[[SessionNotification], None]) -> Post:
         def post(notification: Notification) -> None:

@@ -1,0 +1,50 @@
+"""A local cluster with TLS: what connects to its ZooKeeper, and what does not."""
+
+from pathlib import Path
+
+import pytest
+
+from fencepost.conformance.adapters import local_cluster
+from fencepost.conformance.adapters.settings import ClusterSettings
+from fencepost.fault_injection.network.certificates import CertificateAuthority
+from fencepost.fault_injection.zookeeper.client import ZooKeeperClient
+from fencepost.fault_injection.zookeeper.status import four_letter_word
+from fencepost.spec.wire.tls import ADMIN, CA_FILE
+from fencepost.spec.zookeeper import ZooKeeperAddress, ZooKeeperError
+
+REFUSED_S = 1.0
+ANSWER_S = 10.0
+
+
+def told(address: str, identity: Path) -> str:
+    """What ZooKeeper says of itself to that identity; empty when it hangs up."""
+    (endpoint,) = ZooKeeperAddress.parse(address).endpoints
+    try:
+        return four_letter_word(endpoint, "conf", ANSWER_S, identity)
+    except OSError:
+        return ""
+
+
+@pytest.mark.zookeeper
+def test_zookeeper_of_a_cluster_with_tls_takes_its_own_certificates_alone(tmp_path: Path) -> None:
+    folder, tls = tmp_path / "cluster", tmp_path / "cluster" / "tls"
+    stranger = CertificateAuthority(tmp_path / "strangers").add_user(ADMIN)
+    up = local_cluster.up(folder, settings=ClusterSettings(brokers=1, tls=tls))
+    (stranger / CA_FILE).write_bytes((tls / ADMIN / CA_FILE).read_bytes())
+    try:
+        seen = local_cluster.status(folder)
+        to_admin, to_stranger = (told(up.zookeeper, one) for one in (tls / ADMIN, stranger))
+        with pytest.raises(ZooKeeperError, match="does not ask for TLS"):
+            ZooKeeperClient(up.zookeeper, deadline_s=REFUSED_S).connect()
+        with ZooKeeperClient(up.zookeeper, tls=tls / ADMIN) as client:
+            registrations = client.children("/brokers/ids")
+            with pytest.raises(ZooKeeperError, match="NoAuthError"):
+                client.create("/brokers/ids/9", b"{}")
+    finally:
+        local_cluster.down(folder)
+
+    assert [broker.broker_id for broker in seen.brokers if broker.address] == [1]
+    assert registrations == ["1"]
+    assert "secureClientPort" in to_admin
+    assert "clientPort=-1" in to_admin
+    assert to_stranger == ""
