@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from fencepost.conformance.verdict import Verdict
-from fencepost.spec.trace import Kind, TraceEvent
+from fencepost.spec.trace import TraceEvent
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,7 +39,7 @@ def trace_health(events: Iterable[TraceEvent]) -> TraceHealth:
     ended = False
     for event in events:
         numbers.setdefault((event.node, event.incarnation), []).append(event.seq)
-        ended = ended or (event.kind is Kind.RUN and event.action == "RunEnded")
+        ended = ended or event.action == "RunEnded"
     gaps: list[str] = []
     repeated: list[str] = []
     for (node, incarnation), found in sorted(numbers.items()):

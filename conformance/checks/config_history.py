@@ -10,7 +10,6 @@ from fencepost.spec.znodes import MalformedZnodeError
 
 CLIENT_ALTERS = "AlterConfigs"
 CLIENT_DESCRIBES = "DescribeConfigs"
-_WRITES = frozenset({"Create", "SetData", "Delete"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,12 +21,12 @@ class ConfigWrite:
     before: Mapping[str, str]
     after: Mapping[str, str]
 
-    def changed(self) -> Iterator[tuple[str, str | None]]:
-        """Each entry that is another one, ascending; None where it is gone."""
+    def changed(self) -> Iterator[str]:
+        """Each entry that is another one, `name=value`, ascending; `name=` where it is gone."""
         for name in sorted({*self.before, *self.after}):
             value = self.after.get(name)
             if value != self.before.get(name):
-                yield name, value
+                yield f"{name}={value or ''}"
 
 
 def config_writes(events: Iterable[TraceEvent]) -> list[ConfigWrite]:
@@ -36,7 +35,7 @@ def config_writes(events: Iterable[TraceEvent]) -> list[ConfigWrite]:
     writes = []
     for event in by_zxid(events):
         path = event.path or ""
-        if event.action not in _WRITES or entity_at(path) is None:
+        if entity_at(path) is None:
             continue
         before, known[path] = known.get(path, {}), _entries(event)
         writes.append(ConfigWrite(event, path, before, known[path]))
@@ -44,9 +43,8 @@ def config_writes(events: Iterable[TraceEvent]) -> list[ConfigWrite]:
 
 
 def _entries(event: TraceEvent) -> Mapping[str, str]:
-    if event.action == "Delete":
-        return {}
+    """A deletion stores no document."""
     try:
-        return parse_config(event.path or "", (event.data or "").encode())
+        return parse_config("", (event.data or "").encode())
     except MalformedZnodeError:
         return {}

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from fencepost.conformance.checks.evidence import Evidence
 from fencepost.conformance.checks.incarnations import incarnation_of
-from fencepost.conformance.checks.log_history import invoked_ns
+from fencepost.conformance.checks.log_history import after_highest
 from fencepost.conformance.checks.ordering import actions, order
 from fencepost.conformance.checks.replica_log import is_replica_event
 from fencepost.conformance.checks.trace_dialect import SPEC, TraceDialect
@@ -40,7 +40,9 @@ def check(events: Sequence[TraceEvent], dialect: TraceDialect = SPEC) -> CheckRe
             _check_step(before, event, event.leader_epoch, evidence)
         latest[key] = event
     for leader_epoch, answers in _of_one_leader(events):
-        _check_answers(answers, leader_epoch, evidence)
+        told = ((answer.high_watermark or 0, answer) for answer in answers)
+        for (_, before), (_, answer) in after_highest(told):
+            _check_step(before, answer, leader_epoch, evidence)
     return evidence.result()
 
 
@@ -90,22 +92,3 @@ def _led(events: Iterable[TraceEvent]) -> _Led:
     for event in actions(events, Action.BECOME_LEADER):
         found[event.broker_id, incarnation_of(event)].add((event.leader_epoch, event.incarnation))
     return {place: frozenset(terms) for place, terms in found.items()}
-
-
-def _check_answers(
-    answers: Sequence[TraceEvent], leader_epoch: int | None, evidence: Evidence
-) -> None:
-    """One premise per answer that was asked for after another had come."""
-    came = sorted(answers, key=lambda answer: answer.mono_ns)
-    highest, number = None, 0
-    for answer in sorted(answers, key=invoked_ns):
-        while came[number].mono_ns < invoked_ns(answer):
-            if highest is None or _told(came[number]) > _told(highest):
-                highest = came[number]
-            number += 1
-        if highest is not None:
-            _check_step(highest, answer, leader_epoch, evidence)
-
-
-def _told(answer: TraceEvent) -> int:
-    return answer.high_watermark or 0

@@ -65,11 +65,9 @@ def _assigned(events: Iterable[TraceEvent]) -> _Assigned:
 
 
 def _replicas(event: TraceEvent) -> Mapping[int, Sequence[int]]:
-    """What the line of a topic's znode assigns."""
-    if event.action == "Delete":
-        return {}
+    """What the line of a topic's znode assigns; a deletion stores no document."""
     try:
-        document = parse_topic_document(event.path or "", (event.data or "").encode())
+        document = parse_topic_document("", (event.data or "").encode())
     except MalformedZnodeError:
         return {}
     return {} if document.is_deleted else assignment_of(document)

@@ -3,8 +3,10 @@
 Judged by what clients asked and were told, and by ZooKeeper's own record. Every value is set by one
 attempt, so that a write tells which attempt it is.
 
-- A change that was answered as made was made, one that was refused was not, and none twice.
-- An entry that no client wanted gone stays: no writer puts back what it read too early.
+- A change that was answered as made was made, one that was refused was not, and none twice. What
+  a controller tells as made is in the transaction that it names.
+- An entry that no client wanted gone stays: no writer puts back what it read too early. Nor has it
+  a value that no client asked for, but from its creation on.
 - What a broker describes was written, and what it has told to be newer is not followed by older.
 """
 
@@ -18,11 +20,12 @@ from fencepost.conformance.checks.config_history import (
     config_writes,
 )
 from fencepost.conformance.checks.evidence import Evidence
+from fencepost.conformance.checks.log_history import Told, after_highest
 from fencepost.conformance.verdict import CheckResult
 from fencepost.spec.trace import Kind, TraceEvent
-from fencepost.spec.vocabulary import Invariant, Outcome
+from fencepost.spec.vocabulary import Action, Invariant, Outcome
 
-JUDGED = frozenset({CLIENT_ALTERS, CLIENT_DESCRIBES})
+JUDGED = frozenset({CLIENT_ALTERS, CLIENT_DESCRIBES, Action.APPLY_MUTATION})
 _Setting = tuple[str, str]
 """Path, and `name=value`."""
 _Settings = Mapping[_Setting, Sequence[ConfigWrite]]
@@ -35,22 +38,22 @@ def check(events: Sequence[TraceEvent]) -> CheckResult:
     settings = _settings(writes)
     asked = [one for one in events if one.action == CLIENT_ALTERS and one.kind is Kind.INVOKE]
     for event in events:
-        if event.kind is Kind.COMPLETE and event.action == CLIENT_ALTERS:
+        if event.action == CLIENT_ALTERS:
             _judge_alteration(event, settings, evidence)
     for event in asked:
         _judge_once(event, settings, evidence)
-    _judge_losses(writes, asked, evidence)
+    _judge_applications(events, writes, evidence)
+    _judge_changes(writes, asked, evidence)
     _judge_descriptions(events, settings, evidence)
     return evidence.result()
 
 
 def _settings(writes: Iterable[ConfigWrite]) -> _Settings:
-    """Which writes gave an entry the value."""
+    """Which writes gave an entry the value, or took it away."""
     found: dict[_Setting, list[ConfigWrite]] = defaultdict(list)
     for write in writes:
-        for name, value in write.changed():
-            if value is not None:
-                found[write.path, f"{name}={value}"].append(write)
+        for entry in write.changed():
+            found[write.path, entry].append(write)
     return found
 
 
@@ -69,24 +72,44 @@ def _judge_alteration(event: TraceEvent, settings: _Settings, evidence: Evidence
 
 
 def _judge_once(event: TraceEvent, settings: _Settings, evidence: Evidence) -> None:
-    """No attempt has its effect twice."""
+    """No attempt has its effect twice; an entry may go more than once."""
     for value in event.values or ():
         made = settings.get((event.path or "", value), ())
-        if len(made) > 1:
+        if len(made) > 1 and not value.endswith("="):
             zxids = ", ".join(str(one.event.zxid) for one in made)
             message = f"{event.path} {value} was asked for once, and made at zxids {zxids}."
             evidence.violated(message, event, *(one.event for one in made))
 
 
-def _judge_losses(
+def _judge_applications(
+    events: Iterable[TraceEvent], writes: Iterable[ConfigWrite], evidence: Evidence
+) -> None:
+    """What a controller says that it made is there after the transaction that it names."""
+    stored = {(write.path, write.event.zxid): write.after for write in writes}
+    for event in events:
+        if event.action != Action.APPLY_MUTATION:
+            continue
+        for entry in event.values or ():
+            name, _, value = entry.partition("=")
+            if stored.get((event.path or "", event.zxid), {}).get(name, "") != value:
+                message = f"{event.path} {entry} is told as made at zxid {event.zxid}, and is not."
+                evidence.violated(message, event)
+
+
+def _judge_changes(
     writes: Iterable[ConfigWrite], asked: Iterable[TraceEvent], evidence: Evidence
 ) -> None:
-    """An entry goes when a client has asked for that: a change to an empty value."""
+    """An entry goes, or is set where clients set any, when a client has asked for that."""
     wanted = {(event.path, value) for event in asked for value in event.values or ()}
+    paths = {path for path, _ in wanted}
     for write in writes:
-        for name, value in write.changed():
-            if value is None and (write.path, f"{name}=") not in wanted:
-                message = f"{write.path}: {name} is gone, and no client asked for that."
+        is_set_by_clients = write.path in paths and write.event.action == "SetData"
+        for entry in write.changed():
+            is_gone = entry.endswith("=")
+            if (write.path, entry) not in wanted and (is_gone or is_set_by_clients):
+                name, _, value = entry.partition("=")
+                what = "gone" if is_gone else f"set to {value}"
+                message = f"{write.path}: {name} is {what}, and no client asked for that."
                 evidence.violated(message, write.event)
 
 
@@ -94,10 +117,9 @@ def _judge_descriptions(
     events: Iterable[TraceEvent], settings: _Settings, evidence: Evidence
 ) -> None:
     """One broker tells what was written, in its order, to clients that ask one after the other."""
-    by_register: dict[tuple[int | None, str, str], list[tuple[int, TraceEvent]]] = defaultdict(list)
+    by_register: dict[tuple[int | None, str | None, str], list[Told]] = defaultdict(list)
     for event in events:
-        is_told = event.kind is Kind.COMPLETE and event.outcome is Outcome.OK
-        if event.action != CLIENT_DESCRIBES or not is_told:
+        if event.action != CLIENT_DESCRIBES or event.outcome is not Outcome.OK:
             continue
         for value in event.values or ():
             evidence.premise_count += 1
@@ -105,21 +127,10 @@ def _judge_descriptions(
             if not made:
                 evidence.violated(f"{event.path} {value} was described, and never set.", event)
                 continue
-            key = event.broker_id, event.path or "", value.partition("=")[0]
+            key = event.broker_id, event.path, value.partition("=")[0]
             by_register[key].append((made[-1].event.zxid or 0, event))
     for (broker_id, path, name), told in by_register.items():
-        _judge_order(f"{path}: broker {broker_id} tells of {name}", told, evidence)
-
-
-def _judge_order(what: str, told: list[tuple[int, TraceEvent]], evidence: Evidence) -> None:
-    """Of two descriptions that do not overlap, the later one is not of an older value."""
-    ended = sorted(told, key=lambda one: one[1].mono_ns)
-    newest: tuple[int, TraceEvent] | None = None
-    place = 0
-    for zxid, event in sorted(told, key=lambda one: one[1].inv_ns or 0):
-        while place < len(ended) and ended[place][1].mono_ns < (event.inv_ns or 0):
-            newest = max(newest or ended[place], ended[place], key=lambda one: one[0])
-            place += 1
-        if newest is not None and zxid < newest[0]:
-            message = f"{what} as of zxid {zxid}, and before as of {newest[0]}."
-            evidence.violated(message, newest[1], event)
+        for (newest, before), (zxid, event) in after_highest(told):
+            if zxid < newest:
+                message = f"{path}: broker {broker_id} tells of {name} as of zxid {zxid}"
+                evidence.violated(f"{message}, and before as of {newest}.", before, event)

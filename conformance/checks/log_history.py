@@ -111,6 +111,23 @@ def invoked_ns(event: TraceEvent) -> int:
     return event.mono_ns if event.inv_ns is None else event.inv_ns
 
 
+Told = tuple[int, TraceEvent]
+"""What an answer tells of something that only grows, and the answer."""
+
+
+def after_highest(answers: Iterable[Told]) -> Iterator[tuple[Told, Told]]:
+    """Each answer that was asked for after others had come, behind the highest of those."""
+    came = sorted(answers, key=lambda one: one[1].mono_ns)
+    highest, number = None, 0
+    for answer in sorted(came, key=lambda one: invoked_ns(one[1])):
+        while came[number][1].mono_ns < invoked_ns(answer[1]):
+            if highest is None or came[number][0] > highest[0]:
+                highest = came[number]
+            number += 1
+        if highest is not None:
+            yield highest, answer
+
+
 def known(number: int | None, otherwise: int) -> int:
     """`number`, or `otherwise` where an answer left it out or said -1, "not asked for"."""
     return otherwise if number is None or number < 0 else number

@@ -3,19 +3,22 @@
 Judged from level 4 on, by the lines of brokers that take metadata (`UpdateMetadata`), against
 ZooKeeper's own record.
 
-- What a broker takes of a partition is a state that ZooKeeper held (UMD-002).
-- It never goes back while the broker runs: neither the leader epoch, nor the version of the znode.
+- What a broker takes of a partition is a state that ZooKeeper held (UMD-002), and what it takes of
+  brokers are registrations that ZooKeeper held.
+- The version of its znode never goes back while the broker runs.
 - A broker takes a role from a controller that has told it which brokers there are (KAFKA-4443).
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 
 from fencepost.conformance.checks.evidence import Evidence
+from fencepost.conformance.checks.log_history import known
 from fencepost.conformance.checks.ordering import partition_of_event
 from fencepost.conformance.checks.znode_history import (
     LeaderAndIsrWrite,
     leader_and_isr_writes,
     read_document,
+    registrations,
 )
 from fencepost.conformance.verdict import CheckResult
 from fencepost.spec.trace import TraceEvent
@@ -42,7 +45,26 @@ def check(events: Sequence[TraceEvent]) -> CheckResult:
             by_start.setdefault((event.node, event.incarnation), []).append(event)
     for lines in by_start.values():
         _check_start(sorted(lines, key=lambda event: event.seq), published, evidence)
+    _check_brokers(told, registrations(events), evidence)
     return evidence.result()
+
+
+def _check_brokers(
+    told: Iterable[TraceEvent],
+    registered: Mapping[int, Sequence[tuple[int, int]]],
+    evidence: Evidence,
+) -> None:
+    """The brokers that are told are registrations that there were."""
+    for event in told:
+        live = zip(event.live_brokers or (), event.broker_epochs or (), strict=False)
+        strangers = [
+            member
+            for member, epoch in live
+            if epoch not in [first for first, _ in registered.get(member, ())]
+        ]
+        if strangers:
+            message = f"Broker {event.broker_id} was told of brokers {strangers}, which ZooKeeper"
+            evidence.violated(f"{message} never held so.", event)
 
 
 def _published(writes: Iterable[LeaderAndIsrWrite]) -> Mapping[_Place, TraceEvent]:
@@ -85,8 +107,8 @@ def _check_state(
     event: TraceEvent, before: TraceEvent | None, stored: TraceEvent | None, evidence: Evidence
 ) -> None:
     where = f"Broker {event.broker_id} tells of {partition_of_event(event)}"
-    if before is not None and _age(event) < _age(before):
-        message = f"{where} leader epoch {event.leader_epoch} after {before.leader_epoch}."
+    if before is not None and _version(event) < _version(before):
+        message = f"{where} version {event.znode_version} after {before.znode_version}."
         evidence.violated(message, before, event)
     held = read_document(stored) if stored is not None else None
     told = event.leader, event.leader_epoch, frozenset(event.isr or ())
@@ -95,5 +117,5 @@ def _check_state(
         evidence.violated(message, stored, event)
 
 
-def _age(event: TraceEvent) -> tuple[int, int]:
-    return event.leader_epoch or 0, event.znode_version or 0
+def _version(event: TraceEvent) -> int:
+    return known(event.znode_version, -1)

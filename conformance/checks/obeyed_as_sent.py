@@ -1,9 +1,11 @@
-"""`ObeyedAsSent`: what a broker obeys or refuses is what a controller has sent to it (CMD-001).
+"""`ObeyedAsSent`: what a broker obeys, refuses or does for another was sent to it so (CMD-001).
 
 A command reaches one broker as its controller wrote it down before it left (`SendLeaderAndIsr`,
 `SendStopReplica`), or not at all; what a person or the harness sends is written down, too
-(`CommandByHand`). A line of a broker about a command that was sent to it by none of them tells of
-a request that was changed on its way, or that went to another broker.
+(`CommandByHand`). So are metadata (`SendUpdateMetadata`, UMD-002) and what one broker forwards to
+another (`ForwardRequest`, FWD-003). A line of a broker about a request that was sent to it by none
+of them tells of one that was changed on its way, or that went to another broker. Of each of the
+three kinds, a run that tells of nothing that was sent is not judged.
 """
 
 from collections.abc import Iterable, Sequence
@@ -14,32 +16,37 @@ from fencepost.conformance.verdict import CheckResult
 from fencepost.spec.trace import BY_HAND, TraceEvent
 from fencepost.spec.vocabulary import Action, Invariant, RefusalKind
 
-_BY_CONTROLLERS = {Action.SEND_LEADER_AND_ISR, Action.SEND_STOP_REPLICA}
-_SENT = {*_BY_CONTROLLERS, BY_HAND}
 _STATES = {Action.BECOME_LEADER, Action.BECOME_FOLLOWER, RefusalKind.REFUSE_COMMAND}
 _STOPS = {Action.STOP_REPLICA, RefusalKind.REFUSE_STOP}
-_TOLD = _STATES | _STOPS
-JUDGED = frozenset(_SENT | _TOLD)
-"""Lines of controllers about what they send, and of brokers about what they were told."""
+_TOLD_BY = (
+    ({Action.SEND_LEADER_AND_ISR, Action.SEND_STOP_REPLICA}, _STATES | _STOPS),
+    ({Action.SEND_UPDATE_METADATA}, {Action.UPDATE_METADATA}),
+    ({Action.FORWARD_REQUEST}, {Action.APPLY_MUTATION}),
+)
+"""Lines of senders, and those of receivers about what was sent."""
+JUDGED = frozenset({BY_HAND}.union(*(sent | told for sent, told in _TOLD_BY)))
+"""All of them, and what is sent by hand."""
 
-_Command = tuple[object, ...]
-_OfBroker = tuple[int | None, _Command]
-"""The receiver, and what a command says."""
+_Request = tuple[object, ...]
+_OfBroker = tuple[int | None, _Request]
+"""The receiver, and what a request says."""
 
 
 def check(events: Sequence[TraceEvent]) -> CheckResult:
-    """Judge a whole run; the premise counts what brokers tell of commands."""
+    """Judge a whole run; the premise counts what brokers tell of requests that were sent."""
     evidence = Evidence(invariant=Invariant.OBEYED_AS_SENT)
-    if not any(event.action in _BY_CONTROLLERS for event in events):
-        return evidence.result()
+    actions = {event.action for event in events}
+    judged = set[str]().union(*(told for sent, told in _TOLD_BY if sent & actions))
     sent = _sent(events)
-    for event in order(one for one in events if one.action in _TOLD):
+    for event in order(one for one in events if one.action in judged):
+        heard = _heard(event)
+        if heard is None:
+            continue
         evidence.premise_count += 1
-        command = _stop(event) if event.action in _STOPS else _state(event)
-        epochs = sent.get((event.broker_id, command))
-        if epochs is None or not epochs & {None, event.broker_epoch}:
+        epochs = sent.get((event.broker_id, heard), set[int | None]())
+        if epochs.isdisjoint({None, _broker_epoch(event)}):
             evidence.violated(
-                f"{event.action} of broker {event.broker_id} is about a command of"
+                f"{event.action} of broker {event.broker_id} is about a request of"
                 f" controller epoch {event.controller_epoch} that was not sent to it so.",
                 event,
             )
@@ -47,26 +54,47 @@ def check(events: Sequence[TraceEvent]) -> CheckResult:
 
 
 def _sent(events: Iterable[TraceEvent]) -> dict[_OfBroker, set[int | None]]:
-    """By receiver and command the broker epochs that are named; None where none is."""
+    """By receiver and request the broker epochs that are named; None where none is."""
     found: dict[_OfBroker, set[int | None]] = {}
     for event in events:
-        if event.action not in _SENT:
-            continue
         broker_id = broker_named(event.peer or "")
-        for command in _said(event):
-            found.setdefault((broker_id, command), set()).add(event.broker_epoch)
+        for request in _said(event):
+            found.setdefault((broker_id, request), set()).add(_broker_epoch(event))
     return found
 
 
-def _said(event: TraceEvent) -> Iterable[_Command]:
-    """What a line of a sender may be about; by hand it may be either."""
-    if event.action != Action.SEND_STOP_REPLICA:
+def _broker_epoch(event: TraceEvent) -> int | None:
+    """The incarnation that it is for; from level 4 on the last one."""
+    return event.broker_epoch if event.max_broker_epoch is None else event.max_broker_epoch
+
+
+def _said(event: TraceEvent) -> Iterable[_Request]:
+    """What a line of a sender may be about; by hand it may be a state or a stop."""
+    if event.action in (Action.SEND_LEADER_AND_ISR, BY_HAND):
         yield _state(event)
-    if event.action != Action.SEND_LEADER_AND_ISR:
+    if event.action in (Action.SEND_STOP_REPLICA, BY_HAND):
         yield _stop(event)
+    if event.action == Action.SEND_UPDATE_METADATA:
+        yield _metadata(event)
+    if event.action == Action.FORWARD_REQUEST:
+        yield (event.forwarded_request,)
 
 
-def _state(event: TraceEvent) -> _Command:
+def _heard(event: TraceEvent) -> _Request | None:
+    """What a line of a receiver is about; None where nothing of it was sent, or it is one of many.
+
+    Metadata have a line for the request, and others for the partitions that are told otherwise.
+    """
+    if event.action in _STATES:
+        return _state(event)
+    if event.action in _STOPS:
+        return _stop(event)
+    if event.action == Action.UPDATE_METADATA:
+        return _metadata(event) if event.partition is None else None
+    return None if event.forwarded_request is None else (event.forwarded_request,)
+
+
+def _state(event: TraceEvent) -> _Request:
     return (
         *_stop(event),
         event.leader,
@@ -76,5 +104,9 @@ def _state(event: TraceEvent) -> _Command:
     )
 
 
-def _stop(event: TraceEvent) -> _Command:
+def _stop(event: TraceEvent) -> _Request:
     return event.topic, event.partition, event.leader_epoch, event.controller_epoch
+
+
+def _metadata(event: TraceEvent) -> _Request:
+    return event.controller_epoch, event.metadata_version

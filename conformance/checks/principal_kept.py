@@ -1,7 +1,8 @@
 """`PrincipalKept`: a change is made for the client that asked for it (FWD-005).
 
 Not for the broker that forwarded it, nor for a name that the client claims. Clients set every value
-once, so that a value tells which of them has asked.
+once, so that a value tells which of them has asked. It is forwarded in the name
+in which it is made.
 """
 
 from collections.abc import Sequence
@@ -9,10 +10,10 @@ from collections.abc import Sequence
 from fencepost.conformance.checks.config_history import CLIENT_ALTERS
 from fencepost.conformance.checks.evidence import Evidence
 from fencepost.conformance.verdict import CheckResult
-from fencepost.spec.trace import Kind, TraceEvent
+from fencepost.spec.trace import TraceEvent
 from fencepost.spec.vocabulary import Action, Invariant
 
-JUDGED = frozenset({CLIENT_ALTERS, Action.APPLY_MUTATION})
+JUDGED = frozenset({CLIENT_ALTERS, Action.FORWARD_REQUEST, Action.APPLY_MUTATION})
 
 
 def check(events: Sequence[TraceEvent]) -> CheckResult:
@@ -21,16 +22,22 @@ def check(events: Sequence[TraceEvent]) -> CheckResult:
     askers = {
         (event.path, value): event
         for event in events
-        if event.action == CLIENT_ALTERS and event.kind is Kind.INVOKE
+        if event.action == CLIENT_ALTERS
         for value in event.values or ()
     }
+    forwards = {e.forwarded_request: e for e in events if e.action == Action.FORWARD_REQUEST}
     for event in events:
         if event.action != Action.APPLY_MUTATION:
             continue
-        for value in event.values or ():
-            one = askers.get((event.path, value))
-            if one is None:
-                continue
+        forward = forwards.get(event.forwarded_request, event)
+        if forward.principal != event.principal:
+            evidence.violated(
+                f"{event.path}: it is forwarded for {forward.principal} and done for"
+                f" {event.principal}.",
+                forward,
+                event,
+            )
+        for one in filter(None, (askers.get((event.path, v)) for v in event.values or ())):
             evidence.premise_count += 1
             if event.principal != f"User:{one.node}":
                 message = f"{event.path}: {one.node} asked, and it is done for {event.principal}."

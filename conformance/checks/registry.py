@@ -144,7 +144,7 @@ _OF_A_RUN: Mapping[Invariant, tuple[CheckFunction, frozenset[str]]] = {
     ),
     Invariant.STALE_CONTROLLER_HARMLESS: (
         stale_controller_harmless.check,
-        ZOOKEEPER | _COMMANDS | {Action.STOP_REPLICA, Action.SEND_INIT, Action.SEND_LEADER_AND_ISR},
+        ZOOKEEPER | stale_controller_harmless.JUDGED,
     ),
     Invariant.STALE_INCARNATION_HARMLESS: (
         stale_incarnation_harmless.check,

@@ -1,7 +1,8 @@
 """`StaleControllerHarmless`: an old controller epoch has no effect (CTL-006, CTL-013, CMD-002).
 
 - A broker, until it restarts, never obeys a command of a smaller controller epoch than one that
-  it has obeyed or read in ZooKeeper, over all its partitions; nor does it send one (CTL-007).
+  it has obeyed or read in ZooKeeper, over all its partitions, and takes no metadata of one; nor
+  does it send one (CTL-007).
 - For each partition `(incarnation, leader_epoch, znode_version)` of the commands that it obeys
   rises strictly, until it has given up that incarnation of the partition.
 - Once ZooKeeper holds controller epoch n + 1, no leadership decision of an epoch up to n is
@@ -27,8 +28,10 @@ from fencepost.spec.vocabulary import NO_EPOCH, Action, Invariant
 from fencepost.spec.znodes import LeaderAndIsr
 
 _COMMANDS = frozenset({Action.BECOME_LEADER, Action.BECOME_FOLLOWER})
-_TEACH_EPOCHS = _COMMANDS | {Action.LEARN_CONTROLLER}
+_TEACH_EPOCHS = _COMMANDS | {Action.LEARN_CONTROLLER, Action.UPDATE_METADATA}
 _SENT = frozenset({Action.SEND_LEADER_AND_ISR, Action.SEND_INIT})
+JUDGED = _TEACH_EPOCHS | _SENT | {Action.STOP_REPLICA}
+"""Lines of brokers and controllers that are compared."""
 
 
 class _Version(NamedTuple):

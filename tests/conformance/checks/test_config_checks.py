@@ -2,6 +2,8 @@
 
 from collections.abc import Callable, Sequence
 
+import pytest
+
 from fencepost.conformance.checks import (
     forwarded_once,
     linearizable_config,
@@ -9,7 +11,7 @@ from fencepost.conformance.checks import (
     principal_kept,
 )
 from fencepost.conformance.verdict import CheckResult
-from fencepost.spec.config_store import config_bytes
+from fencepost.spec.config_store import CONFIG_CHANGES, config_bytes
 from fencepost.spec.trace import Kind, TraceEvent
 from fencepost.spec.vocabulary import Action, Outcome
 from fencepost.spec.znodes import CONTROLLER
@@ -42,20 +44,32 @@ def found(check: Check, trace: Trace) -> list[str]:
     return [violation.message for violation in check(trace.events).violations]
 
 
+def apply(trace: Trace, value: str, **told: object) -> None:
+    """The controller tells that it made the change."""
+    line = {"topic": None, "path": PATH, "values": [f"color={value}"], **told}
+    trace.broker(3, Action.APPLY_MUTATION, **line)
+
+
 def test_changes_that_are_there_once_in_order_are_fine() -> None:
     trace = Trace()
-    write(trace, 5, color="a")
+    write(trace, 5, color="a", size="1")
     alter(trace, "a")
-    write(trace, 6, color="b")
-    alter(trace, "b", Outcome.INDEFINITE)
+    apply(trace, "a", zxid=5)
+    write(trace, 6, color="b", size="1")
+    alter(trace, "b", None)
     alter(trace, "c", Outcome.DEFINITE_ERROR)
+    trace.operation("client-1", "AlterConfigs", path=PATH, values=["size=1"])
     describe(trace, "a")
     describe(trace, "b")
+    describe(trace, "b")
     describe(trace, "a", broker_id=3)
+    trace.operation(
+        "client-9", "DescribeConfigs", Outcome.DEFINITE_ERROR, path=PATH, values=["color=z"]
+    )
 
     result = linearizable_config.check(trace.events)
 
-    assert (result.violations, result.premise_count) == ((), 4)
+    assert (result.violations, result.premise_count) == ((), 6)
 
 
 def test_change_that_is_told_and_not_there_or_there_and_refused_is_seen() -> None:
@@ -67,14 +81,21 @@ def test_change_that_is_told_and_not_there_or_there_and_refused_is_seen() -> Non
     assert len(found(linearizable_config.check, trace)) == 2
 
 
-def test_change_that_comes_again_is_seen() -> None:
+@pytest.mark.parametrize(
+    ("values", "told"), [("aba", ["5, 7"]), ("ab", []), (["a", "", "b", ""], [])]
+)
+def test_change_that_comes_again_is_seen_and_a_removal_may(
+    values: Sequence[str], told: list[str]
+) -> None:
     trace = Trace()
-    for zxid, value in enumerate("aba", start=5):
-        write(trace, zxid, color=value)
-    alter(trace, "a", Outcome.INDEFINITE)
+    for zxid, value in enumerate(values, start=5):
+        data = config_bytes({"color": value} if value else {}).decode()
+        trace.zookeeper("SetData", PATH, data, session=1, zxid=zxid)
+    for value in sorted(set(values)):
+        alter(trace, value, Outcome.INDEFINITE)
 
     assert found(linearizable_config.check, trace) == [
-        f"{PATH} color=a was asked for once, and made at zxids 5, 7."
+        f"{PATH} color=a was asked for once, and made at zxids {zxids}." for zxids in told
     ]
 
 
@@ -82,10 +103,53 @@ def test_entry_that_is_written_over_is_seen() -> None:
     trace = Trace()
     write(trace, 5, color="a", size="1")
     write(trace, 6, color="b")
+    for zxid, entries in ((7, {"x": "1"}), (8, {})):
+        data = config_bytes(entries).decode()
+        trace.zookeeper("SetData", "/elsewhere", data, session=1, zxid=zxid)
 
     assert found(linearizable_config.check, trace) == [
         f"{PATH}: size is gone, and no client asked for that."
     ]
+
+
+@pytest.mark.parametrize(
+    ("action", "path", "expected"),
+    [("SetData", PATH, 1), ("Create", PATH, 0), ("SetData", "/config/topics/u", 0)],
+)
+def test_value_that_no_client_asked_for_is_seen_where_clients_ask(
+    action: str, path: str, expected: int
+) -> None:
+    trace = Trace()
+    alter(trace, "b", Outcome.INDEFINITE)
+    describe(trace, "z")
+    data = config_bytes({"color": "z"}).decode()
+    trace.zookeeper(action, path, data, session=1, zxid=5)
+    messages = found(linearizable_config.check, trace)
+
+    assert (f"{path}: color is set to z, and no client asked for that." in messages) == expected
+
+
+@pytest.mark.parametrize(
+    ("values", "zxid", "is_there"),
+    [
+        (["color=a"], 5, True),
+        (["color=a"], 6, False),
+        (["color=a"], None, False),
+        (["color=b", "size="], 6, True),
+        (["color="], 6, False),
+        (["shape=a"], 5, False),
+        (None, 5, True),
+    ],
+)
+def test_what_the_controller_tells_as_made_is_there(
+    values: list[str] | None, zxid: int | None, *, is_there: bool
+) -> None:
+    trace = Trace()
+    write(trace, 5, color="a")
+    write(trace, 6, color="b")
+    apply(trace, "", values=values, zxid=zxid)
+
+    assert (found(linearizable_config.check, trace) == []) == is_there
 
 
 def test_broker_that_goes_back_or_invents_is_seen() -> None:
@@ -96,26 +160,36 @@ def test_broker_that_goes_back_or_invents_is_seen() -> None:
     describe(trace, "a")
     describe(trace, "z")
 
-    assert len(found(linearizable_config.check, trace)) == 2
+    assert found(linearizable_config.check, trace) == [
+        f"{PATH} color=z was described, and never set.",
+        f"{PATH}: broker 2 tells of color as of zxid 5, and before as of 6.",
+    ]
+
+
+FORWARDED = "broker-1/9/1"
 
 
 def test_request_that_is_forwarded_or_done_twice_is_seen() -> None:
     trace = Trace()
     for broker_id in (1, 2):
-        told = {"forwarded_request": "broker-1/9/1", "peer": "broker-3"}
+        told = {"forwarded_request": FORWARDED, "peer": "broker-3"}
         trace.broker(broker_id, Action.FORWARD_REQUEST, **told)
-        trace.broker(3, Action.APPLY_MUTATION, forwarded_request="broker-1/9/1", path=PATH)
+        apply(trace, "a", forwarded_request=FORWARDED)
 
     assert found(forwarded_once.check, trace) == [
-        "Request broker-1/9/1 was forwarded by brokers 1, 2.",
-        f"Request broker-1/9/1 was done to {PATH} by brokers 3, 3.",
+        f"Request {FORWARDED} was forwarded by brokers 1, 2.",
+        f"Request {FORWARDED} was done to {PATH} by brokers 3, 3.",
     ]
 
 
 def test_one_forward_and_one_effect_are_fine() -> None:
     trace = Trace()
-    trace.broker(1, Action.FORWARD_REQUEST, forwarded_request="broker-1/9/1", peer="broker-3")
-    trace.broker(3, Action.APPLY_MUTATION, forwarded_request="broker-1/9/1", path=PATH)
+    trace.broker(1, Action.FORWARD_REQUEST, forwarded_request=FORWARDED, peer="broker-3")
+    for path in (PATH, "/config/topics/u"):
+        apply(trace, "a", forwarded_request=FORWARDED, path=path)
+        apply(trace, "a")
+        apply(trace, "b")
+        trace.broker(3, Action.VALIDATE_MUTATION, forwarded_request=FORWARDED)
 
     result = forwarded_once.check(trace.events)
 
@@ -126,8 +200,9 @@ def test_change_for_another_principal_is_seen() -> None:
     trace = Trace()
     for value, principal in (("a", "User:client-1"), ("b", "User:broker-2")):
         alter(trace, value)
-        told = {"path": PATH, "values": [f"color={value}"], "principal": principal}
-        trace.broker(3, Action.APPLY_MUTATION, **told)
+        describe(trace, value)
+        apply(trace, value, principal=principal)
+    apply(trace, "z", principal="User:client-9")
 
     result = principal_kept.check(trace.events)
 
@@ -137,32 +212,65 @@ def test_change_for_another_principal_is_seen() -> None:
     ]
 
 
-def governed(level: int) -> Trace:
-    """Session 1 is controller; 2 writes a configuration after it."""
+@pytest.mark.parametrize(("principal", "expected"), [("User:client-1", 0), ("User:broker-2", 1)])
+def test_what_is_forwarded_is_done_for_whom_it_is_forwarded(principal: str, expected: int) -> None:
     trace = Trace()
-    trace.add("harness", Kind.RUN, "RunStarted", {"detail": f'{{"level": {level}}}'})
-    trace.zookeeper("Create", CONTROLLER, "{}", session=1, zxid=4)
-    write(trace, 5, session=1, color="a")
-    write(trace, 6, session=2, color="b")
+    request = {"forwarded_request": FORWARDED, "principal": "User:client-1"}
+    trace.broker(1, Action.FORWARD_REQUEST, peer="broker-3", **request)
+    trace.broker(3, Action.VALIDATE_MUTATION, forwarded_request=FORWARDED, principal="User:x")
+    apply(trace, "a", forwarded_request=FORWARDED, principal=principal)
+    apply(trace, "b", principal="User:client-2")
+
+    assert len(found(principal_kept.check, trace)) == expected
+
+
+HELD = ("Create", CONTROLLER, 1)
+WRITTEN = ("SetData", PATH, 1)
+
+
+@pytest.mark.parametrize(
+    ("lines", "premise", "wrong"),
+    [
+        ([WRITTEN], 1, 1),
+        ([HELD, WRITTEN], 1, 0),
+        ([HELD, ("SetData", PATH, 2)], 1, 1),
+        ([HELD, ("SetData", CONFIG_CHANGES, 2)], 1, 1),
+        ([HELD, ("SetData", "/elsewhere", 2)], 0, 0),
+        ([HELD, ("SetData", CONTROLLER, 2), WRITTEN], 1, 0),
+        ([HELD, ("Create", "/elsewhere", 2), WRITTEN], 1, 0),
+        ([HELD, ("Delete", CONTROLLER, 2), WRITTEN], 1, 1),
+        ([HELD, ("Delete", "/elsewhere", 2), WRITTEN], 1, 0),
+        ([HELD, ("CloseSession", "", 1), WRITTEN], 1, 1),
+        ([HELD, ("CloseSession", "", 2), WRITTEN], 1, 0),
+        ([("CloseSession", "", 1), HELD, WRITTEN], 1, 0),
+    ],
+)
+def test_the_session_of_the_controller_writes(
+    lines: list[tuple[str, str, int]], premise: int, wrong: int
+) -> None:
+    result = only_controller_writes.check(governed('{"level": 5}', lines).events)
+
+    assert (result.premise_count, len(result.violations)) == (premise, wrong)
+
+
+def governed(detail: str, lines: list[tuple[str, str, int]]) -> Trace:
+    """Lines of ZooKeeper, action, path and session, in a run that says this of itself."""
+    trace = Trace()
+    trace.zookeeper("CreateSession", "", "", session=9, zxid=1)
+    trace.add("harness", Kind.RUN, "RunStarted", {"detail": detail})
+    for zxid, (action, path, session) in enumerate(lines, start=4):
+        trace.zookeeper(action, path, "{}", session=session, zxid=zxid)
     return trace
 
 
-def test_write_of_another_session_than_the_controllers_is_seen() -> None:
-    result = only_controller_writes.check(governed(5).events)
+def test_write_of_another_session_than_the_controllers_is_told() -> None:
+    trace = governed('{"level": 5}', [HELD, ("SetData", PATH, 2)])
 
-    assert result.premise_count == 2
-    assert [one.message for one in result.violations] == [
+    assert found(only_controller_writes.check, trace) == [
         f"Session 2 wrote {PATH}, and session 1 is controller."
     ]
 
 
-def test_any_session_writes_below_level_5() -> None:
-    assert only_controller_writes.check(governed(4).events).premise_count == 0
-
-
-def test_session_that_is_over_is_no_controller() -> None:
-    trace = governed(5)
-    trace.zookeeper("CloseSession", "", "", session=1, zxid=7)
-    write(trace, 8, session=1, color="c")
-
-    assert len(found(only_controller_writes.check, trace)) == 2
+@pytest.mark.parametrize("detail", ['{"level": 4}', "{}", "[]", "?", '{"level": "5"}'])
+def test_any_session_writes_where_the_run_is_not_of_level_5(detail: str) -> None:
+    assert only_controller_writes.check(governed(detail, [WRITTEN]).events).premise_count == 0

@@ -288,9 +288,11 @@ def test_a_producer_id_is_in_one_block(begins: int, expected: int) -> None:
     for zxid, first in ((1, 1), (2, begins)):
         block = ProducerIdBlockDocument(broker=zxid, block_start=first, block_end=first + 999)
         data = document_bytes(block).decode()
-        for path in (PRODUCER_IDS, "/elsewhere"):
-            trace.zookeeper("SetData", path, data, session=session(zxid), zxid=zxid)
+        trace.zookeeper("SetData", PRODUCER_IDS, data, session=session(zxid), zxid=zxid)
     trace.zookeeper("SetData", PRODUCER_IDS, "?", session=session(1), zxid=3)
+    data = document_bytes(ProducerIdBlockDocument(broker=1, block_start=1, block_end=9)).decode()
+    for zxid in (4, 5):
+        trace.zookeeper("SetData", "/elsewhere", data, session=session(1), zxid=zxid)
     violations = only_authorised_writes.check(trace.events).violations
 
     assert len(violations) == expected

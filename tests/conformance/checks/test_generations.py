@@ -171,6 +171,17 @@ def test_an_election_outside_the_isr_must_be_flagged_and_needed(
     assert reason in violation.message
 
 
+@pytest.mark.parametrize("isr", [[1, 2], [1]])
+def test_an_election_within_the_isr_is_not_unclean(isr: list[int]) -> None:
+    trace = Trace()
+    stored(trace, first=document(1, 0, [1, 2]))
+    decide(trace, 1, 1, unclean=True)
+    store(trace, 3, document(1, 1, isr), 1, zxid=9)
+
+    (violation,) = only_authorised_writes.check(trace.events).violations
+    assert violation.message.endswith(f"is unclean, it says, and ISR {isr} is not.")
+
+
 def test_a_flagged_election_is_allowed_when_the_isr_was_gone() -> None:
     trace = Trace()
     registered(trace, 1, 4)

@@ -57,6 +57,7 @@ def test_an_answer_is_about_the_incarnation_that_there_was_meanwhile() -> None:
 
 def test_what_was_under_way_at_the_creation_may_be_about_either() -> None:
     assert incarnations(answer(1990, 2010), answer(2000, 2010)) == [None, None]
+    assert incarnations(answer(2001, 2010)) == [SECOND]
 
 
 def test_what_is_named_or_about_something_else_stays_as_it_is() -> None:

@@ -15,7 +15,7 @@ def topic(trace: Trace, name: str, zxid: int, *replicas: list[int], deleted: boo
     trace.zookeeper("SetData", path, json.dumps(document), session=1, zxid=zxid)
 
 
-def init(trace: Trace, *partitions: str, zxid: int = 10) -> None:
+def init(trace: Trace, *partitions: str, zxid: int | None = 10) -> None:
     """The controller sends broker 2 an INIT that rests on a reading of that transaction."""
     told = {"peer": "broker-2", "controller_epoch": 1, "zxid": zxid, "partitions": partitions}
     trace.broker(3, Action.SEND_INIT, topic=None, partition=None, **told)
@@ -45,6 +45,15 @@ def test_an_init_that_leaves_out_a_partition_is_not() -> None:
     ]
 
 
+def test_three_partitions_are_all_named() -> None:
+    trace = Trace()
+    topic(trace, "a", 5, [2], [2], [2])
+    init(trace)
+
+    (message,) = found(trace)
+    assert message.endswith("leaves out a/0, a/1, a/2.")
+
+
 def test_what_is_newer_than_the_reading_or_has_changed_since_need_not_be_named() -> None:
     trace = Trace()
     topic(trace, "newer", 11, [2])
@@ -53,6 +62,8 @@ def test_what_is_newer_than_the_reading_or_has_changed_since_need_not_be_named()
     topic(trace, "going", 6, [2], deleted=True)
     trace.zookeeper("Delete", "/brokers/topics/gone", "", session=1, zxid=7)
     trace.zookeeper("Create", "/brokers/topics/broken", "{", session=1, zxid=8)
+    assigned = '{"version":1,"partitions":{"0":[2]}}'
+    trace.zookeeper("Create", "/elsewhere/x", assigned, session=1, zxid=9)
     init(trace)
 
     assert found(trace) == []
@@ -63,5 +74,6 @@ def test_a_line_that_does_not_tell_what_is_named_is_left_out() -> None:
     trace = Trace()
     topic(trace, "a", 5, [2])
     trace.broker(3, Action.SEND_INIT, topic=None, partition=None, peer="broker-2", zxid=10)
+    init(trace, zxid=None)
 
     assert check(trace.events).premise_count == 0

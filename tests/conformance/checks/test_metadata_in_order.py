@@ -1,5 +1,7 @@
 """Brokers tell clients what is published, never what is older, and know brokers before roles."""
 
+import pytest
+
 from fencepost.conformance.checks.metadata_in_order import check
 from fencepost.spec.vocabulary import Action
 from tests.conformance.checks.trace_builder import ZNODE, Trace, document
@@ -8,15 +10,17 @@ from tests.conformance.checks.trace_builder import ZNODE, Trace, document
 def published() -> Trace:
     """Broker 1 leads in leader epoch 0 and then broker 2, as ZooKeeper holds it."""
     trace = Trace()
+    for broker_id, zxid in ((1, 5), (2, 6), (3, 7), (3, 8)):
+        trace.zookeeper("Create", f"/brokers/ids/{broker_id}", "", session=1, zxid=zxid)
     trace.zookeeper("Create", ZNODE, document(1, 0, [1, 2]), session=1, zxid=10)
     trace.zookeeper("SetData", ZNODE, document(2, 1, [2]), session=1, zxid=11, version=1)
     return trace
 
 
-def brokers(trace: Trace, epoch: int = 1) -> None:
-    """Broker 3 is told which brokers there are."""
-    live = {"live_brokers": [1, 2, 3], "broker_epochs": [5, 6, 7], "topic": None, "partition": None}
-    trace.broker(3, Action.UPDATE_METADATA, controller_epoch=epoch, **live)
+def brokers(trace: Trace, epoch: int = 1, last: int = 7) -> None:
+    """Broker 3 is told which brokers there are, of which the last is registered as this."""
+    live = {"live_brokers": [1, 2, 3], "broker_epochs": [5, 6, last], "topic": None}
+    trace.broker(3, Action.UPDATE_METADATA, controller_epoch=epoch, partition=None, **live)
 
 
 def told(trace: Trace, leader: int, leader_epoch: int, isr: list[int]) -> None:
@@ -46,10 +50,22 @@ def test_what_is_published_is_taken_in_order_before_a_role() -> None:
     brokers(trace)
     told(trace, 1, 0, [1, 2])
     told(trace, 2, 1, [2])
+    told(trace, 2, 1, [2])
     follow(trace)
 
     assert found(trace) == []
-    assert check(trace.events).premise_count == 4
+    assert check(trace.events).premise_count == 5
+
+
+@pytest.mark.parametrize(("epoch", "expected"), [(7, 0), (8, 0), (6, 1), (9, 1)])
+def test_a_broker_is_told_as_one_of_its_registrations(epoch: int, expected: int) -> None:
+    trace = published()
+    brokers(trace, last=epoch)
+
+    assert (
+        found(trace)
+        == ["Broker 3 was told of brokers [3], which ZooKeeper never held so."] * expected
+    )
 
 
 def test_metadata_do_not_go_back() -> None:
@@ -57,14 +73,21 @@ def test_metadata_do_not_go_back() -> None:
     told(trace, 2, 1, [2])
     told(trace, 1, 0, [1, 2])
 
-    assert found(trace) == ["Broker 3 tells of orders/0 leader epoch 0 after 1."]
+    assert found(trace) == ["Broker 3 tells of orders/0 version 0 after 1."]
 
 
-def test_what_no_znode_held_is_not_told() -> None:
+@pytest.mark.parametrize(
+    ("leader", "version", "isr"),
+    [(2, 1, [1, 2]), (1, 1, [2]), (2, 2, [2]), (2, 3, [2])],
+)
+def test_what_no_znode_held_is_not_told(leader: int, version: int, isr: list[int]) -> None:
     trace = published()
-    told(trace, 2, 1, [1, 2])
+    trace.zookeeper("SetData", ZNODE, "?", session=1, zxid=12, version=2)
+    told(trace, leader, version, isr)
 
-    assert found(trace) == ["Broker 3 tells of orders/0 version 1, which ZooKeeper never held so."]
+    assert found(trace) == [
+        f"Broker 3 tells of orders/0 version {version}, which ZooKeeper never held so."
+    ]
 
 
 def test_no_role_comes_from_a_controller_that_has_told_of_no_brokers() -> None:
@@ -74,6 +97,14 @@ def test_no_role_comes_from_a_controller_that_has_told_of_no_brokers() -> None:
 
     (message,) = found(trace)
     assert message.startswith("Broker 3 took a role in orders/0 from the controller of epoch 2")
+
+
+def test_no_role_comes_before_all_metadata() -> None:
+    trace = published()
+    follow(trace)
+    brokers(trace)
+
+    assert len(found(trace)) == 1
 
 
 def test_below_level_4_there_is_nothing_to_decide() -> None:

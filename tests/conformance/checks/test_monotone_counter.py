@@ -4,7 +4,12 @@ from random import Random
 
 import pytest
 
-from fencepost.conformance.checks.monotone_counter import UNBOUNDED, Claim, find_violation
+from fencepost.conformance.checks.monotone_counter import (
+    UNBOUNDED,
+    Claim,
+    Inversion,
+    find_violation,
+)
 
 
 def is_linearizable(claims: list[Claim]) -> bool:
@@ -64,6 +69,14 @@ def test_verdict_equals_search_and_the_witness_is_an_inversion() -> None:
             assert earlier.lo > later.hi
             assert later.inv - earlier.ret == found.staleness
     assert 800 < illegal < 3200
+
+
+def test_of_two_that_are_equally_stale_the_lower_is_told_and_below_zero_the_first() -> None:
+    equal = [Claim(0, 1, 1, 0), Claim(0, 3, 2, 1), Claim(5, 6, 0, 0), Claim(7, 8, 1, 1)]
+    below = [Claim(0, 1, 0, 0), Claim(2, 3, 0, -1), Claim(4, 5, 0, -1)]
+
+    assert find_violation(equal) == Inversion(earlier=0, later=2, staleness=4)
+    assert find_violation(below) == Inversion(earlier=None, later=1, staleness=0)
 
 
 def test_staleness_is_the_least_shift_of_returns_that_heals() -> None:

@@ -33,7 +33,7 @@ def found(action: str, sent: Action, told: dict[str, object], broker: int = 2) -
 def test_a_command_is_told_as_it_was_sent(action: str) -> None:
     assert found(action, Action.SEND_LEADER_AND_ISR, COMMAND) == []
     assert found(action, Action.SEND_LEADER_AND_ISR, COMMAND, broker=1) == [
-        f"{action} of broker 1 is about a command of controller epoch 2 that was not sent to it so."
+        f"{action} of broker 1 is about a request of controller epoch 2 that was not sent to it so."
     ]
 
 
@@ -67,15 +67,72 @@ def test_a_command_below_level_3_names_no_incarnation() -> None:
     assert check(trace.events).violations == ()
 
 
+@pytest.mark.parametrize(("epoch", "expected"), [(90, 0), (91, 1)])
+def test_a_command_from_level_4_on_names_the_last_incarnation(epoch: int, expected: int) -> None:
+    trace = Trace()
+    line = {**COMMAND, "broker_epoch": None}
+    trace.broker(3, Action.SEND_LEADER_AND_ISR, **line, max_broker_epoch=90, peer="broker-2")
+    trace.broker(2, Action.BECOME_LEADER, **line, max_broker_epoch=epoch)
+
+    assert len(check(trace.events).violations) == expected
+
+
+METADATA: dict[str, object] = {
+    "topic": None,
+    "partition": None,
+    "controller_epoch": 2,
+    "metadata_version": 5,
+    "max_broker_epoch": 90,
+}
+
+
+@pytest.mark.parametrize(
+    ("changed", "expected"),
+    [
+        ({}, (1, 0)),
+        ({"controller_epoch": 3}, (1, 1)),
+        ({"metadata_version": 6}, (1, 1)),
+        ({"max_broker_epoch": 91}, (1, 1)),
+        ({"topic": "orders", "partition": 0, "metadata_version": 6}, (0, 0)),
+    ],
+)
+def test_metadata_are_told_as_they_were_sent(
+    changed: dict[str, object], expected: tuple[int, int]
+) -> None:
+    trace = Trace()
+    trace.broker(3, Action.SEND_UPDATE_METADATA, **METADATA, peer="broker-2")
+    trace.broker(2, Action.UPDATE_METADATA, **{**METADATA, **changed})
+    trace.broker(2, Action.BECOME_LEADER, **COMMAND)
+    result = check(trace.events)
+
+    assert (result.premise_count, len(result.violations)) == expected
+
+
+@pytest.mark.parametrize(
+    ("request_name", "broker_id", "expected"),
+    [("1/9/1", 3, (1, 0)), ("1/9/2", 3, (1, 1)), ("1/9/1", 1, (1, 1)), (None, 3, (0, 0))],
+)
+def test_what_is_done_as_forwarded_was_forwarded_to_its_broker(
+    request_name: str | None, broker_id: int, expected: tuple[int, int]
+) -> None:
+    trace = Trace()
+    trace.broker(1, Action.FORWARD_REQUEST, forwarded_request="1/9/1", peer="broker-3")
+    trace.broker(broker_id, Action.APPLY_MUTATION, forwarded_request=request_name)
+    result = check(trace.events)
+
+    assert (result.premise_count, len(result.violations)) == expected
+
+
 def test_what_is_sent_by_hand_was_sent() -> None:
     trace = Trace()
     trace.broker(3, Action.SEND_LEADER_AND_ISR, **{**COMMAND, "peer": "broker-1"})
     by_hand = {**COMMAND, "peer": "broker-2", "topic": PARTITION.topic, "partition": 0}
     trace.add("harness", Kind.RUN, BY_HAND, by_hand)
     trace.broker(2, Action.BECOME_LEADER, **COMMAND)
+    trace.broker(2, Action.STOP_REPLICA, **COMMAND)
 
     assert check(trace.events).violations == ()
-    assert check(trace.events).premise_count == 1
+    assert check(trace.events).premise_count == 2
 
 
 def test_where_no_controller_tells_what_it_sends_nothing_is_judged() -> None:

@@ -78,6 +78,13 @@ def test_a_whole_trace_is_healthy() -> None:
     assert health.doubts == ()
 
 
+def test_lines_may_come_after_the_end() -> None:
+    trace = whole_run()
+    trace.broker(1, "CreateTopic")
+
+    assert trace_health(trace.events).ended
+
+
 def test_a_missing_line_is_a_gap() -> None:
     events = whole_run().events
     health = trace_health([*events[:2], *events[3:]])
@@ -114,3 +121,11 @@ def test_evidence_is_bounded() -> None:
     assert result.omitted_violations == 3
     assert len(result.violations[0].witness) == MAX_WITNESSES
     assert result.doubts == ("It is dark.",)
+
+
+def test_doubts_are_bounded() -> None:
+    evidence = Evidence(invariant=Invariant.LEADER_IN_ISR)
+    for number in range(MAX_LISTED + 1):
+        evidence.doubt(f"It is dark in room {number}.")
+
+    assert len(evidence.result().doubts) == MAX_LISTED

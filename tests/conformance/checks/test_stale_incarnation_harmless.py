@@ -53,6 +53,14 @@ def found(trace: Trace) -> list[str]:
     return [violation.message for violation in check(trace.events).violations]
 
 
+@pytest.mark.parametrize(("epoch", "expected"), [(OLD - 1, 1), (OLD, 0), (NEW, 0)])
+def test_from_level_4_on_a_command_names_the_last_incarnation(epoch: int, expected: int) -> None:
+    trace = run()
+    trace.broker(2, Action.BECOME_FOLLOWER, max_broker_epoch=epoch)
+
+    assert len(found(trace)) == expected
+
+
 @pytest.mark.parametrize("action", [Action.BECOME_LEADER, Action.BECOME_FOLLOWER, "StopReplica"])
 def test_a_command_for_an_earlier_incarnation_is_not_obeyed(action: str) -> None:
     trace = run()

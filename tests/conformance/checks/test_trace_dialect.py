@@ -10,6 +10,7 @@ from fencepost.conformance.checks import (
     only_authorised_writes,
 )
 from fencepost.conformance.checks.trace_dialect import (
+    DIALECTS,
     KAFKA_0_10,
     KAFKA_2_1,
     KAFKA_2_7,
@@ -29,6 +30,24 @@ from tests.conformance.checks.znode_stories import (
     session,
     store,
 )
+
+UNTOLD = "brokers do not tell of their own writes of LeaderAndISR"
+LATE_EPOCH = "the controller epoch is raised after /controller is created"
+BY_CONTROLLER = "the controller writes the ISR that a leader asks for"
+EMPTY = "a partition without a leader may have an empty ISR"
+TWICE = "a leader that restarts may lag behind in its former epoch"
+
+
+def test_a_dialect_tells_what_it_takes_back() -> None:
+    assert {name: dialect.differences for name, dialect in DIALECTS.items()} == {
+        "spec": (),
+        "untold-writes": (UNTOLD,),
+        "kafka-0.10": (UNTOLD, LATE_EPOCH, TWICE),
+        "kafka-2.1": (UNTOLD, TWICE),
+        "kafka-2.7": (UNTOLD, BY_CONTROLLER, TWICE),
+        "kafka-4.1": (UNTOLD, BY_CONTROLLER, EMPTY, TWICE),
+    }
+    assert [dialect.epochs_may_skip for dialect in DIALECTS.values()] == [False] * 5 + [True]
 
 
 def begun() -> Trace:
