@@ -43,6 +43,7 @@ ONLY_IN = {
         "conformance/adapters/grpc_transport.py",
         "fault_injection/engine/rpc_rules.py",
         "fault_injection/processes/pacing.py",
+        "ci/bench/fuzz.py",
     ),
     "pyspark": ("reports/",),
 }

@@ -4,14 +4,19 @@ from pathlib import Path
 
 import pytest
 
+from fencepost.ci.cli import run
+from fencepost.ci.gate.failures import UsageError
 from fencepost.conformance.adapters import local_cluster
 from fencepost.conformance.adapters.settings import ClusterSettings
 from fencepost.fault_injection.network.certificates import CertificateAuthority
 from fencepost.fault_injection.zookeeper.client import ZooKeeperClient
 from fencepost.fault_injection.zookeeper.status import four_letter_word
 from fencepost.spec.wire.tls import ADMIN, CA_FILE
+from fencepost.spec.wire.tokens import TOKEN_VARIABLE, read_token
 from fencepost.spec.zookeeper import ZooKeeperAddress, ZooKeeperError
+from tests.impl.shell.test_node import eventually
 
+ROOT = Path(__file__).resolve().parents[3]
 REFUSED_S = 1.0
 ANSWER_S = 10.0
 
@@ -23,6 +28,25 @@ def told(address: str, identity: Path) -> str:
         return four_letter_word(endpoint, "conf", ANSWER_S, identity)
     except OSError:
         return ""
+
+
+def use_a_token(folder: Path, file: Path) -> list[int]:
+    """Exit codes of the commands of a token's life; it counts after its making, and not at last."""
+    of = ["--cluster", str(folder)]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", str(ROOT))
+        codes = [run(["tokens", "create", str(file), "--renewer", "bob", *of])]
+        token_id = read_token(file).token_id
+        codes.append(run(["tokens", "renew", token_id, "--seconds", "600", *of]))
+        codes.append(run(["tokens", "describe", "--owner", ADMIN, *of]))
+        patch.setenv(TOKEN_VARIABLE, str(file))
+        eventually(lambda: run(["topics", "list", *of]) == 0 or None)
+        codes.append(run(["tokens", "expire", token_id, *of]))
+        patch.delenv(TOKEN_VARIABLE)
+        codes.append(run(["tokens", "expire", token_id, *of]))
+        patch.setenv(TOKEN_VARIABLE, str(file))
+        eventually(lambda: run(["topics", "list", *of]) == UsageError.exit_code or None)
+    return codes
 
 
 @pytest.mark.zookeeper
@@ -40,6 +64,7 @@ def test_zookeeper_of_a_cluster_with_tls_takes_its_own_certificates_alone(tmp_pa
             registrations = client.children("/brokers/ids")
             with pytest.raises(ZooKeeperError, match="NoAuthError"):
                 client.create("/brokers/ids/9", b"{}")
+        codes = use_a_token(folder, tmp_path / "token")
     finally:
         local_cluster.down(folder)
 
@@ -48,3 +73,5 @@ def test_zookeeper_of_a_cluster_with_tls_takes_its_own_certificates_alone(tmp_pa
     assert "secureClientPort" in to_admin
     assert "clientPort=-1" in to_admin
     assert to_stranger == ""
+    # The holder of a token ends none, the owner does.
+    assert codes == [0, 0, 0, UsageError.exit_code, 0]
