@@ -26,7 +26,7 @@ from fencepost.impl.core.types import (
 )
 from fencepost.impl.core.types.asker import Asker
 from fencepost.impl.core.types.refusals import Refusal
-from fencepost.impl.core.types.request_header import RedirectedRequest, RequestHeader
+from fencepost.impl.core.types.request_header import RedirectedRequest
 from fencepost.spec.config_store import EntityKind
 from fencepost.spec.vocabulary import NO_BROKER, BrokerId, ErrorCode
 
@@ -174,7 +174,10 @@ ACCESS: Mapping[type, Access] = {
 """Type of the request -> what is asked of its sender."""
 _NO_NAME = "the certificate does not name exactly one user"
 _AS_HOLDER = "the holder of a token makes, changes and sees none: call as the owner"
-_NOT_FROM_BROKER = "it is taken only from the broker that it names, by that broker's certificate"
+NOT_FROM_BROKER = Refusal(
+    ErrorCode.CLUSTER_AUTHORIZATION_FAILED,
+    "it is taken only from the broker that it names, by that broker's certificate",
+)
 
 
 def access_of(request: object) -> Access | None:
@@ -184,8 +187,37 @@ def access_of(request: object) -> Access | None:
     return ACCESS.get(type(request))
 
 
+def is_broker(caller: ProvenCaller, broker_id: BrokerId) -> bool:
+    """True when the certificate says so."""
+    return caller.broker_id is not None and caller.broker_id == broker_id
+
+
+def may_ask_for_tokens(caller: ProvenCaller) -> bool:
+    """True but of the holder of one: a loan is not lent on."""
+    return not caller.by_token
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AccessRules:
+    """The rules of the table by name."""
+
+    is_sender: Callable[[ProvenCaller, BrokerId], bool]
+    """Of the caller, and of the broker that the request names."""
+    is_forwarder: Callable[[ProvenCaller, BrokerId], bool]
+    """Of the caller, and of the broker that a forwarded request names."""
+    may_ask_for_tokens: Callable[[ProvenCaller], bool]
+
+
+ACCESS_RULES = AccessRules(
+    is_sender=is_broker, is_forwarder=is_broker, may_ask_for_tokens=may_ask_for_tokens
+)
+
+
 def refuse_request(
-    request: object, caller: ProvenCaller, authorizer: Authorizer | None
+    request: object,
+    caller: ProvenCaller,
+    authorizer: Authorizer | None,
+    rules: AccessRules = ACCESS_RULES,
 ) -> Refusal | None:
     """Why the request of this caller is not taken; None: it is.
 
@@ -194,27 +226,21 @@ def refuse_request(
     if not caller.name:
         return Refusal(ErrorCode.CLUSTER_AUTHORIZATION_FAILED, _NO_NAME)
     if isinstance(request, RedirectedRequest) and request.header.forwards:
-        return _refuse_forwarded(request.header, caller)
+        # The first broker has judged it for its principal; that one alone is believed (FWD-005).
+        is_believed = rules.is_forwarder(caller, request.header.forwarder)
+        return None if is_believed else NOT_FROM_BROKER
     match access_of(request):
         case None:
             return Refusal(ErrorCode.CLUSTER_AUTHORIZATION_FAILED, "this request has no rule")
         case FromBroker(sender=sender):
-            if caller.broker_id is None or caller.broker_id != getattr(request, sender):
-                return Refusal(ErrorCode.CLUSTER_AUTHORIZATION_FAILED, _NOT_FROM_BROKER)
-            return None
+            is_sender = rules.is_sender(caller, getattr(request, sender))
+            return None if is_sender else NOT_FROM_BROKER
         case Permitted(operation=operation, resources=resources) if authorizer is not None:
             return _refuse_operation(operation, resources(request), caller.actor, authorizer)
-        case WithoutToken() if caller.by_token:
+        case WithoutToken() if not rules.may_ask_for_tokens(caller):
             return Refusal(ErrorCode.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED, _AS_HOLDER)
         case _:
             return None
-
-
-def _refuse_forwarded(header: RequestHeader, caller: ProvenCaller) -> Refusal | None:
-    """The first broker has judged it for its principal; only that broker is believed (FWD-005)."""
-    if caller.broker_id is not None and caller.broker_id == header.forwarder:
-        return None
-    return Refusal(ErrorCode.CLUSTER_AUTHORIZATION_FAILED, _NOT_FROM_BROKER)
 
 
 def _refuse_operation(

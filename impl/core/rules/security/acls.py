@@ -4,7 +4,8 @@ Closed: what nothing allows is denied. A denial wins over every permission, and 
 is above both.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -88,25 +89,6 @@ IMPLIES = {
 """Operation -> those of which a permission is a permission for it too; a denial is not."""
 
 
-class Authorizer:
-    """Decides by the entries and the super users given."""
-
-    def __init__(self, entries: Iterable[AclEntry], super_users: Iterable[str] = ()) -> None:
-        self._super_users = frozenset(super_users)
-        self._entries = tuple(entries)
-
-    def allows(self, actor: Actor, operation: Operation, resource: Resource) -> bool:
-        """True when a super user asks, or an entry permits it and none denies it."""
-        if actor.principal in self._super_users:
-            return True
-        about = [e for e in self._entries if covers(e, resource) and concerns(e, actor)]
-        allowing = {operation, Operation.ALL} | IMPLIES.get(operation, frozenset())
-        denying = {operation, Operation.ALL}
-        if any(e.permission is Permission.DENY and e.operation in denying for e in about):
-            return False
-        return any(e.permission is Permission.ALLOW and e.operation in allowing for e in about)
-
-
 def covers(entry: AclEntry, resource: Resource) -> bool:
     """True when the entry is about this resource."""
     if entry.resource_type is not resource.resource_type:
@@ -119,3 +101,46 @@ def covers(entry: AclEntry, resource: Resource) -> bool:
 def concerns(entry: AclEntry, actor: Actor) -> bool:
     """True when the entry is about this user at this host."""
     return entry.principal in (ANY_USER, actor.principal) and entry.host in (ANY, actor.host)
+
+
+def permits(about: Sequence[AclEntry], operation: Operation) -> bool:
+    """True when an entry about this user and resource allows the operation, and none denies it."""
+    allowing = {operation, Operation.ALL} | IMPLIES.get(operation, frozenset())
+    denying = {operation, Operation.ALL}
+    if any(e.permission is Permission.DENY and e.operation in denying for e in about):
+        return False
+    return any(e.permission is Permission.ALLOW and e.operation in allowing for e in about)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AclRules:
+    """The rules of the lists by name."""
+
+    covers: Callable[[AclEntry, Resource], bool]
+    concerns: Callable[[AclEntry, Actor], bool]
+    permits: Callable[[Sequence[AclEntry], Operation], bool]
+
+
+ACL_RULES = AclRules(covers=covers, concerns=concerns, permits=permits)
+
+
+class Authorizer:
+    """Decides by the entries and the super users given."""
+
+    def __init__(
+        self,
+        entries: Iterable[AclEntry],
+        super_users: Iterable[str] = (),
+        acl_rules: AclRules = ACL_RULES,
+    ) -> None:
+        self._super_users = frozenset(super_users)
+        self._entries = tuple(entries)
+        self._rules = acl_rules
+
+    def allows(self, actor: Actor, operation: Operation, resource: Resource) -> bool:
+        """True when a super user asks, or an entry permits it and none denies it."""
+        if actor.principal in self._super_users:
+            return True
+        covers, concerns = self._rules.covers, self._rules.concerns
+        about = [e for e in self._entries if covers(e, resource) and concerns(e, actor)]
+        return self._rules.permits(about, operation)

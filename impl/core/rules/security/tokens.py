@@ -7,7 +7,8 @@ renews it in time, and nothing lets it live longer than its maximum life.
 
 import hashlib
 import hmac
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Container
+from dataclasses import dataclass
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -19,7 +20,7 @@ from fencepost.spec.wire.tokens import SignedCall, TokenProof
 MAX_LIFETIME_MS = 7 * 24 * 3600 * 1000
 """Longest life that a token may have (Kafka: `delegation.token.max.lifetime.ms`)."""
 RENEWERS_MAX = 20
-PROOF_WINDOW_MS = 120_000
+PROOF_WINDOW_MS = 30_000
 """So far the clocks of a holder and of a broker may be apart."""
 PROOFS_MAX = 100_000
 """Taken in that time by one broker; more are refused."""
@@ -42,9 +43,46 @@ class DelegationToken(Struct, frozen=True, kw_only=True):
     max_ms: int
     """It is over then, however often it is renewed."""
 
-    def may_be_renewed_by(self, principal: str) -> bool:
-        """True for the owner and the renewers."""
-        return principal == self.owner or principal in self.renewers
+
+def may_be_changed_by(token: DelegationToken, principal: str) -> bool:
+    """True for the owner and the renewers."""
+    return principal == token.owner or principal in token.renewers
+
+
+def is_over(token: DelegationToken, now_ms: int) -> bool:
+    """True from its expiry on, and before it was issued: clocks may have gone back."""
+    return not token.issued_ms <= now_ms < min(token.expires_ms, token.max_ms)
+
+
+def within_maximum(token: DelegationToken, wanted_ms: int) -> int:
+    """When the token is over that is to live until then."""
+    return min(wanted_ms, token.max_ms)
+
+
+def is_used(proof: TokenProof, taken: Container[tuple[str, str]]) -> bool:
+    """True of one that was taken before: another call of the token has another number."""
+    return (proof.token_id, proof.nonce) in taken
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TokenRules:
+    """The rules of tokens by name."""
+
+    may_be_changed_by: Callable[[DelegationToken, str], bool]
+    is_over: Callable[[DelegationToken, int], bool]
+    within_maximum: Callable[[DelegationToken, int], int]
+    is_genuine: Callable[[TokenProof, bytes, SignedCall], bool]
+    """Of the proof, the secret of its token, and the call."""
+    is_used: Callable[[TokenProof, Container[tuple[str, str]]], bool]
+
+
+TOKEN_RULES = TokenRules(
+    may_be_changed_by=may_be_changed_by,
+    is_over=is_over,
+    within_maximum=within_maximum,
+    is_genuine=TokenProof.is_of,
+    is_used=is_used,
+)
 
 
 def create_token(
@@ -68,27 +106,37 @@ def create_token(
 
 
 def renew_token(
-    token: DelegationToken, *, principal: str, renew_ms: int, now_ms: int
+    token: DelegationToken,
+    *,
+    principal: str,
+    renew_ms: int,
+    now_ms: int,
+    rules: TokenRules = TOKEN_RULES,
 ) -> DelegationToken | Refusal:
     """The token lives `renew_ms` from now, within its maximum; -1 is the usual time."""
-    refusal = _refuse_change(token, principal, now_ms)
+    refusal = _refuse_change(token, principal, now_ms, rules)
     if refusal:
         return refusal
     if renew_ms < -1:
         return Refusal(ErrorCode.INVALID_REQUEST, f"{renew_ms} ms are no time to live")
     wanted_ms = now_ms + (EXPIRY_MS if renew_ms == -1 else renew_ms)
-    return replace(token, expires_ms=min(wanted_ms, token.max_ms))
+    return replace(token, expires_ms=rules.within_maximum(token, wanted_ms))
 
 
 def expire_token(
-    token: DelegationToken, *, principal: str, after_ms: int, now_ms: int
+    token: DelegationToken,
+    *,
+    principal: str,
+    after_ms: int,
+    now_ms: int,
+    rules: TokenRules = TOKEN_RULES,
 ) -> DelegationToken | Refusal:
     """The token is over `after_ms` from now at the latest; at once when that is negative."""
-    refusal = _refuse_change(token, principal, now_ms)
+    refusal = _refuse_change(token, principal, now_ms, rules)
     if refusal:
         return refusal
     wanted_ms = now_ms + max(after_ms, 0)
-    return replace(token, expires_ms=min(wanted_ms, token.max_ms))
+    return replace(token, expires_ms=rules.within_maximum(token, wanted_ms))
 
 
 def token_hmac(token_id: str, secret_key: bytes) -> bytes:
@@ -97,13 +145,19 @@ def token_hmac(token_id: str, secret_key: bytes) -> bytes:
 
 
 def principal_of_proof(
-    token: DelegationToken | None, proof: TokenProof, call: SignedCall, *, key: bytes, now_ms: int
+    token: DelegationToken | None,
+    proof: TokenProof,
+    call: SignedCall,
+    *,
+    key: bytes,
+    now_ms: int,
+    rules: TokenRules = TOKEN_RULES,
 ) -> str | Refusal:
     """The owner, for which the holder acts; refused when the token is unknown, foreign or over."""
-    is_genuine = proof.is_of(token_hmac(proof.token_id, key), call)
+    is_genuine = rules.is_genuine(proof, token_hmac(proof.token_id, key), call)
     if token is None or token.token_id != proof.token_id or not is_genuine:
         return NOT_GENUINE
-    if is_over(token, now_ms):
+    if rules.is_over(token, now_ms):
         return IS_OVER
     return token.owner
 
@@ -111,22 +165,23 @@ def principal_of_proof(
 class TakenProofs:
     """Which proofs one broker has taken since it began: each counts once (SEC-003)."""
 
-    def __init__(self, begun_ms: int) -> None:
+    def __init__(self, begun_ms: int, token_rules: TokenRules = TOKEN_RULES) -> None:
         """What was made before is not known to be new."""
         self._begun_ms = begun_ms
+        self._rules = token_rules
         self._taken: dict[tuple[str, str], int] = {}
 
     def take(self, proof: TokenProof, now_ms: int) -> bool:
         """False of a proof that was taken before, that is too old to be told, or of the future."""
         is_near = abs(now_ms - proof.stamp_ms) <= PROOF_WINDOW_MS
-        name = (proof.token_id, proof.nonce)
-        if not is_near or proof.stamp_ms < self._begun_ms or name in self._taken:
+        is_old = proof.stamp_ms < self._begun_ms or self._rules.is_used(proof, self._taken)
+        if not is_near or is_old:
             return False
         if len(self._taken) >= PROOFS_MAX:
             self._forget(now_ms)
         if len(self._taken) >= PROOFS_MAX:
             return False
-        self._taken[name] = proof.stamp_ms
+        self._taken[proof.token_id, proof.nonce] = proof.stamp_ms
         return True
 
     def _forget(self, now_ms: int) -> None:
@@ -135,16 +190,13 @@ class TakenProofs:
         self._taken = {name: ms for name, ms in self._taken.items() if ms >= oldest_ms}
 
 
-def is_over(token: DelegationToken, now_ms: int) -> bool:
-    """True from its expiry on, and before it was issued: clocks may have gone back."""
-    return not token.issued_ms <= now_ms < min(token.expires_ms, token.max_ms)
-
-
-def _refuse_change(token: DelegationToken, principal: str, now_ms: int) -> Refusal | None:
-    if not token.may_be_renewed_by(principal):
+def _refuse_change(
+    token: DelegationToken, principal: str, now_ms: int, rules: TokenRules
+) -> Refusal | None:
+    if not rules.may_be_changed_by(token, principal):
         return Refusal(
             ErrorCode.DELEGATION_TOKEN_OWNER_MISMATCH, f"{principal} neither owns nor renews it"
         )
-    if is_over(token, now_ms):
+    if rules.is_over(token, now_ms):
         return IS_OVER
     return None
