@@ -111,6 +111,7 @@ READERS: dict[str, _Reader] = {
             "controller_id",
             "controller_epoch",
             "partition",
+            "metadata_version",
             "znode_version",
             "expected_version",
             "high_watermark",
@@ -167,6 +168,17 @@ _WISH = ("leader_epoch", "isr", "maximal_isr", "expected_version")
 _SETTLED = ("leader_epoch", "isr", "maximal_isr", "znode_version")
 
 _REFUSED = ("controller_id", "broker_epoch", "max_broker_epoch", "error_code")
+_METADATA = (
+    "controller_id",
+    "controller_epoch",
+    "metadata_version",
+    "live_brokers",
+    "broker_epochs",
+    "leader",
+    "leader_epoch",
+    "isr",
+    "znode_version",
+)
 
 FIELDS: dict[str, tuple[str, ...]] = {
     Action.REGISTER_BROKER: ("session_id", "zxid"),
@@ -200,6 +212,10 @@ FIELDS: dict[str, tuple[str, ...]] = {
     Action.SEND_INIT: ("peer", "controller_epoch"),
     Action.SEND_STOP_REPLICA: (*_STOP, "peer"),
     Action.STOP_REPLICA: _STOP,
+    Action.SEND_UPDATE_METADATA: ("peer", "controller_epoch", "metadata_version"),
+    Action.UPDATE_METADATA: _METADATA,
+    Action.FORWARD_REQUEST: ("peer",),
+    Action.APPLY_MUTATION: ("zxid",),
     RefusalKind.REFUSE_COMMAND: (*_COMMAND, *_REFUSED),
     RefusalKind.REFUSE_STOP: (*_STOP, *_REFUSED),
     RefusalKind.REFUSE_FETCH: ("leader_epoch", "peer", "offset", "error_code"),

@@ -27,8 +27,6 @@ WIPES = "wipe"
 LIFECYCLE = frozenset(
     {
         Action.DELETE_TOPIC,
-        Action.SEND_UPDATE_METADATA,
-        Action.UPDATE_METADATA,
         Action.RECOVER_REPLICAS,
         Action.OBEY_INIT,
         Action.REQUEST_PARTITIONS,

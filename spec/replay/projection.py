@@ -8,6 +8,7 @@ Payload ids, session ids and zxids become small numbers, since TLC counts up to 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from fencepost.spec.config_store import CONFIG_CHANGES
 from fencepost.spec.replay.fields import (
     FIELDS,
     MISSING,
@@ -317,6 +318,13 @@ class _Projector:
             yield from self._registration(event, int(name))
         elif path == CONTROLLER:
             yield from self._office(event)
+        elif path == CONFIG_CHANGES:
+            yield {
+                "action": "ZkConfigure",
+                "broker_id": self.sessions.get(event.session_id or 0, NO_BROKER),
+                "zxid": self.zxids.of(event.zxid),
+                "is_fenced": self.level >= ProtocolLevel.CONTROLLER_MUTATIONS,
+            }
         elif path == topic_path(self.key.topic) and event.action == "Create":
             yield {"action": "ZkCreateTopic", "zxid": self.zxids.of(event.zxid)}
         elif path == leader_and_isr_path(self.key) and event.data is not None:

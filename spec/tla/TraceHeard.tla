@@ -15,11 +15,18 @@ VARIABLES
     has_read,       \* per broker whether its process has read what is assigned to it
     topic_known,    \* per controller whether it knows the topic: "no", "yes", "maybe"
     forgotten,      \* members of the ISR with a disk that lost what they had told of
+    bodies,         \* the metadata that were sent: [from, to, controller_epoch, metadata_version]
+    taken,          \* per broker the newest of them that it took, and the version of the state in it
+    configured,     \* changes of the configuration that took effect: <<broker, zxid>>
     owed            \* per broker the actions of which one must be its next; {} for any
 
 heard_vars ==
     <<acting, versions_heard, followed, epochs_sent, refused, stops, has_read, topic_known,
-      forgotten, owed>>
+      forgotten, bodies, taken, configured, owed>>
+
+(* What a broker was told that has just begun. *)
+NothingTaken ==
+    [controller_epoch |-> 0, metadata_version |-> 0, znode_version |-> Metadata!NoVersion]
 
 TraceInit ==
     /\ PastInit
@@ -32,12 +39,15 @@ TraceInit ==
     /\ has_read = [b \in Brokers |-> FALSE]
     /\ topic_known = [c \in Controllers |-> "no"]
     /\ forgotten = {}
+    /\ bodies = {}
+    /\ taken = [b \in Brokers |-> NothingTaken]
+    /\ configured = {}
     /\ owed = [b \in Brokers |-> {}]
 
 (* Lines of ZooKeeper and of clients; all others are of a broker's process.  *)
 OfTheWorld ==
     {"ZkRegister", "ZkUnregister", "ForgetOffice", "ZkElect", "ZkDismiss", "ZkCreateTopic",
-     "ZkWriteState", "Acknowledge"}
+     "ZkWriteState", "ZkConfigure", "Acknowledge"}
 
 Starts == {"LogRecovered", "NodeStarted"}
 
@@ -189,8 +199,34 @@ ForgottenNext ==
       [] Is("ZkWriteState") -> forgotten \cap Event.isr
       [] OTHER -> forgotten
 
+Body(from, to) ==
+    [from |-> from, to |-> to, controller_epoch |-> Event.controller_epoch,
+     metadata_version |-> Event.metadata_version]
+
+BodiesNext ==
+    IF Is("SendUpdateMetadata") THEN bodies \cup {Body(Event.broker_id, Event.peer)} ELSE bodies
+
+(* A body is one line, and one for each partition that it tells otherwise.   *)
+IsAboutPartition == Event.znode_version > Metadata!NoVersion
+
+TakenNext ==
+    CASE Is("UpdateMetadata") ->
+            [taken EXCEPT ![Event.broker_id] =
+                [controller_epoch |-> Event.controller_epoch,
+                 metadata_version |-> Event.metadata_version,
+                 znode_version |-> IF IsAboutPartition THEN Event.znode_version
+                                   ELSE @.znode_version]]
+      [] Is("NodeStarted") -> [taken EXCEPT ![Event.broker_id] = NothingTaken]
+      [] OTHER -> taken
+
+ConfiguredNext ==
+    IF Is("ZkConfigure") THEN configured \cup {<<Event.broker_id, Event.zxid>>} ELSE configured
+
 Hear ==
     /\ IsPaid
+    /\ bodies' = BodiesNext
+    /\ taken' = TakenNext
+    /\ configured' = ConfiguredNext
     /\ forgotten' = ForgottenNext
     /\ stops' = StopsNext
     /\ has_read' = HasReadNext

@@ -380,7 +380,7 @@ SendLeaderAndIsrSeen ==
 
 (* Something about another partition, or about all that a broker has.        *)
 ControllerSendsSeen ==
-    /\ Event.action \in {"SendInit", "SendStopReplica", "ControllerSends"}
+    /\ Event.action \in {"SendInit", "SendStopReplica", "SendUpdateMetadata", "ControllerSends"}
     /\ IsActive(Event.broker_id)
     /\ Event.peer \in Brokers
     /\ UNCHANGED belief_vars

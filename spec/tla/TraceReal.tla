@@ -303,8 +303,8 @@ IsReal(k, s, t, b) ==
 Quiet ==
     {"CreateTopic", "WriteAsked", "WriteHeard", "ControllerAsked", "ControllerRead",
      "ReadAssignment", "DetectTopicChange", "ElectController", "LogFailed", "Acknowledge", "SendInit",
-     "ObeyShutdown",
-     "SendStopReplica", "ControllerSends", "RefuseCommand", "RefuseStop", "RefuseFetch",
+     "ObeyShutdown", "SendUpdateMetadata", "UpdateMetadata", "ZkConfigure", "ApplyMutation",
+     "ForwardRequest", "SendStopReplica", "ControllerSends", "RefuseCommand", "RefuseStop", "RefuseFetch",
      "DiscardReading"}
 
 IsRealStep ==

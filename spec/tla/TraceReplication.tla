@@ -8,7 +8,7 @@
 (* from the line, and are more general in three ways: a line may tell of     *)
 (* something that happened earlier, several records move in one step, and    *)
 (* what is sent may arrive any number of times.                              *)
-EXTENDS TraceMetadata
+EXTENDS TraceTold
 
 -----------------------------------------------------------------------------
 (* Processes *)
@@ -37,7 +37,7 @@ FoundLogs(b, end) ==
 
 (* What is on disk when a process has died, seen when it begins again: all   *)
 (* records, and an earlier high watermark. What a leader answered before is  *)
-(* of its tenure, with the high watermark that it had.                       *)
+(* of its tenure, with the high watermark that it had; it leads no more.     *)
 LogRecovered ==
     LET b == Event.broker_id
         end == Event.log_end_offset
@@ -48,7 +48,8 @@ LogRecovered ==
                                      ![b].high_watermark = Event.high_watermark]
              /\ agreed' = AgreementAfter(b, log, Min({end, EndOffset(b)}))
              /\ tenures' = EndedTenures(b, IF IsLoss(b, end) THEN Records(b) ELSE log)
-       /\ UNCHANGED belief_vars
+       /\ replicas' = [replicas EXCEPT ![b] = Metadata!StoppedReplica("starting")]
+       /\ UNCHANGED <<znodes, controllers, messages, breaches>>
        /\ UNCHANGED history_vars
        /\ UNCHANGED <<obeyed, requests, committed_log>>
 
@@ -384,7 +385,7 @@ RoleStep ==
 
 TraceStep ==
     /\ at <= Len(Events)
-    /\ IF Event.action \in RecordActions THEN RecordStep ELSE MetadataStep \/ RoleStep
+    /\ IF Event.action \in RecordActions THEN RecordStep ELSE MetadataStep \/ ToldStep \/ RoleStep
 
 TraceNext ==
     /\ TraceStep
