@@ -6,7 +6,7 @@ PYTHON ?= $(or $(shell for python in python3 python3.14 python3.13 python3.12 py
   $$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null \
   && echo $$python && break; done),python3)
 ARGS ?=
-# Test files are spread over that many processes, at most; each stays whole.
+# Test files are spread over that many processes, at most, long ones first; each stays whole.
 WORKERS ?= 4
 # Which edits the night draws: others after each commit, the same for the same one.
 DRAW ?= $(shell git rev-list --count HEAD 2>/dev/null || echo 0)
@@ -39,7 +39,7 @@ gate: setup
 	@$(RUN) fencepost.ci gate --tier quick $(ARGS)
 
 test: setup
-	@$(RUN) pytest -n auto --maxprocesses $(WORKERS) --dist loadfile $(ARGS)
+	@$(RUN) pytest -n auto --maxprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder $(ARGS)
 
 check: setup
 	@$(RUN) ruff check .

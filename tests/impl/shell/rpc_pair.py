@@ -34,7 +34,7 @@ from fencepost.spec.wire import fault_control_pb2 as control
 from fencepost.spec.znodes import BrokerDocument, broker_path, document_bytes
 
 RECEIVER = BrokerId(2)
-DEADLINE_S = 5.0
+DEADLINE_S = 30.0
 STAT = Stat(version=ZnodeVersion(0), czxid=1, mzxid=1, ephemeral_owner=SessionId(1))
 Event = RequestReceived | ResponseReceived | RequestFailed
 Parameters = ParamSpec("Parameters")
@@ -118,7 +118,7 @@ class Pair:
         if broker_id == RECEIVER and self.port:
             self.addresses.learn([registration(self.port)])
 
-    def send(self, request: PeerRequest, request_id: int = 1, timeout_ms: int = 3000) -> Send:
+    def send(self, request: PeerRequest, request_id: int = 1, timeout_ms: int = 10_000) -> Send:
         effect = Send(request_id=request_id, to=RECEIVER, request=request, timeout_ms=timeout_ms)
         self.client.send(effect)
         return effect

@@ -41,7 +41,7 @@ from fencepost.spec.vocabulary import BrokerId, ErrorCode, Offset
 from fencepost.spec.znodes import broker_path, parse_broker
 
 ROOT = Path(__file__).resolve().parents[3]
-DEADLINE_S = 15.0
+DEADLINE_S = 60.0
 FULL_BYTES = 300_000
 NOWHERE = "127.0.0.1:1"
 Found = TypeVar("Found")

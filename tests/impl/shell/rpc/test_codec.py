@@ -24,7 +24,7 @@ st.register_type_strategy(str, st.text(st.characters(codec="utf-8")))
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
-@settings(max_examples=30)
+@settings(max_examples=15)
 @given(data=st.data())
 def test_every_message_survives_the_wire(kind: type, data: st.DataObject) -> None:
     message = data.draw(st.from_type(kind))

@@ -50,7 +50,7 @@ async def test_a_stream_that_is_lost_fails_what_is_under_way() -> None:
 @asynchronous
 async def test_a_request_that_is_not_answered_in_time_fails() -> None:
     async with open_pair() as both:
-        late = both.send(fetch(2), request_id=2, timeout_ms=50)
+        late = both.send(fetch(2), request_id=2, timeout_ms=500)
         assert await both.sent.hold(1) == [failed(late)]
 
         (received,) = await both.received.hold(1)

@@ -27,7 +27,7 @@ async def test_a_dropped_request_never_arrives() -> None:
 async def test_a_dropped_response_is_of_a_request_that_arrived() -> None:
     async with pair() as both:
         both.rule(RuleVerb.DROP_RESPONSE, count=1)
-        send = both.send(fetch(), timeout_ms=200)
+        send = both.send(fetch(), timeout_ms=1000)
 
         assert await both.sent.hold(1) == [failed(send)]
         assert [event.request for event in both.received.events] == [send.request]
@@ -55,7 +55,7 @@ async def test_a_held_request_arrives_after_its_sender_gave_up() -> None:
 @asynchronous
 async def test_a_delayed_request_arrives_though_its_sender_gave_up() -> None:
     async with pair() as both:
-        both.rule(RuleVerb.DELAY, count=1, delay_ms=150)
+        both.rule(RuleVerb.DELAY, count=1, delay_ms=1500)
         slow = both.send(fetch(0), timeout_ms=40)
         assert await both.sent.hold(1) == [failed(slow)]
         assert both.received.events == []

@@ -64,7 +64,7 @@ async def test_what_follows_a_message_has_the_larger_number() -> None:
 async def test_no_answer_in_time_is_a_failure_told_once() -> None:
     async with pair() as both:
         both.received.silent = True
-        send = both.send(fetch(), timeout_ms=100)
+        send = both.send(fetch(), timeout_ms=1000)
         events = await both.sent.hold(1)
         (received,) = await both.received.hold(1)
         assert isinstance(received, RequestReceived)
@@ -80,7 +80,7 @@ async def test_no_answer_in_time_is_a_failure_told_once() -> None:
 async def test_a_broker_without_registration_is_a_failure() -> None:
     async with pair() as both:
         both.port = 0
-        send = both.send(fetch())
+        send = both.send(fetch(), timeout_ms=300)
         assert await both.sent.hold(1) == [failed(send)]
 
 

@@ -33,7 +33,7 @@ async def meet(sender: TlsIdentity, receiver: TlsIdentity) -> tuple[object, obje
     )
     both.port = await listen(both.server)
     try:
-        send = both.send(command("t"), timeout_ms=1500)
+        send = both.send(command("t"), timeout_ms=10_000)
         (event,) = await both.sent.hold(1)
     finally:
         await both.client.close()
@@ -75,7 +75,7 @@ async def test_a_user_with_a_brokers_address_is_not_taken_for_it(
 
 async def complaint(port: int, tls: Path | None) -> str:
     """What a client says that asks for the metadata."""
-    options = ClientOptions(api_timeout_ms=400, tls=tls)
+    options = ClientOptions(bootstrap_timeout_ms=0, tls=tls)
     with pytest.raises(ClientError) as raised:
         async with Admin(f"127.0.0.1:{port}", options=options) as admin:
             await admin.describe_cluster()

@@ -85,7 +85,7 @@ async def send_messages(channel: aio.Channel, messages: list[tuple[str, bytes, b
         before = request_of(method).SerializeToString() if is_suffix else b""
         call = channel.unary_unary(f"/{SERVICE}/{method}")
         try:
-            answer = await call(before + content, timeout=5)
+            answer = await call(before + content, timeout=30)
         except aio.AioRpcError as error:
             if error.code() is grpc.StatusCode.INVALID_ARGUMENT:
                 continue
@@ -100,7 +100,7 @@ async def send_bundle(channel: aio.Channel, parcels: list[Parcel]) -> None:
     )()
     await call.write(Bundle(parcels=parcels))
     left = len(parcels)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         while left:
             answer = await call.read()
             assert isinstance(answer, Bundle), "the stream has ended"

@@ -3,6 +3,7 @@
 import os
 import shutil
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -13,12 +14,16 @@ from fencepost.spec.tlc.java.process import StopSignal
 from fencepost.spec.tlc.java.startup import class_archive, make_class_archive
 
 
-@pytest.fixture
-def tlc(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Tlc:
-    monkeypatch.setenv(OVERRIDE, str(tmp_path / "cache"))
+@pytest.fixture(scope="module")
+def tlc(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tlc]:
+    """With a jar and a cache of its own, and an archive there."""
+    folder = tmp_path_factory.mktemp("tlc")
     found = find_tlc()
-    jar = shutil.copy(found.jar, tmp_path / "tla2tools.jar")
-    return Tlc(found.java, Path(jar))
+    tlc = Tlc(found.java, Path(shutil.copy(found.jar, folder / "tla2tools.jar")))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(OVERRIDE, str(folder / "cache"))
+        make(tlc)
+        yield tlc
 
 
 def make(tlc: Tlc) -> Path:
@@ -40,9 +45,11 @@ def test_java_takes_the_archive_until_its_jar_is_put_there_anew(tlc: Tlc) -> Non
     archive = make(tlc)
 
     assert starts_from(archive, tlc)
+    before = tlc.jar.stat().st_mtime_ns
     os.utime(tlc.jar, (1, 1))
     assert class_archive(tlc.java, tlc.jar) is None
     assert not starts_from(archive, tlc)
+    os.utime(tlc.jar, ns=(before, before))
 
 
 def test_a_torn_archive_is_made_again(tlc: Tlc) -> None:
