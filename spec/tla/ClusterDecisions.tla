@@ -250,6 +250,9 @@ LeadersChangeIsr ==
             /\ next = [now EXCEPT !.role = "fenced", !.pending_isr = <<>>, !.is_reply_lost = FALSE]
             /\ now.pending_isr # <<>>
             /\ now.version # StateVersion(p) \/ now.incarnation # CurrentTopic
+            /\ now.incarnation = CurrentTopic /\ now.version + 1 = StateVersion(p) =>
+                \/ State(p).leader # l \/ State(p).leader_epoch # now.leader_epoch
+                \/ State(p).isr # now.pending_isr[1]
         /\ now.pending_isr # <<>> /\ next.pending_isr = <<>> /\ next.role = "leader"
                 /\ next.leader_epoch = now.leader_epoch /\ next.incarnation = now.incarnation =>
             next = [now EXCEPT !.isr = now.pending_isr[1], !.version = @ + 1, !.pending_isr = <<>>,

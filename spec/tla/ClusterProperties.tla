@@ -27,6 +27,7 @@ TypeOK ==
         /\ controllers[c].status \in {"standing", "active"}
         /\ controllers[c].view \in [Brokers -> 0 .. zxid]
         /\ Len(controllers[c].decision) <= 1
+        /\ controllers[c].to_stop \subseteq TopicIds
     /\ \A b \in Brokers, p \in Partitions :
         /\ replicas[b][p].role \in {"none", "idle", "follower", "leader", "fenced"}
         /\ replicas[b][p].isr \subseteq MembersOfIsr
@@ -35,7 +36,8 @@ TypeOK ==
         /\ logs[b][p].incarnation \in TopicIds \cup {NoTopic}
         /\ logs[b][p].high_watermark \in Offsets
         /\ Len(logs[b][p].records) \in Offsets
-    /\ \A m \in messages : m.to \in Brokers /\ m.partition \in Partitions
+    /\ \A m \in messages :
+        m.to \in Brokers /\ m.partition \in Partitions /\ m.incarnation \in TopicIds
     /\ \A answer \in fetches : answer.to \in Brokers /\ Len(answer.records) <= 1
     /\ \A what \in DOMAIN budget : budget[what] \in 0 .. Limits[what]
 
@@ -272,6 +274,9 @@ SurvivorLeadsAlone ==
 LostRecordIsFetched ==
     IsPast("crashes") /\ \E entry \in committed : \A b \in FirstAssigned :
         Holds(b, entry) /\ IsServed(entry.partition) /\ State(entry.partition).leader_epoch > 0
+
+(* No member is left that the controller knows: nothing leads.               *)
+PartitionWaits == \E p \in Partitions : HasState(p) /\ State(p).leader = NoBroker
 
 (* A broker that starts still has what it held.                              *)
 DirectoryIsKept ==

@@ -150,17 +150,23 @@ CommandsNameTheirSender ==
                /\ m.leader_epoch = State(m.partition).leader_epoch]_vars
 
 (* A command is gone when the incarnation that it was built for obeys it,    *)
-(* which makes the replica what the command says.                            *)
+(* which makes the replica what the command says. One of the leader epoch that*)
+(* the replica knows is obeyed by one that has just started, and once.       *)
 \* @req BEP-003
 \* @req CMD-002
 CommandsAreObeyed ==
-    [][\A m \in messages \ messages' : LET next == replicas'[m.to][m.partition] IN
+    [][\A m \in messages \ messages' :
+        LET known == replicas[m.to][m.partition]
+            next == replicas'[m.to][m.partition]
+        IN
         /\ brokers[m.to].broker_epoch = m.broker_epoch
         /\ next.incarnation = m.incarnation
         /\ next.leader_epoch = m.leader_epoch
         /\ m.type = "stop_replica" =>
             next.role = "none" /\ logs'[m.to][m.partition] = EmptyLog(NoTopic)
         /\ m.type = "leader_and_isr" =>
+            /\ m.incarnation = known.incarnation /\ m.leader_epoch = known.leader_epoch =>
+                known.role = "idle"
             /\ next.role = (IF m.leader = m.to THEN "leader" ELSE "follower")
             /\ next.leader = m.leader
             /\ next.version = m.version
@@ -217,6 +223,65 @@ LogsGrow ==
                /\ replicas'[b][p].leader_epoch = r.leader_epoch) =>
                     next.high_watermark >= now.high_watermark]_vars
 
+(* A record comes to a log from a producer, to a leader with an ISR that is  *)
+(* large enough, or in an answer to the fetch of a follower.                 *)
+\* @req REPL-001
+\* @req REPL-008
+RecordsComeFromLeaders ==
+    [][\A b \in Brokers, p \in Partitions :
+        LET now == logs[b][p] next == logs'[b][p] r == replicas[b][p]
+            more == SubSeq(next.records, Len(now.records) + 1, Len(next.records))
+        IN Len(more) > 0 =>
+            /\ held' = held \cup {[broker |-> b, record |-> more[i]] : i \in DOMAIN more}
+            /\ IF budget'["records"] < budget["records"]
+               THEN /\ r.role = "leader"
+                    /\ Cardinality(MemberIds(r.isr)) >= MinInsyncReplicas
+                    /\ more[1].leader_epoch = r.leader_epoch
+                    /\ more[1].incarnation = r.incarnation
+                    /\ \A copy \in held : copy.record.value # more[1].value
+               ELSE \E answer \in fetches \ fetches' :
+                    /\ answer.to = b /\ answer.partition = p /\ answer.records = more
+                    /\ next.high_watermark = Min({answer.high_watermark, Len(next.records)})]_vars
+
+(* A leader learns of a follower what that has fetched from it, as its        *)
+(* follower of this epoch and topic; and answers with what it has.           *)
+\* @req ISR-002
+\* @req REPL-002
+LeadersLearn ==
+    [][/\ \A l, f \in Brokers, p \in Partitions :
+            LET next == logs'[l][p].end_offsets[f] IN
+            next \notin {logs[l][p].end_offsets[f], NoOffset} =>
+                /\ next = [broker_epoch |-> brokers[f].broker_epoch, offset |-> EndOffset(f, p)]
+                /\ \E answer \in fetches' :
+                    answer.from = l /\ answer.to = f /\ answer.partition = p
+       /\ \A answer \in fetches' \ fetches :
+            LET l == replicas[answer.from][answer.partition]
+                log == logs[answer.from][answer.partition]
+            IN /\ l.role = "leader"
+               /\ l.leader_epoch = answer.leader_epoch /\ l.incarnation = answer.incarnation
+               /\ answer.high_watermark = log.high_watermark
+               /\ answer.records = (IF answer.offset < Len(log.records)
+                                    THEN <<log.records[answer.offset + 1]>> ELSE <<>>)]_vars
+
+(* What is committed is in the log of each member of the ISR in ZooKeeper    *)
+(* that still runs as the incarnation which joined. What is acknowledged was *)
+(* taken in this epoch, under an ISR that is large enough.                   *)
+\* @req REPL-002
+\* @req REPL-008
+\* @req BEP-006
+CommitsAreReplicated ==
+    [][/\ committed' # committed => \E l \in Brokers, p \in Partitions :
+            /\ IsLeading(l, p)
+            /\ \A entry \in committed' \ committed :
+                /\ entry.partition = p
+                /\ Holds(l, entry)
+                /\ IsActingLeader(l, p) => \A b \in Electable(p) : Holds(b, entry)
+       /\ \A entry \in acknowledged' \ acknowledged : \E l \in Brokers :
+            LET r == replicas[l][entry.partition] IN
+            /\ r.role = "leader" /\ Holds(l, entry)
+            /\ entry.record.leader_epoch = r.leader_epoch
+            /\ Cardinality(MemberIds(r.isr)) >= MinInsyncReplicas]_vars
+
 (* A broker registers under a new number, and a process that starts reads    *)
 (* what is there before it does anything: the directories that it may keep   *)
 (* it keeps, and others not.                                                 *)
@@ -226,6 +291,7 @@ RegistrationsAreNew ==
     [][\A b \in Brokers : brokers'[b].broker_epoch \notin {brokers[b].broker_epoch, Unregistered} =>
         /\ brokers'[b].broker_epoch = znodes'[BrokerPaths[b]].czxid
         /\ brokers'[b].broker_epoch = zxid' /\ zxid' > zxid
+        /\ brokers[b].broker_epoch # Unregistered => UNCHANGED <<replicas, logs>>
         /\ brokers[b].broker_epoch = Unregistered => \A p \in Partitions :
             LET r == replicas'[b][p]
             IN /\ r.role = "idle"

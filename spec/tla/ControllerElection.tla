@@ -558,7 +558,7 @@ NothingIsReplaced ==
 
 (* What comes late comes once. But for elections, people and sessions that   *)
 (* end, ZooKeeper changes where a request arrives, or where a broker deletes *)
-(* a /controller that is its own and was written over.                       *)
+(* a /controller that is its own and was written over, and stands again.     *)
 \* @req ZK-006
 RequestsComeOnce ==
     [][/\ \A request \in requests \ requests' : request.session_id \in live_sessions' =>
@@ -566,7 +566,8 @@ RequestsComeOnce ==
        /\ znodes' # znodes /\ UNCHANGED <<live_sessions, terms, budget>> =>
             \/ requests' # requests
             \/ \E b \in Brokers : Controller.ephemeral_owner = candidates[b].session_id
-                    /\ IsOverwritten /\ ~Exists(znodes', ControllerPath)]_vars
+                    /\ IsOverwritten /\ ~Exists(znodes', ControllerPath)
+                    /\ candidates' = [candidates EXCEPT ![b].status = "standing"]]_vars
 
 IsInOffice(b) == IsActive(b) /\ IsConnected(b) /\ IsOwner(b) /\ Apply(Fence(b)).ok
 

@@ -3,7 +3,7 @@
 (* registration, and the controller decides anew. `LeaderAndIsr` counts the  *)
 (* end of a session as a fault, of a live broker as of a dead one; here that *)
 (* of a dead one comes by itself, as ZooKeeper promises.                     *)
-EXTENDS LeaderAndIsr
+EXTENDS LeaderAndIsrSteps
 
 (* ZooKeeper hears nothing of a process that is down, or that has begun anew *)
 (* and has not registered: the session of the one before is over some day.   *)
@@ -47,4 +47,12 @@ FailoverCompletes == <>[](HasSurvivor /\ IsNoneUntold) => EventuallyLeader
 DeadLeaveIsr ==
     <>[](HasSurvivor /\ IsNoneUntold) =>
         <>[](\A b \in State.isr : replicas[b].role # "down")
+
+-----------------------------------------------------------------------------
+(* What must be possible: the broker that died comes back and follows, or    *)
+(* leads again where its place was not taken.                                *)
+HasCrashed == budget["crashes"] < Limits["crashes"]
+DeadFollows == HasCrashed /\ IsFollowed /\ State.leader # FirstLeader
+DeadLeadsAgain ==
+    HasCrashed /\ IsFollowed /\ State.leader = FirstLeader /\ State.leader_epoch = 0
 =============================================================================

@@ -27,14 +27,15 @@ LeadersLearn ==
                 /\ next.znode_version = znodes'[StatePath].version
                 /\ next.caught_up = now.caught_up]_vars
 
-(* A record that a leader commits is in the log of each member that it       *)
-(* counts on, as far as that still runs as the incarnation which joined.     *)
+(* A record that a leader commits is in its log, and where ZooKeeper has it  *)
+(* for the leader, in those of all members of the ISR that still run as the  *)
+(* incarnation which joined.                                                 *)
 \* @req REPL-002
 \* @req BEP-006
 CommitsAreReplicated ==
     [][is_committed' # is_committed => \E l \in Brokers :
-        /\ IsLeading(l)
-        /\ \A member \in replicas[l].isr :
+        /\ IsLeading(l) /\ Log(l)
+        /\ IsActing(l) => \A member \in State.isr :
             IF member.broker_epoch = NoBrokerEpoch
             THEN Log(member.broker) \/ member.broker \in lost_in_crash
             ELSE member.broker_epoch = replicas[member.broker].broker_epoch => Log(member.broker)

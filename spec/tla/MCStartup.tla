@@ -1,6 +1,6 @@
 ----------------------------- MODULE MCStartup ------------------------------
 (* Bounds for TLC, as numbers that a cfg can set. *)
-EXTENDS Startup
+EXTENDS StartupSteps
 
 CONSTANTS MaxCrashes, MaxChanges, MaxControllerChanges
 

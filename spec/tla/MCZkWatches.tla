@@ -1,6 +1,6 @@
 ----------------------------- MODULE MCZkWatches ----------------------------
 (* Bounds for TLC, as numbers that a cfg can set. *)
-EXTENDS ZkWatches
+EXTENDS ZkWatchesSteps
 
 CONSTANTS MaxChanges, MaxSyncs, MaxSuspensions
 

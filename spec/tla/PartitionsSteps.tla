@@ -106,14 +106,16 @@ LeadersChangeIsr ==
         /\ OnlyChanged(znodes, znodes', {StatePath})
         /\ budget'["isr_changes"] < budget["isr_changes"]]_vars
 
-(* Records are committed once, by a leader, when all of its ISR have them.   *)
+(* Records are committed once, by a leader; of the partition that exists,    *)
+(* when all of the ISR that ZooKeeper holds have them.                       *)
 \* @req REPL-002
 CommitsAreReplicated ==
     [][committed' # committed => \E l \in Brokers :
         /\ IsLeading(l)
         /\ committed' = committed \cup {replicas[l].incarnation}
-        /\ \A f \in replicas[l].isr : replicas[f].incarnation = replicas[l].incarnation
-                                        /\ replicas[f].record
+        /\ replicas[l].record
+        /\ HasState /\ replicas[l].incarnation = Incarnation => \A f \in State.isr :
+            replicas[f].incarnation = Incarnation /\ replicas[f].record
         /\ UNCHANGED <<znodes, controllers, replicas, messages, is_wanted, budget>>]_vars
 
 (* A replica keeps its directory when its process ends, when it obeys about  *)

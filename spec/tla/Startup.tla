@@ -460,7 +460,8 @@ CommandsTellWhatIs ==
 
 (* A controller knows what it has read: all that there is when it takes      *)
 (* office, and the registration as it is when it looks again; then a broker  *)
-(* that is back is sent all its partitions.                                  *)
+(* that is back is sent all its partitions. One that was deposed looks no    *)
+(* more, and sends its INIT alone.                                           *)
 \* @req CTL-005
 \* @req BEP-007
 ControllersKnowWhatTheyRead ==
@@ -468,6 +469,9 @@ ControllersKnowWhatTheyRead ==
         /\ now.is_elected => next.is_elected /\ next.init \in {now.init, <<>>}
         /\ ~now.is_elected /\ next.is_elected =>
             next.init = <<znodes>> /\ \A other \in Controllers : other < c => controllers[other].is_elected
+        /\ (\E later \in Controllers : later > c /\ controllers[later].is_elected) =>
+            /\ next.seen_epoch = now.seen_epoch
+            /\ \A m \in messages' \ messages : m.controller_epoch = c => m.is_init
         /\ next.seen_epoch # now.seen_epoch =>
             /\ next.seen_epoch = BrokerEpoch
             /\ now.is_elected /\ IsRegistered => \E m \in messages' :

@@ -102,13 +102,15 @@ LeadersChangeIsr ==
         /\ OnlyChanged(znodes, znodes', {StatePath})
         /\ budget'["isr_changes"] < budget["isr_changes"]]_vars
 
-(* Records are committed once, by a leader, when all of its ISR have them.   *)
+(* Records are committed once, by a leader; of the topic that exists, when   *)
+(* all of the ISR that ZooKeeper holds have them.                            *)
 \* @req REPL-002
 CommitsAreReplicated ==
     [][committed' # committed => \E l \in Brokers : LET incarnation == replicas[l].incarnation IN
         /\ IsLeading(l)
         /\ committed' = committed \cup {incarnation}
-        /\ \A f \in replicas[l].isr :
+        /\ replicas[l].record = incarnation
+        /\ HasState /\ incarnation = CurrentIncarnation => \A f \in State.isr :
             replicas[f].incarnation = incarnation /\ replicas[f].record = incarnation
         /\ UNCHANGED <<znodes, controllers, replicas, messages, budget, obeyed>>]_vars
 
