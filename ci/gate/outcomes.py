@@ -1,5 +1,6 @@
 """What the gate makes of each room's results: verdict, figures and the lists for the report."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -228,6 +229,25 @@ def of_seeds(result: "SimulationResult") -> StageOutcome:
             "violations": rows[:VIOLATIONS_LISTED],
             "errors": errors[:VIOLATIONS_LISTED],
         },
+    )
+
+
+def of_levels(results: Sequence["SimulationResult"]) -> StageOutcome:
+    """The seeds of several levels: numbers are sums, and those of the first level come first."""
+    outcomes = [of_seeds(result) for result in results]
+    figures = Counter[str]()
+    for outcome in outcomes:
+        figures.update(outcome.figures)
+    seconds = sum(result.seconds for result in results)
+    figures["events_per_second"] = round(figures["simulated_events"] / seconds) if seconds else 0
+    detail = outcomes[0].detail | {"seeds": figures["seeds"]}
+    for name in ("violations", "errors"):
+        detail[name] = [row for one in outcomes for row in one.detail[name]][:VIOLATIONS_LISTED]
+    return StageOutcome(
+        verdict=worst(outcome.verdict for outcome in outcomes),
+        summary="; ".join(outcome.summary for outcome in outcomes),
+        figures=dict(figures),
+        detail=detail,
     )
 
 

@@ -1,31 +1,68 @@
 """The seeds that the gate plays: first those that were chosen, then the others in their order.
 
+Most are played at the newest level, and some at each later one, which has rules of its own.
 `seeds.toml` is written by `python -m fencepost.ci.bench.mutation.seeds`, which says how.
 """
 
 import tomllib
+from collections.abc import Collection, Mapping
 from itertools import count, islice
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
+
+from fencepost.spec.vocabulary import NEWEST_LEVEL, ProtocolLevel
 
 CHOSEN = Path(__file__).with_name("seeds.toml")
+LATER_LEVELS = tuple(level for level in ProtocolLevel if level > NEWEST_LEVEL)
+
+
+class GateSeed(NamedTuple):
+    """A seed, and the level at which it is played; its text is `SEED@LEVEL`."""
+
+    level: int
+    seed: int
+
+    def __str__(self) -> str:
+        """As `parse` reads it."""
+        return f"{self.seed}@{self.level:d}"
+
+    @classmethod
+    def parse(cls, text: str) -> "GateSeed":
+        """Of `SEED@LEVEL`."""
+        seed, _, level = text.partition("@")
+        return cls(int(level), int(seed))
 
 
 def gate_seeds(number: int, run: int = 0) -> tuple[int, ...]:
     """So many seeds; of another run than 0 others, of which none is chosen."""
-    chosen = chosen_seeds()
-    others = (seed for seed in count() if seed not in chosen)
-    if not run:
-        return (*chosen, *islice(others, number))[:number]
-    first = max(0, run * number - len(chosen))
-    return tuple(islice(others, first, first + number))
+    return _of_run(chosen_seeds(), number, run)
 
 
-def chosen_seeds() -> tuple[int, ...]:
-    """The seeds in which most rules of the core are decisive, the best first."""
-    return tuple(tomllib.loads(CHOSEN.read_text())["seeds"])
+def later_seeds(run: int = 0) -> Mapping[int, tuple[int, ...]]:
+    """By later level as many seeds as are chosen there; of another run than 0 others."""
+    later = {level: chosen_seeds(level) for level in LATER_LEVELS}
+    return {level: _of_run(chosen, len(chosen), run) for level, chosen in later.items()}
+
+
+def all_chosen() -> tuple[GateSeed, ...]:
+    """The chosen seeds of all these levels, the newest level first."""
+    levels = (NEWEST_LEVEL, *LATER_LEVELS)
+    return tuple(GateSeed(int(level), seed) for level in levels for seed in chosen_seeds(level))
+
+
+def chosen_seeds(level: int = NEWEST_LEVEL) -> tuple[int, ...]:
+    """The seeds in which most rules of the core are decisive at the level, the best first."""
+    return tuple(tomllib.loads(CHOSEN.read_text())["seeds"].get(f"{level:d}", ()))
 
 
 def undecided_rules() -> list[dict[str, Any]]:
     """The functions with rules that are decisive in none of these seeds, and how many of each."""
     return list(tomllib.loads(CHOSEN.read_text())["undecided"])
+
+
+def _of_run(chosen: Collection[int], number: int, run: int) -> tuple[int, ...]:
+    others = (seed for seed in count() if seed not in chosen)
+    if not run:
+        return (*chosen, *islice(others, number))[:number]
+    first = max(0, run * number - len(chosen))
+    return tuple(islice(others, first, first + number))

@@ -10,14 +10,14 @@ from fencepost.ci.gate.outcomes import (
     of_canary,
     of_coverage,
     of_hunt,
+    of_levels,
     of_models,
     of_replay,
     of_scenarios,
-    of_seeds,
     of_trials,
     of_undecided,
 )
-from fencepost.ci.gate.seeds import gate_seeds, undecided_rules
+from fencepost.ci.gate.seeds import gate_seeds, later_seeds, undecided_rules
 from fencepost.ci.gate.tiers import EFFORT
 from fencepost.ci.gate.verdict_files import GateRun
 from fencepost.ci.screens.console import progress
@@ -80,26 +80,33 @@ def undo_repairs(workers: int) -> StageOutcome:
 def simulate(run: GateRun) -> StageOutcome:
     """Seeded schedules at the level of the run, then every mutant until it is caught.
 
+    At the newest level some are played at the later ones instead, which have rules of their own.
     A mutant breaks one rule of the newest level, so that is where it is hunted at any level.
     """
     from fencepost.conformance.whitebox.simulate import SimulationOptions, hunt_mutants, run_seeds
 
     effort = EFFORT[run.tier]
     newest = NEWEST_LEVEL
+    later = later_seeds(run.seed) if run.level == newest else {}
+    first = gate_seeds(effort.seeds - sum(map(len, later.values())), run.seed)
     with progress("simulate") as advance:
-        result = run_seeds(
-            gate_seeds(effort.seeds, run.seed),
-            level=run.level,
-            jobs=effort.workers,
-            on_progress=advance,
-            options=SimulationOptions(out=run.folder / "simulate"),
-        )
+        results = [
+            run_seeds(
+                seeds,
+                level=level,
+                jobs=effort.workers,
+                on_progress=advance,
+                options=SimulationOptions(out=run.folder / "simulate"),
+            )
+            for level, seeds in {run.level: first, **later}.items()
+            if seeds
+        ]
     with progress("mutants") as advance:
         caught = hunt_mutants(
             effort.mutant_seeds_max, level=newest, jobs=effort.workers, on_progress=advance
         )
     hunted = of_hunt(caught, level=newest).joined(of_undecided(undecided_rules()))
-    return of_seeds(result).joined(hunted)
+    return of_levels(results).joined(hunted)
 
 
 def inject_faults(run: GateRun) -> StageOutcome:

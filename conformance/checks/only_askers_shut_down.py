@@ -8,6 +8,7 @@ ZooKeeper's own record of the states that it decided upon. From level 3 on these
   the request is a late copy.
 - From the consent on, no election names the broker leader or member while another member of the ISR
   could lead: its leaderships have moved before it goes.
+- Where an election has left it out after a consent, its leader does not let it in again (KIP-841).
 - No election takes another out of the ISR that the controller knows to be the incarnation that
   joined. Left out of this are brokers that report a failed log, or refuse what they are told, and
   those that this controller saw come before its last decision about the partition.
@@ -41,6 +42,8 @@ _Registrations = Mapping[int, int]
 """Broker -> the epoch under which it is registered."""
 _ElectionKey = tuple[TopicPartition | None, int | None, int | None]
 """Partition, controller epoch, and the znode version that was expected."""
+_Left = dict[tuple[int | None, TopicPartition, int], TraceEvent]
+"""Zxid, partition and member -> the consent after which the write leaves the member out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +95,9 @@ class _Generation:
 def check(events: Sequence[TraceEvent]) -> CheckResult:
     """Judge a whole run; the premise counts consents, and elections among known incarnations."""
     evidence = Evidence(invariant=Invariant.ONLY_ASKERS_SHUT_DOWN)
-    elections = _elections(events)
+    writes = leader_and_isr_writes(events)
+    elections = _elections(writes)
+    left: _Left = {}
     unable = {
         (event.broker_id, partition_of_event(event))
         for event in events
@@ -108,6 +113,8 @@ def check(events: Sequence[TraceEvent]) -> CheckResult:
             if election is not None:
                 able = {one for one in election.before.isr if (one, partition) not in unable}
                 _judge_election(generation, event, election, able, evidence)
+                left |= _left_by(generation, election)
+    _judge_returns(writes, left, evidence)
     return evidence.result()
 
 
@@ -122,10 +129,10 @@ def _told(events: Iterable[TraceEvent]) -> Iterator[tuple[_Generation, TraceEven
         generations[start].learn(event)
 
 
-def _elections(events: Iterable[TraceEvent]) -> Mapping[_ElectionKey, _Election]:
+def _elections(writes: Iterable[LeaderAndIsrWrite]) -> Mapping[_ElectionKey, _Election]:
     """Those that are told apart; topics of one name may follow each other."""
     found: dict[_ElectionKey, list[_Election]] = {}
-    for write in leader_and_isr_writes(events):
+    for write in writes:
         before, after = write.before, write.after
         if before is not None and after is not None and before.leader_epoch < after.leader_epoch:
             key = write.partition, after.controller_epoch, (write.event.znode_version or 0) - 1
@@ -177,3 +184,32 @@ def _judge_election(
         if consent is not None:
             message = f"{where}: broker {member} was let go, and stays while {staying} could lead."
             evidence.violated(message, consent, event, write.event)
+
+
+def _left_by(generation: _Generation, election: _Election) -> _Left:
+    """The members that were let go, and that the election leaves out."""
+    before, after, write = election.before, election.after, election.write
+    gone = {one: generation.consent(one) for one in before.isr - after.isr}
+    zxid, partition = write.event.zxid, write.partition
+    return {(zxid, partition, one): consent for one, consent in gone.items() if consent is not None}
+
+
+def _judge_returns(writes: Iterable[LeaderAndIsrWrite], left: _Left, evidence: Evidence) -> None:
+    """Until another election, none of these comes back under the same registration."""
+    out: dict[tuple[TopicPartition, int], TraceEvent] = {}
+    for write in writes:
+        partition, before, after = write.partition, write.before, write.after
+        if before is None or after is None or before.leader_epoch < after.leader_epoch:
+            out = {key: consent for key, consent in out.items() if key[0] != partition}
+        if before is None or after is None:
+            continue
+        for member in sorted(before.isr - after.isr):
+            if (write.event.zxid, partition, member) in left:
+                out[partition, member] = left[write.event.zxid, partition, member]
+        for member in sorted(after.isr - before.isr):
+            consent = out.get((partition, member))
+            joined = after.isr_broker_epochs.get(BrokerId(member))
+            if consent is not None and joined == consent.broker_epoch:
+                where = f"{partition} at zxid {write.event.zxid}"
+                message = f"{where}: broker {member} was let go, and is in the ISR again."
+                evidence.violated(message, consent, write.before_event, write.event)

@@ -86,6 +86,12 @@ def obey_obsolete_shutdown(rules: Rules) -> Rules:
     return replace(rules, shutdown_error=obey)
 
 
+@mutant(150, "BEP-005", {Invariant.ONLY_ASKERS_SHUT_DOWN}, seed=19)
+def return_when_let_go(rules: Rules) -> Rules:
+    """A broker that is to end follows where it was left out, and its leader lets it in again."""
+    return replace(rules, follows_when_ending=lambda _replica: True)
+
+
 @mutant(108, "BEP-007", {Invariant.INIT_NAMES_ALL}, shows="InitNamesAll")
 def init_names_what_changed(rules: Rules) -> Rules:
     """The first command to a broker names what it is told of, and not all that it has."""

@@ -16,9 +16,7 @@ from fencepost.ci.bench.mutation.python.core_scores import SCALE, CoreJudge
 from fencepost.ci.bench.mutation.python.decisive import CORE
 from fencepost.ci.bench.mutation.python.python_mutator import Judge, PythonMutator
 from fencepost.ci.bench.mutation.reasons import FOLDER, read_reasons
-from fencepost.ci.gate.seeds import gate_seeds
-from fencepost.ci.gate.tiers import EFFORT
-from fencepost.spec.tlc.models import Tier
+from fencepost.ci.gate.seeds import all_chosen
 
 REASONS = FOLDER / "core.toml"
 
@@ -27,15 +25,14 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     """What the core's mutator alone can be told."""
     parser.add_argument("--no-tests", action="store_true", help="leave the unit tests out")
     parser.add_argument(
-        "--seeds", type=int, default=EFFORT[Tier.QUICK].seeds, help="at most so many for an edit"
+        "--seeds", type=int, default=len(all_chosen()), help="at most so many for an edit"
     )
 
 
 def judge(given: argparse.Namespace) -> Judge:
     """What says what becomes of an edit; measures first in which seeds and stories rules count."""
-    seeds = gate_seeds(EFFORT[Tier.QUICK].seeds)
     return CoreJudge(
-        reach=measured_reach(seeds, story_files()),
+        reach=measured_reach(all_chosen(), story_files()),
         reasons=read_reasons(REASONS),
         has_tests=not given.no_tests,
         seeds_max=given.seeds,

@@ -3,8 +3,9 @@
 A rule of the core is one edit of it (`core` beside this); it is decisive in a seed in which, at
 least once, the edited place would have had another value. Of a pool of seeds those are chosen in
 which each rule is decisive three times, if it is in three of the pool; the others of the gate's
-number are those in which most of the rarer rules are. They are written to `ci/gate/seeds.toml`, the
-best first, with how many rules are decisive how often; `ci/decisive_rules.md` has the functions
+number are those in which most of the rarer rules are. The pool has seeds of the newest level, and
+of each later one, which has rules of its own. They are written to `ci/gate/seeds.toml`, the best of
+a level first, with how many rules are decisive how often; `ci/decisive_rules.md` has the functions
 with rules that are decisive too seldom, and `--list` names these rules.
 With `--check` nothing is written, and the exit code is 1 when the file is another one.
 """
@@ -12,15 +13,20 @@ With `--check` nothing is written, and the exit code is 1 when the file is anoth
 import argparse
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
+from typing import TypeVar
 
 from fencepost.ci.bench.mutation.python.core_reach import Reach, measured_reach
-from fencepost.ci.gate.seeds import CHOSEN
+from fencepost.ci.gate.seeds import CHOSEN, LATER_LEVELS, GateSeed
 from fencepost.ci.gate.tiers import EFFORT
 from fencepost.ci.screens.console import say, show_table
 from fencepost.spec.tlc.models import Tier
+from fencepost.spec.vocabulary import NEWEST_LEVEL
 
-POOL = 400
+POOL = 240
+LATER_SHARE = 0.4
+"""Of as many seeds of each later level: with them come the rules of the newest level, too."""
+AnySeed = TypeVar("AnySeed", bound=Hashable)
 OFTEN = 3
 """In so many seeds each rule is to be decisive."""
 PAGE = CHOSEN.parents[1] / "decisive_rules.md"
@@ -28,15 +34,16 @@ PAGE_HEAD = """\
 # Rules of the core that seeds do not decide
 
 Written by `python -m fencepost.ci.bench.mutation.seeds`, which says what it counts.
-Of the {seeds} seeds that the gate plays first, these functions have rules that are decisive in \
-fewer than three, or in none: there, only a story or a unit test can see an edit.
+Of the {seeds} seeds that the gate plays first, at the newest level and later ones, these \
+functions have rules that are decisive in fewer than three, or in none: there, only a story or a \
+unit test can see an edit.
 Rules of the levels below the newest one are among them, and what answers malformed requests.
 
 | file | function | rules | in one or two seeds | in none |
 |---|---|---|---|---|"""
 HEAD = """\
-# The seeds that the gate plays first, the best first, and how many rules of the core are decisive
-# in them. `python -m fencepost.ci.bench.mutation.seeds` writes this file, and says how.
+# The seeds that the gate plays first, by level, the best first, and how many rules of the core are
+# decisive in them. `python -m fencepost.ci.bench.mutation.seeds` writes this file, and says how.
 """
 
 
@@ -47,9 +54,11 @@ def main(arguments: Sequence[str]) -> int:
     )
     parser.add_argument("--check", action="store_true", help="only say whether the file is so")
     parser.add_argument("--list", action="store_true", help="name the rules of no seed")
-    parser.add_argument("--pool", type=int, default=POOL, help="choose among so many seeds")
+    parser.add_argument(
+        "--pool", type=int, default=POOL, help="choose among so many of the newest level"
+    )
     given = parser.parse_args(arguments)
-    reach = measured_reach(range(given.pool), ())
+    reach = measured_reach(pool_of(given.pool), ())
     seeds = choose(
         {seed: played.decisive for seed, played in reach.seeds.items()},
         EFFORT[Tier.QUICK].seeds,
@@ -66,8 +75,15 @@ def main(arguments: Sequence[str]) -> int:
     return 0 if is_same else 1
 
 
-def choose(decisive: Mapping[int, frozenset[int]], number: int) -> list[int]:
-    """So many of the seeds, the best first.
+def pool_of(number: int) -> list[GateSeed]:
+    """So many seeds of the newest level, and fewer of each later one."""
+    later = int(number * LATER_SHARE)
+    numbers = {NEWEST_LEVEL: number, **dict.fromkeys(LATER_LEVELS, later)}
+    return [GateSeed(int(level), seed) for level, most in numbers.items() for seed in range(most)]
+
+
+def choose(decisive: Mapping[AnySeed, frozenset[int]], number: int) -> list[AnySeed]:
+    """So many of the seeds, the best first, and of equal ones the first that is given.
 
     The best is that which has most rules that the ones before it do not have three times; of rules
     that are all there, those count most in which few seeds are decisive.
@@ -75,9 +91,9 @@ def choose(decisive: Mapping[int, frozenset[int]], number: int) -> list[int]:
     left = dict(decisive)
     totals = Counter(rule for rules in decisive.values() for rule in rules)
     times: Counter[int] = Counter()
-    chosen: list[int] = []
+    chosen: list[AnySeed] = []
     while left and len(chosen) < number:
-        best = max(left, key=lambda seed: (_worth(left[seed], times, totals), -seed))
+        best = max(left, key=lambda seed: _worth(left[seed], times, totals))
         chosen.append(best)
         times.update(left.pop(best))
     return chosen
@@ -90,21 +106,28 @@ def _worth(
     return missing, sum(1 / (totals[rule] * (1 + times.get(rule, 0))) for rule in rules)
 
 
-def document(seeds: Sequence[int], reach: Reach) -> str:
+def document(seeds: Sequence[GateSeed], reach: Reach) -> str:
     """The file about the chosen seeds."""
     times = Counter(rule for seed in seeds for rule in reach.seeds[seed].decisive)
-    rows = "".join(
-        f"    {', '.join(map(str, seeds[place : place + 15]))},\n"
-        for place in range(0, len(seeds), 15)
-    )
     in_functions = [n for n, edit in enumerate(reach.edits) if not edit.is_at_import]
     often = sum(times[number] >= OFTEN for number in in_functions)
     nowhere = sum(not times[number] for number in in_functions)
     return (
-        f"{HEAD}seeds = [\n{rows}]\nrules = {len(in_functions)}\ndecisive_often = {often}\n"
+        f"{HEAD}rules = {len(in_functions)}\ndecisive_often = {often}\n"
         f"decisive_seldom = {len(in_functions) - often - nowhere}\ndecisive_nowhere = {nowhere}\n"
-        f"{undecided(counts_of(seeds, reach))}"
+        f"{undecided(counts_of(seeds, reach))}\n[seeds]\n"
+        f"{''.join(rows_of(level, seeds) for level in sorted({one.level for one in seeds}))}"
     )
+
+
+def rows_of(level: int, seeds: Sequence[GateSeed]) -> str:
+    """Those of a level in their order, some in a row."""
+    found = [one.seed for one in seeds if one.level == level]
+    rows = (
+        f"    {', '.join(map(str, found[place : place + 15]))},\n"
+        for place in range(0, len(found), 15)
+    )
+    return f"{level} = [\n{''.join(rows)}]\n"
 
 
 def undecided(counts: Mapping[tuple[str, str], Sequence[int]]) -> str:
@@ -118,7 +141,7 @@ def undecided(counts: Mapping[tuple[str, str], Sequence[int]]) -> str:
     return f"undecided = [\n{rows}]\n"
 
 
-def counts_of(seeds: Sequence[int], reach: Reach) -> dict[tuple[str, str], list[int]]:
+def counts_of(seeds: Sequence[GateSeed], reach: Reach) -> dict[tuple[str, str], list[int]]:
     """Module and function -> of each of its rules, in how many of the seeds it is decisive."""
     times = Counter(rule for seed in seeds for rule in reach.seeds[seed].decisive)
     counts: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
@@ -128,7 +151,7 @@ def counts_of(seeds: Sequence[int], reach: Reach) -> dict[tuple[str, str], list[
     return counts
 
 
-def page(seeds: Sequence[int], reach: Reach) -> str:
+def page(seeds: Sequence[GateSeed], reach: Reach) -> str:
     """The functions with rules that are decisive in fewer than three of the chosen seeds."""
     rows = (
         f"| {module} | {operator} | {len(found)} "
@@ -144,7 +167,7 @@ def is_seldom(count: int) -> bool:
     return 0 < count < OFTEN
 
 
-def show_nowhere(seeds: Sequence[int], reach: Reach) -> None:
+def show_nowhere(seeds: Sequence[GateSeed], reach: Reach) -> None:
     """Of each function the rules that are decisive in none of the seeds."""
     known = {rule for seed in seeds for rule in reach.seeds[seed].decisive}
     rows = [

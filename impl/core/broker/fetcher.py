@@ -40,20 +40,22 @@ class Fetcher:
         self._outbox = outbox
         self._replicas = replicas
         self._fetches: dict[TopicPartition, PartitionFetch] = {}
-        self._is_over = False
+        self._is_ending = False
 
     def stop_fetching(self, key: TopicPartition) -> None:
         """No answer that is still under way will be taken."""
         self._fetches.pop(key, None)
 
-    def stop_all(self) -> None:
-        """The broker is about to end: it does not fetch any more, whatever it is told to follow."""
-        self._is_over = True
-        self._fetches.clear()
+    def begin_ending(self) -> None:
+        """The broker has asked to end: it does not come back into an ISR that it has left."""
+        self._is_ending = True
 
     def start_fetching(self, key: TopicPartition) -> None:
         """The follower asks its leader, if there is one."""
-        if self._is_over or self._replicas[key].leader == NO_BROKER:
+        replica = self._replicas[key]
+        if replica.leader == NO_BROKER:
+            return
+        if self._is_ending and not self._config.rules.follows_when_ending(replica):
             return
         self._fetches[key] = PartitionFetch()
         self._ask(key)

@@ -1,8 +1,8 @@
 """How a broker leaves: others lead what it led before its session is closed (BEP-005).
 
 It asks the controller until nothing remains that another could lead, or the time for that is
-over. Its request names its registration: a late copy does nothing to the next start. From the
-controller's first consent on it does not fetch: it stays out of an ISR that it has left (KIP-841).
+over. Its request names its registration: a late copy does nothing to the next start. From its first
+request on it does not fetch where it is told that it has left the ISR: it stays out (KIP-841).
 """
 
 from fencepost.impl.core.broker.broker import Broker
@@ -58,12 +58,12 @@ class ControlledShutdown:
             )
             self._outbox.send(controller_id, request, self._config.request_timeout_ms)
             self._is_asked = True
+            self._broker.fetcher.begin_ending()
 
     def on_answer(self, response: ControlledShutdownResponse) -> None:
         """End when nothing remains; ask again later otherwise."""
         self.on_failure()
         if response.error_code is ErrorCode.NONE:
-            self._broker.fetcher.stop_all()
             self._remaining = tuple(one.key for one in response.remaining_partitions)
             if not self._remaining:
                 self._end()

@@ -70,6 +70,7 @@ RULES = Rules(
     reports_isr=False,
     sends_metadata_again=True,
     has_controlled_shutdown=False,
+    follows_when_ending=incarnations.stays_member,
     shutdown_error=incarnations.shutdown_error,
     # Starts and failed logs
     recovered_high_watermark=startup.recovered_high_watermark,

@@ -184,3 +184,11 @@ def shutdown_error(registered: BrokerEpoch | None, broker_epoch: BrokerEpoch) ->
     if registered is None or broker_epoch > registered:
         return ErrorCode.BROKER_NOT_AVAILABLE
     return ErrorCode.STALE_BROKER_EPOCH if broker_epoch < registered else ErrorCode.NONE
+
+
+def stays_member(replica: Replica) -> bool:
+    """Where the controller has left it out, a broker that is to end stays out (KIP-841).
+
+    Where it is still in the ISR, it may be the last one that could lead.
+    """
+    return replica.broker_id in replica.isr

@@ -146,6 +146,8 @@ class Rules:
     """Whether a broker that is to end lets others lead first."""
     shutdown_error: Callable[[BrokerEpoch | None, BrokerEpoch], ErrorCode]
     """Of the epoch of the broker's registration, None without one, and of its request."""
+    follows_when_ending: Callable[[Replica], bool]
+    """Of a broker that has asked to end, and is told to follow."""
 
     # Starts and failed logs (START): `startup.py`, `replica.py`
     recovered_high_watermark: Callable[[RecoveredLog], Offset]

@@ -20,6 +20,7 @@ from fencepost.impl.core.types.messages import (
     ListPartitionReassignmentsResponse,
     MetadataRequest,
     MetadataResponse,
+    PartitionState,
     ProduceRequest,
     ProduceResponse,
     RemovePartitionsRequest,
@@ -32,6 +33,7 @@ from fencepost.impl.core.types.topic_messages import (
     ReplicaList,
 )
 from fencepost.impl.sim.engine.asking import After, AskingClient, Replicas, Step, Until, results
+from fencepost.impl.sim.engine.last_configs import LastConfigs
 from fencepost.impl.sim.injectors.driver import SimulatedFaultDriver
 from fencepost.impl.sim.world.admin_workload import (
     addition,
@@ -50,6 +52,7 @@ from fencepost.spec.vocabulary import (
     ElectionKind,
     ErrorCode,
     LeaderEpoch,
+    ProtocolLevel,
 )
 from fencepost.spec.znodes import TopicPartition, broker_path, leader_and_isr_path
 
@@ -103,10 +106,13 @@ class LastRequests(AskingClient):
         yield from self._moves_race()
         yield from self._partitions_are_added()
         yield from self._partitions_are_removed()
+        yield from self._nothing_is_tried_out()
         yield from self._topics_come_and_go()
         yield from self._topic_comes_again()
         if self.random.random() < DEATHS and not self.cluster.options.unclean_leader_election:
             yield from self._isr_is_dead()
+        if self.cluster.options.level >= ProtocolLevel.CONTROLLER_MUTATIONS:
+            yield from LastConfigs(self).script()
         yield from self._metadata_is_true()
         yield from self._cluster_is_quiet()
 
@@ -341,20 +347,58 @@ class LastRequests(AskingClient):
         self.end_fault("dies-third")
         yield self.rest()
 
+    def _nothing_is_tried_out(self) -> Step:
+        """What is only validated is judged as if it were asked for, and changes nothing."""
+        new = OTHERS[1]
+        creations = (
+            _creation(new, (self._first, self._third)),
+            CreateTopicRequest(topic=new, partition_count=2, replication_factor=1),
+            _creation(TOPIC, (self._first,)),
+            _creation(MISSING, (self._absent,)),
+            CreateTopicRequest(topic=".."),
+        )
+        for asked, *codes in (
+            (creations[:1], ErrorCode.NONE),
+            (creations[1:2], ErrorCode.NONE),
+            (creations[2:], ErrorCode.TOPIC_ALREADY_EXISTS, INVALID, ErrorCode.INVALID_TOPIC),
+        ):
+            request = CreateTopicsRequest(topics=asked, validate_only=True)
+            yield from self.expect(request, *codes)
+        yield from self.expect(CreateTopicRequest(topic=new, validate_only=True), ErrorCode.NONE)
+        more = CreatePartitionsRequest(topic=TOPIC, partition_count=9, validate_only=True)
+        yield from self.expect(more, ErrorCode.NONE)
+        if self._partitions(new) or self._partitions(TOPIC) != [KEY]:
+            self.wrong.append("what was only to be validated was done")
+
     def _metadata_is_true(self) -> Step:
-        """What a client is told is what ZooKeeper holds (CLI-003)."""
+        """What a client is told by any broker is what ZooKeeper holds (CLI-003)."""
         yield self.rest()
-        told = yield None, MetadataRequest()
-        view = self.cluster.view()
-        if not isinstance(told, MetadataResponse):
-            self.wrong.append("no metadata are told")
-            return
-        leaders = {TopicPartition(one.topic, one.partition): one.leader for one in told.partitions}
-        brokers = [one.broker_id for one in told.brokers]
-        if (told.controller_id, leaders) != (view.controller_id, view.leaders):
-            self.wrong.append("the metadata name other leaders than ZooKeeper")
-        if brokers != sorted(self.cluster.disks):
-            self.wrong.append("the metadata name other brokers than ZooKeeper")
+        controller, brokers = self.cluster.controller(), sorted(self.cluster.disks)
+        published = {key: self._published(key) for key in self.cluster.assignments()}
+        for to in brokers:
+            told = yield to, MetadataRequest()
+            if not isinstance(told, MetadataResponse) or controller is None:
+                self.wrong.append(f"broker {to} tells no metadata")
+                continue
+            epoch = controller.node.controller.generation.controller_epoch
+            by = told.broker_id, told.controller_id, told.controller_epoch
+            if by != (to, controller.broker_id, epoch):
+                self.wrong.append(f"the metadata are of broker, controller and epoch {by}")
+            if {
+                TopicPartition(one.topic, one.partition): _told(one) for one in told.partitions
+            } != published:
+                self.wrong.append(f"the metadata of broker {to} are not those of ZooKeeper")
+            if sorted(one.broker_id for one in told.brokers) != brokers:
+                self.wrong.append("the metadata name other brokers than ZooKeeper")
+
+    def _published(self, key: TopicPartition) -> tuple[object, ...] | None:
+        """Leader, epoch, ISR, version and replicas of the partition, as ZooKeeper has them."""
+        known = self.cluster.state(key)
+        if known is None:
+            return None
+        state, version = known
+        replicas = self.cluster.assignments()[key]
+        return state.leader, state.leader_epoch, state.isr, version, tuple(replicas)
 
     def _cluster_is_quiet(self) -> Step:
         """Where nothing is asked for, brokers ask for nothing but records, and not in a hurry."""
@@ -410,6 +454,11 @@ class LastRequests(AskingClient):
         key = TopicPartition(topic, 0)
         processes = self.cluster.processes.values()
         return not any(key in one.node.broker.replicas.partitions() for one in processes)
+
+
+def _told(one: PartitionState) -> tuple[object, ...]:
+    replicas = one.assigned_replicas
+    return one.leader, one.leader_epoch, frozenset(one.isr), one.znode_version, replicas
 
 
 def _creation(topic: str, replicas: Replicas) -> CreateTopicRequest:

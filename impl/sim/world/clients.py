@@ -23,6 +23,7 @@ from fencepost.fault_injection.workload.scripts import (
     read_to_end,
 )
 from fencepost.impl.core.types.asker import asker_of
+from fencepost.impl.core.types.config_messages import MutationResponse
 from fencepost.impl.core.types.messages import (
     AlterPartitionReassignmentsResponse,
     ElectLeadersResponse,
@@ -348,6 +349,8 @@ def error_codes(response: Response | None) -> list[ErrorCode]:
             return [one.error_code for one in (response, *response.partitions)]
         case CreateTopicsResponse() | DeleteTopicsResponse():
             return [one.error_code for one in (response, *response.topics)]
+        case MutationResponse():
+            return [one.error_code for one in (response, *response.results)]
         case None:
             return [ErrorCode.REQUEST_TIMED_OUT]
         case _:

@@ -36,10 +36,18 @@ class TracedClient:
         self._operations = 0
         """How many were begun."""
 
+    def next_operation(self) -> int:
+        """The number of one operation more."""
+        self._operations += 1
+        return self._operations
+
     def begin(self, operation: Operation) -> "TracedOperation":
         """Record the invocation, before its request leaves."""
-        self._operations += 1
-        line = {"op_id": self._operations, "action": operation.action, **asked_fields(operation)}
+        line = {
+            "op_id": self.next_operation(),
+            "action": operation.action,
+            **asked_fields(operation),
+        }
         inv_ns = self.trace.now_ns()
         self.trace.write({"kind": Kind.INVOKE, **line}, inv_ns)
         if self.move_recorder is not None:

@@ -232,6 +232,36 @@ def test_a_broker_that_came_since_the_last_decision_may_be_left_out() -> None:
     assert found(trace) == []
 
 
+def expand(trace: Trace, data: str, version: int) -> None:
+    """The leader, broker 2, writes the state."""
+    zxid = 21 + version
+    trace.zookeeper("SetData", ZNODE, data, session=2, zxid=zxid, version=version + 1)
+
+
+def test_a_broker_that_was_let_go_stays_out() -> None:
+    trace = run()
+    consent(trace, 1, 11)
+    elect(trace, state(2, 1, {2: 12}))
+    expand(trace, state(2, 1, {1: 11, 2: 12}), 1)
+
+    assert found(trace) == ["orders/0 at zxid 22: broker 1 was let go, and is in the ISR again."]
+
+
+def test_another_start_another_election_or_another_topic_lets_it_in() -> None:
+    started, elected, created = run(), run(), run()
+    for trace in (started, elected, created):
+        consent(trace, 1, 11)
+        elect(trace, state(2, 1, {2: 12}))
+    expand(started, state(2, 1, {1: 31, 2: 12}), 1)
+    elect(elected, state(2, 2, {2: 12}), 1, lossy=True)
+    expand(elected, state(2, 2, {1: 11, 2: 12}), 2)
+    created.zookeeper("Delete", ZNODE, "", session=3, zxid=22)
+    created.zookeeper("Create", ZNODE, state(2, 0, {2: 12}), session=3, zxid=23)
+    expand(created, state(2, 0, {1: 11, 2: 12}), 3)
+
+    assert [found(trace) for trace in (started, elected, created)] == [[], [], []]
+
+
 def test_lower_levels_give_it_nothing_to_decide() -> None:
     trace = Trace()
     trace.zookeeper("Create", ZNODE, '{"version":1}', session=1, zxid=20)

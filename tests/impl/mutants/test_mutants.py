@@ -366,6 +366,13 @@ def tells_of_a_failed_log(mutant: str | None) -> bool:
     return any(isinstance(send.request, LogsFailedRequest) for send in driver.sent)
 
 
+def follows_when_left_out(mutant: str | None) -> bool:
+    driver = led(mutant)
+    driver.node.broker.fetcher.begin_ending()
+    driver.deliver(order(command(2, 9, isr=(2, 3))), LeaderAndIsrResponse)
+    return any(isinstance(send.request, FetchRequest) for send in driver.sent)
+
+
 def leads_without_log(mutant: str | None) -> bool:
     driver = led(mutant)
     driver.step(LogFailed(topic_partition=T0))
@@ -401,6 +408,7 @@ def leads_without_log(mutant: str | None) -> bool:
         ("forget_producers_at_start", refused_after_a_restart, False, True),
         ("append_batch_in_part", appended_of_half_a_batch, 0, 1),
         ("skip_sequences", appended_with_a_gap, 1, 2),
+        ("return_when_let_go", follows_when_left_out, False, True),
         ("tell_no_failed_log", tells_of_a_failed_log, True, False),
         ("append_under_a_small_isr", appends_under_a_small_isr, False, True),
         *CASES,

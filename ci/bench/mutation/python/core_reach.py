@@ -11,6 +11,7 @@ from fencepost.ci.bench.mutation.python.decisive import core_edits
 from fencepost.ci.bench.mutation.python.limited_run import run_limited
 from fencepost.ci.bench.mutation.python.python_edits import PythonEdit
 from fencepost.ci.bench.mutation.python.scratch_tree import ROOT, environment, sources_of
+from fencepost.ci.gate.seeds import GateSeed
 
 KEPT = ROOT / ".fencepost" / "decisive_rules.json"
 STORIES = ("tests/stories", "impl/sim/schedules")
@@ -45,7 +46,7 @@ class Reach:
 
     edits: tuple[PythonEdit, ...]
     """All rules, by number."""
-    seeds: Mapping[int, Played]
+    seeds: Mapping[GateSeed, Played]
     stories: Mapping[str, Played]
 
     def usual(self, edit: PythonEdit) -> dict[str, str]:
@@ -69,7 +70,7 @@ def story_files() -> list[str]:
     return [path.relative_to(ROOT).as_posix() for path in paths]
 
 
-def measured_reach(seeds: Iterable[int], stories: Iterable[str]) -> Reach:
+def measured_reach(seeds: Iterable[GateSeed], stories: Iterable[str]) -> Reach:
     """Of these runs what is kept of this checkout, and what is not, measured now.
 
     Raises `SystemExit` with a sentence when a run fails.
@@ -90,7 +91,7 @@ def measured_reach(seeds: Iterable[int], stories: Iterable[str]) -> Reach:
     }
     return Reach(
         edits=core_edits(),
-        seeds={int(name): runs[name] for name in names[0]},
+        seeds={GateSeed.parse(name): runs[name] for name in names[0]},
         stories={name: runs[name] for name in names[1]},
     )
 

@@ -1,8 +1,8 @@
 """Plays seeds and stories with whatever core stands in the working directory.
 
 `python -m fencepost.ci.bench.mutation.python.play REQUEST`, where REQUEST is JSON: the `seeds`,
-with the digest of the usual trace of each, or the `stories`; `decisive` asks for the rules that
-are decisive in each of them. The answer is a line of JSON. A mutator starts it in a copy of the
+each `SEED@LEVEL` with the digest of its usual trace, or the `stories`; `decisive` asks for rules
+that are decisive in each. The answer is a line of JSON. A mutator starts it in a copy of the
 checkout in which one rule is wrong, so that a rule without end takes no more than this process.
 """
 
@@ -18,11 +18,11 @@ from signal import ITIMER_PROF, setitimer
 from typing import Any
 
 from fencepost.ci.bench.mutation.python.decisive import probed_core
+from fencepost.ci.gate.seeds import GateSeed
 from fencepost.conformance.verdict import Verdict
 from fencepost.conformance.whitebox.simulate import SeedResult, Subject, judge_seed
 from fencepost.conformance.whitebox.story_play import play_file
 from fencepost.spec.trace import TraceEvent, encode_all
-from fencepost.spec.vocabulary import NEWEST_LEVEL
 
 CPU_S_PER_RUN = 30
 """A seed or a story that takes longer does not end: the process dies of `SIGPROF`."""
@@ -58,10 +58,9 @@ def digest_of(events: list[TraceEvent]) -> str:
 def main(request: dict[str, Any]) -> dict[str, Any]:
     """The answer to a request."""
     if request.get("decisive"):
-        return decisive_rules([*map(int, request["seeds"])], request["stories"])
+        return decisive_rules(request["seeds"], request["stories"])
     if "seeds" in request:
-        usual = {int(seed): digest for seed, digest in request["seeds"].items()}
-        return play_seeds(usual)
+        return play_seeds(request["seeds"])
     return {"noticed": next(noticed_by_stories(request["stories"]), "")}
 
 
@@ -75,26 +74,27 @@ def limited() -> Iterator[None]:
         setitimer(ITIMER_PROF, 0)
 
 
-def play_seeds(usual: dict[int, str]) -> dict[str, Any]:
+def play_seeds(usual: dict[str, str]) -> dict[str, Any]:
     """By what the first seed that notices does so, and how many had another trace until then."""
-    subject = Watched(level=NEWEST_LEVEL)
     changed = 0
-    for seed, digest in usual.items():
+    for name, digest in usual.items():
+        level, seed = GateSeed.parse(name)
+        subject = Watched(level=level)
         with limited():
             if subject.is_usual(seed, digest):
                 continue
             changed += 1
             result = judge_seed(subject, seed)
         if result.verdict in NOTICED:
-            return {"noticed": told(result), "error": result.error or "", "changed": changed}
+            return {"noticed": told(result, name), "error": result.error or "", "changed": changed}
     return {"noticed": "", "error": "", "changed": changed}
 
 
-def told(result: SeedResult) -> str:
+def told(result: SeedResult, name: str) -> str:
     """What a seed shows."""
     names = sorted({*result.violated, *(bad.invariant for bad in result.bad_endings)})
     shown = ", ".join(names) or result.error or str(result.verdict)
-    return f"{shown} in seed {result.seed}"
+    return f"{shown} in seed {name}"
 
 
 def noticed_by_stories(paths: list[str]) -> Iterator[str]:
@@ -109,15 +109,16 @@ def noticed_by_stories(paths: list[str]) -> Iterator[str]:
             yield f"{type(error).__name__} in {Path(path).stem}"
 
 
-def decisive_rules(seeds: list[int], stories: list[str]) -> dict[str, Any]:
+def decisive_rules(seeds: list[str], stories: list[str]) -> dict[str, Any]:
     """Seed or story -> the digest of its trace, if it has one, and the rules decisive in it."""
-    subject = Watched(level=NEWEST_LEVEL)
     found: dict[str, Any] = {}
     with probed_core() as decisive_in:
-        for seed in seeds:
+        for name in seeds:
+            level, seed = GateSeed.parse(name)
+            subject = Watched(level=level)
             decisive = decisive_in(partial(subject.simulate, seed))
             digest = digest_of(subject.simulate(seed))
-            found[str(seed)] = {"digest": digest, "decisive": sorted(decisive)}
+            found[name] = {"digest": digest, "decisive": sorted(decisive)}
         for path in stories:
             decisive = decisive_in(partial(play_file, Path(path)))
             found[path] = {"digest": "", "decisive": sorted(decisive)}

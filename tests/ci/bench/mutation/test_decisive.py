@@ -14,7 +14,15 @@ from fencepost.ci.bench.mutation.python.probed import PROBES, Probes, probed
 from fencepost.ci.bench.mutation.python.python_edits import python_edits
 from fencepost.ci.bench.mutation.python.scratch_tree import ROOT, environment
 from fencepost.ci.bench.mutation.seeds import OFTEN, choose, document, page
-from fencepost.ci.gate.seeds import CHOSEN, chosen_seeds, gate_seeds
+from fencepost.ci.gate.seeds import (
+    CHOSEN,
+    LATER_LEVELS,
+    GateSeed,
+    all_chosen,
+    chosen_seeds,
+    gate_seeds,
+    later_seeds,
+)
 from fencepost.ci.gate.tiers import EFFORT
 from fencepost.conformance.whitebox.simulate import Subject
 from fencepost.spec.tlc.models import Tier
@@ -100,17 +108,23 @@ def test_what_binds_a_name_or_waits_is_done_once() -> None:
 
 
 def test_a_probed_core_does_what_the_core_does() -> None:
-    request = {"decisive": True, "seeds": ["7"], "stories": [STORY]}
+    request = {"decisive": True, "seeds": ["7@3", "7@5"], "stories": [STORY]}
     command = [sys.executable, "-m", PLAY, json.dumps(request)]
     ended = run_limited(command, cwd=ROOT, environment=environment(), cpu_s=120)
     assert ended.code == 0, ended.errors
     found = json.loads(ended.output)
     edits = core_edits()
 
-    assert found["7"]["digest"] == digest_of(Subject(level=NEWEST_LEVEL).simulate(7))
-    for run in ("7", STORY):
+    for name in ("7@3", "7@5"):
+        level, seed = GateSeed.parse(name)
+        assert found[name]["digest"] == digest_of(Subject(level=level).simulate(seed))
+    for run in ("7@3", STORY):
         told = {edits[number].module for number in found[run]["decisive"]}
         assert {"impl/core/rules/isr.py", "impl/core/controller/controller.py"} <= told
+    later = {
+        edits[number].module for number in {*found["7@5"]["decisive"]} - {*found["7@3"]["decisive"]}
+    }
+    assert "impl/core/rules/configuration/redirection.py" in later
 
 
 def test_the_seeds_that_are_chosen_have_each_rule_thrice() -> None:
@@ -127,7 +141,7 @@ def test_the_seeds_that_are_chosen_have_each_rule_thrice() -> None:
 def test_the_file_of_the_seeds_is_in_step() -> None:
     told = tomllib.loads(CHOSEN.read_text())
     rules = sum(not edit.is_at_import for edit in core_edits())
-    seeds = chosen_seeds()
+    seeds = all_chosen()
 
     assert len(seeds) == len({*seeds}) == EFFORT[Tier.QUICK].seeds
     assert told["rules"] == sum(told[f"decisive_{how}"] for how in ("often", "seldom", "nowhere"))
@@ -141,12 +155,15 @@ def test_the_file_has_the_seeds_and_how_often_rules_are_decisive() -> None:
     shown = {1: {10, 11}, 2: {10}, 3: {10}, 4: set[int]()}
     reach = Reach(
         edits=edits,
-        seeds={seed: Played(digest="", decisive=frozenset(rules)) for seed, rules in shown.items()},
+        seeds={
+            seed_at(seed): Played(digest="", decisive=frozenset(rules))
+            for seed, rules in shown.items()
+        },
         stories={},
     )
-    told = tomllib.loads(document([3, 2, 1], reach))
+    told = tomllib.loads(document([seed_at(n) for n in (3, 2, 1)], reach))
 
-    assert told["seeds"] == [3, 2, 1]
+    assert told["seeds"] == {"3": [3, 2, 1]}
     assert (told["decisive_often"], told["decisive_seldom"]) == (1, 1)
     assert told["rules"] == told["decisive_nowhere"] + 2
 
@@ -154,9 +171,17 @@ def test_the_file_has_the_seeds_and_how_often_rules_are_decisive() -> None:
 def test_another_run_of_the_gate_has_other_seeds() -> None:
     first, second, third = (gate_seeds(200, run) for run in range(3))
 
-    assert first[:150] == chosen_seeds()
+    assert first[: len(chosen_seeds())] == chosen_seeds()
     assert len({*first, *second, *third}) == 600
     assert gate_seeds(3) == chosen_seeds()[:3]
+    for level in LATER_LEVELS:
+        assert later_seeds()[level] == chosen_seeds(level)
+        assert not {*later_seeds(1)[level]} & {*later_seeds(2)[level]}
+        assert not {*later_seeds(1)[level]} & {*chosen_seeds(level)}
+
+
+def seed_at(number: int) -> GateSeed:
+    return GateSeed(NEWEST_LEVEL, number)
 
 
 def test_the_page_names_functions_with_rules_that_are_decisive_too_seldom() -> None:
@@ -165,10 +190,10 @@ def test_the_page_names_functions_with_rules_that_are_decisive_too_seldom() -> N
     every = frozenset(range(len(edits))) - {number}
     reach = Reach(
         edits=edits,
-        seeds={seed: Played(digest="", decisive=every) for seed in range(3)},
+        seeds={seed_at(seed): Played(digest="", decisive=every) for seed in range(3)},
         stories={},
     )
-    *_, row = page([0, 1, 2], reach).strip().splitlines()
+    *_, row = page([seed_at(n) for n in range(3)], reach).strip().splitlines()
 
     assert edits[number].operator in row
     assert row.endswith("| 0 | 1 |")

@@ -115,7 +115,7 @@ def isr_edits() -> dict[str, PythonEdit]:
 def test_seeds_and_stories_notice_a_wrong_core(isr_edits: dict[str, PythonEdit]) -> None:
     edit = isr_edits["drop_operand replica.is_leader"]
     with edited_tree(edit, "impl/core") as tree:
-        usual = of_seeds({"0": "another"}, tree)
+        usual = of_seeds({"0@3": "another"}, tree)
         story = of_stories(["tests/stories/failover.yaml"], tree)
 
     assert usual[0] in {SEEDS, FAILS, CHANGES}
@@ -126,7 +126,7 @@ def test_a_core_as_it_should_be_is_not_noticed(isr_edits: dict[str, PythonEdit])
     edit = next(iter(isr_edits.values()))
     same = replace(edit, after=edit.before)
     with edited_tree(same, "impl/core") as tree:
-        seeds = of_seeds({"0": _digest(0)}, tree)
+        seeds = of_seeds({"0@3": _digest(0)}, tree)
         story = of_stories(["tests/stories/failover.yaml"], tree)
 
     assert seeds == (NOTHING, "the trace is another in 0")
@@ -136,7 +136,7 @@ def test_a_core_as_it_should_be_is_not_noticed(isr_edits: dict[str, PythonEdit])
 def test_a_core_that_cannot_be_imported_fails(isr_edits: dict[str, PythonEdit]) -> None:
     broken = replace(next(iter(isr_edits.values())), after="1 / 0 +")
     with edited_tree(broken, "impl/core") as tree:
-        outcome, by = of_seeds({"0": "another"}, tree)
+        outcome, by = of_seeds({"0@3": "another"}, tree)
         test = failing_test(["tests/impl/core/rules/test_isr.py"], tree)
 
     assert outcome == FAILS

@@ -2,6 +2,8 @@
 
 from collections.abc import Callable
 
+import pytest
+
 from fencepost.impl.core.config import Config
 from fencepost.impl.core.levels import level_2
 from fencepost.impl.core.types.broker_reports import (
@@ -179,13 +181,16 @@ def test_below_level_3_a_broker_ends_at_once(drive: Callable[[Config], Driver]) 
     assert questions(driver) == []
 
 
-def test_a_broker_that_may_end_does_not_fetch_any_more(driver: Driver) -> None:
+@pytest.mark.parametrize(("isr", "fetches"), [((2, 3), 0), ((1, 2), 1)])
+def test_a_broker_that_is_to_end_fetches_where_it_is_not_left_out(
+    driver: Driver, isr: tuple[int, ...], fetches: int
+) -> None:
     leading(driver)
     driver.step(ShutdownAsked())
     driver.tick()
-    driver.respond(questions(driver)[0], ControlledShutdownResponse(remaining_partitions=REMAINING))
 
-    assert obey(driver, command(2, 2)) == [ErrorCode.NONE]
+    assert obey(driver, command(2, 2, isr=isr)) == [ErrorCode.NONE]
     driver.tick(100)
 
-    assert [send for send in driver.sent if isinstance(send.request, FetchRequest)] == []
+    sent = [send for send in driver.sent if isinstance(send.request, FetchRequest)]
+    assert len(sent) == fetches

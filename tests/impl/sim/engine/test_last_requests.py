@@ -35,7 +35,7 @@ def test_all_that_is_asked_last_is_done_or_refused(seed: int) -> None:
     [
         ("move_anywhere", "NONE in place of INVALID_REPLICA_ASSIGNMENT"),
         ("grant_any_election", "NONE in place of ELECTION_NOT_NEEDED"),
-        ("route_to_preferred", "the metadata name other leaders than ZooKeeper"),
+        ("route_to_preferred", "the metadata of broker 1 are not those of ZooKeeper"),
         ("tell_partial_batch", "partition last-2/0 on [1, 3] has not come"),
     ],
 )
