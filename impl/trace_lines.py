@@ -65,6 +65,12 @@ _OF_REFUSALS = (
     "max_broker_epoch",
     "offset",
     "error_code",
+    "user",
+    "client_id",
+    "throttle_time_ms",
+    "clock_ms",
+    "connection",
+    "request_number",
 )
 """What a refusal tells of what was refused, as it stands in the effect."""
 
@@ -86,6 +92,9 @@ _QUOTA_FIELDS = (
     "mutation_burst",
     "throttle_time_ms",
     "clock_ms",
+    "received_ms",
+    "connection",
+    "request_number",
 )
 
 _Invocation = tuple[int, Line]

@@ -212,6 +212,12 @@ class TraceEvent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, 
     throttle_time_ms: int | None = None
     clock_ms: int | None = None
     """Of a mutation: the node's own clock when the tokens of its client were counted."""
+    received_ms: int | None = None
+    """Of a mutation: by the same clock, when its request was taken from the connection."""
+    connection: str | None = None
+    """Of a mutation: over which its request came."""
+    request_number: int | None = None
+    """Of a mutation: its request, among those of the process that took it."""
 
     min_insync_replicas: int | None = None
     """On a `RunStarted`: so many must be in the ISR when a leader appends for acks=all.

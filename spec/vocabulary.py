@@ -123,6 +123,7 @@ class RefusalKind(StrEnum):
     REFUSE_FETCH = "RefuseFetch"
     REFUSE_STOP = "RefuseStop"
     DISCARD_READING = "DiscardReading"
+    MUTE_CONNECTION = "MuteConnection"
 
 
 class ModelledAction(StrEnum):
@@ -205,6 +206,7 @@ class Invariant(StrEnum):
     FORWARDED_ONCE = "ForwardedOnce"
     PRINCIPAL_KEPT = "PrincipalKept"
     ONLY_CONTROLLER_WRITES = "OnlyControllerWrites"
+    MUTATION_QUOTA_KEPT = "MutationQuotaKept"
 
 
 class Liveness(StrEnum):

@@ -106,6 +106,11 @@ NEEDS: Mapping[Invariant, Mapping[Observable, frozenset[Fidelity]]] = MappingPro
         Invariant.FORWARDED_ONCE: {Observable.ELECTIONS: _AT_ANY_TIME},
         Invariant.PRINCIPAL_KEPT: {Observable.ELECTIONS: _AT_ANY_TIME},
         Invariant.ONLY_CONTROLLER_WRITES: {Observable.STATE_WRITES: _IN_ORDER},
+        # What is taken adds up: no line may be missing.
+        Invariant.MUTATION_QUOTA_KEPT: {
+            Observable.ELECTIONS: _EXACT,
+            Observable.STATE_WRITES: _IN_ORDER,
+        },
         # Brokers' own lines tell what they were told, and of which controllers.
         Invariant.METADATA_IN_ORDER: {
             Observable.ROLES: _IN_ORDER,

@@ -25,6 +25,7 @@ from fencepost.conformance.checks import (
     log_matching,
     metadata_in_order,
     min_insync_replicas,
+    mutation_quota_kept,
     obeyed_as_sent,
     one_committer_per_epoch,
     one_controller_per_epoch,
@@ -176,6 +177,10 @@ _OF_A_RUN: Mapping[Invariant, tuple[CheckFunction, frozenset[str]]] = {
     Invariant.FORWARDED_ONCE: (forwarded_once.check, forwarded_once.JUDGED),
     Invariant.PRINCIPAL_KEPT: (principal_kept.check, principal_kept.JUDGED),
     Invariant.ONLY_CONTROLLER_WRITES: (only_controller_writes.check, ZOOKEEPER | RUN_STARTED),
+    Invariant.MUTATION_QUOTA_KEPT: (
+        mutation_quota_kept.check,
+        ZOOKEEPER | mutation_quota_kept.JUDGED,
+    ),
 }
 
 CHECKS: Mapping[Invariant, InvariantCheck] = MappingProxyType(
@@ -210,10 +215,14 @@ _FROM_LEVEL = (
     | {Invariant.METADATA_IN_ORDER: ProtocolLevel.MAX_BROKER_EPOCH}
 )
 """Checks of what no lower level names."""
+_OPTIONAL = frozenset({Invariant.MUTATION_QUOTA_KEPT})
+"""Checks of what is off by default, at each level."""
 
 
 def is_promised(invariant: Invariant, level: int | None) -> bool:
-    """False of a check that runs of this protocol level give nothing to decide; None: any level."""
+    """False of a check to which runs of this level may give nothing to decide; None: any level."""
+    if invariant in _OPTIONAL:
+        return False
     return level is None or level >= _FROM_LEVEL.get(invariant, min(ProtocolLevel))
 
 

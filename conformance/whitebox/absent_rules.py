@@ -46,16 +46,20 @@ def _forwarding(mutant: str) -> AbsentRule:
     )
 
 
-def _quota(tests: str) -> AbsentRule:
+def _quota(mutant: str) -> AbsentRule:
     return AbsentRule(
-        "no step of a story sets a quota or names the user of a request, and no check judges what "
-        f"is admitted; `{tests}` plays it on the core",
+        "no step of a story sets a quota or names the user of a request; random runs do, and show "
+        f"`{mutant}`",
         _QUOTA_STEP,
+        (mutant,),
     )
 
 
-_BUCKET = "tests/impl/core/rules/test_quota.py"
-_ADMISSION = "tests/impl/core/admin/test_mutation_quota.py"
+_ADMISSION = AbsentRule(
+    "no rule says what is admitted as one, or that what is refused or old costs another price; "
+    "`tests/impl/core/admin/test_mutation_quota.py` plays it on the core",
+    (r"Rules\..*(refusal_cost|admitted_as_one).*", *_QUOTA_STEP),
+)
 
 ABSENT_RULES: Mapping[str, AbsentRule] = MappingProxyType(
     {
@@ -145,8 +149,11 @@ ABSENT_RULES: Mapping[str, AbsentRule] = MappingProxyType(
             ("apply_again",),
         ),
         "KIP-590.7": _forwarding("lost_answer_is_refusal"),
-        "KIP-599.1": _quota(_BUCKET),
-        **{f"KIP-599.{number}": _quota(_ADMISSION) for number in ("3", "4", "4b", "5")},
+        "KIP-599.1": _quota("throttle_multiplies_rate"),
+        "KIP-599.3": _ADMISSION,
+        "KIP-599.4": _ADMISSION,
+        "KIP-599.4b": _quota("charge_validate_only"),
+        "KIP-599.5": _ADMISSION,
         "KIP-599.6": AbsentRule(
             "the core is told one time, that of a monotonic clock: no rule chooses another",
             (r"Rules\..*clock.*",),

@@ -191,7 +191,14 @@ def conclude(
     """The verdict over everything; runs of mutants are expected to fail and judged apart."""
     counted = {r.index: r for r in reports if r.is_judged}
     levels = {r.level for r in reports if r.is_judged} or {None}
-    promised = [name for name in CHECKS if any(is_promised(name, level) for level in levels)]
+    decided = {
+        one.result.invariant for one in judged if one.result.premise_count and one.folder in counted
+    }
+    promised = [
+        name
+        for name in CHECKS
+        if name in decided or any(is_promised(name, level) for level in levels)
+    ]
     merged = tuple(
         merge(name, [part.result for part in judged if _is(part, name, counted)])
         for name in promised

@@ -27,6 +27,7 @@ PROMISES: dict[Invariant, str] = {
     Invariant.SEQUENCES_IN_ORDER: "What a producer numbers is in the log once, in order and whole.",
     Invariant.LINEARIZABLE_CONFIG: "A change of the configuration is made once, and stays.",
     Invariant.FORWARDED_ONCE: "A request is forwarded once, and takes effect once.",
+    Invariant.MUTATION_QUOTA_KEPT: "Clients create and delete no more than their quotas allow.",
     Invariant.PRINCIPAL_KEPT: "A change is made for the client that asked for it.",
     Invariant.ONLY_CONTROLLER_WRITES: "Only the controller changes the configuration.",
     Invariant.MIN_INSYNC_REPLICAS: "A record for acks=all finds enough replicas in sync.",

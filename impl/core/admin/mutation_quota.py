@@ -23,12 +23,13 @@ from fencepost.impl.core.rules.quota import (
     quota_of,
 )
 from fencepost.impl.core.types.actions import Named, action, taken
+from fencepost.impl.core.types.effects import RefusalTold
 from fencepost.impl.core.types.events import RequestReceived
 from fencepost.impl.core.types.refusals import Refusal
 from fencepost.impl.core.types.scripts import Outbox
 from fencepost.impl.core.types.topic_messages import CountedRequest
 from fencepost.spec.config_store import QUOTA_KINDS, ConfigEntity, EntityKind
-from fencepost.spec.vocabulary import ErrorCode
+from fencepost.spec.vocabulary import ErrorCode, RefusalKind
 
 NOT_CONTROLLER = Refusal(
     ErrorCode.NOT_CONTROLLER, "another broker is the controller, which admits mutations"
@@ -45,6 +46,7 @@ class Counted(NamedTuple):
     method: str
     client: Client
     api_version: int
+    received_ms: int
 
 
 class MutationQuotas:
@@ -79,7 +81,7 @@ class MutationQuotas:
         named = "" if event.asker.is_proven else request.user
         user = named or event.asker.principal.removeprefix(USER_PREFIX)
         client = Client(user, request.client_id)
-        counted = Counted(event, method, client, request.api_version)
+        counted = Counted(event, method, client, request.api_version, self._outbox.now_ms)
         return Charges(self._config, self._outbox, self, counted)
 
     def is_known(self, topic: str) -> bool:
@@ -171,6 +173,7 @@ class Charges:
         self._quotas = quotas
         self._counted = counted
         self._free_at_ms = 0
+        self._has_counted = False
 
     def refuse_all(self) -> Refusal | None:
         """Why this broker takes no mutation of topics now; nothing is charged."""
@@ -233,8 +236,15 @@ class Charges:
     @action
     def validate_mutation(self, topic: str, partitions: int) -> None:
         """It costs nothing (QUOTA-004)."""
-        if self.is_counting:
-            self._tell(self.validate_mutation, topic, partitions, None)
+        found = self._quotas.quota(self._counted.client)
+        if found is None:
+            return
+        entity, quota = found
+        cost = self._config.rules.validation_cost(partitions)
+        if cost:
+            left = self._config.rules.charge(self._quotas.tokens(entity, quota), cost, quota)
+            self._quotas.count(entity, left)
+        self._tell(self.validate_mutation, topic, partitions, None)
 
     def end(self) -> int:
         """The throttle time of the answer; its connection is muted for as long (QUOTA-010)."""
@@ -242,6 +252,8 @@ class Charges:
         own_ms = max(self._free_at_ms - now_ms, 0)
         throttle_ms = self._config.rules.larger_throttle(event.request_throttle_ms, own_ms)
         self._quotas.muted.mute(event.connection, now_ms + throttle_ms)
+        if self._has_counted:
+            self._tell_mute(throttle_ms)
         return throttle_ms
 
     @property
@@ -259,6 +271,7 @@ class Charges:
         throttle_ms: int | None,
     ) -> None:
         counted = self._counted
+        self._has_counted = True
         self._outbox.took(
             taken(
                 function,
@@ -270,6 +283,23 @@ class Charges:
                 partition_count=partitions,
                 clock_ms=self._outbox.now_ms,
                 throttle_time_ms=throttle_ms,
+                received_ms=counted.received_ms,
+                connection=counted.event.connection,
+                request_number=counted.event.token,
+            )
+        )
+
+    def _tell_mute(self, throttle_ms: int) -> None:
+        counted = self._counted
+        self._outbox.emit(
+            RefusalTold(
+                refusal=RefusalKind.MUTE_CONNECTION,
+                user=counted.client.user,
+                client_id=counted.client.client_id,
+                throttle_time_ms=throttle_ms,
+                clock_ms=self._outbox.now_ms,
+                connection=counted.event.connection,
+                request_number=counted.event.token,
             )
         )
 

@@ -173,6 +173,7 @@ RULES = Rules(
     tokens_at=quota.tokens_at,
     is_admitting=quota.is_admitting,
     charge=quota.charge,
+    validation_cost=quota.validation_cost,
     throttle_ms=quota.throttle_ms,
     larger_throttle=quota.larger_throttle,
     is_refusable=quota.is_refusable,

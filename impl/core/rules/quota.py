@@ -76,6 +76,11 @@ def charge(tokens: Fraction, partitions: int, quota: Quota) -> Fraction:
     return min(tokens - partitions, quota.burst)
 
 
+def validation_cost(_partitions: int) -> int:
+    """Partitions that are charged for a request that changes nothing (QUOTA-004)."""
+    return 0
+
+
 def throttle_ms(tokens: Fraction, rate: Fraction) -> int:
     """-K / R, in whole milliseconds that suffice: then the bucket owes nothing (QUOTA-002)."""
     if tokens >= 0:

@@ -287,6 +287,7 @@ class Rules:
     is_admitting: Callable[[Fraction], bool]
     charge: Callable[[Fraction, int, Quota], Fraction]
     """Of the tokens, the partitions and the quota."""
+    validation_cost: Callable[[int], int]
     throttle_ms: Callable[[Fraction, Fraction], int]
     """Of the tokens, and the rate in partitions per second."""
     larger_throttle: Callable[[int, int], int]

@@ -198,6 +198,9 @@ class ActionTaken(Struct, frozen=True, kw_only=True):
     throttle_time_ms: int | None = None
     clock_ms: int | None = None
     """The node's clock when a bucket was counted."""
+    received_ms: int | None = None
+    connection: str | None = None
+    request_number: int | None = None
 
 
 class RefusalTold(Struct, frozen=True, kw_only=True):
@@ -220,6 +223,12 @@ class RefusalTold(Struct, frozen=True, kw_only=True):
     peer: BrokerId | None = None
     offset: Offset | None = None
     error_code: ErrorCode | None = None
+    user: str | None = None
+    client_id: str | None = None
+    throttle_time_ms: int | None = None
+    clock_ms: int | None = None
+    connection: str | None = None
+    request_number: int | None = None
 
 
 Effect = (

@@ -217,8 +217,9 @@ def _some(random: Random, kinds: list[str], share: float) -> list[str]:
 def _consistent(options: RunOptions) -> RunOptions:
     """What depends on other options is as they say."""
     has_many = options.partitions == MANY_PARTITIONS
-    asks = options.asks and not has_many
-    moves = options.moves and not has_many and not asks
+    has_quota = options.mutation_quota and not has_many
+    asks = options.asks and not has_many and not has_quota
+    moves = options.moves and not has_many and not asks and not has_quota
     brokers = max(4, options.brokers) if moves else options.brokers
     # What is acknowledged before a disk has it is safe from level 3 on (H2b), as long as one of the
     # ISR keeps it; an election that cannot know that says so, and is allowed to lose.
@@ -230,8 +231,9 @@ def _consistent(options: RunOptions) -> RunOptions:
         partitions=1 if options.session_timeout_ms == PATIENT_MS else options.partitions,
         moves=moves,
         asks=asks,
-        asks_last=options.asks_last and not has_many,
-        founds=options.founds and not has_many and not asks,
+        asks_last=options.asks_last and not has_many and not has_quota,
+        founds=options.founds and not has_many and not asks and not has_quota,
+        mutation_quota=has_quota,
         duration_ms=min(options.duration_ms, 6_000) if has_many else options.duration_ms,
         flush_ms=flush_ms,
         unclean_leader_election=options.unclean_leader_election or flush_ms > 0,
@@ -250,6 +252,7 @@ def _unmoved(options: RunOptions) -> RunOptions:
         moves=False,
         founds=False,
         asks=False,
+        mutation_quota=False,
         bad_topic=False,
         by_hand=False,
         late_topics=0,

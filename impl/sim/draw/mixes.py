@@ -109,6 +109,7 @@ SWARM = RunMix(
         "bad_topic": (*(False,) * 5, True),
         "by_hand": (*(False,) * 11, True),
         "asks_last": (False, True),
+        "mutation_quota": (*(False,) * 70, True),
         "flush_ms": (*(0,) * 6, 2_000, FLUSHED_NEVER_MS),
         "reads_max": (1, 2, 1_000, 1_000),
     },

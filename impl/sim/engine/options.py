@@ -65,6 +65,8 @@ class RunOptions:
     asks_last: bool = False
     """Once all is healed, an administrator asks for all that can be asked for, and for wrong
     things (`last_requests.py`)."""
+    mutation_quota: bool = False
+    """Quotas limit what clients create and delete, beside the topic that is written and read."""
     by_hand: bool = False
     """The znodes of the controller's election are written by hand while brokers work."""
     request_bytes_max: int = 1 << 20

@@ -30,6 +30,8 @@ from fencepost.spec.znodes import (
 )
 
 ZOOKEEPER_TICK_MS = 100
+QUOTA_WINDOWS = 2
+"""Of a second each: a burst is soon spent, and soon there again."""
 CLIENT = -2
 """The sender of requests that are no broker's."""
 
@@ -90,6 +92,8 @@ class VirtualCluster(ProcessHost):
             unclean_leader_election=options.unclean_leader_election,
             fetch_records_max=options.fetch_records_max,
             reads_max=options.reads_max,
+            has_mutation_quota=options.mutation_quota,
+            quota_window_num=QUOTA_WINDOWS,
             rules=rules_of(options.level, options.mutant),
         )
         self.processes[broker_id] = Process(

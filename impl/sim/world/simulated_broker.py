@@ -104,7 +104,10 @@ class SimulatedBroker(ABC):
         self._answers[self._tokens] = answer
         if self.move_recorder is not None:
             self.move_recorder.arrived(self, self._tokens, origin)
-        self.step(RequestReceived(token=self._tokens, request=request, asker=asker))
+        connection = asker.principal if asker is not UNKNOWN_ASKER else ""
+        self.step(
+            RequestReceived(token=self._tokens, request=request, asker=asker, connection=connection)
+        )
 
     def respond(self, send: Send, response: Response | None, lamport: int) -> None:
         """Let the core take the response to its request; None: there was none in time."""

@@ -4,6 +4,7 @@ from functools import partial
 
 from fencepost.impl.sim.engine.liveness_state import is_converged
 from fencepost.impl.sim.engine.options import TOPIC
+from fencepost.impl.sim.engine.quota_workload import start_quota_clients
 from fencepost.impl.sim.world.admin_workload import (
     KEYS_OF_EVERYTHING,
     HandWriter,
@@ -65,7 +66,8 @@ def start_clients(cluster: VirtualCluster, keys: list[TopicPartition]) -> list[S
         mover = SimulatedAdministrator(cluster, "client-mover", moves_of(keys))
         mover.begin_work()
         administrators.append(mover)
-    return [*workers, *creators, *administrators, *start_config_clients(cluster)]
+    changing = [*start_config_clients(cluster), *start_quota_clients(cluster)]
+    return [*workers, *creators, *administrators, *changing]
 
 
 def start_workers(

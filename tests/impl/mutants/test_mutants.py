@@ -47,7 +47,7 @@ from tests.impl.core.driver import Driver, Fate
 from tests.impl.core.moving import governed, join_isr, reassign, shrink, stops, topic
 from tests.impl.core.roles import fetched, following, last_epoch_request, leading, obey, produce
 from tests.impl.core.test_node import live_through
-from tests.impl.mutants.configuration import CASES
+from tests.impl.mutants import configuration, mutation_quota
 
 NODE = ["node", "--broker-id", "1", "--zookeeper", "127.0.0.1:1/x", "--data", "d"]
 NODE += ["--trace", "t", "--run-id", "r"]
@@ -411,7 +411,8 @@ def leads_without_log(mutant: str | None) -> bool:
         ("return_when_let_go", follows_when_left_out, False, True),
         ("tell_no_failed_log", tells_of_a_failed_log, True, False),
         ("append_under_a_small_isr", appends_under_a_small_isr, False, True),
-        *CASES,
+        *configuration.CASES,
+        *mutation_quota.CASES,
     ],
 )
 def test_a_mutant_breaks_its_rule_and_nothing_else_does(

@@ -175,6 +175,9 @@ def test_every_field_of_an_action_is_a_field_of_the_line() -> None:
         mutation_burst="0.0",
         throttle_time_ms=0,
         clock_ms=0,
+        received_ms=0,
+        connection="",
+        request_number=1,
     )
     line = action_taken(effect, BROKER)
 

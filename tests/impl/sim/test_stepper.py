@@ -61,10 +61,13 @@ NOT_STEPPED = {
     "append_under_a_small_isr",
     *("any_broker_writes", "forward_again", "apply_again", "lost_answer_is_refusal"),
     *("believe_any_principal", "forwarder_is_principal"),
+    *("unbounded_bucket", "charge_validate_only", "client_id_before_user", "bucket_of_the_quota"),
+    *("request_throttle_only", "throttle_multiplies_rate", "refuse_old_clients"),
+    "charge_per_topic",
 }
-"""Modelled in `ClientHistory`, `Forwarding`, `IdempotentProducers`, `Reassignment`, `Partitions`
-and `TopicLifecycle`, which are not stepped, or under a `min.insync.replicas` of 2, where stepped
-clusters have 1."""
+"""Modelled in `ClientHistory`, `Forwarding`, `IdempotentProducers`, `MutationQuota`, `Partitions`,
+`QuotaPrecedence`, `Reassignment` and `TopicLifecycle`, which are not stepped, or under a
+`min.insync.replicas` of 2, where stepped clusters have 1."""
 
 FAULTLESS = {Action.CREATE_TOPIC, Action.INIT_LEADER, Action.EXPAND_ISR}
 

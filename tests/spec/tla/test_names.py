@@ -157,11 +157,13 @@ NOT_MODELLED = {
     *("follower_ignores_high_watermark", "shrink_nobody", "shrink_on_fetch_only"),
     *("followers_join_by_id", "init_names_what_changed"),
     *("roles_before_metadata", "isr_changes_untold", "metadata_sent_once"),
+    *("refuse_for_ever", "admit_in_debt"),
 }
 """The specs' clients ask leaders only; their controllers take each step that is due, without being
 told; their topics are assigned to brokers that there are; disks work; a command is about one
 partition; a watch, a fetch or a start happens when its action is taken; a follower fetches as the
-incarnation that it is; metadata and roles are told in any order, of leaders alone."""
+incarnation that it is; metadata and roles are told in any order, of leaders alone; a bucket is
+charged and filled in whole tokens."""
 
 
 def test_every_mutant_of_the_core_is_a_mutant_of_the_specs() -> None:

@@ -47,7 +47,7 @@ def test_the_swarm_has_something_of_everything() -> None:
     assert {run.brokers for run in runs} == {3, 4, 5}
     assert {1, 2, MANY_PARTITIONS} <= {run.partitions for run in runs}
     assert all(run.replication_factor <= run.brokers for run in runs)
-    for name in ("moves", "founds", "asks", "bad_topic", "by_hand", "idempotent"):
+    for name in ("moves", "founds", "asks", "bad_topic", "by_hand", "idempotent", "mutation_quota"):
         assert {getattr(run, name) for run in runs} == {False, True}
     assert {run.survivors_first for run in runs} == {False, True}
     assert kinds >= {*DRAWN_KINDS, "zk.fail_request", "zk.watch_delay"}
