@@ -61,6 +61,8 @@ COMMANDS = {
     "topics": ("topics.app", "Create, delete, list and describe topics."),
     "partitions": ("partitions.app", "Add and remove partitions of a topic."),
     "quotas": ("quotas.app", "Set and describe quotas for mutations of topics."),
+    "configs": ("configs.app", "Set, delete and describe configurations."),
+    "acls": ("acls.app", "Add, remove and list what users may do."),
     "tokens": ("tokens.app", "Make, renew, end and describe delegation tokens."),
     "reassign": ("reassign.app", "Move replicas to other brokers."),
     "elect": ("reassign.elect", "Elect other leaders of partitions, and wait for them."),

@@ -249,7 +249,9 @@ class Admin:
     async def alter_configs(
         self, kind: EntityKind, names: Sequence[str], changes: Mapping[str, str | None]
     ) -> int:
-        """Set entries of a topic, a broker, a user or a client; None takes one away.
+        """Set entries of a topic, a broker, a user, a client or an ACL; None takes one away.
+
+        The entries of an ACL are permissions, which have no value; names as in `ConfigEntity`.
 
         Returns the version that has the change. Raises `DefiniteError`, or `IndefiniteError` when
         it may be made (FWD-004).
@@ -263,6 +265,12 @@ class Admin:
         if kind in QUOTA_KINDS:
             quotas = wire.AlterClientQuotasRequest(header=header, entities=entities)
             response = await self._change("AlterClientQuotas", quotas)
+        elif kind is EntityKind.ACL and None in changes.values():
+            removed = wire.DeleteAclsRequest(header=header, entities=entities)
+            response = await self._change("DeleteAcls", removed)
+        elif kind is EntityKind.ACL:
+            added = wire.CreateAclsRequest(header=header, entities=entities)
+            response = await self._change("CreateAcls", added)
         else:
             request = wire.IncrementalAlterConfigsRequest(header=header, entities=entities)
             response = await self._change("IncrementalAlterConfigs", request)

@@ -3,7 +3,7 @@
 import asyncio
 import json
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -13,6 +13,7 @@ from fencepost.impl.client.errors import ClientError, DefiniteError, IndefiniteE
 from fencepost.impl.client.options import ClientOptions
 from fencepost.impl.client.producer import ACKS_ALL, RECORD_BYTES_MAX, Producer, RecordMetadata
 from fencepost.impl.client.routing import Metadata
+from fencepost.spec.config_store import EntityKind
 from fencepost.spec.vocabulary import ElectionKind, ErrorCode
 from fencepost.spec.znodes import TopicPartition
 
@@ -253,6 +254,24 @@ async def describe_mutation_quotas(servers: str) -> Answers:
         yield {"user": entity.user, "client_id": entity.client_id, "rate": rate}
 
 
+async def alter_configs(
+    servers: str, kind: str, names: Sequence[str], changes: Mapping[str, str | None]
+) -> Answers:
+    """As `Admin.alter_configs`; one object: `config_version`."""
+    async with Admin(servers, options=AS_COMMAND) as admin:
+        version = await admin.alter_configs(EntityKind(kind), names, changes)
+    yield {"config_version": version}
+
+
+async def describe_configs(servers: str, kinds: Sequence[str], names: Sequence[str]) -> Answers:
+    """One object per entity of these kinds and names, or of any: `kind`, `names`, `entries`."""
+    async with Admin(servers, options=AS_COMMAND) as admin:
+        for kind in kinds:
+            found = await admin.describe_configs(EntityKind(kind), names)
+            for its_names, entries in found.items():
+                yield {"kind": kind, "names": its_names, "entries": entries}
+
+
 async def create_token(servers: str, renewers: Sequence[str], max_lifetime_ms: int) -> Answers:
     """As `TokenAdmin.create`; one object: `token_id`, `hmac` in hex, `expires_ms`, `max_ms`."""
     async with Admin(servers) as admin:
@@ -316,6 +335,8 @@ CALLS: dict[str, Callable[..., Answers]] = {
         elect,
         alter_mutation_quota,
         describe_mutation_quotas,
+        alter_configs,
+        describe_configs,
         create_token,
         renew_token,
         expire_token,

@@ -1,8 +1,6 @@
 """The access control lists in ZooKeeper, as the authorizer takes them (SEC-001)."""
 
 from collections.abc import Iterator
-from enum import StrEnum
-from typing import TypeVar
 
 from fencepost.impl.core.configuration.config_store import ConfigStore
 from fencepost.impl.core.rules.security.acls import (
@@ -14,10 +12,9 @@ from fencepost.impl.core.rules.security.acls import (
     Pattern,
     Permission,
     ResourceType,
+    member_of,
 )
 from fencepost.spec.config_store import ConfigEntity, EntityKind, acl_of
-
-Word = TypeVar("Word", bound=StrEnum)
 
 
 class StoredAuthorizer:
@@ -47,19 +44,13 @@ def stored_acls(configs: ConfigStore) -> Iterator[AclEntry]:
 def entries_of(entity: ConfigEntity, text: str) -> tuple[AclEntry, ...]:
     """The entry with that text; what cannot be read denies all, as it may have been a denial."""
     pattern_word, type_word, name = entity.names
-    pattern, kind = _word(Pattern, pattern_word), _word(ResourceType, type_word)
+    pattern, kind = member_of(Pattern, pattern_word), member_of(ResourceType, type_word)
     if pattern is None or kind is None:
         return ()
     acl = acl_of(text)
-    permission = _word(Permission, acl.permission) if acl else None
-    operation = _word(Operation, acl.operation) if acl else None
+    permission = member_of(Permission, acl.permission) if acl else None
+    operation = member_of(Operation, acl.operation) if acl else None
     if acl is None or permission is None or operation is None:
         denial = (Permission.DENY, Operation.ALL, ANY_USER, ANY)
         return (AclEntry(kind, pattern, name, *denial),)
     return (AclEntry(kind, pattern, name, permission, operation, acl.principal, acl.host),)
-
-
-def _word(kind: type[Word], text: str) -> Word | None:
-    """The member that is written so, in any case and with or without underscores."""
-    plain = text.replace("_", "").lower()
-    return next((one for one in kind if one.value.lower() == plain), None)

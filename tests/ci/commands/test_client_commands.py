@@ -136,9 +136,75 @@ def test_a_partition_moves_and_a_topic_of_the_same_name_is_another(
     assert run(["topics", "delete", "moved"]) == 0
 
 
+def test_entries_are_set_shown_and_taken_away(capsys: pytest.CaptureFixture[str]) -> None:
+    of_both = ["--user=ann", "--client-id="]
+    assert run(["configs", "set", "color=red", "size=", "--topic=orders"]) == 0
+    assert run(["configs", "set", "controller_mutation_rate=2.5", *of_both]) == 0
+    assert run(["configs", "delete", "size", "--topic=orders"]) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        "topic orders: color=red, size=.",
+        "user ann, client-id <default>: controller_mutation_rate=2.5.",
+        "topic orders: no size.",
+    ]
+    wanted: list[dict[str, object]] = [
+        {"kind": "topic", "names": ["orders"], "entries": {"color": "red"}},
+        {
+            "kind": "user_client",
+            "names": ["ann", ""],
+            "entries": {"controller_mutation_rate": "2.5"},
+        },
+    ]
+    assert shown_in_time(capsys, ["configs", "describe", "--json"], wanted) == wanted
+
+
+def test_permissions_are_added_shown_and_taken_back(capsys: pytest.CaptureFixture[str]) -> None:
+    reads = ["--allow-principal=User:ann", "--operation=Read", "--topic=orders"]
+    denied = ["--deny-principal=User:bob", "--operation=All", "--prefix=or", "--host=10.0.0.1"]
+    assert run(["acls", "add", *reads]) == 0
+    assert run(["acls", "add", *denied]) == 0
+    assert run(["acls", "remove", *reads]) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        "Added: User:ann may Read topic orders.",
+        "Added: User:bob may not All topic or... from 10.0.0.1.",
+        "No more: User:ann may Read topic orders.",
+    ]
+    wanted: list[dict[str, object]] = [
+        {
+            "pattern": "prefixed",
+            "resource_type": "topic",
+            "name": "or",
+            "permission": "DENY",
+            "operation": "All",
+            "host": "10.0.0.1",
+            "principal": "User:bob",
+        }
+    ]
+    assert shown_in_time(capsys, ["acls", "list", "--json"], wanted) == wanted
+
+
+def shown_in_time(
+    capsys: pytest.CaptureFixture[str], words: list[str], wanted: list[dict[str, object]]
+) -> list[dict[str, object]]:
+    """What the command shows once a broker has read the changes, or at the deadline."""
+    deadline = time.monotonic() + DEADLINE_S
+    while True:
+        assert run(words) == 0
+        found: list[dict[str, object]] = json.loads(capsys.readouterr().out)
+        if found == wanted or time.monotonic() > deadline:
+            return found
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
+        (
+            ["configs", "set", "min.insync.replicas=0", "--topic=orders"],
+            "INVALID_CONFIG topic orders: min.insync.replicas='0' cannot be",
+        ),
+        (
+            ["acls", "add", "--allow-principal=User:ann", "--operation=Rad", "--topic=orders"],
+            "INVALID_CONFIG acl literal/topic/orders: 'Rad' is no operation of an ACL",
+        ),
         (["topics", "create", "a/b"], "INVALID_TOPIC 'a/b' is no topic name"),
         (["produce", "nosuch", "--value=x"], "there is no topic nosuch"),
         (["consume", "orders", "--offset", "99"], "has offsets 0 to 4, not 99"),

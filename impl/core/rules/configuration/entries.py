@@ -6,6 +6,7 @@ names that have one are judged here, so that no broker reads what it cannot use.
 
 from collections.abc import Callable, Mapping, Sequence
 
+from fencepost.impl.core.rules.security.acls import Operation, Pattern, ResourceType, member_of
 from fencepost.impl.core.types.config_messages import EntityChange, EntryChange, EntryOperation
 from fencepost.impl.core.types.refusals import Refusal
 from fencepost.spec.config_store import NAME_COUNTS, QUOTA_KINDS, EntityKind, acl_of
@@ -52,6 +53,8 @@ def refuse_change(change: EntityChange) -> Refusal | None:
         return Refusal(ErrorCode.INVALID_TOPIC, f"{names[0]!r} is no name of a topic")
     if kind is EntityKind.BROKER and names[0] and not names[0].isdecimal():
         return Refusal(ErrorCode.INVALID_REQUEST, f"{names[0]!r} is no id of a broker")
+    if kind is EntityKind.ACL and not _is_resource(names):
+        return Refusal(ErrorCode.INVALID_REQUEST, f"{change.entity} is no resource")
     mentioned = [one.name for one in change.changes]
     if len({*mentioned}) != len(mentioned) or len(mentioned) > ENTRIES_MAX:
         return Refusal(ErrorCode.INVALID_REQUEST, f"{change.entity}: an entry is named twice")
@@ -71,12 +74,20 @@ def _misfit(kind: EntityKind, change: EntryChange) -> str:
         return f"{name!r} is no quota; there are {', '.join(QUOTA_NAMES)}"
     if kind is EntityKind.ACL:
         acl = acl_of(name)
-        is_acl = acl is not None and acl.permission in PERMISSIONS and all(acl)
-        return "" if is_acl else f"{name!r} is no ACL"
+        if acl is None or acl.permission not in PERMISSIONS or not all(acl):
+            return f"{name!r} is no ACL"
+        is_operation = member_of(Operation, acl.operation) is not None
+        return "" if is_operation else f"{acl.operation!r} is no operation of an ACL"
     if change.operation is EntryOperation.DELETE:
         return ""
     known = _VALUES.get((kind, name)) or (_is_rate if kind in QUOTA_KINDS else None)
     return "" if known is None or known(value) else f"{name}={value!r} cannot be"
+
+
+def _is_resource(names: Sequence[str]) -> bool:
+    pattern, resource_type, name = names
+    are_known = member_of(Pattern, pattern) and member_of(ResourceType, resource_type)
+    return are_known is not None and bool(name)
 
 
 def _listed(value: str) -> list[str]:

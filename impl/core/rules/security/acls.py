@@ -7,7 +7,9 @@ is above both.
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
+
+Word = TypeVar("Word", bound=StrEnum)
 
 ANY = "*"
 """As a literal resource name, a host or the name of a user: all of them."""
@@ -51,6 +53,12 @@ class Pattern(StrEnum):
 
     LITERAL = "literal"
     PREFIXED = "prefixed"
+
+
+def member_of(kind: type[Word], text: str) -> Word | None:
+    """The member that is written so, in any case and with or without underscores."""
+    plain = text.replace("_", "").lower()
+    return next((one for one in kind if one.value.lower() == plain), None)
 
 
 class Resource(NamedTuple):

@@ -47,6 +47,20 @@ def test_whole_change_leaves_nothing_else() -> None:
         (EntityKind.CLIENT, ("c",), "color", "5", ErrorCode.INVALID_CONFIG),
         (EntityKind.ACL, ("literal", "topic", "t"), "ALLOW READ * User:a b", "", None),
         (EntityKind.ACL, ("literal", "topic", "t"), "MAYBE READ *", "", ErrorCode.INVALID_CONFIG),
+        (
+            EntityKind.ACL,
+            ("literal", "topic", "t"),
+            "ALLOW RAD * User:a",
+            "",
+            ErrorCode.INVALID_CONFIG,
+        ),
+        (
+            EntityKind.ACL,
+            ("like", "topic", "t"),
+            "ALLOW READ * User:a",
+            "",
+            ErrorCode.INVALID_REQUEST,
+        ),
     ],
 )
 def test_change_that_no_broker_could_use_is_refused(
