@@ -188,16 +188,23 @@ class Charges:
         """The controller knows the topic: that it is there costs nothing to say."""
         return self.is_counting and self._quotas.is_known(topic)
 
-    def refuse_early(self, topics: Sequence[str]) -> Refusal | None:
+    def refuse_deletions(self, topics: Sequence[str]) -> Refusal | None:
         """The same for all topics, when they are known and not even the first is admitted.
 
         So a flood costs ZooKeeper nothing, and the controller little.
         """
+        return self._refuse_early() if all(map(self._quotas.is_known, topics)) else None
+
+    def refuse_creations(self, topics: Sequence[str]) -> Refusal | None:
+        """As `refuse_deletions`, when none is known; that one is malformed is told later."""
+        return None if any(map(self._quotas.is_known, topics)) else self._refuse_early()
+
+    def _refuse_early(self) -> Refusal | None:
         found = self._quotas.quota(self._counted.client)
         if found is None or not self._is_refusable:
             return None
         tokens = self._quotas.tokens(*found)
-        if self._config.rules.is_admitting(tokens) or not all(map(self._quotas.is_known, topics)):
+        if self._config.rules.is_admitting(tokens):
             return None
         return self.refuse_mutation(None, None, found[1], tokens)
 

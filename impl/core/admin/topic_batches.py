@@ -34,7 +34,7 @@ from fencepost.impl.core.types.topic_messages import (
 )
 from fencepost.impl.core.types.znode_reading import parsed, registered
 from fencepost.impl.core.types.zookeeper import Rejected, Written, Znode
-from fencepost.spec.vocabulary import ErrorCode
+from fencepost.spec.vocabulary import BrokerId, ErrorCode
 from fencepost.spec.znodes import (
     BROKER_IDS,
     TopicPartition,
@@ -110,28 +110,52 @@ class TopicBatches:
         self._outbox.run(self._create_topics(asked, request))
 
     def _create_topics(self, asked: Asked, request: CreateTopicsRequest) -> Script:
-        requests, is_validated = request.topics, request.validate_only
-        for begin in range(0, len(requests), CREATIONS_MAX):
+        for begin in range(0, len(request.topics), CREATIONS_MAX):
+            places = range(begin, min(begin + CREATIONS_MAX, len(request.topics)))
+            if self._is_refused_early(asked, request, places):
+                continue
             listed = yield from list_children(BROKER_IDS)
-            writes, some = [], requests[begin : begin + CREATIONS_MAX]
-            topics = [one.topic for one in some]
-            known = yield from self._creation.known(
-                asked.charges, topics, is_validated=is_validated
-            )
-            for place, one in enumerate(some, begin):
-                if listed is None:
-                    asked.end(place, NO_CONNECTION)
-                    continue
-                live = registered(listed[0])
-                refusal = self._config.rules.refuse_topic(one, live) or self._creation.admit(
-                    one, asked.charges, known, is_validated=is_validated
-                )
-                if refusal is not None or is_validated:
-                    asked.end(place, refusal or (ErrorCode.NONE, ""))
-                    continue
-                writes.append(TopicWrite(place=place, ops=self._creation.creation(one, live)))
+            # Many such requests may have waited for that; those before this one were charged.
+            if self._is_refused_early(asked, request, places):
+                continue
+            live = None if listed is None else registered(listed[0])
+            writes = yield from self._read_creations(asked, request, places, live)
             self._writes.submit(writes, lambda ended: self._created(asked, ended))
         self._reply_created(asked)
+
+    def _is_refused_early(self, asked: Asked, request: CreateTopicsRequest, places: range) -> bool:
+        topics = asked.names[places.start : places.stop]
+        refusal = None if request.validate_only else asked.charges.refuse_creations(topics)
+        if refusal is None:
+            return False
+        for place in places:
+            asked.end(place, refusal)
+        return True
+
+    def _read_creations(
+        self,
+        asked: Asked,
+        request: CreateTopicsRequest,
+        places: range,
+        live: list[BrokerId] | None,
+    ) -> Generator[Ask, Answer, list[TopicWrite]]:
+        """What creates the topics at these places that may be; without a connection none."""
+        writes, is_validated = [], request.validate_only
+        topics = list(asked.names[places.start : places.stop])
+        known = yield from self._creation.known(asked.charges, topics, is_validated=is_validated)
+        for place in places:
+            one = request.topics[place]
+            if live is None:
+                asked.end(place, NO_CONNECTION)
+                continue
+            refusal = self._config.rules.refuse_topic(one, live) or self._creation.admit(
+                one, asked.charges, known, is_validated=is_validated
+            )
+            if refusal is not None or is_validated:
+                asked.end(place, refusal or (ErrorCode.NONE, ""))
+                continue
+            writes.append(TopicWrite(place=place, ops=self._creation.creation(one, live)))
+        return writes
 
     def _created(self, asked: Asked, ended: Ended[TopicWrite]) -> None:
         for one, result in ended:
@@ -160,7 +184,7 @@ class TopicBatches:
     def _delete_topics(self, asked: Asked) -> Script:
         for begin in range(0, len(asked.names), DELETIONS_MAX):
             places = range(begin, min(begin + DELETIONS_MAX, len(asked.names)))
-            refusal = asked.charges.refuse_early(asked.names[begin : places.stop])
+            refusal = asked.charges.refuse_deletions(asked.names[begin : places.stop])
             if refusal is not None:
                 for place in places:
                     asked.end(place, refusal)

@@ -5,7 +5,7 @@ from msgspec import structs
 
 from fencepost.impl.core.config import Config
 from fencepost.impl.core.types.asker import Asker
-from fencepost.impl.core.types.effects import ActionTaken, ReadZnodes
+from fencepost.impl.core.types.effects import ActionTaken, ListChildren, ReadZnodes
 from fencepost.impl.core.types.events import RequestReceived
 from fencepost.impl.core.types.messages import (
     AdminRequest,
@@ -24,10 +24,10 @@ from fencepost.impl.core.types.topic_messages import (
 )
 from fencepost.spec.config_store import ConfigEntity, EntityKind
 from fencepost.spec.vocabulary import Action, ErrorCode
-from fencepost.spec.znodes import TOPICS
+from fencepost.spec.znodes import BROKER_IDS, TOPICS
 from tests.impl.core.build import ME
 from tests.impl.core.configuration.test_config_store import put
-from tests.impl.core.driver import Driver
+from tests.impl.core.driver import Driver, Fate
 
 ANY_USER = ConfigEntity(EntityKind.USER, ("",))
 ANN = ConfigEntity(EntityKind.USER, ("ann",))
@@ -146,6 +146,48 @@ def test_a_flood_of_deletions_is_refused_without_a_look(limited: Driver) -> None
     response = limited.deliver(request, DeleteTopicsResponse)
     assert [one.error_code for one in response.topics] == [REFUSED] * 3
     assert not [one for one in limited.effects if isinstance(one, ReadZnodes)]
+
+
+def test_a_flood_of_creations_is_refused_without_a_look(limited: Driver) -> None:
+    create(limited, topic("a", 21, user="ann"))
+    limited.acknowledge_commands()
+    limited.effects.clear()
+
+    some = tuple(topic(name, 1) for name in "bcd")
+    request = CreateTopicsRequest(topics=some, user="ann", api_version=NEW)
+    response = limited.deliver(request, CreateTopicsResponse)
+    assert [one.error_code for one in response.topics] == [REFUSED] * 3
+    assert response.throttle_time_ms == 500
+    assert [(one.topic, one.throttle_time_ms) for one in of_quota(limited)] == [(None, 500)]
+    assert not [one for one in limited.effects if isinstance(one, ReadZnodes | ListChildren)]
+
+    some = tuple(topic(name, 1) for name in "ab")
+    request = CreateTopicsRequest(topics=some, user="ann", api_version=NEW)
+    response = limited.deliver(request, CreateTopicsResponse)
+    assert [one.error_code for one in response.topics] == [
+        ErrorCode.TOPIC_ALREADY_EXISTS,
+        REFUSED,
+    ]
+
+
+def test_requests_that_came_together_are_refused_once_the_first_is_charged(
+    limited: Driver,
+) -> None:
+    """Each has asked ZooKeeper before any was charged."""
+    requests = [
+        CreateTopicsRequest(topics=(topic(a, 30), topic(b, 1)), api_version=NEW)
+        for a, b in ("ab", "cd")
+    ]
+    for _ in requests:
+        limited.plan_listing(BROKER_IDS, Fate.HOLD)
+    tokens = [limited.ask(request) for request in requests]
+    limited.release()
+    codes = [
+        [one.error_code for one in limited.reply(token, CreateTopicsResponse).topics]
+        for token in tokens
+    ]
+
+    assert codes == [[NONE, REFUSED], [REFUSED, REFUSED]]
 
 
 def test_what_is_refused_or_validated_or_there_costs_nothing(limited: Driver) -> None:
