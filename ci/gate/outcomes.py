@@ -349,8 +349,12 @@ def _scenario_row(result: "ScenarioResult") -> dict[str, Any]:
         "floors": " / ".join(str(min(counts)) for counts in _counts(result)),
         "noise": "; ".join(result.interference),
         "seconds": round(result.seconds, 1),
-        "message": result.why,
+        "message": "; ".join(part for part in (result.why, _earlier(result)) if part),
     }
+
+
+def _earlier(result: "ScenarioResult") -> str:
+    return f"run again, since it ended {result.earlier}" if result.earlier else ""
 
 
 def _counts(result: "ScenarioResult") -> list[tuple[int, ...]]:

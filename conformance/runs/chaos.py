@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from fencepost.conformance.adapters.choices import PROXY
@@ -13,6 +14,10 @@ from fencepost.conformance.runs.scenario import Scenario, ScenarioResult
 from fencepost.conformance.runs.scenario_run import run
 from fencepost.conformance.scenarios import SCENARIOS
 from fencepost.conformance.scenarios.find_story import find_story
+from fencepost.conformance.verdict import Verdict
+
+UNDECIDED = frozenset({Verdict.VACUOUS, Verdict.INCONCLUSIVE})
+"""Verdicts that another run may decide."""
 
 Progress = Callable[[int, int, str], None]
 """Called with what is done, what there is to do, and what happens now."""
@@ -42,9 +47,11 @@ def run_all(
 ) -> tuple[ScenarioResult, ...]:
     """Run the scenarios one after the other, each in its own folder below `out`.
 
-    Without a seed each has its own. In network namespaces, this process must be in a network of its
-    own already. Raises `ChoiceError` before anything starts when the network or the address is
-    wrong, and `ZooKeeperError` when nothing answers at the address.
+    One that decided nothing, as on a busy machine, is run once more on a fresh cluster, and the
+    result tells of both; one that fails is never run again. Without a seed each has its own. In
+    network namespaces, this process must be in a network of its own already. Raises `ChoiceError`
+    before anything starts when the network or the address is wrong, and `ZooKeeperError` when
+    nothing answers at the address.
     """
     require_network(settings, scenarios)
     require_zookeeper(settings.zookeeper)
@@ -52,12 +59,12 @@ def run_all(
     for done, scenario in enumerate(scenarios):
         if on_progress:
             on_progress(done, len(scenarios), scenario.name)
-        result = run(
-            scenario,
-            settings=settings,
-            seed=scenario.story.seed if seed is None else seed,
-            folder=out / scenario.name,
-        )
+        chosen = scenario.story.seed if seed is None else seed
+        result = run(scenario, settings=settings, seed=chosen, folder=out / scenario.name)
+        if result.verdict in UNDECIDED:
+            folder = out / f"{scenario.name}-again"
+            again = run(scenario, settings=settings, seed=chosen, folder=folder)
+            result = replace(again, earlier=f"{result.verdict} in {result.folder}: {result.why}")
         results.append(result)
     if on_progress:
         on_progress(len(scenarios), len(scenarios), "done")

@@ -160,6 +160,8 @@ class ScenarioResult:
     folder: str = ""
     """Below the folder of all scenarios."""
     reproduce: str = ""
+    earlier: str = ""
+    """How the run before this one ended, when that decided nothing: verdict, folder and reason."""
 
     @property
     def violated(self) -> frozenset[str]:

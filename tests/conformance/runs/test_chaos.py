@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from fencepost.ci.gate.outcomes import of_scenarios
 from fencepost.conformance.adapters.errors import ChoiceError
 from fencepost.conformance.adapters.grpc_transport import GrpcTransport
 from fencepost.conformance.adapters.settings import ClusterSettings
@@ -261,3 +262,38 @@ def test_the_steps_of_the_library_are_for_processes_too() -> None:
         require_playable(story)
 
     assert stepped
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "last", "folders"),
+    [
+        ([Verdict.PASS], Verdict.PASS, ["quiet"]),
+        ([Verdict.FAIL], Verdict.FAIL, ["quiet"]),
+        ([Verdict.VACUOUS, Verdict.PASS], Verdict.PASS, ["quiet", "quiet-again"]),
+        ([Verdict.INCONCLUSIVE, Verdict.FAIL], Verdict.FAIL, ["quiet", "quiet-again"]),
+        ([Verdict.VACUOUS, Verdict.VACUOUS], Verdict.VACUOUS, ["quiet", "quiet-again"]),
+    ],
+)
+def test_what_decided_nothing_is_run_once_more(
+    verdicts: list[Verdict],
+    last: Verdict,
+    folders: list[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    left = iter(verdicts)
+    played: list[str] = []
+
+    def run(*_: object, folder: Path, **__: object) -> ScenarioResult:
+        played.append(folder.name)
+        told = (Problem(verdict=(verdict := next(left)), sentence="why"),)
+        return replace(RESULT, verdict=verdict, problems=told, folder=folder.name)
+
+    monkeypatch.setattr("fencepost.conformance.runs.chaos.run", run)
+    (result,) = run_all(selected(["quiet"]), settings=ClusterSettings(), out=tmp_path)
+
+    assert (result.verdict, played) == (last, folders)
+    is_second = len(folders) > 1
+    assert result.earlier == (f"{verdicts[0]} in quiet: why" if is_second else "")
+    (row,) = of_scenarios([result]).detail["scenarios"]
+    assert ("run again, since it ended" in row["message"]) is is_second
