@@ -59,10 +59,11 @@ FAMILIES_OF_EQUALS = frozenset(
         "conformance/checks",
         "fault_injection/faults",
         "fault_injection/injectors",
+        "impl/mutants",
         "spec/tla",
     }
 )
-"""One bench, check, command, kind of fault or module per file, as many as there are."""
+"""One bench, check, command, kind of fault, family of mutants or module per file, however many."""
 PERSONS = re.compile(r"\b(?:who|whom|whose|nobody|somebody|anybody|everybody)\b", re.IGNORECASE)
 PERSONS_LEFT = re.compile(r"tests/(?:impl|fault_injection)/.*|tests/test_tidy\.py")
 """Files that still speak of persons."""

@@ -707,16 +707,16 @@ class AlterConfigsRequest(_message.Message):
     def __init__(self, header: _Optional[_Union[RequestHeader, _Mapping]] = ..., entities: _Optional[_Iterable[_Union[EntityChange, _Mapping]]] = ..., validate_only: _Optional[bool] = ...) -> None: ...
 
 class AlterConfigsResponse(_message.Message):
-    __slots__ = ("error_code", "message", "results", "config_version")
+    __slots__ = ("error_code", "message", "config_version", "results")
     ERROR_CODE_FIELD_NUMBER: _ClassVar[int]
     MESSAGE_FIELD_NUMBER: _ClassVar[int]
-    RESULTS_FIELD_NUMBER: _ClassVar[int]
     CONFIG_VERSION_FIELD_NUMBER: _ClassVar[int]
+    RESULTS_FIELD_NUMBER: _ClassVar[int]
     error_code: str
     message: str
-    results: _containers.RepeatedCompositeFieldContainer[EntityResult]
     config_version: int
-    def __init__(self, error_code: _Optional[str] = ..., message: _Optional[str] = ..., results: _Optional[_Iterable[_Union[EntityResult, _Mapping]]] = ..., config_version: _Optional[int] = ...) -> None: ...
+    results: _containers.RepeatedCompositeFieldContainer[EntityResult]
+    def __init__(self, error_code: _Optional[str] = ..., message: _Optional[str] = ..., config_version: _Optional[int] = ..., results: _Optional[_Iterable[_Union[EntityResult, _Mapping]]] = ...) -> None: ...
 
 class IncrementalAlterConfigsRequest(_message.Message):
     __slots__ = ("header", "entities", "validate_only")
@@ -729,16 +729,16 @@ class IncrementalAlterConfigsRequest(_message.Message):
     def __init__(self, header: _Optional[_Union[RequestHeader, _Mapping]] = ..., entities: _Optional[_Iterable[_Union[EntityChange, _Mapping]]] = ..., validate_only: _Optional[bool] = ...) -> None: ...
 
 class IncrementalAlterConfigsResponse(_message.Message):
-    __slots__ = ("error_code", "message", "results", "config_version")
+    __slots__ = ("error_code", "message", "config_version", "results")
     ERROR_CODE_FIELD_NUMBER: _ClassVar[int]
     MESSAGE_FIELD_NUMBER: _ClassVar[int]
-    RESULTS_FIELD_NUMBER: _ClassVar[int]
     CONFIG_VERSION_FIELD_NUMBER: _ClassVar[int]
+    RESULTS_FIELD_NUMBER: _ClassVar[int]
     error_code: str
     message: str
-    results: _containers.RepeatedCompositeFieldContainer[EntityResult]
     config_version: int
-    def __init__(self, error_code: _Optional[str] = ..., message: _Optional[str] = ..., results: _Optional[_Iterable[_Union[EntityResult, _Mapping]]] = ..., config_version: _Optional[int] = ...) -> None: ...
+    results: _containers.RepeatedCompositeFieldContainer[EntityResult]
+    def __init__(self, error_code: _Optional[str] = ..., message: _Optional[str] = ..., config_version: _Optional[int] = ..., results: _Optional[_Iterable[_Union[EntityResult, _Mapping]]] = ...) -> None: ...
 
 class AlterClientQuotasRequest(_message.Message):
     __slots__ = ("header", "entities", "validate_only")
@@ -751,16 +751,16 @@ class AlterClientQuotasRequest(_message.Message):
     def __init__(self, header: _Optional[_Union[RequestHeader, _Mapping]] = ..., entities: _Optional[_Iterable[_Union[EntityChange, _Mapping]]] = ..., validate_only: _Optional[bool] = ...) -> None: ...
 
 class AlterClientQuotasResponse(_message.Message):
-    __slots__ = ("error_code", "message", "results", "config_version")
+    __slots__ = ("error_code", "message", "config_version", "results")
     ERROR_CODE_FIELD_NUMBER: _ClassVar[int]
     MESSAGE_FIELD_NUMBER: _ClassVar[int]
-    RESULTS_FIELD_NUMBER: _ClassVar[int]
     CONFIG_VERSION_FIELD_NUMBER: _ClassVar[int]
+    RESULTS_FIELD_NUMBER: _ClassVar[int]
     error_code: str
     message: str
-    results: _containers.RepeatedCompositeFieldContainer[EntityResult]
     config_version: int
-    def __init__(self, error_code: _Optional[str] = ..., message: _Optional[str] = ..., results: _Optional[_Iterable[_Union[EntityResult, _Mapping]]] = ..., config_version: _Optional[int] = ...) -> None: ...
+    results: _containers.RepeatedCompositeFieldContainer[EntityResult]
+    def __init__(self, error_code: _Optional[str] = ..., message: _Optional[str] = ..., config_version: _Optional[int] = ..., results: _Optional[_Iterable[_Union[EntityResult, _Mapping]]] = ...) -> None: ...
 
 class CreateAclsRequest(_message.Message):
     __slots__ = ("header", "entities", "validate_only")
@@ -773,16 +773,16 @@ class CreateAclsRequest(_message.Message):
     def __init__(self, header: _Optional[_Union[RequestHeader, _Mapping]] = ..., entities: _Optional[_Iterable[_Union[EntityChange, _Mapping]]] = ..., validate_only: _Optional[bool] = ...) -> None: ...
 
 class CreateAclsResponse(_message.Message):
-    __slots__ = ("error_code", "message", "results", "config_version")
+    __slots__ = ("error_code", "message", "config_version", "results")
     ERROR_CODE_FIELD_NUMBER: _ClassVar[int]
     MESSAGE_FIELD_NUMBER: _ClassVar[int]
-    RESULTS_FIELD_NUMBER: _ClassVar[int]
     CONFIG_VERSION_FIELD_NUMBER: _ClassVar[int]
+    RESULTS_FIELD_NUMBER: _ClassVar[int]
     error_code: str
     message: str
-    results: _containers.RepeatedCompositeFieldContainer[EntityResult]
     config_version: int
-    def __init__(self, error_code: _Optional[str] = ..., message: _Optional[str] = ..., results: _Optional[_Iterable[_Union[EntityResult, _Mapping]]] = ..., config_version: _Optional[int] = ...) -> None: ...
+    results: _containers.RepeatedCompositeFieldContainer[EntityResult]
+    def __init__(self, error_code: _Optional[str] = ..., message: _Optional[str] = ..., config_version: _Optional[int] = ..., results: _Optional[_Iterable[_Union[EntityResult, _Mapping]]] = ...) -> None: ...
 
 class DeleteAclsRequest(_message.Message):
     __slots__ = ("header", "entities", "validate_only")
@@ -795,16 +795,16 @@ class DeleteAclsRequest(_message.Message):
     def __init__(self, header: _Optional[_Union[RequestHeader, _Mapping]] = ..., entities: _Optional[_Iterable[_Union[EntityChange, _Mapping]]] = ..., validate_only: _Optional[bool] = ...) -> None: ...
 
 class DeleteAclsResponse(_message.Message):
-    __slots__ = ("error_code", "message", "results", "config_version")
+    __slots__ = ("error_code", "message", "config_version", "results")
     ERROR_CODE_FIELD_NUMBER: _ClassVar[int]
     MESSAGE_FIELD_NUMBER: _ClassVar[int]
-    RESULTS_FIELD_NUMBER: _ClassVar[int]
     CONFIG_VERSION_FIELD_NUMBER: _ClassVar[int]
+    RESULTS_FIELD_NUMBER: _ClassVar[int]
     error_code: str
     message: str
-    results: _containers.RepeatedCompositeFieldContainer[EntityResult]
     config_version: int
-    def __init__(self, error_code: _Optional[str] = ..., message: _Optional[str] = ..., results: _Optional[_Iterable[_Union[EntityResult, _Mapping]]] = ..., config_version: _Optional[int] = ...) -> None: ...
+    results: _containers.RepeatedCompositeFieldContainer[EntityResult]
+    def __init__(self, error_code: _Optional[str] = ..., message: _Optional[str] = ..., config_version: _Optional[int] = ..., results: _Optional[_Iterable[_Union[EntityResult, _Mapping]]] = ...) -> None: ...
 
 class LiveEndpoint(_message.Message):
     __slots__ = ("broker_id", "host", "port", "broker_epoch")

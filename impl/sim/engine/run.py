@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
-from fencepost.impl.sim.engine.last_requests import LastRequests
 from fencepost.impl.sim.engine.liveness_state import ORPHANS, unhealed, unserved
 from fencepost.impl.sim.engine.move_recorder import MoveRecorder
 from fencepost.impl.sim.engine.options import TOPIC, RunOptions
 from fencepost.impl.sim.injectors.driver import SimulatedFaultDriver
+from fencepost.impl.sim.requests.last_requests import LastRequests
 from fencepost.impl.sim.world.admin_workload import delete_controller, remove_bad_topic
 from fencepost.impl.sim.world.clients import FinalReader, SimulatedClient
 from fencepost.impl.sim.world.cluster import VirtualCluster

@@ -4,7 +4,7 @@ from functools import partial
 
 from fencepost.impl.sim.engine.liveness_state import is_converged
 from fencepost.impl.sim.engine.options import TOPIC
-from fencepost.impl.sim.engine.quota_workload import start_quota_clients
+from fencepost.impl.sim.requests.quota_workload import start_quota_clients
 from fencepost.impl.sim.world.admin_workload import (
     KEYS_OF_EVERYTHING,
     HandWriter,

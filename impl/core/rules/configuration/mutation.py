@@ -7,7 +7,14 @@ read the same, one is refused and reads again (`IsUnchanged` of `Forwarding`).
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
-from fencepost.impl.core.rules.configuration.entries import ENTRIES_MAX, changed, refuse_change
+from msgspec.structs import replace
+
+from fencepost.impl.core.rules.configuration.entries import (
+    ENTRIES_MAX,
+    Entries,
+    changed,
+    refuse_change,
+)
 from fencepost.impl.core.types.config_messages import (
     TAKEN,
     AlterConfigsRequest,
@@ -43,7 +50,7 @@ class Mutation:
     results: list[EntityResult] = field(default_factory=list)
     ops: list[WriteOp] = field(default_factory=list)
     written: list[EntityChange] = field(default_factory=list)
-    """Those that change something."""
+    """Those that change something, with the values that are stored then."""
 
     def alter(
         self, change: EntityChange, znode: Znode, operation: ConfigOperation, *, is_whole: bool
@@ -57,7 +64,7 @@ class Mutation:
             return Refusal(ErrorCode.INVALID_CONFIG, f"{change.entity}: more than {ENTRIES_MAX}")
         if after != before:
             self.ops.append(operation(znode, config_bytes(after)))
-            self.written.append(change)
+            self.written.append(_told(change, after))
         return None
 
     def complete(self, znodes: Znodes, operation: ConfigOperation) -> None:
@@ -145,3 +152,9 @@ def config_as_read(znode: Znode, data: bytes) -> WriteOp:
     if znode.stat is None:
         return Create(path=znode.path, data=data)
     return SetData(path=znode.path, data=data, expected_version=znode.stat.version)
+
+
+def _told(change: EntityChange, after: Entries) -> EntityChange:
+    """The change with what it makes of each entry, whatever the operation was."""
+    values = tuple(replace(one, value=after.get(one.name, "")) for one in change.changes)
+    return replace(change, changes=values)

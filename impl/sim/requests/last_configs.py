@@ -23,7 +23,7 @@ from fencepost.impl.core.types.config_messages import (
 )
 from fencepost.impl.core.types.messages import Request
 from fencepost.impl.core.types.request_header import CONTROLLER_VERSION, RequestHeader
-from fencepost.impl.sim.engine.asking import AskingClient, Step, Until
+from fencepost.impl.sim.requests.asking import AskingClient, Step, Until
 from fencepost.spec.config_store import (
     CHANGES_KEPT,
     CONFIG_CHANGES,

@@ -32,9 +32,9 @@ from fencepost.impl.core.types.topic_messages import (
     DeleteTopicsRequest,
     ReplicaList,
 )
-from fencepost.impl.sim.engine.asking import After, AskingClient, Replicas, Step, Until, results
-from fencepost.impl.sim.engine.last_configs import LastConfigs
 from fencepost.impl.sim.injectors.driver import SimulatedFaultDriver
+from fencepost.impl.sim.requests.asking import After, AskingClient, Replicas, Step, Until, results
+from fencepost.impl.sim.requests.last_configs import LastConfigs
 from fencepost.impl.sim.world.admin_workload import (
     addition,
     election,
