@@ -101,7 +101,7 @@ def _judge_changes(
 ) -> None:
     """An entry goes, or is set where clients set any, when a client has asked for that."""
     wanted = {(event.path, value) for event in asked for value in event.values or ()}
-    paths = {path for path, _ in wanted}
+    paths = {path for path, value in wanted if not value.endswith("=")}
     for write in writes:
         is_set_by_clients = write.path in paths and write.event.action == "SetData"
         for entry in write.changed():
