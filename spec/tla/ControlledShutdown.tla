@@ -24,6 +24,8 @@ ShutdownInit ==
 -----------------------------------------------------------------------------
 (* The broker                                                               *)
 
+NamedEpoch(b) == replicas[b].broker_epoch
+
 (* An operator wants it to end: it tells the controller its own epoch.      *)
 AskShutdown(b) ==
     LET own == replicas[b].broker_epoch
@@ -31,7 +33,7 @@ AskShutdown(b) ==
        /\ Registrations[b] = own
        /\ asked[b] # own
        /\ Spend("shutdowns")
-       /\ requests' = requests \cup {[broker |-> b, broker_epoch |-> own]}
+       /\ requests' = requests \cup {[broker |-> b, broker_epoch |-> NamedEpoch(b)]}
        /\ asked' = [asked EXCEPT ![b] = own]
        /\ UNCHANGED <<znodes, zxid, controller, replicas, messages, history, shutting_down,
                       is_move_due>>
@@ -55,12 +57,15 @@ LeaveCluster(b) ==
 (* that the controller has yet to hear of, and comes again.                 *)
 IsOfKnownRegistration(m) == m.broker_epoch = controller.view[m.broker]
 
+(* Of each broker that is let go a decision is due.                         *)
+IsOwed == TRUE
+
 ObeyShutdown ==
     /\ \E m \in requests :
           /\ IsOfKnownRegistration(m)
           /\ m.broker \notin shutting_down
           /\ shutting_down' = shutting_down \cup {m.broker}
-    /\ is_move_due' = TRUE
+    /\ is_move_due' = IsOwed
     /\ UNCHANGED <<vars, requests, asked>>
 
 (* The members that go on leave those behind that are shutting down; none of *)

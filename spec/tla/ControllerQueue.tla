@@ -81,10 +81,13 @@ InitLeader == Handle("creation") /\ UNCHANGED waited
 (* The controller elects another leader at last.                             *)
 ElectLeader == Handle("election") /\ waited' = 0
 
+(* What the bucket keeps after a tick.                                       *)
+Filled == Min(tokens + Rate, Burst)
+
 (* One tick passes, when the controller has done what it can in the last.    *)
 PassTime ==
     /\ work = 0 \/ queue = <<>>
-    /\ tokens' = Min(tokens + Rate, Burst)
+    /\ tokens' = Filled
     /\ work' = Speed
     /\ waited' = IF IsAwaited THEN Min(waited + 1, ElectionBudget + 1) ELSE 0
     /\ UNCHANGED <<queue, budget>>

@@ -257,10 +257,12 @@ CatchUp(b) ==
 -----------------------------------------------------------------------------
 (* The office, and the upgrade *)
 
+NextControllerEpoch == controller.controller_epoch + 1
+
 (* Another broker becomes controller and raises the epoch. Its predecessor   *)
 (* goes on. Where the office is vacant, this is no fault.                    *)
 ElectController(b) ==
-    LET controller_epoch == controller.controller_epoch + 1
+    LET controller_epoch == NextControllerEpoch
     IN /\ IF controller.controller_id = NoBroker THEN UNCHANGED budget ELSE Spend("elections")
        /\ controller.controller_id # b
        /\ controller' = [controller_id |-> b, controller_epoch |-> controller_epoch]

@@ -74,16 +74,21 @@ ComesNext(m) ==
     \/ m.producer_epoch = Last.producer_epoch /\ m.sequence = Last.sequence + 1
 
 -----------------------------------------------------------------------------
+(* The first record that is not answered is near enough to be recognised.    *)
+IsInReach == \A open \in producer.in_flight : producer.sequence < open.sequence + InFlightMax
+
 (* The producer sends one record more, under the next sequence, if that is   *)
 (* not too far ahead of the first that is not answered.                      *)
 SendProduce ==
     LET m == [producer_epoch |-> producer.epoch, sequence |-> producer.sequence,
               value |-> Limits["values"] - budget["values"] + 1]
-    IN /\ \A open \in producer.in_flight : producer.sequence < open.sequence + InFlightMax
+    IN /\ IsInReach
        /\ Spend("values")
        /\ requests' = requests \cup {m}
        /\ producer' = [producer EXCEPT !.sequence = @ + 1, !.in_flight = @ \cup {m}]
        /\ UNCHANGED <<log, committed, leader_start, acknowledged>>
+
+Appended(m) == Append(log, m)
 
 (* A request arrives, for the first time or again, and comes next. Anything  *)
 (* else is found in the log already or refused, which changes nothing.       *)
@@ -91,7 +96,7 @@ LeaderAppend ==
     \E m \in requests :
         /\ Positions(m) = {}
         /\ ComesNext(m)
-        /\ log' = Append(log, m)
+        /\ log' = Appended(m)
         /\ UNCHANGED <<committed, leader_start, requests, producer, acknowledged, budget>>
 
 (* The leader's high watermark moves.                                        *)
@@ -108,19 +113,24 @@ BecomeLeader ==
         /\ leader_start' = end
         /\ UNCHANGED <<committed, requests, producer, acknowledged>>
 
+(* What is in flight once a record is answered.                              *)
+Unanswered(m) == producer.in_flight \ {m}
+
 (* A try of a record in flight is answered with its place in the log, when   *)
 (* that is committed: the first try or a retry, which is the same request.   *)
 AcknowledgeProduce ==
     \E m \in producer.in_flight : \E i \in Positions(m) :
         /\ i <= committed
         /\ acknowledged' = acknowledged \cup {[offset |-> i - 1, value |-> m.value]}
-        /\ producer' = [producer EXCEPT !.in_flight = @ \ {m}]
+        /\ producer' = [producer EXCEPT !.in_flight = Unanswered(m)]
         /\ UNCHANGED <<log, committed, leader_start, requests, budget>>
+
+IsUnanswered == producer.in_flight # {}
 
 (* The producer retries no more. What is in flight may be in the log or not  *)
 (* (CLI-005); it goes on under the next epoch, with new records.             *)
 GiveUp ==
-    /\ producer.in_flight # {}
+    /\ IsUnanswered
     /\ Spend("epochs")
     /\ producer' = [epoch |-> producer.epoch + 1, sequence |-> 0, in_flight |-> {}]
     /\ UNCHANGED <<log, committed, leader_start, requests, acknowledged>>

@@ -161,10 +161,12 @@ RestartBroker(b) ==
 -----------------------------------------------------------------------------
 IsNewToClient(metadata) == metadata.leader_epoch >= client.view.leader_epoch
 
+IsToAsk == client.is_view_stale
+
 (* The client asks any broker that is up and has metadata, and keeps the     *)
 (* newer of the answer and what it knew.                                     *)
 FetchMetadata ==
-    /\ client.is_view_stale
+    /\ IsToAsk
     /\ ~client.is_acknowledged
     /\ \E b \in Brokers :
           /\ IsUp(b)

@@ -37,11 +37,14 @@ TypeOK ==
     /\ quotas \subseteq Entities
     /\ \A what \in DOMAIN Limits : budget[what] \in 0 .. Limits[what]
 
+Altered(entity) ==
+    IF entity \in quotas THEN quotas \ {entity} ELSE quotas \cup {entity}
+
 (* An administrator sets a quota, or takes it away.                          *)
 AlterQuota(entity) ==
     /\ budget["alterations"] > 0
     /\ budget' = [budget EXCEPT !["alterations"] = @ - 1]
-    /\ quotas' = IF entity \in quotas THEN quotas \ {entity} ELSE quotas \cup {entity}
+    /\ quotas' = Altered(entity)
 
 Next ==
     \/ \E entity \in Entities : AlterQuota(entity)

@@ -47,11 +47,14 @@ TypeOK ==
     /\ left \in 0 .. Limits.ticks
     /\ refusals \in 0 .. 2
 
+IsAdmitting == tokens >= 0
+Paid == tokens - Size
+
 (* The controller takes a topic.                                             *)
 AdmitMutation ==
     /\ status = "asking"
-    /\ tokens >= 0
-    /\ tokens' = tokens - Size
+    /\ IsAdmitting
+    /\ tokens' = Paid
     /\ wanted' = wanted - 1
     /\ status' = IF wanted = 1 THEN "done" ELSE "asking"
     /\ UNCHANGED <<wait, left, refusals>>
