@@ -26,11 +26,11 @@ ShutdownInit ==
 
 NamedEpoch(b) == replicas[b].broker_epoch
 
-(* An operator wants it to end: it tells the controller its own epoch.      *)
+(* An operator wants it to end: it tells the controller its own epoch. Its   *)
+(* session may have ended, which it does not know yet.                       *)
 AskShutdown(b) ==
     LET own == replicas[b].broker_epoch
     IN /\ IsUp(b)
-       /\ Registrations[b] = own
        /\ asked[b] # own
        /\ Spend("shutdowns")
        /\ requests' = requests \cup {[broker |-> b, broker_epoch |-> NamedEpoch(b)]}

@@ -144,4 +144,15 @@ TicksPass ==
 (* In the end every election is held.                                        *)
 \* @req QUOTA-009
 EventuallyElected == []<>~IsAwaited
+
+-----------------------------------------------------------------------------
+(* What must be possible *)
+
+(* A bucket without tokens is one without debt: the largest topic is taken   *)
+(* from it, and all of it is owed.                                           *)
+WholeTopicIsOwed == \A partitions \in Sizes : tokens <= -partitions
+
+(* An election waits behind another.                                         *)
+TwoElectionsWait ==
+    \E i, j \in DOMAIN queue : i < j /\ queue[i] = "election" /\ queue[j] = "election"
 =============================================================================

@@ -2,9 +2,9 @@
 (* Bounds for TLC, as numbers that a cfg can set. *)
 EXTENDS ControlledShutdown
 
-CONSTANTS MaxRecords, MaxCrashes, MaxControllerChanges, MaxShutdowns
+CONSTANTS MaxRecords, MaxCrashes, MaxExpiries, MaxControllerChanges, MaxShutdowns
 
 Bounds ==
-    [records |-> MaxRecords, crashes |-> MaxCrashes, expiries |-> 0,
+    [records |-> MaxRecords, crashes |-> MaxCrashes, expiries |-> MaxExpiries,
      controller_changes |-> MaxControllerChanges, upgrades |-> 0, shutdowns |-> MaxShutdowns]
 =============================================================================

@@ -13,6 +13,7 @@ EXTENDS Znodes
 
 CONSTANTS
     Brokers,        \* positive numbers
+    DownAtFirst,    \* those that have crashed before the start
     Limits          \* how often each bounded thing may happen
 
 VARIABLES
@@ -42,17 +43,19 @@ FirstState == [leader |-> FirstLeader, leader_epoch |-> 0]
 
 Request(kind, b) == [kind |-> kind, to |-> b, state |-> State]
 
-(* Every broker knows the first leader; it is going to be told once more.    *)
+(* Every broker that is up knows the first leader; it is going to be told    *)
+(* once more.                                                                *)
 Init ==
     /\ znodes = [path \in {StatePath} |-> [data |-> FirstState, version |-> 0,
                                            ephemeral_owner |-> NoSession, czxid |-> 0]]
     /\ brokers = [b \in Brokers |->
-                    [status |-> "up", obeyed |-> FirstState, metadata |-> FirstState]]
+                    IF b \in DownAtFirst THEN Stopped("down")
+                    ELSE [status |-> "up", obeyed |-> FirstState, metadata |-> FirstState]]
     /\ sent = {Request("LeaderAndIsr", b) : b \in Brokers}
     /\ messages = {}
     /\ client = [view |-> FirstState, is_view_stale |-> FALSE, is_acknowledged |-> FALSE]
     /\ budget = Limits
-    /\ told = [b \in Brokers |-> FirstState]
+    /\ told = [b \in Brokers |-> IF b \in DownAtFirst THEN Unknown ELSE FirstState]
 
 States == {Unknown} \cup [leader : Brokers, leader_epoch : 0 .. Limits["elections"]]
 
@@ -263,16 +266,18 @@ MemoryEnds ==
     /\ client.is_acknowledged => ~client.is_view_stale
 
 (* What the controller need not repeat is on its way or has come: the broker *)
-(* knows that, or what is newer.                                             *)
+(* knows that, or what is newer. No command that it obeyed is on its way.    *)
 \* @req UMD-002
 \* @req BEP-007
 SentIsOnItsWay ==
     \A request \in sent : LET broker == brokers[request.to] IN
-        \/ broker.status = "down"
-        \/ request \in messages
-        \/ request.state.leader_epoch <= IF request.kind = "LeaderAndIsr"
-                                         THEN broker.obeyed.leader_epoch
-                                         ELSE broker.metadata.leader_epoch
+        /\ \/ broker.status = "down"
+           \/ request \in messages
+           \/ request.state.leader_epoch <= IF request.kind = "LeaderAndIsr"
+                                            THEN broker.obeyed.leader_epoch
+                                            ELSE broker.metadata.leader_epoch
+        /\ request.kind = "LeaderAndIsr" /\ request \in messages =>
+            request.state # broker.obeyed
 
 (* What a bound allows changes something else than what is left of it.       *)
 BoundedStepsHaveEffect ==
@@ -369,7 +374,7 @@ LateMetadata == \E m \in messages : m.kind = "UpdateMetadata" /\ ~IsNewMetadata(
 (* A broker that starts knows nothing, is told everything, and takes part.   *)
 StartedBrokerKnowsNothing == \E b \in Brokers : IsUp(b) /\ brokers[b].obeyed = Unknown
 StartedBrokerTakesPart ==
-    budget["crashes"] < Limits["crashes"]
+    (budget["crashes"] < Limits["crashes"] \/ DownAtFirst # {})
         /\ \A b \in Brokers : brokers[b].obeyed = State /\ brokers[b].metadata = State
 
 (* What is lost is sent again.                                               *)

@@ -88,6 +88,17 @@ KeepsCommonPrefix == Len(follower) >= CommonPrefix(original, leader)
 \* @req CMD-005
 QuestionsEnd ==
     [][is_truncated' \/ LatestEpoch(follower') < LatestEpoch(follower)]_vars
+
+(* Nothing but the end of the follower's log goes, and nothing once it may   *)
+(* fetch. It may not before the answer has told that its last record, if it  *)
+(* has one, is of an epoch of which the leader has records.                  *)
+\* @req CMD-005
+LogsAreCut ==
+    [][/\ ~is_truncated
+       /\ Len(follower') <= Len(follower)
+       /\ follower' = SubSeq(follower, 1, Len(follower'))
+       /\ is_truncated' => follower' = <<>> \/ LatestEpoch(follower') \in EpochsIn(leader)
+       /\ UNCHANGED <<original, leader>>]_vars
 -----------------------------------------------------------------------------
 (* What must be possible *)
 
