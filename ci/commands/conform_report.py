@@ -7,9 +7,10 @@ from typing import Annotated
 import typer
 
 from fencepost.ci.gate.failures import HarnessError, as_usage
-from fencepost.ci.gate.junit import Case, CaseGroup, write_groups
-from fencepost.ci.gate.tap import write_tap
 from fencepost.ci.options import JsonOption
+from fencepost.ci.results.cases import Case, CaseGroup
+from fencepost.ci.results.junit import write_junit
+from fencepost.ci.results.tap import write_tap
 from fencepost.ci.screens.conformance import exit_code_of, tell_run
 from fencepost.ci.screens.console import say, show_json
 from fencepost.conformance.adapters.errors import ChoiceError
@@ -67,7 +68,7 @@ def diff(old: SuiteFolder, new: SuiteFolder, as_json: JsonOption = False) -> int
 def write_report(run: SuiteRun) -> Path:
     """`report.html`, `junit.xml`, `results.tap` and badges beside the results; the page's path."""
     groups = [_group(run, target) for target in run.header.targets]
-    write_groups(run.folder, groups)
+    write_junit(run.folder, groups)
     write_tap(run.folder, groups, doubts=run.doubts)
     write_badges(run)
     return write_page(run)

@@ -10,9 +10,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from fencepost.ci.gate.failures import INTERRUPTED
-from fencepost.ci.gate.junit import write_junit
 from fencepost.ci.gate.outcomes import StageOutcome
 from fencepost.ci.gate.verdict_files import GateRun, StageRecord, write_stages, write_verdict
+from fencepost.ci.results.cases import groups_of
+from fencepost.ci.results.junit import write_junit
+from fencepost.ci.results.tap import write_tap
 from fencepost.conformance.verdict import Verdict
 
 CRASHES = "errors.txt"
@@ -58,7 +60,8 @@ def run_gate(
         raise
     finally:
         write_verdict(run, records, code)
-        write_junit(run.folder, records)
+        write_junit(run.folder, groups_of(records))
+        write_tap(run.folder, groups_of(records))
     return tuple(records)
 
 

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from fencepost.ci.results.simulated_checks import check_rows
 from fencepost.conformance.verdict import Verdict, worst
 from fencepost.reports.page.words import count
 
@@ -86,7 +87,7 @@ MODEL_FOUND = (
     *("verdict", "violated", "states_in_counterexample", "distinct", "generated"),
     *("cached", "agrees", "why"),
 )
-MUTANT = ("mutant", "rule", "requirement", "caught_by", "seed", "message")
+MUTANT = ("mutant", "family", "rule", "requirement", "caught_by", "seed", "message")
 SCENARIO = ("name", "verdict", "expected", "seed", "acknowledged", "reproduce")
 REPLAY = ("run", "partition", "verdict", "events", "violated", "why")
 
@@ -228,6 +229,7 @@ def of_seeds(result: "SimulationResult") -> StageOutcome:
             "level": result.level,
             "violations": rows[:VIOLATIONS_LISTED],
             "errors": errors[:VIOLATIONS_LISTED],
+            "checks": check_rows(result),
         },
     )
 
@@ -243,6 +245,7 @@ def of_levels(results: Sequence["SimulationResult"]) -> StageOutcome:
     detail = outcomes[0].detail | {"seeds": figures["seeds"]}
     for name in ("violations", "errors"):
         detail[name] = [row for one in outcomes for row in one.detail[name]][:VIOLATIONS_LISTED]
+    detail["checks"] = [row for one in outcomes for row in one.detail["checks"]]
     return StageOutcome(
         verdict=worst(outcome.verdict for outcome in outcomes),
         summary="; ".join(outcome.summary for outcome in outcomes),
@@ -380,7 +383,8 @@ def of_analysis(analysis: "Analysis") -> StageOutcome:
         summary=", ".join(parts),
         figures=dict(figures) | {name: str(part) for name, part in analysis.verdicts.items()},
         detail={
-            "checks": [_check_row(check) for check in analysis.checks],
+            "checks": [_check_row(check, analysis) for check in analysis.checks],
+            "parts": _parts(analysis),
             "broken": _broken(analysis),
         },
     )
@@ -398,7 +402,14 @@ def _broken(analysis: "Analysis") -> list[dict[str, str]]:
         for check in folder.failed
         if check.violations
     ]
-    blind = [
+    doubts = [doubt for folder in analysis.folders for doubt in folder.trace_doubts]
+    others = [*missed_budgets(analysis), *analysis.failover.unfinished, *doubts]
+    return [*rows, *_blind(analysis), *({"what": other, "reproduce": ""} for other in others)]
+
+
+def _blind(analysis: "Analysis") -> list[dict[str, str]]:
+    """The stored runs of mutants that violate nothing."""
+    return [
         {
             "what": f"{folder.title}: no check catches mutant {folder.mutant}",
             "reproduce": folder.reproduce,
@@ -406,9 +417,6 @@ def _broken(analysis: "Analysis") -> list[dict[str, str]]:
         for folder in analysis.folders
         if folder.is_canary and folder.mutant_verdict is not Verdict.PASS
     ]
-    doubts = [doubt for folder in analysis.folders for doubt in folder.trace_doubts]
-    others = [*missed_budgets(analysis), *analysis.failover.unfinished, *doubts]
-    return [*rows, *blind, *({"what": other, "reproduce": ""} for other in others)]
 
 
 def missed_budgets(analysis: "Analysis") -> list[str]:
@@ -421,11 +429,38 @@ def missed_budgets(analysis: "Analysis") -> list[str]:
     ]
 
 
-def _check_row(check: "CheckOutcome") -> dict[str, Any]:
+def _check_row(check: "CheckOutcome", analysis: "Analysis") -> dict[str, Any]:
+    """What a check found over all runs: its first violation, and the command that shows it."""
     found = len(check.violations) + check.omitted_violations
-    parts = (count(found, "violation") if found else "", *check.doubts)
+    first, reproduce = _first_violation(check, analysis)
+    parts = (first, count(found, "violation") if found else "", *check.doubts)
     return {
         "name": str(check.invariant),
         "verdict": str(check.verdict),
         "message": "; ".join(part for part in parts if part),
+        "reproduce": reproduce,
     }
+
+
+def _first_violation(check: "CheckOutcome", analysis: "Analysis") -> tuple[str, str]:
+    """Sentence and command; both empty for a check that holds."""
+    for folder in analysis.folders:
+        for one in folder.failed if folder.is_judged else ():
+            if one.invariant == check.invariant and one.violations:
+                return f"{folder.title}: {one.violations[0].message}", folder.reproduce
+    return "", ""
+
+
+def _parts(analysis: "Analysis") -> list[dict[str, Any]]:
+    """The verdicts beside those of checks: budgets of failovers, whole traces, mutants' runs."""
+    doubts = [doubt for folder in analysis.folders for doubt in folder.trace_doubts]
+    told = {
+        "failover": [*missed_budgets(analysis), *analysis.failover.unfinished],
+        "traces": doubts,
+        "mutants": [row["what"] for row in _blind(analysis)],
+    }
+    return [
+        {"name": name, "verdict": str(analysis.verdicts[name]), "message": "".join(sentences[:1])}
+        for name, sentences in told.items()
+        if name in analysis.verdicts
+    ]

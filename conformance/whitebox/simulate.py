@@ -54,8 +54,9 @@ class Simulator(Protocol):
     def mutants(self) -> list[dict[str, Any]]:
         """What can be made wrong: `mutant`, `rule`, `requirement`, `caught_by`.
 
-        `seed`, if it is there, is tried before the others. `shows`, if it is there and not
-        empty, is a property of the specs that `replay` violates.
+        `family`, if it is there, is the part of the protocol that is wrong. `seed`, if it is there,
+        is tried before the others. `shows`, if it is there and not empty, is a property of the
+        specs that `replay` violates.
         """
 
     def suite_mutants(self) -> list[dict[str, Any]]:
@@ -220,9 +221,14 @@ class SimulationResult:
         return tuple(invariant for invariant in idle if is_promised(invariant, self.level))
 
     @property
+    def vacuous(self) -> tuple[Invariant, ...]:
+        """Those of the idle checks that show a hole: few seeds owe nothing."""
+        return self.idle if self.seeds >= ENOUGH_SEEDS else ()
+
+    @property
     def verdict(self) -> Verdict:
         """The worst of the seeds; `VACUOUS` when enough of them left a check idle."""
-        idle = Verdict.VACUOUS if self.idle and self.seeds >= ENOUGH_SEEDS else Verdict.PASS
+        idle = Verdict.VACUOUS if self.vacuous else Verdict.PASS
         return worst((*self.verdicts, idle)) if self.seeds else Verdict.NOT_RUN
 
 
@@ -243,6 +249,8 @@ class MutantResult:
     """All invariants that the first catching seed violates."""
     message: str = ""
     reproduce: str = ""
+    family: str = ""
+    """Of which part of the protocol its rule is; empty when the simulator does not tell."""
 
     @property
     def is_caught(self) -> bool:
@@ -369,6 +377,7 @@ def _hunt(record: dict[str, Any], *, seeds_max: int, level: int, target: str) ->
         caught_by=tuple(sorted(catch.violated)) if catch else (),
         message=_first_expected(catch, expected) if catch else "",
         reproduce=catch.reproduce if catch else "",
+        family=record.get("family", ""),
     )
 
 
@@ -390,6 +399,7 @@ def _replay(record: dict[str, Any], target: str) -> MutantResult:
         if is_whole
         else f"{told}: {done['mismatch']}",
         reproduce=f"fencepost simulate --steps {record['mutant']}",
+        family=record.get("family", ""),
     )
 
 

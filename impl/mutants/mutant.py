@@ -48,6 +48,11 @@ class Mutant:
     change: Callable[[Rules], Rules]
     """The rules of a level -> the same with this one wrong, for one node and one start of it."""
 
+    @property
+    def family(self) -> str:
+        """The part of the protocol that its rule is of: the module that declares it."""
+        return self.change.__module__.rpartition(".")[2]
+
 
 def mutant(
     number: int,

@@ -90,6 +90,7 @@ def _records(declared: Iterable[Mutant]) -> list[dict[str, object]]:
     return [
         {
             "mutant": record.name,
+            "family": record.family,
             "rule": record.rule,
             "requirement": record.requirement,
             "caught_by": sorted(invariant.value for invariant in record.caught_by),

@@ -2,7 +2,6 @@ import json
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, NoReturn
-from xml.etree import ElementTree as ET
 
 import jsonschema
 import pytest
@@ -164,55 +163,8 @@ def test_each_stage_is_announced_once_it_ended(run: GateRun) -> None:
     assert [record.stage for record in announced] == ["spec", "chaos"]
 
 
-def test_junit_names_every_model_scenario_check_and_mutant(run: GateRun) -> None:
-    model: dict[str, object] = {
-        "name": "MCx",
-        "agrees": False,
-        "why": "4 states, not 5",
-        "seconds": 1.0,
-    }
-    mutant: dict[str, object] = {"mutant": "no_step_down", "caught": False, "seeds_tried": 2000}
-    scenario: dict[str, object] = {
-        "name": "kill",
-        "verdict": "PASS",
-        "message": "",
-        "reproduce": "fencepost chaos",
-    }
-    check: dict[str, object] = {
-        "name": "LogMatching",
-        "verdict": "VACUOUS",
-        "message": "premise\x00 never held",
-    }
+def test_every_run_leaves_its_cases_for_build_servers_and_harnesses(run: GateRun) -> None:
+    run_gate(run, [ending("spec", Verdict.PASS), raising("chaos", OSError("disk full"))], ignore)
 
-    run_gate(
-        run,
-        [
-            ending("spec", Verdict.FAIL, models=[model]),
-            ending("simulate", Verdict.FAIL, mutants=[mutant]),
-            ending("chaos", Verdict.PASS, scenarios=[scenario]),
-            ending("analyse", Verdict.VACUOUS, checks=[check]),
-            raising("report", OSError("disk full")),
-        ],
-        ignore,
-    )
-
-    suites = ET.parse(run.folder / "junit.xml").getroot()  # noqa: S314 - we wrote it
-    assert [suite.get("name") for suite in suites] == [
-        "spec",
-        "simulate",
-        "chaos",
-        "analyse",
-        "report",
-    ]
-    failures = {
-        case.get("name"): element.get("message")
-        for case in suites.iter("testcase")
-        for element in case
-        if element.tag == "failure"
-    }
-    assert failures["model MCx"] == "FAIL: 4 states, not 5"
-    assert failures["mutant no_step_down"] == "FAIL: not caught within 2,000 seeds"
-    assert failures["check LogMatching"] == "VACUOUS: premise? never held"
-    assert "scenario kill" not in failures
-    assert [suite.get("errors") for suite in suites] == ["0", "0", "0", "0", "1"]
-    assert [suite.get("failures") for suite in suites] == ["2", "2", "0", "2", "0"]
+    assert 'tests="2" failures="0" errors="1"' in (run.folder / "junit.xml").read_text()
+    assert "not ok 2 - chaos" in (run.folder / "results.tap").read_text()

@@ -6,7 +6,7 @@ from textwrap import indent
 
 import yaml
 
-from fencepost.ci.gate.junit import SKIPPED, Case, CaseGroup
+from fencepost.ci.results.cases import SKIPPED, Case, CaseGroup
 from fencepost.conformance.verdict import SHOWN
 
 TAP = "results.tap"

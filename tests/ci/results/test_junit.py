@@ -1,0 +1,227 @@
+"""One test case per check, scenario, model and family of mutants; nothing twice, nothing lost."""
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from fencepost.ci.gate.outcomes import of_hunt, of_levels
+from fencepost.ci.gate.verdict_files import StageRecord
+from fencepost.ci.results.cases import Case, cases_of, groups_of
+from fencepost.ci.results.junit import write_junit
+from fencepost.conformance.verdict import Verdict, Violation
+from fencepost.conformance.whitebox.simulate import MutantResult, SeedResult, SimulationResult
+from fencepost.spec.vocabulary import Invariant
+
+MODEL = {"name": "MCx", "agrees": False, "why": "4 states, not 5", "seconds": 1.0}
+SCENARIO = {
+    "name": "kill",
+    "verdict": "FAIL",
+    "message": "Offset 3 differs.",
+    "reproduce": "fencepost chaos --story kill",
+}
+VACUOUS = {"name": "LogMatching", "verdict": "VACUOUS", "message": "premise\x00 never held"}
+
+
+def record(stage: str, verdict: Verdict, **detail: list[dict[str, Any]]) -> StageRecord:
+    figures = {"tried": 3}
+    return StageRecord(
+        stage=stage, verdict=verdict, seconds=2.0, summary="s", figures=figures, detail=detail
+    )
+
+
+def mutant(name: str, family: str, *, caught: bool) -> MutantResult:
+    return MutantResult(
+        mutant=name,
+        rule="Wrong.",
+        requirement="ISR-001",
+        expected=("LogMatching",),
+        seeds=2000,
+        caught_by=("LogMatching",) if caught else (),
+        family=family,
+    )
+
+
+def simulated(level: int, **changes: Any) -> SimulationResult:  # noqa: ANN401
+    premises = dict.fromkeys(Invariant, 1)
+    given: dict[str, Any] = {
+        "level": level,
+        "mutant": None,
+        "seeds": 60,
+        "verdicts": {Verdict.PASS: 60},
+        "premises": premises,
+        "failing": (),
+        "events": 60,
+        "seconds": 1.0,
+    }
+    return SimulationResult(**{**given, **changes})
+
+
+def by_name(one: StageRecord) -> dict[str, Case]:
+    cases = list(cases_of(one))
+    assert max(Counter(case.name for case in cases).values()) == 1
+    return {case.name: case for case in cases}
+
+
+def parsed(folder: Path) -> ET.Element:
+    """The file read back; every count in it is that of the elements below."""
+    root = ET.parse(folder / "junit.xml").getroot()  # noqa: S314 - we wrote it
+    for element in (root, *root.iter("testsuite")):
+        cases = list(element.iter("testcase"))
+        assert int(element.attrib["tests"]) == len(cases)
+        for tag, counted in (("failure", "failures"), ("error", "errors"), ("skipped", "skipped")):
+            told = sum(len(case.findall(tag)) for case in cases)
+            assert int(element.attrib[counted]) == told
+    return root
+
+
+def test_a_stage_is_no_case_beside_the_cases_that_explain_it() -> None:
+    cases = by_name(record("chaos", Verdict.FAIL, scenarios=[SCENARIO]))
+
+    assert list(cases) == ["scenario kill"]
+    assert cases["scenario kill"].message == "Offset 3 differs."
+    assert cases["scenario kill"].again == "fencepost chaos --story kill"
+
+
+def test_a_stage_that_is_worse_than_its_cases_is_one() -> None:
+    error = {"seed": 7, "message": "KeyError", "reproduce": "fencepost simulate --seed 7"}
+    fine = {**VACUOUS, "verdict": "PASS"}
+
+    cases = by_name(record("simulate", Verdict.ERROR, checks=[fine], errors=[error]))
+
+    assert [(case.name, case.verdict) for case in cases.values()] == [
+        ("check LogMatching", Verdict.PASS),
+        ("simulate", Verdict.ERROR),
+    ]
+    assert cases["simulate"].again == "fencepost simulate --seed 7"
+
+
+def test_a_crashed_stage_is_one_case() -> None:
+    assert list(by_name(record("chaos", Verdict.ERROR))) == ["chaos"]
+
+
+def test_a_canary_that_was_not_found_is_no_scenario_that_passed() -> None:
+    passed = {**SCENARIO, "verdict": "PASS"}
+
+    cases = by_name(record("canary", Verdict.FAIL, scenarios=[passed]))
+
+    assert cases["canary"].verdict is Verdict.FAIL
+    assert len(cases) == 1
+
+
+def test_a_family_of_mutants_is_one_case_and_names_its_members() -> None:
+    results = [
+        mutant("a", "isr", caught=True),
+        mutant("b", "isr", caught=False),
+        mutant("c", "isr", caught=False),
+        mutant("d", "startup", caught=True),
+    ]
+    outcome = of_hunt(results, level=3)
+
+    cases = by_name(record("simulate", outcome.verdict, **outcome.detail))
+
+    assert {name: case.verdict for name, case in cases.items()} == {
+        "mutants of isr": Verdict.FAIL,
+        "mutants of startup": Verdict.PASS,
+    }
+    alive = cases["mutants of isr"]
+    assert alive.message == "b: not caught within 2,000 seeds (and 1 more)"
+    assert alive.again == "fencepost simulate --seeds 2000 --level 3 --mutant b"
+    assert alive.members[0] == "a: caught by LogMatching"
+
+
+def test_a_check_that_simulated_schedules_violate_tells_the_first() -> None:
+    found = [
+        SeedResult(
+            seed=seed,
+            verdict=Verdict.FAIL,
+            violations=(Violation(invariant=Invariant.LOG_MATCHING, message=f"Offset {seed}."),),
+            reproduce=f"fencepost simulate --seed {seed}",
+        )
+        for seed in (4, 9)
+    ]
+    idle = {**dict.fromkeys(Invariant, 1), Invariant.LEADER_IN_ISR: 0}
+    outcome = of_levels([simulated(3, premises=idle), simulated(4, failing=tuple(found))])
+
+    cases = by_name(record("simulate", Verdict.FAIL, checks=outcome.detail["checks"]))
+
+    assert cases["check LogMatching at level 3"].verdict is Verdict.PASS
+    assert cases["check LeaderInIsr at level 3"].verdict is Verdict.VACUOUS
+    violated = cases["check LogMatching at level 4"]
+    assert (violated.verdict, violated.message, violated.again) == (
+        Verdict.FAIL,
+        "Offset 4. (2 violating seeds)",
+        "fencepost simulate --seed 4",
+    )
+
+
+def test_a_check_that_few_seeds_leave_idle_owes_nothing() -> None:
+    idle = {**dict.fromkeys(Invariant, 1), Invariant.LEADER_IN_ISR: 0}
+
+    outcome = of_levels([simulated(3, premises=idle, seeds=10)])
+
+    assert "LeaderInIsr" not in {row["name"] for row in outcome.detail["checks"]}
+    assert "LogMatching" in {row["name"] for row in outcome.detail["checks"]}
+
+
+def test_proofs_are_one_case_per_module() -> None:
+    rows = [
+        {"module": "A", "clause": "Inv", "action": "Go", "answer": answer, "seconds": 0.5}
+        for answer in ("proved", "unknown", "countermodel")
+    ]
+    hazards = [{"module": "B", "hazard": "H1", "shown": False}]
+    proved = {"module": "B", "clause": "Inv", "action": "Go", "answer": "proved", "seconds": 1.0}
+
+    cases = by_name(record("proofs", Verdict.FAIL, proofs=[*rows, proved], proof_hazards=hazards))
+
+    assert cases["proof A"].verdict is Verdict.FAIL
+    assert cases["proof A"].message == "Inv after Go: unknown (and 1 more)"
+    assert cases["proof B"].verdict is Verdict.VACUOUS
+    assert cases["proof B"].again == "fencepost prove --module B"
+
+
+def test_the_file_is_read_back_with_properties_sentences_and_commands(tmp_path: Path) -> None:
+    stages = [
+        record("spec", Verdict.FAIL, models=[MODEL]),
+        record("chaos", Verdict.FAIL, scenarios=[SCENARIO]),
+        record("analyse", Verdict.VACUOUS, checks=[VACUOUS]),
+        record("report", Verdict.NOT_RUN),
+    ]
+
+    write_junit(tmp_path, groups_of(stages))
+
+    root = parsed(tmp_path)
+    assert [suite.get("name") for suite in root] == ["spec", "chaos", "analyse", "report"]
+    assert (root.get("tests"), root.get("failures"), root.get("skipped")) == ("4", "3", "1")
+    told = {one.get("name"): one.get("value") for one in root[0].iter("property")}
+    assert told == {"verdict": "FAIL", "summary": "s", "tried": "3"}
+    found = {
+        case.get("name"): (element.get("message"), element.get("type"), element.text)
+        for case in root.iter("testcase")
+        for element in case.findall("failure")
+    }
+    assert found == {
+        "model MCx": (
+            "FAIL: 4 states, not 5",
+            "FAIL",
+            "4 states, not 5\nagain: fencepost check MCx",
+        ),
+        "scenario kill": (
+            "FAIL: Offset 3 differs.",
+            "FAIL",
+            "Offset 3 differs.\nagain: fencepost chaos --story kill",
+        ),
+        "check LogMatching": ("VACUOUS: premise? never held", "VACUOUS", "premise? never held"),
+    }
+
+
+@pytest.mark.parametrize("character", ["\x1b", "\ud800", "\uffff", "\x00"])
+def test_what_xml_cannot_write_does_not_break_the_file(tmp_path: Path, character: str) -> None:
+    nasty = {**SCENARIO, "message": f"a{character}b ]]> <é>"}
+
+    write_junit(tmp_path, groups_of([record("chaos", Verdict.FAIL, scenarios=[nasty])]))
+
+    (failure,) = parsed(tmp_path).iter("failure")
+    assert failure.get("message") == "FAIL: a?b ]]> <é>"
