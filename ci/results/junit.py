@@ -53,8 +53,8 @@ def _add_case(suite: ET.Element, group: str, case: Case) -> None:
         found = ET.SubElement(element, tag, message=message, type=str(case.verdict))
         lines = (case.message, again)
         found.text = _printable("\n".join(line for line in lines if line)) or None
-    if told := "\n".join((*case.members, *([again] if again else []))):
-        ET.SubElement(element, "system-out").text = _printable(told)
+    if case.members:
+        ET.SubElement(element, "system-out").text = _printable("\n".join(case.members))
 
 
 def _add_properties(element: ET.Element, pairs: Sequence[tuple[str, str]]) -> None:
