@@ -67,7 +67,7 @@ AcknowledgeProduce(b) ==
 
 (* A broker that does not lead refuses a produce before it appends anything. *)
 RefuseAtOnce(b) ==
-    /\ ~IsLeading(b)
+    /\ replicas[b].role \in {"idle", "follower", "fenced"}
     /\ Metadata!Spend("records")
     /\ Told("refused", b, replicas[b].leader_epoch, Unknown,
             Limits["records"] - budget["records"] + 1)
@@ -163,6 +163,45 @@ Seen == INSTANCE CommitLog WITH log <- CommittedLog, acknowledged <- Acknowledge
 (* commit log.                                                               *)
 \* @req CLI-004
 ClientsSeeCommitLog == Seen!Spec
+
+(* What a client is told its broker knows at that moment: the leader that    *)
+(* takes a record says where, tells its producer once when that is           *)
+(* committed, and readers what is committed. Who does not lead refuses what  *)
+(* is in no log, and all that is taken is told.                              *)
+\* @req REPL-008
+\* @req CLI-001
+\* @req CLI-002
+\* @req CMD-004
+AnswersTellWhatIs ==
+    [][LET seen == history'[Len(history')]
+           r == replicas[seen.broker]
+           log == logs[seen.broker]
+           ended == {i \in DOMAIN history : history[i].value = seen.value
+                        /\ history[i].answer \in {"acknowledged", "refused"}}
+       IN /\ budget'["records"] < budget["records"] => history' # history
+          /\ history' # history =>
+                /\ history' = Append(history, seen)
+                /\ seen.leader_epoch = r.leader_epoch
+                /\ seen.answer = "refused" <=> r.role # "leader"
+                /\ r.role \notin {"down", "starting"}
+                /\ CASE seen.answer = "begun" ->
+                        /\ seen.offset = Len(log.records)
+                        /\ logs'[seen.broker].records = Append(log.records,
+                            [leader_epoch |-> seen.leader_epoch, value |-> seen.value])
+                     [] seen.answer = "acknowledged" ->
+                        /\ [seen EXCEPT !.answer = "begun"] \in {history[i] : i \in DOMAIN history}
+                        /\ ended = {}
+                        /\ seen.offset < log.high_watermark
+                     [] seen.answer = "refused" ->
+                        \A b \in Brokers : \A i \in DOMAIN logs[b].records :
+                            logs[b].records[i].value # seen.value
+                     [] seen.answer = "fetched" ->
+                        /\ seen.offset < log.high_watermark
+                        /\ seen.value = log.records[seen.offset + 1].value
+                     [] seen.answer = "nothing" ->
+                        seen.offset \in log.high_watermark .. Len(log.records)
+                     [] seen.answer = "out_of_range" -> seen.offset > Len(log.records)
+      ]_<<vars, history>>
 -----------------------------------------------------------------------------
 (* What must be possible *)
 
@@ -177,6 +216,20 @@ ConsumerWaits ==
 
 (* A replaced leader does not know an offset that its successor has told.    *)
 OldLeaderKnowsLess == Answers("out_of_range") # {}
+
+(* A consumer goes on behind what it has read, whatever the producer knows.  *)
+ConsumerGoesOn ==
+    /\ Answers("acknowledged") = {}
+    /\ \E i, j \in DOMAIN history : i < j /\ history[i].answer = "fetched"
+        /\ history[j].answer = "nothing" /\ history[j].offset = history[i].offset + 1
+
+(* A leader starts again under the epoch in which it took a record, which    *)
+(* is committed and was never acknowledged.                                  *)
+CommittedInSilence ==
+    Answers("acknowledged") = {} /\ \E b \in Brokers :
+        /\ replicas[b].role = "idle" /\ logs[b].high_watermark > 0
+        /\ \E i \in Answers("begun") : history[i].broker = b
+            /\ history[i].leader_epoch = replicas[b].leader_epoch
 
 (* A produce is refused by one broker and taken by the next.                 *)
 ProduceIsRefused == Answers("refused") # {}

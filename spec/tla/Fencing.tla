@@ -663,18 +663,24 @@ AsStateZnode == INSTANCE StateZnode WITH
 \* @req FAIL-004
 RefinesStateZnode == AsStateZnode!Spec
 
+(* The members that the controller sees as what joined. Ids alone do not say *)
+(* what did: there it is who is registered, and was not gone since the last  *)
+(* decision.                                                                 *)
+SeenMembers ==
+    {member \in State.isr : LET epoch == controller.view[member.broker] IN
+        /\ epoch # 0
+        /\ IF Level = 2 THEN member.broker \notin controller.bounced
+           ELSE epoch = member.broker_epoch}
+
 (* Another leads only where the leader has failed: the incarnation that is   *)
 (* in the ISR is gone, and with it, where no other member is left, the       *)
 (* broker itself.                                                            *)
 \* @req FAIL-001
 LeaderIsKept ==
     [][LET next == znodes'[StatePath].data
-           seen == {member \in State.isr :
-                        controller.view[member.broker] \in {member.broker_epoch} \ {0}}
-           is_seen == State.leader \in MemberIds(seen)
-       IN (next.leader # State.leader /\ State.leader # NoBroker /\ ~HasIdsOnly) =>
-            /\ ~is_seen
-            /\ seen = {} => LastReplica = "wait" \/ controller.view[State.leader] = 0]_vars
+       IN (next.leader # State.leader /\ State.leader # NoBroker) =>
+            /\ State.leader \notin MemberIds(SeenMembers)
+            /\ SeenMembers = {} => LastReplica = "wait" \/ controller.view[State.leader] = 0]_vars
 
 -----------------------------------------------------------------------------
 (* What must be possible *)

@@ -68,17 +68,18 @@ ProcessesEndByFaults ==
 \* @req BEP-006
 DecisionsFollowTheView ==
     [][LET next == znodes'[StatePath].data
-           seen == {member \in State.isr : controller.view[member.broker] = member.broker_epoch}
            back == {b \in MemberIds(State.isr) : controller.view[b] # 0}
-       IN /\ (next.leader_epoch # State.leader_epoch /\ ~HasIdsOnly) =>
-                CASE seen # {} ->
-                        /\ next.isr = seen
-                        /\ next.leader \in MemberIds(seen)
+       IN /\ next.leader_epoch # State.leader_epoch =>
+                CASE SeenMembers # {} ->
+                        /\ next.isr = SeenMembers
+                        /\ next.leader \in MemberIds(SeenMembers)
                         /\ next.isr # State.isr \/ next.leader # State.leader
                         /\ is_loss_told' = is_loss_told
                   [] back # {} /\ LastReplica = "elect" ->
                         /\ next.leader \in back
-                        /\ next.isr = {Member(next.leader, controller.view[next.leader])}
+                        /\ next.isr = {[broker |-> next.leader,
+                                        broker_epoch |-> IF Level = 2 THEN NoBrokerEpoch
+                                                         ELSE controller.view[next.leader]]}
                         /\ is_loss_told'
                   [] OTHER ->
                         /\ State.leader # NoBroker
@@ -99,8 +100,7 @@ CommandsAreStamped ==
            ELSE /\ \A b \in Brokers : m.max_broker_epoch >= controller.view[b]
                 /\ \E b \in Brokers : m.max_broker_epoch = controller.view[b]
         /\ controller.view[m.to] # 0
-        /\ m.leader # NoBroker /\ ~HasIdsOnly => \A member \in m.isr :
-            controller.view[member.broker] = member.broker_epoch]_vars
+        /\ m.leader # NoBroker => m.isr = SeenMembers]_vars
 
 (* Another controller knows what it reads and nothing else. The level that a *)
 (* controller speaks rises once, when all brokers understand it. Nothing is  *)
@@ -116,9 +116,14 @@ ControllersChange ==
                 /\ next = [now EXCEPT !.level = 4] /\ now.level = 3
                 /\ \A b \in Brokers : replicas[b].level = 4
           /\ (/\ differing # {}
-              /\ HasIdsOnly
+              /\ Level = 2
               /\ budget'["controller_changes"] = budget["controller_changes"]) =>
                 next.bounced = now.bounced \cup differing
+          /\ next.bounced # now.bounced /\ differing = {} =>
+                /\ next.bounced = {}
+                /\ \/ znodes'[StatePath].data.leader_epoch # State.leader_epoch
+                   \/ budget'["controller_changes"] # budget["controller_changes"]
+          /\ znodes'[StatePath].data.leader_epoch # State.leader_epoch => next.bounced = {}
           /\ (next.is_send_due /\ ~now.is_send_due) =>
                 \/ znodes'[StatePath] # znodes[StatePath]
                 \/ \E b \in differing : next.view[b] # 0

@@ -20,12 +20,18 @@ RoleTellsMemory ==
         /\ role = "follower" => log.epoch_start = 0 /\ log.end_offsets = NoEndOffsets
         /\ role \in {"leader", "fenced"} => log.is_truncated /\ log.epoch_start <= EndOffset(b)
 
+(* A follower that has cut its log, and its leader under their epoch.        *)
+IsInUse(f) == replicas[f].role = "follower" /\ logs[f].is_truncated
+IsFollowedBy(l, f) ==
+    /\ replicas[f].role = "follower" /\ replicas[l].role = "leader"
+    /\ replicas[f].leader = l /\ replicas[f].leader_epoch = replicas[l].leader_epoch
+
 (* An answer is on its way only to the follower that asked, under the leader *)
 (* that answered, and only one of them is not a copy.                        *)
 \* @req REPL-001
 AnswersAreAwaited ==
     \A answer \in fetches : LET f == answer.to IN
-        /\ IsFetching(f)
+        /\ IsInUse(f)
         /\ replicas[f].leader = answer.from
         /\ replicas[f].leader_epoch = answer.leader_epoch
         /\ answer.offset <= EndOffset(f)
@@ -66,7 +72,7 @@ CutOnce ==
          /\ replicas' = replicas
          /\ now # next
          /\ ~now.is_truncated) =>
-            /\ IsLedBy(b, l)
+            /\ IsFollowedBy(l, b)
             /\ next.is_truncated
             /\ next.records = SubSeq(now.records, 1, CommonPrefix(now.records, Records(l)))
             /\ next.high_watermark = Min({now.high_watermark, Len(next.records)})]_vars
@@ -99,7 +105,7 @@ AnswersTellWhatIs ==
     [][/\ \A answer \in fetches' \ fetches : LET l == answer.from f == answer.to IN
             IF answer.copy = 2 THEN [answer EXCEPT !.copy = 1] \in fetches
                                     /\ budget'["duplicates"] < budget["duplicates"]
-            ELSE /\ l # f /\ IsFetching(f) /\ IsLedBy(f, l)
+            ELSE /\ l # f /\ IsInUse(f) /\ IsFollowedBy(l, f)
                  /\ answer.leader_epoch = replicas[l].leader_epoch
                  /\ answer.offset = EndOffset(f)
                  /\ answer.high_watermark = logs[l].high_watermark
@@ -108,7 +114,7 @@ AnswersTellWhatIs ==
                  /\ logs'[l].end_offsets[f] = EndOffset(f)
        /\ \A l, f \in Brokers : LET offset == logs'[l].end_offsets[f] IN
             offset \notin {logs[l].end_offsets[f], Unknown} =>
-                offset = EndOffset(f) /\ IsFetching(f) /\ IsLedBy(f, l)
+                offset = EndOffset(f) /\ IsInUse(f) /\ IsFollowedBy(l, f)
        /\ \A answer \in fetches \ fetches' : LET f == answer.to IN
             \/ replicas'[f] # replicas[f]
             \/ Records(f) \o answer.records = logs'[f].records
