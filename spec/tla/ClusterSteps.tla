@@ -297,7 +297,10 @@ RegistrationsAreNew ==
             IN /\ r.role = "idle"
                /\ r.incarnation = CurrentTopic
                /\ HasState(p) => r.leader_epoch = State(p).leader_epoch /\ r.version = StateVersion(p)
-               /\ logs'[b][p].incarnation \in {NoTopic, CurrentTopic}
+               /\ logs'[b][p] # EmptyLog(NoTopic) =>
+                    /\ HasTopic /\ b \in Topic.assigned[p]
+                    /\ logs[b][p].incarnation = Topic.id
+                    /\ logs'[b][p] = logs[b][p]
                /\ MustKeep(b, p) => logs'[b][p].records = logs[b][p].records]_vars
 
 (* What a bound allows changes something else than what is left of it.       *)

@@ -531,17 +531,20 @@ VersionAgreement ==
         /\ State.leader_epoch = replicas[b].leader_epoch
         /\ State.isr = replicas[b].isr
 
-(* A broker registers under a new number, and a process that starts reads    *)
-(* the state before it obeys anything.                                       *)
+(* A broker registers under a new number, and a process that starts registers*)
+(* and reads the state before it obeys anything.                             *)
 \* @req BEP-001
 RegistrationsAreNew ==
     [][\A b \in Brokers : LET next == replicas'[b] IN
-        next.broker_epoch \notin {replicas[b].broker_epoch, NoBrokerEpoch} =>
+        /\ next.broker_epoch \notin {replicas[b].broker_epoch, NoBrokerEpoch} =>
             /\ znodes'[BrokerPath(b)].czxid = next.broker_epoch
             /\ next.broker_epoch > zxid
-            /\ ~IsUp(b) => /\ next.leader_epoch = State.leader_epoch
-                           /\ next.znode_version = StateVersion
-                           /\ next.has_record = Log(b)]_vars
+        /\ ~IsUp(b) /\ next.role # "down" =>
+            /\ next.role = "idle"
+            /\ next.broker_epoch > zxid
+            /\ next.leader_epoch = State.leader_epoch
+            /\ next.znode_version = StateVersion
+            /\ next.has_record = Log(b)]_vars
 
 (* A process that ends keeps its log, or has lost it with the machine.       *)
 \* @req BEP-006
@@ -574,18 +577,24 @@ ObeyedStays ==
 
 (* A command is gone when it is obeyed, which makes the replica what the     *)
 (* command says; older ones to the same broker go with it, and no others.    *)
+(* Nothing else gives a running process a role.                              *)
 \* @req CMD-002
 CommandsAreObeyed ==
-    [][messages \ messages' # {} => \E obeyed \in messages \ messages' :
-        LET next == replicas'[obeyed.to]
-        IN /\ messages \ messages' = {obeyed} \cup {m \in messages :
-                m.to = obeyed.to /\ m.leader_epoch < obeyed.leader_epoch}
-           /\ next.role = (IF obeyed.leader = obeyed.to THEN "leader" ELSE "follower")
-           /\ next.leader = obeyed.leader
-           /\ next.leader_epoch = obeyed.leader_epoch
-           /\ next.znode_version = obeyed.znode_version
-           /\ next.isr = (IF obeyed.leader = obeyed.to THEN obeyed.isr ELSE {})
-           /\ next.caught_up = {}]_vars
+    [][/\ messages \ messages' # {} => \E obeyed \in messages \ messages' :
+            LET next == replicas'[obeyed.to]
+            IN /\ messages \ messages' = {obeyed} \cup {m \in messages :
+                    m.to = obeyed.to /\ m.leader_epoch < obeyed.leader_epoch}
+               /\ next.role = (IF obeyed.leader = obeyed.to THEN "leader" ELSE "follower")
+               /\ next.leader = obeyed.leader
+               /\ next.leader_epoch = obeyed.leader_epoch
+               /\ next.znode_version = obeyed.znode_version
+               /\ next.isr = (IF obeyed.leader = obeyed.to THEN obeyed.isr ELSE {})
+               /\ next.caught_up = {}
+       /\ \A b \in Brokers : LET now == replicas[b] next == replicas'[b] IN
+            (/\ now.role # "down" /\ next.role # "down"
+             /\ <<next.role, next.leader, next.leader_epoch>>
+                    # <<now.role, now.leader, now.leader_epoch>>) =>
+                \E m \in messages \ messages' : m.to = b /\ m.leader_epoch = next.leader_epoch]_vars
 
 (* What a bound allows changes something else than what is left of it: an    *)
 (* upgrade brings other code, a fault ends a process or its registration.    *)
@@ -739,6 +748,9 @@ UncommittedRecordIsDropped ==
 (* come back into its ISR.                                                   *)
 LastReplicaLeads == is_loss_told /\ Cardinality(State.isr) = 1 /\ \E b \in Brokers : IsActing(b)
 LastReplicaIsJoined == is_loss_told /\ MemberIds(State.isr) = Brokers
+
+(* Nothing leads, while no broker is back that could.                        *)
+NothingLeads == State.leader = NoBroker /\ LastReplica = "elect"
 
 (* All are back, and there is no leader until a person decides.              *)
 PartitionWaits ==

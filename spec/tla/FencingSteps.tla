@@ -5,7 +5,8 @@ EXTENDS Fencing
 
 (* A leader knows of its followers what they have fetched from it in its     *)
 (* epoch, and forgets it with its own next record, which no follower has. A  *)
-(* member that joins has fetched, and joins in leader and state at once.     *)
+(* member that joins has fetched, and joins in leader and state at once. A   *)
+(* leader that changes no ISR writes nothing.                                *)
 \* @req ISR-002
 \* @req BEP-006
 LeadersLearn ==
@@ -25,7 +26,8 @@ LeadersLearn ==
                 /\ next.isr = now.isr \cup {Member(seen.broker, seen.broker_epoch)}
                 /\ znodes'[StatePath].data = [State EXCEPT !.isr = next.isr]
                 /\ next.znode_version = znodes'[StatePath].version
-                /\ next.caught_up = now.caught_up]_vars
+                /\ next.caught_up = now.caught_up
+            /\ next.znode_version # now.znode_version => next.isr # now.isr]_vars
 
 (* A record that a leader commits is in its log, and where ZooKeeper has it  *)
 (* for the leader, in those of all members of the ISR that still run as the  *)
@@ -89,12 +91,14 @@ DecisionsFollowTheView ==
           /\ is_loss_told' # is_loss_told => next.leader_epoch # State.leader_epoch]_vars
 
 (* What is sent bears the stamp of the level that the controller speaks, and *)
-(* names no leader that has failed for the controller.                       *)
+(* names no leader that has failed for the controller. What is due is sent   *)
+(* once.                                                                     *)
 \* @req BEP-002
 \* @req BEP-003
 \* @req BEP-004
 CommandsAreStamped ==
     [][\A m \in messages' \ messages :
+        /\ controller.is_send_due /\ ~controller'.is_send_due
         /\ m.broker_epoch = (IF controller.level = 3 THEN controller.view[m.to] ELSE NoBrokerEpoch)
         /\ IF controller.level # 4 THEN m.max_broker_epoch = NoBrokerEpoch
            ELSE /\ \A b \in Brokers : m.max_broker_epoch >= controller.view[b]
