@@ -227,6 +227,16 @@ class Liveness(StrEnum):
     EVENTUALLY_PROPAGATED = "EventuallyPropagated"
 
 
+class Ending(StrEnum):
+    """What must hold at the end of a run, named as the report names it."""
+
+    CONVERGED = "Converged"
+    FINAL_READ = "FinalRead"
+    DEMANDS = "DemandsMet"
+    ANSWERS = "AnswersRight"
+    RETRIES = "RetriesPaused"
+
+
 class ErrorCode(StrEnum):
     """What a node answers to a peer or a client; Kafka's names where Kafka has one."""
 

@@ -9,11 +9,10 @@ from pathlib import Path
 import msgspec
 
 from fencepost.conformance.adapters.errors import ChoiceError
-from fencepost.conformance.runs.run_end import Ending
 from fencepost.conformance.runs.scenario import Scenario, ScenarioResult
 from fencepost.fault_injection.stories.story_file import read_story
 from fencepost.fault_injection.stories.story_refusal import instead
-from fencepost.spec.vocabulary import Invariant
+from fencepost.spec.vocabulary import Ending, Invariant
 
 FOLDER = Path(__file__).parent
 

@@ -6,6 +6,7 @@ ZooKeeper's own record.
 - What a broker takes of a partition is a state that ZooKeeper held (UMD-002), and what it takes of
   brokers are registrations that ZooKeeper held.
 - The version of its znode never goes back while the broker runs.
+- No body is taken twice, and none after a later one of the controllers (UMD-002).
 - A broker takes a role from a controller that has told it which brokers there are (KAFKA-4443).
 """
 
@@ -95,12 +96,23 @@ def _check_start(
                 )
                 evidence.violated(message, brokers, event)
         elif event.partition is None:
+            _check_body(event, brokers, evidence)
             brokers = event
         else:
             key = partition_of_event(event), event.partition_incarnation
             stored = published.get((*key, event.znode_version))
             _check_state(event, newest.get(key), stored, evidence)
             newest[key] = event
+
+
+def _check_body(event: TraceEvent, before: TraceEvent | None, evidence: Evidence) -> None:
+    """A body comes after the one before it; those without a number are not judged."""
+    if before is None or event.metadata_version is None:
+        return
+    if _body(event) <= _body(before):
+        message = "Broker {} took body {} of controller epoch {} after body {} of epoch {}."
+        told = message.format(event.broker_id, *_body(event)[::-1], *_body(before)[::-1])
+        evidence.violated(told, before, event)
 
 
 def _check_state(
@@ -119,3 +131,8 @@ def _check_state(
 
 def _version(event: TraceEvent) -> int:
     return known(event.znode_version, -1)
+
+
+def _body(event: TraceEvent) -> tuple[int, int]:
+    """Controller epoch, and the number of the body in it."""
+    return known(event.controller_epoch, -1), known(event.metadata_version, -1)

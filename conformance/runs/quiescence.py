@@ -11,9 +11,9 @@ from time import monotonic
 from fencepost.conformance.adapters.errors import ClusterError
 from fencepost.conformance.clients.workload import NotConvergedError, read_everything
 from fencepost.conformance.runs.liveness_state import owed, read_liveness_state
-from fencepost.conformance.runs.run_end import Ending
 from fencepost.conformance.runs.running_cluster import RunningCluster
 from fencepost.conformance.runs.scenario import RunRecord
+from fencepost.spec.vocabulary import Ending
 from fencepost.spec.zookeeper import ZooKeeperError
 
 WORK_S = 20.0

@@ -6,29 +6,19 @@ and not among them. A run that did not heal names the liveness properties that d
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 
 import msgspec
 
 from fencepost.conformance.verdict import Verdict
 from fencepost.spec.trace import Kind, TraceEvent
-from fencepost.spec.vocabulary import Liveness
-
-
-class Ending(StrEnum):
-    """What must hold at the end of a run, named as the report names it."""
-
-    CONVERGED = "Converged"
-    FINAL_READ = "FinalRead"
-    DEMANDS = "DemandsMet"
-    ANSWERS = "AnswersRight"
-
+from fencepost.spec.vocabulary import Ending, Liveness
 
 SENTENCES = {
     Ending.CONVERGED: "The cluster had not healed in the time it had after the last fault.",
     Ending.FINAL_READ: "The final read did not end in its time.",
     Ending.DEMANDS: "Something that the story demands was not so in its time.",
     Ending.ANSWERS: "An administrator of the healed cluster was answered wrongly.",
+    Ending.RETRIES: "A broker asked in a hurry for what it was not given.",
 }
 
 
@@ -50,6 +40,13 @@ class RunEndDetail(msgspec.Struct, frozen=True):
     unhealed: tuple[Liveness, ...] = ()
     wrong_answers: tuple[str, ...] = ()
     """What an administrator was not answered or given as it must be, once all was healed."""
+    hasty_retries: tuple[str, ...] = ()
+    """What a broker asked for again and again without a pause, also while a fault lasted."""
+
+    def wrong_of(self, ending: Ending) -> tuple[str, ...]:
+        """What is told of it beyond that it is so."""
+        told = {Ending.ANSWERS: self.wrong_answers, Ending.RETRIES: self.hasty_retries}
+        return told.get(ending, ())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,6 +79,7 @@ def run_end(events: Sequence[TraceEvent]) -> RunEnd:
         Ending.FINAL_READ: any(not detail.final_read for detail in told),
         Ending.DEMANDS: any(not detail.demands_met for detail in told),
         Ending.ANSWERS: any(detail.wrong_answers for detail in told),
+        Ending.RETRIES: any(detail.hasty_retries for detail in told),
     }
     return RunEnd(
         unhealed=frozenset(name for detail in told for name in detail.unhealed),
@@ -94,7 +92,5 @@ def run_end(events: Sequence[TraceEvent]) -> RunEnd:
 
 
 def _sentence(ending: Ending, told: Sequence[RunEndDetail]) -> str:
-    if ending is not Ending.ANSWERS:
-        return SENTENCES[ending]
-    wrong = "; ".join(answer for detail in told for answer in detail.wrong_answers)
-    return f"{SENTENCES[ending]} {wrong}."
+    wrong = "; ".join(one for detail in told for one in detail.wrong_of(ending))
+    return f"{SENTENCES[ending]} {wrong}." if wrong else SENTENCES[ending]

@@ -10,7 +10,6 @@ from fencepost.conformance.adapters.settings import ClusterSettings
 from fencepost.conformance.clients.workload import Floor, Workload
 from fencepost.conformance.runs.host_interference import HostInterference
 from fencepost.conformance.runs.indefinite_outcomes import IndefiniteOutcomes
-from fencepost.conformance.runs.run_end import Ending
 from fencepost.conformance.runs.running_cluster import RunningCluster
 from fencepost.conformance.verdict import CheckResult, Verdict
 from fencepost.fault_injection.engine.progress import FaultReport
@@ -22,7 +21,7 @@ from fencepost.fault_injection.network.protocols import WireProtocol
 from fencepost.fault_injection.stories.steps.story_step import FaultStep
 from fencepost.fault_injection.stories.story import Floors, Story
 from fencepost.fault_injection.stories.story_file import fault_of
-from fencepost.spec.vocabulary import Invariant
+from fencepost.spec.vocabulary import Ending, Invariant
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

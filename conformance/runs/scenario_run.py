@@ -38,7 +38,6 @@ from fencepost.conformance.runs.host_interference import (
 from fencepost.conformance.runs.indefinite_outcomes import classify_outcomes
 from fencepost.conformance.runs.judgement import judge_checks
 from fencepost.conformance.runs.quiescence import WORK_S, QuiescenceWait
-from fencepost.conformance.runs.run_end import Ending
 from fencepost.conformance.runs.run_folder import (
     read_folder,
     read_run_folder,
@@ -68,7 +67,7 @@ from fencepost.fault_injection.stories.story_record import (
 from fencepost.fault_injection.stories.story_world import TOPIC, assignment_among
 from fencepost.fault_injection.zookeeper.transaction_log import Transaction
 from fencepost.spec.trace import Kind, Phase, TraceEvent
-from fencepost.spec.vocabulary import Outcome
+from fencepost.spec.vocabulary import Ending, Outcome
 from fencepost.spec.zookeeper import ZooKeeperError
 
 

@@ -5,11 +5,11 @@ from time import monotonic
 from types import TracebackType
 
 from fencepost.conformance.adapters.errors import ChoiceError, ClusterError
-from fencepost.conformance.runs.run_end import Ending
 from fencepost.conformance.runs.running_cluster import RunningCluster
 from fencepost.conformance.runs.scenario import RunRecord
 from fencepost.conformance.verdict import Verdict
 from fencepost.spec.trace import Phase
+from fencepost.spec.vocabulary import Ending
 
 HEALTHY_S = 25.0
 SERVED = 20

@@ -26,7 +26,7 @@ from fencepost.conformance.whitebox.coverage import ActionCoverage, Pair, covera
 from fencepost.conformance.worker_pool import Spread, in_order
 from fencepost.spec.pacing import MoveList
 from fencepost.spec.trace import TraceEvent, encode_all
-from fencepost.spec.vocabulary import NEWEST_LEVEL, Invariant, Liveness
+from fencepost.spec.vocabulary import NEWEST_LEVEL, Ending, Invariant, Liveness
 
 REFERENCE_TARGET = "python:fencepost.impl.sim.adapter"
 SCHEME = "python:"
@@ -174,9 +174,13 @@ class SeedResult:
     reproduce: str = ""
 
     @property
-    def violated(self) -> frozenset[Invariant | Liveness]:
-        """The invariants that do not hold in its trace, the liveness that does not at its end."""
-        return self.unhealed | {violation.invariant for violation in self.violations}
+    def violated(self) -> frozenset[Invariant | Liveness | Ending]:
+        """The invariants that do not hold in its trace, and what does not at its end, by name.
+
+        Where it did not converge, the liveness says so.
+        """
+        endings = {bad.invariant for bad in self.bad_endings} - {Ending.CONVERGED}
+        return self.unhealed | endings | {violation.invariant for violation in self.violations}
 
     @property
     def failures(self) -> tuple[Violation | BadEnding, ...]:
@@ -404,7 +408,7 @@ def _replay(record: dict[str, Any], target: str) -> MutantResult:
 
 
 def _first_expected(catch: SeedResult, expected: set[str]) -> str:
-    told = [violation.message for violation in catch.violations if violation.invariant in expected]
+    told = [failure.message for failure in catch.failures if failure.invariant in expected]
     owed = sorted(catch.unhealed & expected)
     return [*told, *(f"After the last fault {name} did not come to hold." for name in owed)][0]
 

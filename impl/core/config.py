@@ -49,6 +49,10 @@ class Config:
     quota_window_size_s: int = 1
     """`controller.quota.window.size.seconds`."""
 
+    def retry_at_ms(self, now_ms: int) -> int:
+        """When what has failed now is tried again."""
+        return self.rules.retry_after_pause(now_ms, self.retry_ms)
+
     @property
     def follower_wait_ms(self) -> int:
         """How long a follower lets its leader hold a fetch: idle must not look like lagging."""

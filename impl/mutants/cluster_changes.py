@@ -24,7 +24,7 @@ def _is_malformed(znode: Znode) -> bool:
     return False
 
 
-@mutant(14, "ZK-004", {Liveness.EVENTUALLY_LEADER}, seed=449)
+@mutant(14, "ZK-004", {Liveness.EVENTUALLY_LEADER}, seed=495)
 def retry_keeps_live_brokers(rules: Rules) -> Rules:
     """A retry keeps the live brokers that it has; a watch that fires then is used up."""
     return replace(rules, reads_broker_change=lambda undecided: not undecided)

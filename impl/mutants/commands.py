@@ -1,4 +1,4 @@
-"""Wrong rules of commands that a broker obeys: INITs, stops, incarnations (CMD, CTL-006, TOP)."""
+"""Wrong rules of commands: INITs, stops, incarnations, retries (CMD, CTL-006, TOP, ZK-009)."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -16,6 +16,7 @@ from fencepost.impl.core.types.zookeeper import Znode
 from fencepost.impl.mutants.mutant import mutant, suite_mutant
 from fencepost.spec.vocabulary import (
     ControllerEpoch,
+    Ending,
     ErrorCode,
     Invariant,
     Liveness,
@@ -235,6 +236,12 @@ def refuse_together(rules: Rules) -> Rules:
         return is_spoilt or rules.is_over(command, request, replicas)
 
     return replace(rules, is_over=is_over)
+
+
+@mutant(151, "ZK-009", {Ending.RETRIES})
+def retry_at_once(rules: Rules) -> Rules:
+    """What has failed is tried again at once."""
+    return replace(rules, retry_after_pause=lambda now_ms, _pause_ms: now_ms)
 
 
 @suite_mutant("CMD-008")

@@ -12,7 +12,7 @@ from typing import NewType
 
 from fencepost.impl.core.rules.rules import Rules
 from fencepost.impl.core.rules.tables import WriteKind, Writer, ZnodeKind
-from fencepost.spec.vocabulary import Invariant, Liveness, ProtocolLevel
+from fencepost.spec.vocabulary import Ending, Invariant, Liveness, ProtocolLevel
 
 MutantName = NewType("MutantName", str)
 """One that exists: `mutants.mutant_name` makes it of a text."""
@@ -29,7 +29,7 @@ class Mutant:
     """The rule that it breaks, in one sentence."""
     requirement: str
     """Id in the catalogue."""
-    caught_by: frozenset[Invariant | Liveness]
+    caught_by: frozenset[Invariant | Liveness | Ending]
     """At least one of these must fail, in a random schedule that shows the mutant.
 
     A check of the trace, or what should have come to hold after the last fault of the run.
@@ -57,7 +57,7 @@ class Mutant:
 def mutant(
     number: int,
     requirement: str,
-    caught_by: AbstractSet[Invariant | Liveness] = frozenset(),
+    caught_by: AbstractSet[Invariant | Liveness | Ending] = frozenset(),
     *,
     seed: int = 0,
     shows: str = "",

@@ -157,7 +157,7 @@ class Fetcher:
         fetcher = self._fetches.get(key)
         if fetcher and fetcher.request_id == request_id:
             fetcher.request_id = None
-            fetcher.next_ms = self._outbox.now_ms + self._config.retry_ms
+            fetcher.next_ms = self._config.retry_at_ms(self._outbox.now_ms)
             self._replicas.touch(key)
 
     def _ask(self, key: TopicPartition) -> None:

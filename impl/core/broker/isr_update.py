@@ -107,7 +107,7 @@ class IsrUpdates:
         if not self._is_waiting(key, leader_epoch):
             return False
         if znodes is None:
-            self._unsettled[key] = self._outbox.now_ms + self._config.retry_ms
+            self._unsettled[key] = self._config.retry_at_ms(self._outbox.now_ms)
             self._replicas.touch(key)
             return False
         folder, znode = znodes

@@ -86,4 +86,4 @@ class PartitionReports:
     def on_failure(self) -> None:
         """Report again after a pause, if anything is left."""
         self._is_asked = False
-        self._next_ms = self._outbox.now_ms + self._config.retry_ms
+        self._next_ms = self._config.retry_at_ms(self._outbox.now_ms)

@@ -97,7 +97,7 @@ class ConfigStore:
             if session != self._session:
                 return
             if not is_done:
-                self._retry_ms = self._outbox.now_ms + self._config.retry_ms
+                self._retry_ms = self._config.retry_at_ms(self._outbox.now_ms)
                 break
         self._is_reading = False
 

@@ -71,7 +71,7 @@ class ControlledShutdown:
     def on_failure(self) -> None:
         """Ask again after a pause."""
         self._is_asked = False
-        self._next_ms = self._outbox.now_ms + self._config.retry_ms
+        self._next_ms = self._config.retry_at_ms(self._outbox.now_ms)
 
     def _end(self) -> None:
         if not self._is_over:

@@ -318,4 +318,4 @@ class Controller:
         self._pause()
 
     def _pause(self) -> None:
-        self._retry_ms = self._outbox.now_ms + self._config.retry_ms
+        self._retry_ms = self._config.retry_at_ms(self._outbox.now_ms)

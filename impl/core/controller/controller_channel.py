@@ -417,4 +417,4 @@ class ControllerChannel:
 
     def _pause(self, queue: BrokerQueue) -> None:
         queue.request_id = None
-        queue.next_ms = self._outbox.now_ms + self._config.retry_ms
+        queue.next_ms = self._config.retry_at_ms(self._outbox.now_ms)

@@ -71,7 +71,7 @@ class ControllerElection:
         self._outbox.run(self._stand_for_election())
 
     def _retry(self) -> None:
-        self._session.retry_at_ms = self._outbox.now_ms + self._config.retry_ms
+        self._session.retry_at_ms = self._config.retry_at_ms(self._outbox.now_ms)
 
     def _stand_for_election(self) -> Script:
         """The holder of `/controller` is known and watched; without one, this node tries."""

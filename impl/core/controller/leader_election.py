@@ -158,7 +158,7 @@ class LeaderElections:
                 self._on_states_read(chunk)
             else:
                 self._unread.update(chunk)
-                self._retry_ms = self._outbox.now_ms + self._config.retry_ms
+                self._retry_ms = self._config.retry_at_ms(self._outbox.now_ms)
 
     def read_all(self, keys: list[TopicPartition]) -> Generator[Ask, Answer, bool]:
         """The context has all states; false when the connection or the generation ended."""

@@ -68,8 +68,9 @@ class PartitionChanges:
             self._must_walk_again = self._must_retry = False
             yield from self._walk_once()
         self._is_walking = False
-        pause_ms = self._config.retry_ms if self._must_retry else self._config.partition_change_ms
-        self._next_ms = self._outbox.now_ms + pause_ms
+        now_ms = self._outbox.now_ms
+        later_ms = now_ms + self._config.partition_change_ms
+        self._next_ms = self._config.retry_at_ms(now_ms) if self._must_retry else later_ms
 
     def _walk_once(self) -> Script:
         """Everything that can be done now is."""

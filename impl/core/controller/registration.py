@@ -88,7 +88,7 @@ class BrokerRegistration:
         return self._session.is_registered and self._broker.is_ready
 
     def _retry(self) -> None:
-        self._session.retry_at_ms = self._outbox.now_ms + self._config.retry_ms
+        self._session.retry_at_ms = self._config.retry_at_ms(self._outbox.now_ms)
 
     def _join(self) -> None:
         if not self._is_joining and not self._is_member():

@@ -81,7 +81,7 @@ class TopicDiscovery:
             self.look()
 
     def _pause(self) -> None:
-        self._retry_ms = self._resources.outbox.now_ms + self._resources.config.retry_ms
+        self._retry_ms = self._resources.config.retry_at_ms(self._resources.outbox.now_ms)
 
     def read(self) -> Generator[Ask, Answer, Added]:
         """The context knows the topics that there are, and watches them."""

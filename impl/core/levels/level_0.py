@@ -9,6 +9,7 @@ from fencepost.impl.core.rules import (
     incarnations,
     isr,
     metadata,
+    pauses,
     producers,
     produces,
     quota,
@@ -143,6 +144,8 @@ RULES = Rules(
     first_state_operations=publication.first_state_operations,
     published_as=publication.published_as,
     sort_out_refusal=publication.sort_out_refusal,
+    # What failed
+    retry_after_pause=pauses.retry_after_pause,
     # Partition changes
     is_look_due=change_order.is_look_due,
     changing_topics=change_order.changing_topics,

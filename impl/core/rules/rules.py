@@ -247,6 +247,10 @@ class Rules:
         [Sequence[tuple[WriteOp, ...]], Rejected], tuple[EndedPlaces, list[int]]
     ]
 
+    # What failed at ZooKeeper or a peer (ZK-009): `pauses.py`
+    retry_after_pause: Callable[[int, int], int]
+    """Now, and the pause in milliseconds -> the time of the next try."""
+
     # Partition changes (REAS, PART): `controller/change_order.py`, `reassignment.py`
     is_look_due: Callable[[int, int], bool]
     changing_topics: Callable[[AbstractSet[str], AbstractSet[str], AbstractSet[str]], list[str]]

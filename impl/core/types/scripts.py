@@ -23,7 +23,7 @@ from fencepost.impl.core.types.effects import (
 from fencepost.impl.core.types.events import ChildrenListed, ZnodesRead, ZnodesWritten
 from fencepost.impl.core.types.messages import PeerRequest, Response
 from fencepost.impl.core.types.zookeeper import Children, Unknown, Znode
-from fencepost.spec.vocabulary import BrokerId, LeaderEpoch
+from fencepost.spec.vocabulary import NO_BROKER, BrokerId, LeaderEpoch
 from fencepost.spec.znodes import MalformedZnodeError
 
 Ask = ReadZnodes | ListChildren | WriteZnodes
@@ -62,6 +62,7 @@ class Outbox:
 
     def send(self, to: BrokerId, request: PeerRequest, timeout_ms: int) -> int:
         """The request is on its way, or lost; returns its id."""
+        assert to != NO_BROKER, "it is known which broker is asked"
         request_id = self.new_id()
         send = Send(request_id=request_id, to=to, request=request, timeout_ms=timeout_ms)
         self._effects.append(send)

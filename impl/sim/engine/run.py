@@ -123,6 +123,8 @@ class SimulatedRun:
             ending["unhealed"] = names
         if self.wrong_answers:
             ending["wrong_answers"] = self.wrong_answers
+        if hasty := self.cluster.hasty_retries():
+            ending["hasty_retries"] = hasty
         reader = FinalReader(self.cluster, sorted(self.cluster.assignments()))
         reader.go_on()
         read = self.pass_time(FINAL_READ_MS, lambda: reader.is_done)

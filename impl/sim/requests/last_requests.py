@@ -3,6 +3,7 @@
 The requests are about topics of their own, so that nothing that the run left behind decides them.
 """
 
+import re
 from collections import Counter
 from functools import partial
 from typing import Any
@@ -68,6 +69,8 @@ QUIET_AFTER_MS = 200
 QUIET_MS = 600
 FETCHES_MAX = 7
 """Of one follower in that time: one that waits for records asks seldom."""
+LOOK_ASKS = 3
+"""Of ZooKeeper by the one look at `/admin` that may fall into that time (REAS-006)."""
 LOOKS_MAX = 20
 """At ZooKeeper in that time, where a znode cannot be read."""
 BAD_TOPICS = 0.25
@@ -261,7 +264,7 @@ class LastRequests(AskingClient):
 
     def _partitions_are_added(self) -> Step:
         """Those that are there stay; as many are added as are missing."""
-        yield from self.expect(addition(TOPIC, 1), ErrorCode.INVALID_PARTITIONS)
+        yield from self._least_is_told()
         yield from self.expect(addition(MISSING, 2), UNKNOWN)
         wrong: tuple[tuple[Replicas, ...], ...] = (
             ((self._absent,),),
@@ -276,6 +279,18 @@ class LastRequests(AskingClient):
         yield self.served(TopicPartition(TOPIC, 1), all_brokers)
         yield from self.expect(addition(TOPIC, 3), ErrorCode.NONE)
         yield self.served(TopicPartition(TOPIC, 2))
+
+    def _least_is_told(self) -> Step:
+        """A refusal names the smallest number of partitions that is taken."""
+        refused = yield None, addition(TOPIC, 1)
+        told = re.search(r"give (\d+) to", getattr(refused, "message", ""))
+        if results(refused) != [ErrorCode.INVALID_PARTITIONS] or told is None:
+            self.wrong.append("no refusal says how many partitions may be asked for")
+            return
+        least = int(told[1])
+        for count, code in ((least - 1, ErrorCode.INVALID_PARTITIONS), (least, ErrorCode.NONE)):
+            asked = CreatePartitionsRequest(topic=TOPIC, partition_count=count, validate_only=True)
+            yield from self.expect(asked, code)
 
     def _partitions_are_removed(self) -> Step:
         """Never all, and none that is not there."""
@@ -405,7 +420,7 @@ class LastRequests(AskingClient):
         yield self.rest()
         yield After(QUIET_AFTER_MS)
         followers = sum(len(replicas) - 1 for replicas in self.cluster.assignments().values())
-        yield from self._is_calm({"Fetch": followers * FETCHES_MAX})
+        yield from self._is_calm({"Fetch": followers * FETCHES_MAX, ZOOKEEPER: LOOK_ASKS})
         if self.random.random() < BAD_TOPICS:
             write_bad_topic(self.cluster)
             yield from self._is_calm({"Fetch": followers * FETCHES_MAX, ZOOKEEPER: LOOKS_MAX})

@@ -69,6 +69,8 @@ class VirtualCluster(ProcessHost):
         """Method -> how many requests have left their senders."""
         self.link_faults = {b: [] for b in self.disks}
         self._boot_ms = boot_ms
+        self._former: list[Process] = []
+        """Processes that others have replaced."""
         for broker_id in sorted(self.disks) if first is None else [first]:
             self.start(broker_id)
         self._tick_zookeeper()
@@ -96,6 +98,8 @@ class VirtualCluster(ProcessHost):
             quota_window_num=QUOTA_WINDOWS,
             rules=rules_of(options.level, options.mutant),
         )
+        if broker_id in self.processes:
+            self._former.append(self.processes[broker_id])
         self.processes[broker_id] = Process(
             self,
             config,
@@ -106,6 +110,16 @@ class VirtualCluster(ProcessHost):
         if self.move_recorder is not None:
             process = self.processes[broker_id]
             process.zookeeper.on_done = partial(self.move_recorder.asked, process)
+
+    def hasty_retries(self) -> list[str]:
+        """What a broker asked for again and again without a pause, one phrase each."""
+        return sorted(
+            {
+                f"broker {process.broker_id}: {what}"
+                for process in (*self._former, *self.processes.values())
+                for what in process.failed_tries.hasty
+            }
+        )
 
     def break_connection(self, broker_id: BrokerId) -> None:
         """Close the connection of the broker to ZooKeeper; its session goes on."""

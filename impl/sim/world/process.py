@@ -22,11 +22,21 @@ from fencepost.impl.core.types.effects import (
     ShutDown,
     WriteZnodes,
 )
-from fencepost.impl.core.types.events import Event, LogFailed, ShutdownAsked, Tick
+from fencepost.impl.core.types.events import (
+    ChildrenListed,
+    Event,
+    LogFailed,
+    ShutdownAsked,
+    Tick,
+    ZnodesRead,
+    ZnodesWritten,
+    ZooKeeperEvent,
+)
 from fencepost.impl.core.types.messages import Request, Response
 from fencepost.impl.core.types.scripts import Ask
 from fencepost.impl.crash_points import CrashPlan
 from fencepost.impl.failed_steps import refusal, without_claims, without_failed
+from fencepost.impl.sim.engine.failed_tries import FailedTries
 from fencepost.impl.sim.engine.move_recorder import RequestOrigin
 from fencepost.impl.sim.engine.options import RunOptions
 from fencepost.impl.sim.engine.recorder import NodeTrace
@@ -102,6 +112,9 @@ class Process(SimulatedBroker):
         """Logs that are not used until the next start."""
         self._sent: dict[int, Send] = {}
         """Requests that are not answered, by number."""
+        self._asked: dict[int, Ask] = {}
+        """The same of what ZooKeeper was asked."""
+        self.failed_tries = FailedTries()
         self.node = self._boot(trace)
         self.zookeeper = SimulatedZooKeeperClient(
             scheduler=cluster.scheduler,
@@ -109,7 +122,7 @@ class Process(SimulatedBroker):
             random=random,
             timeout_ms=cluster.options.session_timeout_ms,
             gate=self.gate,
-            deliver=self._take_zookeeper,
+            deliver=self._hear_of_zookeeper,
         )
         self.zookeeper.loses_reply = self._loses_reply
         self.zookeeper.reaches_server = lambda: cluster.reaches_zookeeper(config.broker_id)
@@ -285,11 +298,18 @@ class Process(SimulatedBroker):
         """The operating system writes back what is older than `flush_ms`."""
         self.disk.flush_after(self.cluster.options.flush_ms, self.cluster.scheduler.now_ms)
 
+    def _hear_of_zookeeper(self, event: ZooKeeperEvent) -> None:
+        if isinstance(event, ZnodesRead | ChildrenListed | ZnodesWritten):
+            ask = self._asked.pop(event.op_id)
+            self.failed_tries.served(ask, event, self.cluster.scheduler.now_ms)
+        self._take_zookeeper(event)
+
     def _make_durable(self) -> None:
         if not self.cluster.options.flush_ms:
             self.disk.flush()
 
     def _ask(self, ask: Ask) -> None:
+        self._asked[ask.op_id] = ask
         self._trace_ask(ask, self.zookeeper.session_id)
         self.zookeeper.perform(ask)
 
@@ -320,6 +340,7 @@ class Process(SimulatedBroker):
     def _receive(self, request_id: int, response: Response | None, lamport: int) -> None:
         sent = self._sent.pop(request_id, None)
         if sent is not None:
+            self.failed_tries.answered(sent, response, self.cluster.scheduler.now_ms)
             self.respond(sent, response, lamport)
 
     def receive(

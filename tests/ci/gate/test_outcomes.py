@@ -11,7 +11,7 @@ from fencepost.ci.gate.outcomes import (
     of_seeds,
     of_trials,
 )
-from fencepost.conformance.runs.run_end import BadEnding, Ending
+from fencepost.conformance.runs.run_end import BadEnding
 from fencepost.conformance.verdict import Verdict, Violation
 from fencepost.conformance.whitebox.simulate import MutantResult, SeedResult, SimulationResult
 from fencepost.reports.analysis.stages import Detail
@@ -19,7 +19,7 @@ from fencepost.spec.tlc.compare import ModelResult
 from fencepost.spec.tlc.coverage import ModelCoverage
 from fencepost.spec.tlc.models import Model, ModelVerdict as Found, Tier
 from fencepost.spec.tlc.repairs import Undone
-from fencepost.spec.vocabulary import Invariant
+from fencepost.spec.vocabulary import Ending, Invariant
 
 MODEL = Model(
     name="small",

@@ -11,12 +11,13 @@ import pytest
 from fencepost.conformance.adapters.errors import StepNotOfferedError
 from fencepost.conformance.clients.administrator import RefusedError
 from fencepost.conformance.clients.transport import REQUEST_UNKNOWN
-from fencepost.conformance.runs.run_end import Ending, run_end
+from fencepost.conformance.runs.run_end import run_end
 from fencepost.conformance.runs.running_cluster import RunningCluster
 from fencepost.conformance.runs.scenario import RunRecord
 from fencepost.conformance.scenarios.step_play import play_steps
 from fencepost.fault_injection.stories.story_file import story_from_document
 from fencepost.spec.trace import Kind
+from fencepost.spec.vocabulary import Ending
 from tests.conformance.checks.trace_builder import Trace
 
 

@@ -57,6 +57,27 @@ def test_what_is_published_is_taken_in_order_before_a_role() -> None:
     assert check(trace.events).premise_count == 5
 
 
+@pytest.mark.parametrize(
+    ("second", "is_later"),
+    [((1, 5), True), ((2, 1), True), ((1, 4), False), ((1, 3), False), ((0, 9), False)],
+)
+def test_no_body_is_taken_twice_or_late(second: tuple[int, int], *, is_later: bool) -> None:
+    trace = published()
+    for epoch, number in ((1, 4), second):
+        trace.broker(
+            3,
+            Action.UPDATE_METADATA,
+            controller_epoch=epoch,
+            metadata_version=number,
+            partition=None,
+            topic=None,
+        )
+    epoch, number = second
+    late = f"Broker 3 took body {number} of controller epoch {epoch} after body 4 of epoch 1."
+
+    assert found(trace) == ([] if is_later else [late])
+
+
 @pytest.mark.parametrize(("epoch", "expected"), [(7, 0), (8, 0), (6, 1), (9, 1)])
 def test_a_broker_is_told_as_one_of_its_registrations(epoch: int, expected: int) -> None:
     trace = published()

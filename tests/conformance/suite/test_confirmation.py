@@ -7,7 +7,6 @@ from typing import ClassVar
 
 import pytest
 
-from fencepost.conformance.runs.run_end import Ending
 from fencepost.conformance.runs.scenario import Problem, RunRecord, ScenarioResult
 from fencepost.conformance.scenarios.step_play import is_late
 from fencepost.conformance.suite import play as suite_play
@@ -16,7 +15,7 @@ from fencepost.conformance.suite.play import SuitePlan, play_anew, settings_of_t
 from fencepost.conformance.suite.records import CaseEnd, SuiteRun
 from fencepost.conformance.verdict import CheckResult, Verdict, Violation
 from fencepost.fault_injection.stories.steps import story_step as steps
-from fencepost.spec.vocabulary import Invariant
+from fencepost.spec.vocabulary import Ending, Invariant
 
 CASE = all_cases()[0]
 PASSED = ScenarioResult(

@@ -30,6 +30,7 @@ from fencepost.spec.vocabulary import (
     NEWEST_LEVEL,
     Action,
     BrokerId,
+    Ending,
     ErrorCode,
     Invariant,
     LeaderEpoch,
@@ -70,7 +71,7 @@ def test_every_record_names_a_rule_a_requirement_and_checks() -> None:
         assert record.rule.endswith(".")
         assert REQUIREMENT.fullmatch(record.requirement)
         assert record.caught_by or record.shows
-        assert record.caught_by <= {*Invariant, *Liveness}
+        assert record.caught_by <= {*Invariant, *Liveness, *Ending}
 
 
 # Never by accident
@@ -373,6 +374,10 @@ def follows_when_left_out(mutant: str | None) -> bool:
     return any(isinstance(send.request, FetchRequest) for send in driver.sent)
 
 
+def next_try_of_a_failed_fetch(mutant: str | None) -> int:
+    return config(mutant).retry_at_ms(100)
+
+
 def leads_without_log(mutant: str | None) -> bool:
     driver = led(mutant)
     driver.step(LogFailed(topic_partition=T0))
@@ -410,6 +415,7 @@ def leads_without_log(mutant: str | None) -> bool:
         ("skip_sequences", appended_with_a_gap, 1, 2),
         ("return_when_let_go", follows_when_left_out, False, True),
         ("tell_no_failed_log", tells_of_a_failed_log, True, False),
+        ("retry_at_once", next_try_of_a_failed_fetch, 200, 100),
         ("append_under_a_small_isr", appends_under_a_small_isr, False, True),
         *configuration.CASES,
         *mutation_quota.CASES,

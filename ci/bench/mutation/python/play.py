@@ -92,8 +92,7 @@ def play_seeds(usual: dict[str, str]) -> dict[str, Any]:
 
 def told(result: SeedResult, name: str) -> str:
     """What a seed shows."""
-    names = sorted({*result.violated, *(bad.invariant for bad in result.bad_endings)})
-    shown = ", ".join(names) or result.error or str(result.verdict)
+    shown = ", ".join(sorted(result.violated)) or result.error or str(result.verdict)
     return f"{shown} in seed {name}"
 
 

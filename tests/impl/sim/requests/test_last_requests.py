@@ -4,13 +4,13 @@ from dataclasses import replace
 
 import pytest
 
-from fencepost.conformance.runs.run_end import Ending, run_end
+from fencepost.conformance.runs.run_end import run_end
 from fencepost.impl.mutants.mutants import mutant_name
 from fencepost.impl.sim.engine.options import RunOptions
 from fencepost.impl.sim.engine.run import described, run
 from fencepost.impl.sim.requests.last_requests import NAME
 from fencepost.spec.trace import TraceEvent
-from fencepost.spec.vocabulary import ProtocolLevel
+from fencepost.spec.vocabulary import Ending, ProtocolLevel
 from tests.impl.sim.build import calm
 
 
