@@ -74,7 +74,7 @@ class RunDraw:
             options = _unmoved(options)
         options = replace(options, survivors_first=is_lonely)
         found = [*self._faults(options, random, is_calm=is_calm)]
-        if not (is_calm or is_lonely or options.asks or options.by_hand):
+        if not (is_calm or is_lonely or options.asks or options.is_by_hand):
             lasting = [*self._lasting(options, self._source(f"lasting {number}"))]
             options, found = replace(options, hurt_last=bool(lasting)), [*found, *lasting]
         if not (is_calm or is_lonely):
@@ -255,6 +255,7 @@ def _unmoved(options: RunOptions) -> RunOptions:
         mutation_quota=False,
         bad_topic=False,
         by_hand=False,
+        asks_by_hand=False,
         late_topics=0,
     )
 

@@ -108,6 +108,7 @@ SWARM = RunMix(
         "asks": (*(False,) * 7, True),
         "bad_topic": (*(False,) * 5, True),
         "by_hand": (*(False,) * 11, True),
+        "asks_by_hand": (*(False,) * 11, True),
         "asks_last": (False, True),
         "mutation_quota": (*(False,) * 70, True),
         "flush_ms": (*(0,) * 6, 2_000, FLUSHED_NEVER_MS),

@@ -69,6 +69,9 @@ class RunOptions:
     """Quotas limit what clients create and delete, beside the topic that is written and read."""
     by_hand: bool = False
     """The znodes of the controller's election are written by hand while brokers work."""
+    asks_by_hand: bool = False
+    """Requests below `/admin` are written by hand, malformed ones among them; registrations and
+    `/controller` are deleted or garbled, and a topic is half made for a while."""
     request_bytes_max: int = 1 << 20
     """ZooKeeper hangs up on a multi with more paths and data (`jute.maxbuffer`)."""
     connection_breaks: float = 0.0
@@ -79,6 +82,11 @@ class RunOptions:
     """Partitions must be served before a broker is healed that alone is hurt until the end."""
     survivors_first: bool = False
     """The surviving brokers must heal before brokers return that were killed until the end."""
+
+    @property
+    def is_by_hand(self) -> bool:
+        """True where people write what only brokers should."""
+        return self.by_hand or self.asks_by_hand
 
 
 def healing_ms(options: RunOptions) -> int:

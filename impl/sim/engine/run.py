@@ -84,7 +84,9 @@ class SimulatedRun:
             # Its controllers have no epochs: the first INIT of a later one cannot be told from one
             # that comes twice, and deletes nothing.
             return set()
-        if owed == ORPHANS and (cluster.options.asks or cluster.options.bad_topic):
+        if owed == ORPHANS and (
+            cluster.options.asks or cluster.options.bad_topic or cluster.options.asks_by_hand
+        ):
             delete_controller(cluster)
             owed = self._converge()
         return owed
@@ -169,7 +171,7 @@ def run_details(options: RunOptions, scenario: str, **more: object) -> Line:
         "seed": options.seed,
         "scenario": scenario,
         "mutant": options.mutant,
-        "writes_by_hand": options.by_hand,
+        "writes_by_hand": options.is_by_hand,
         **more,
     }
 

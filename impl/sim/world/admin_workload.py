@@ -33,7 +33,7 @@ from fencepost.impl.core.types.topic_messages import (
     DeleteTopicRequest,
     ReplicaList,
 )
-from fencepost.impl.core.types.zookeeper import Create, Delete, SetData, Written
+from fencepost.impl.core.types.zookeeper import Create, Delete, Written
 from fencepost.impl.sim.engine.options import TOPIC
 from fencepost.impl.sim.world.clients import SimulatedClient
 from fencepost.impl.sim.world.cluster import VirtualCluster
@@ -49,10 +49,7 @@ from fencepost.spec.vocabulary import (
 )
 from fencepost.spec.znodes import (
     CONTROLLER,
-    CONTROLLER_EPOCH,
-    ControllerDocument,
     TopicPartition,
-    document_bytes,
     topic_path,
 )
 
@@ -66,10 +63,6 @@ AGAIN_MS = 300
 MISTAKES = 0.1
 """Share of the lists of replicas that name a broker that does not exist."""
 BAD_TOPIC = topic_path("bad")
-HAND_MS = (300, 2_500)
-"""Between two writes by hand."""
-STAYS_MS = (20, 800)
-"""How long what is created by hand stays."""
 
 Mix = Callable[["SimulatedAdministrator"], tuple[BrokerId, Request]]
 """Draws the next request, and the broker that gets it."""
@@ -306,60 +299,6 @@ def delete_controller(cluster: VirtualCluster) -> bool:
     """Delete `/controller` in a session that no broker has; False when it was not there."""
     result = cluster.write_by_hand(Delete(path=CONTROLLER, expected_version=ANY_VERSION))
     return isinstance(result, Written)
-
-
-class HandWriter(SimulatedClient):
-    """Deletes, occupies and overwrites the znodes of the controller's election until it is stopped.
-
-    What it creates is taken away after a while, and the epoch never falls.
-    """
-
-    def begin_work(self) -> None:
-        """Write the next thing after a while."""
-        self._later(HAND_MS, self._act)
-
-    def _act(self) -> None:
-        if self.is_stopped:
-            return
-        self.random.choice((self._delete, self._occupy, self._overwrite, self._raise))()
-        self.begin_work()
-
-    def _later(self, range_ms: tuple[int, int], act: Callable[[], None]) -> None:
-        self.cluster.scheduler.after_ms(self.random.randint(*range_ms), act)
-
-    def _delete(self) -> None:
-        delete_controller(self.cluster)
-
-    def _occupy(self) -> None:
-        """The znode names a broker, and belongs to no session."""
-        self._delete()
-        self.cluster.write_by_hand(Create(path=CONTROLLER, data=self._document()))
-        self._later(STAYS_MS, self._free)
-
-    def _free(self) -> None:
-        """What was put there by hand is deleted, if it is there still."""
-        stat = self.cluster.zookeeper.peek(CONTROLLER).stat
-        if stat is not None and not stat.ephemeral_owner:
-            self._delete()
-
-    def _overwrite(self) -> None:
-        """The controller's own znode names a broker, perhaps another one."""
-        self._set(CONTROLLER, self._document())
-
-    def _raise(self) -> None:
-        """The epoch is raised, or written as it is."""
-        found = self.cluster.zookeeper.peek(CONTROLLER_EPOCH)
-        if found.stat is not None and found.data.isdigit():
-            step = self.random.randint(0, 2)
-            self._set(CONTROLLER_EPOCH, str(int(found.data) + step).encode())
-
-    def _set(self, path: str, data: bytes) -> None:
-        op = SetData(path=path, data=data, expected_version=ANY_VERSION)
-        self.cluster.write_by_hand(op)
-
-    def _document(self) -> bytes:
-        broker_id = BrokerId(self.any_broker())
-        return document_bytes(ControllerDocument(brokerid=broker_id, timestamp="0"))
 
 
 # The configuration, from level 5 on; every value is set once: a trace tells what became of it

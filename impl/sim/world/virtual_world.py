@@ -92,11 +92,9 @@ class VirtualWorld(ABC):
         """The controller, the leaders and the assigned replicas."""
         assigned = self.assignments()
         states = {key: self.state(key) for key in assigned}
-        holder = self.zookeeper.peek(CONTROLLER)
+        document = parsed(parse_controller, self.zookeeper.peek(CONTROLLER))
         return ClusterView(
-            controller_id=(
-                parse_controller(CONTROLLER, holder.data).brokerid if holder.stat else None
-            ),
+            controller_id=document.brokerid if document is not None else None,
             leaders={key: state[0].leader for key, state in states.items() if state},
             assigned_replicas={key: tuple(replicas) for key, replicas in assigned.items()},
         )

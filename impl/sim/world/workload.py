@@ -4,10 +4,10 @@ from functools import partial
 
 from fencepost.impl.sim.engine.liveness_state import is_converged
 from fencepost.impl.sim.engine.options import TOPIC
+from fencepost.impl.sim.requests.by_hand import start_hand_writers
 from fencepost.impl.sim.requests.quota_workload import start_quota_clients
 from fencepost.impl.sim.world.admin_workload import (
     KEYS_OF_EVERYTHING,
-    HandWriter,
     SimulatedAdministrator,
     everything,
     keys_of_topic_changes,
@@ -53,10 +53,7 @@ def start_clients(cluster: VirtualCluster, keys: list[TopicPartition]) -> list[S
         asker = SimulatedAdministrator(cluster, "client-asker", everything, restores_topic=True)
         asker.begin_work()
         administrators.append(asker)
-    if options.by_hand:
-        hand = HandWriter(cluster, "client-hand")
-        hand.begin_work()
-        administrators.append(hand)
+    administrators += start_hand_writers(cluster)
     if options.bad_topic:
         write_bad_topic(cluster)
     names = [f"client-{n}" for n in range(1, options.producers + options.consumers + 1)]
