@@ -2,7 +2,8 @@
 
 A reason is about the project as it is: `lacks` names, as patterns, the fields of messages and of
 rules that the core would have to get first, or the steps that stories would. The switch of the
-hazard is the name that its mutant would have; `mutants` names those that there are.
+hazard is the name that its mutant would have; `mutants` names those that there are. Where nothing
+is lacking, `rests_on` names the rules that leave the hazard no place.
 `tests/conformance/whitebox/test_absent_rules.py` looks all of them up, so that a reason ends with
 what it rests on.
 """
@@ -22,6 +23,8 @@ class AbsentRule:
     a story (`Step.create_topic`) is called."""
     mutants: tuple[str, ...] = ()
     """Mutants of the core with the same rule broken; random runs of the simulator show them."""
+    rests_on: tuple[str, ...] = ()
+    """What there is instead, called as in `lacks`: without it the reason is none."""
 
 
 _UPGRADE = AbsentRule(
@@ -65,15 +68,22 @@ ABSENT_RULES: Mapping[str, AbsentRule] = MappingProxyType(
     {
         "H8d": AbsentRule(
             "the core writes only under the session that was elected; "
-            "`tests/impl/core/controller/test_registration.py` shows that the term goes with it"
+            "`tests/impl/core/controller/test_registration.py` shows that the term goes with it",
+            rests_on=("Rules.controller_fence", "Rules.epoch_stands"),
         ),
         "H7b": AbsentRule(
             "one conflict holds the batch up only while a leader changes its ISR between each "
-            "reading and writing of the controller, and faults are over before liveness is judged"
+            "reading and writing of the controller, and faults are over before liveness is judged",
+            rests_on=("Rules.sort_out_refusal",),
         ),
         "H3": AbsentRule(
             "the fetch that tells a leader of another incarnation tells the end of its log too, so "
-            "that nothing of the former one is left"
+            "that nothing of the former one is left",
+            rests_on=(
+                "Rules.meet_follower",
+                "FetchRequest.broker_epoch",
+                "FetchRequest.fetch_offset",
+            ),
         ),
         "KIP-380.2": AbsentRule(
             "commands of the core wait unstamped for the answer before them, and what is queued "
@@ -84,11 +94,13 @@ ABSENT_RULES: Mapping[str, AbsentRule] = MappingProxyType(
         "KIP-380.3b": _UPGRADE,
         "H27b": AbsentRule(
             "the core registers before it reads, and no server answers the same session from "
-            "before that"
+            "before that",
+            rests_on=("Rules.registration_znode", "Rules.floor_of"),
         ),
         "H27c": AbsentRule(
             "the topic's znode names the new replicas too; what is deleted at a start against that "
-            "is H27"
+            "is H27",
+            rests_on=("Rules.replicas_in", "Rules.is_kept", "TopicDocument.adding"),
         ),
         "H26b": AbsentRule(
             "the core obeys no command before it has registered and read: no rule orders the two",
@@ -101,7 +113,8 @@ ABSENT_RULES: Mapping[str, AbsentRule] = MappingProxyType(
         "D6": _SERVES_BY_ROLE,
         "UMD.2": AbsentRule(
             "no line tells that a broker was not told: the simulator alone compares what all know "
-            "with what is published, and shows it by `metadata_sent_once`"
+            "with what is published, and shows it by `metadata_sent_once`",
+            rests_on=("Rules.sends_metadata_again",),
         ),
         "UMD.3": AbsentRule(
             "a broker that was told nothing refuses the first change that it hears of, its own "
@@ -114,19 +127,23 @@ ABSENT_RULES: Mapping[str, AbsentRule] = MappingProxyType(
         ),
         "H28": AbsentRule(
             "the core tells an assignment as the topic's znode has it: replicas that are not "
-            "written there are told to no broker"
+            "written there are told to no broker",
+            rests_on=("Rules.replicas_in", "TopicDocument.adding"),
         ),
         "H32": AbsentRule(
             "one agent writes topics' znodes, one multi after the other, behind the fence: there "
-            "is no second task"
+            "is no second task",
+            rests_on=("Rules.changing_topics", "Rules.controller_fence"),
         ),
         "H33c": AbsentRule(
             "no check knows what was asked for last; `tests/impl/core/rules/test_reassignment.py` "
-            "plays it on the core"
+            "plays it on the core",
+            rests_on=("Rules.followed_request", "Rules.written_instead"),
         ),
         "H45": AbsentRule(
             "the core initialises what the topic's znode names and nothing else: no partition "
-            "serves that is not named"
+            "serves that is not named",
+            rests_on=("Rules.is_uninitialised", "Rules.init_leader"),
         ),
         "KIP-590.1": _forwarding("forward_again"),
         "KIP-590.2": _forwarding("forwarder_is_principal"),

@@ -15,10 +15,12 @@ from fencepost.impl.core.types.messages import LeaderAndIsrRequest, PartitionSta
 from fencepost.impl.core.types.zookeeper import Znode
 from fencepost.impl.mutants.mutant import mutant, suite_mutant
 from fencepost.spec.vocabulary import (
+    NO_EPOCH,
     ControllerEpoch,
     Ending,
     ErrorCode,
     Invariant,
+    LeaderEpoch,
     Liveness,
     PartitionIncarnation,
 )
@@ -242,6 +244,17 @@ def refuse_together(rules: Rules) -> Rules:
 def retry_at_once(rules: Rules) -> Rules:
     """What has failed is tried again at once."""
     return replace(rules, retry_after_pause=lambda now_ms, _pause_ms: now_ms)
+
+
+@mutant(152, "CMD-008", {Ending.ANSWERS, Invariant.DELETE_ONLY_IF_UNASSIGNED}, seed=25)
+def obey_stop_of_last_epoch(rules: Rules) -> Rules:
+    """A replica obeys a stop that is one leader epoch old."""
+
+    def is_newer_than_stop(replica: Replica, stop: PartitionStop) -> bool:
+        later = LeaderEpoch(stop.leader_epoch + (stop.leader_epoch != NO_EPOCH))
+        return rules.is_newer_than_stop(replica, structs.replace(stop, leader_epoch=later))
+
+    return replace(rules, is_newer_than_stop=is_newer_than_stop)
 
 
 @suite_mutant("CMD-008")

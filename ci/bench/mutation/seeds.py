@@ -3,10 +3,11 @@
 A rule of the core is one edit of it (`core` beside this); it is decisive in a seed in which, at
 least once, the edited place would have had another value. Of a pool of seeds those are chosen in
 which each rule is decisive three times, if it is in three of the pool; the others of the gate's
-number are those in which most of the rarer rules are. The pool has seeds of the newest level, and
-of each later one, which has rules of its own. They are written to `ci/gate/seeds.toml`, the best of
-a level first, with how many rules are decisive how often; `ci/decisive_rules.md` has the functions
-with rules that are decisive too seldom, and `--list` names these rules.
+number are those in which most of the rarer rules are, for their length. The pool has seeds of the
+newest level, and of each later one, which has rules of its own; or, with `--again`, those of the
+file. They are written to `ci/gate/seeds.toml`, the best of a level first, with how many rules are
+decisive how often; `ci/decisive_rules.md` has the functions with rules that are decisive too
+seldom, and `--list` names these rules.
 With `--check` nothing is written, and the exit code is 1 when the file is another one.
 """
 
@@ -14,10 +15,11 @@ import argparse
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Mapping, Sequence
+from types import MappingProxyType
 from typing import TypeVar
 
 from fencepost.ci.bench.mutation.python.core_reach import Reach, measured_reach
-from fencepost.ci.gate.seeds import CHOSEN, LATER_LEVELS, GateSeed
+from fencepost.ci.gate.seeds import CHOSEN, LATER_LEVELS, GateSeed, all_chosen
 from fencepost.ci.gate.tiers import EFFORT
 from fencepost.ci.screens.console import say, show_table
 from fencepost.spec.tlc.models import Tier
@@ -57,11 +59,18 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument(
         "--pool", type=int, default=POOL, help="choose among so many of the newest level"
     )
+    parser.add_argument("--again", action="store_true", help="choose among those of the file")
+    parser.add_argument(
+        "--also", nargs="+", default=[], metavar="SEED@LEVEL", help="and among these"
+    )
     given = parser.parse_args(arguments)
-    reach = measured_reach(pool_of(given.pool), ())
+    pool = all_chosen() if given.again else pool_of(given.pool)
+    also = map(GateSeed.parse, given.also)
+    reach = measured_reach(dict.fromkeys((*pool, *also)), ())
     seeds = choose(
         {seed: played.decisive for seed, played in reach.seeds.items()},
         EFFORT[Tier.QUICK].seeds,
+        {seed: played.events for seed, played in reach.seeds.items()},
     )
     text = document(seeds, reach)
     if given.list:
@@ -82,28 +91,34 @@ def pool_of(number: int) -> list[GateSeed]:
     return [GateSeed(int(level), seed) for level, most in numbers.items() for seed in range(most)]
 
 
-def choose(decisive: Mapping[AnySeed, frozenset[int]], number: int) -> list[AnySeed]:
+def choose(
+    decisive: Mapping[AnySeed, frozenset[int]],
+    number: int,
+    events: Mapping[AnySeed, int] = MappingProxyType({}),
+) -> list[AnySeed]:
     """So many of the seeds, the best first, and of equal ones the first that is given.
 
     The best is that which has most rules that the ones before it do not have three times; of rules
-    that are all there, those count most in which few seeds are decisive.
+    that are all there, those count most in which few seeds are decisive, and a run of fewer events
+    is better: it costs less.
     """
     left = dict(decisive)
     totals = Counter(rule for rules in decisive.values() for rule in rules)
     times: Counter[int] = Counter()
     chosen: list[AnySeed] = []
     while left and len(chosen) < number:
-        best = max(left, key=lambda seed: _worth(left[seed], times, totals))
+        best = max(left, key=lambda seed: _worth(left[seed], events.get(seed, 1), times, totals))
         chosen.append(best)
         times.update(left.pop(best))
     return chosen
 
 
 def _worth(
-    rules: frozenset[int], times: Mapping[int, int], totals: Mapping[int, int]
+    rules: frozenset[int], events: int, times: Mapping[int, int], totals: Mapping[int, int]
 ) -> tuple[int, float]:
     missing = sum(times.get(rule, 0) < OFTEN for rule in rules)
-    return missing, sum(1 / (totals[rule] * (1 + times.get(rule, 0))) for rule in rules)
+    rare = sum(1 / (totals[rule] * (1 + times.get(rule, 0))) for rule in rules)
+    return missing, rare / events
 
 
 def document(seeds: Sequence[GateSeed], reach: Reach) -> str:

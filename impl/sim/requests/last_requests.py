@@ -36,6 +36,7 @@ from fencepost.impl.core.types.topic_messages import (
 from fencepost.impl.sim.injectors.driver import SimulatedFaultDriver
 from fencepost.impl.sim.requests.asking import After, AskingClient, Replicas, Step, Until, results
 from fencepost.impl.sim.requests.last_configs import LastConfigs
+from fencepost.impl.sim.requests.late_commands import LateCommands
 from fencepost.impl.sim.world.admin_workload import (
     addition,
     election,
@@ -103,6 +104,7 @@ class LastRequests(AskingClient):
         yield from self._records_are_taken()
         yield from self._leaders_are_elected()
         yield from self._partition_moves()
+        yield from LateCommands(self, KEY).script()
         yield from self._log_is_told()
         yield from self._batches_are_taken_once()
         yield from self._move_is_cancelled()
@@ -368,6 +370,7 @@ class LastRequests(AskingClient):
         creations = (
             _creation(new, (self._first, self._third)),
             CreateTopicRequest(topic=new, partition_count=2, replication_factor=1),
+            structs.replace(_creation(new, (self._first,)), partition_count=0),
             _creation(TOPIC, (self._first,)),
             _creation(MISSING, (self._absent,)),
             CreateTopicRequest(topic=".."),
@@ -375,7 +378,8 @@ class LastRequests(AskingClient):
         for asked, *codes in (
             (creations[:1], ErrorCode.NONE),
             (creations[1:2], ErrorCode.NONE),
-            (creations[2:], ErrorCode.TOPIC_ALREADY_EXISTS, INVALID, ErrorCode.INVALID_TOPIC),
+            (creations[2:3], ErrorCode.NONE),
+            (creations[3:], ErrorCode.TOPIC_ALREADY_EXISTS, INVALID, ErrorCode.INVALID_TOPIC),
         ):
             request = CreateTopicsRequest(topics=asked, validate_only=True)
             yield from self.expect(request, *codes)

@@ -29,8 +29,10 @@ from fencepost.impl.core.types.messages import (
     ElectLeadersResponse,
     InitProducerIdRequest,
     InitProducerIdResponse,
+    LeaderAndIsrResponse,
     Request,
     Response,
+    StopReplicaResponse,
 )
 from fencepost.impl.core.types.topic_messages import (
     CreateTopicRequest,
@@ -343,9 +345,14 @@ class AdministrativeRequest(SimulatedClient):
 
 
 def error_codes(response: Response | None) -> list[ErrorCode]:
-    """Of the answer to an administrator, and of each partition or topic in it."""
+    """Of the answer to an administrator or a command, and of each partition or topic in it."""
     match response:
-        case AlterPartitionReassignmentsResponse() | ElectLeadersResponse():
+        case (
+            AlterPartitionReassignmentsResponse()
+            | ElectLeadersResponse()
+            | LeaderAndIsrResponse()
+            | StopReplicaResponse()
+        ):
             return [one.error_code for one in (response, *response.partitions)]
         case CreateTopicsResponse() | DeleteTopicsResponse():
             return [one.error_code for one in (response, *response.topics)]

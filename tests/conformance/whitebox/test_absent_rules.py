@@ -50,6 +50,14 @@ def test_there_is_nothing_of_what_a_reason_says_that_is_lacking(name: str) -> No
 
 
 @pytest.mark.parametrize("name", ABSENT_RULES)
+def test_there_is_what_a_reason_rests_on(name: str) -> None:
+    reason = ABSENT_RULES[name]
+
+    assert {*reason.rests_on} <= KNOWN
+    assert reason.lacks or reason.mutants or reason.rests_on
+
+
+@pytest.mark.parametrize("name", ABSENT_RULES)
 def test_a_mutant_of_the_switch_is_one_that_the_reason_names(name: str) -> None:
     reason, switch = ABSENT_RULES[name], str(HAZARDS[name].switch["mutants"])
 

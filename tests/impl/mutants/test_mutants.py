@@ -19,6 +19,7 @@ from fencepost.impl.core.types.messages import (
     FetchResponse,
     LeaderAndIsrRequest,
     LeaderAndIsrResponse,
+    PartitionStop,
     ProduceResponse,
 )
 from fencepost.impl.core.types.zookeeper import Delete, SetData
@@ -374,6 +375,17 @@ def follows_when_left_out(mutant: str | None) -> bool:
     return any(isinstance(send.request, FetchRequest) for send in driver.sent)
 
 
+def refuses_a_stop_of_the_last_epoch(mutant: str | None) -> bool:
+    replica = led(mutant).replica(T0)
+    stop = PartitionStop(
+        topic=T0.topic,
+        partition=T0.partition,
+        partition_incarnation=replica.partition_incarnation,
+        leader_epoch=LeaderEpoch(replica.leader_epoch - 1),
+    )
+    return config(mutant).rules.is_newer_than_stop(replica, stop)
+
+
 def next_try_of_a_failed_fetch(mutant: str | None) -> int:
     return config(mutant).retry_at_ms(100)
 
@@ -415,6 +427,7 @@ def leads_without_log(mutant: str | None) -> bool:
         ("skip_sequences", appended_with_a_gap, 1, 2),
         ("return_when_let_go", follows_when_left_out, False, True),
         ("tell_no_failed_log", tells_of_a_failed_log, True, False),
+        ("obey_stop_of_last_epoch", refuses_a_stop_of_the_last_epoch, True, False),
         ("retry_at_once", next_try_of_a_failed_fetch, 200, 100),
         ("append_under_a_small_isr", appends_under_a_small_isr, False, True),
         *configuration.CASES,

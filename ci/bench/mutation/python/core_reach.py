@@ -38,6 +38,8 @@ class Played:
     """Of the trace; empty for a story."""
     decisive: frozenset[int]
     """The numbers of the rules that are."""
+    events: int = 1
+    """Lines of its trace."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,7 +88,9 @@ def measured_reach(seeds: Iterable[GateSeed], stories: Iterable[str]) -> Reach:
         KEPT.parent.mkdir(exist_ok=True)
         KEPT.write_text(json.dumps(found))
     runs = {
-        name: Played(digest=run["digest"], decisive=frozenset(run["decisive"]))
+        name: Played(
+            digest=run["digest"], decisive=frozenset(run["decisive"]), events=run["events"]
+        )
         for name, run in found["runs"].items()
     }
     return Reach(

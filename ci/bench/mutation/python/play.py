@@ -116,11 +116,12 @@ def decisive_rules(seeds: list[str], stories: list[str]) -> dict[str, Any]:
             level, seed = GateSeed.parse(name)
             subject = Watched(level=level)
             decisive = decisive_in(partial(subject.simulate, seed))
-            digest = digest_of(subject.simulate(seed))
-            found[name] = {"digest": digest, "decisive": sorted(decisive)}
+            trace = subject.simulate(seed)
+            told = {"digest": digest_of(trace), "events": len(trace)}
+            found[name] = {**told, "decisive": sorted(decisive)}
         for path in stories:
             decisive = decisive_in(partial(play_file, Path(path)))
-            found[path] = {"digest": "", "decisive": sorted(decisive)}
+            found[path] = {"digest": "", "events": 1, "decisive": sorted(decisive)}
     return found
 
 

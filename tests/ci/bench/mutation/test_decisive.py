@@ -138,6 +138,13 @@ def test_the_seeds_that_are_chosen_have_each_rule_thrice() -> None:
     assert choose(pool, 24) == chosen
 
 
+def test_of_seeds_that_show_the_same_the_shorter_one_is_chosen() -> None:
+    pool = {n: frozenset({1}) for n in range(6)}
+    chosen = choose(pool, 4, {**dict.fromkeys(pool, 90), 5: 30})
+
+    assert chosen == [5, 0, 1, 2]
+
+
 def test_the_file_of_the_seeds_is_in_step() -> None:
     told = tomllib.loads(CHOSEN.read_text())
     rules = sum(not edit.is_at_import for edit in core_edits())
