@@ -1,8 +1,10 @@
 """The `analyse` stage: from the traces of a run to its bounded aggregates and a verdict."""
 
+import os
 import platform
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from errno import ENOSPC
 from pathlib import Path
 
 import msgspec
@@ -62,12 +64,9 @@ def analyse(
         try:
             analysis = _analyse(spark, run, source, budgets, on_progress)
         except PySparkException as error:
-            reason = (error.getMessage() or str(error)).strip().split("\n")[0]
-            raise ReportError(
-                f"Spark gave up on {run.name}: {reason[:300]}", "is the folder still complete?"
-            ) from None
+            raise _gave_up(run, error) from None
         except OSError as error:
-            raise _no_permission(run, error) from error
+            raise _refused(run, error) from error
     _save(run, analysis)
     on_progress(len(STEPS) - 1, len(STEPS) - 1, STEPS[-1])
     return analysis
@@ -77,10 +76,27 @@ def _save(run: Path, analysis: Analysis) -> None:
     try:
         (run / AGGREGATES).write_bytes(analysis.to_json())
     except OSError as error:
-        raise _no_permission(run, error) from error
+        raise _refused(run, error) from error
 
 
-def _no_permission(run: Path, error: OSError) -> ReportError:
+def _gave_up(run: Path, error: PySparkException) -> ReportError:
+    told = (error.getMessage() or str(error)).strip()
+    if os.strerror(ENOSPC) in told:
+        return _no_room(run)
+    reason = told.split("\n")[0][:300]
+    return ReportError(f"Spark gave up on {run.name}: {reason}", "is the folder still complete?")
+
+
+def _no_room(run: Path) -> ReportError:
+    return ReportError(
+        f"the disk of {run} is full",
+        "make room and ask for the report again: it goes on with what was not read yet",
+    )
+
+
+def _refused(run: Path, error: OSError) -> ReportError:
+    if error.errno == ENOSPC:
+        return _no_room(run)
     return ReportError(
         f"{run} cannot be read or written ({error.strerror})", "copy the run to a folder of yours"
     )

@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
+from fencepost.reports.tables.blocks import digest_of
 from fencepost.reports.tables.lines import ReadLines
+from fencepost.reports.tables.numbering import NodeNumbers
 from fencepost.spec.trace import Kind
 
 LISTED_LINES = 10
@@ -41,15 +41,65 @@ class FileHealth:
     first_ns: int | None = None
     last_ns: int | None = None
     digest: str = ""
-    """SHA-256 of the file."""
+    """As `blocks.digest_of` the digests of its parts."""
+
+
+@dataclass(slots=True, kw_only=True)
+class PartHealth:
+    """What was read of one part of a trace file."""
+
+    part: int
+    health: FileHealth
+    """Its lines are numbered from 1, and nothing is known of missing ones."""
+    numbers: list[NodeNumbers] = field(default_factory=list)
+
+
+def whole_file(parts: Sequence[PartHealth]) -> FileHealth:
+    """What was read of a file, of all of its parts in order."""
+    whole = FileHealth(folder=parts[0].health.folder, file=parts[0].health.file)
+    last: dict[tuple[str, int], int] = {}
+    for part in parts:
+        _take_over(whole, part.health)
+        for own in part.numbers:
+            source = own.node, own.incarnation
+            missing, doubled, last[source] = own.after(last.get(source, -1))
+            whole.missing_lines += missing
+            whole.doubled_lines += doubled
+    whole.digest = digest_of([part.health.digest for part in parts])
+    return whole
+
+
+def _take_over(whole: FileHealth, part: FileHealth) -> None:
+    listed = [*whole.foreign_examples, *(whole.lines + line for line in part.foreign_examples)]
+    whole.foreign_examples = listed[:LISTED_LINES]
+    whole.lines += part.lines
+    whole.events += part.events
+    whole.torn_lines += part.torn_lines
+    whole.foreign_lines += part.foreign_lines
+    whole.run_ids = sorted({*whole.run_ids, *part.run_ids})
+    whole.nodes = sorted({*whole.nodes, *part.nodes})
+    whole.started = whole.started if part.started is None else part.started
+    whole.ended |= part.ended
+    whole.first_ns = _least(whole.first_ns, part.first_ns)
+    if part.last_ns is not None:
+        whole.last_ns = max(part.last_ns, whole.last_ns or part.last_ns)
+
+
+def _least(one: int | None, other: int | None) -> int | None:
+    return min((number for number in (one, other) if number is not None), default=None)
 
 
 class HealthCount:
-    """Brings what is known of a file up to date, block by block."""
+    """Brings what is known of a part up to date, block by block."""
 
     def __init__(self, health: FileHealth) -> None:
         self._health = health
-        self._last_seq: dict[tuple[str, int], int] = {}
+        self._numbers: dict[tuple[str, int], NodeNumbers] = {}
+
+    @property
+    def numbers(self) -> list[NodeNumbers]:
+        """Of each start of each node."""
+        return list(self._numbers.values())
 
     def lines(self, read: ReadLines) -> None:
         """Take the lines of the next block."""
@@ -77,22 +127,16 @@ class HealthCount:
             health.last_ns = max(bounds["max"], health.last_ns or bounds["max"])
 
     def _number(self, table: pa.Table, nodes: Sequence[str]) -> None:
-        """Count what is missing and what is there twice, of each start of each node."""
+        """Note the numbers of each start of each node."""
         for node in nodes:
             own = table if len(nodes) == 1 else _where(table, "node", node)
             starts = pc.unique(own.column("incarnation")).to_pylist()
             for incarnation in starts:
                 rows = own if len(starts) == 1 else _where(own, "incarnation", incarnation)
-                self._follow((node, incarnation), rows.column("seq").to_numpy())
-
-    def _follow(self, source: tuple[str, int], numbers: NDArray[np.int64]) -> None:
-        last = self._last_seq.get(source, -1)
-        before = np.maximum.accumulate(np.concatenate([[last], numbers]))
-        grows = numbers > before[:-1]
-        gaps = (numbers - before[:-1] - 1)[grows]
-        self._health.missing_lines += sum(gaps[gaps > 0].tolist())
-        self._health.doubled_lines += int((~grows).sum())
-        self._last_seq[source] = int(before[-1])
+                own_numbers = self._numbers.setdefault(
+                    (node, incarnation), NodeNumbers(node=node, incarnation=incarnation)
+                )
+                own_numbers.add(rows.column("seq").to_numpy())
 
     def _note_run(self, rows: pa.Table) -> None:
         for row in rows.select(["action", "detail"]).to_pylist():

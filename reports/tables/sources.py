@@ -3,18 +3,19 @@
 It is written after all else: a folder without it is not whole, and is made again.
 """
 
-import hashlib
+from collections import deque
 from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
 
+from fencepost.reports.tables.blocks import TraceBlocks, digest_of, parts_of
 from fencepost.reports.tables.errors import ReportError
 from fencepost.reports.tables.folders import SOURCES, TraceFolder
 from fencepost.reports.tables.health import FileHealth
 from fencepost.reports.tables.schema import column_types
 
-LAYOUT = 3
+LAYOUT = 4
 """Of folders, files and their order; raised when a reader of before would be wrong."""
 
 
@@ -73,17 +74,20 @@ def file_path(folder: TraceFolder, file: str) -> str:
 def stamps_of(run: Path, folders: tuple[TraceFolder, ...]) -> dict[str, FileStamp]:
     """Of all trace files."""
     paths = [file_path(folder, file) for folder in folders for file in folder.files]
-    return {path: _stamp(run / path) for path in paths}
+    return {path: stamp_of(run / path) for path in paths}
 
 
-def _stamp(path: Path) -> FileStamp:
+def stamp_of(path: Path) -> FileStamp:
+    """Of a file as it is now."""
     found = path.stat()
     return FileStamp(size=found.st_size, mtime_ns=found.st_mtime_ns)
 
 
 def _digest(path: Path) -> str:
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
+    blocks = [TraceBlocks(path, part) for part in range(parts_of(path.stat().st_size))]
+    for block in blocks:
+        deque(block, maxlen=0)
+    return digest_of([block.digest for block in blocks])
 
 
 def stored_tables(target: Path) -> StoredTables | None:

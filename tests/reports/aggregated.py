@@ -14,7 +14,8 @@ from fencepost.reports.analysis.analyse import (
 from fencepost.reports.analysis.budgets import load_budgets
 from fencepost.reports.analysis.timelines import timelines
 from fencepost.reports.tables.folders import trace_folders
-from fencepost.reports.tables.ingest import FileTask, bucket_count, convert_file
+from fencepost.reports.tables.ingest import bucket_count, convert_file
+from fencepost.reports.tables.parts import FileTask
 from fencepost.reports.tables.violations import combine, judge_task, judge_tasks
 from tests.reports.stories import Story
 

@@ -33,6 +33,7 @@ from fencepost.reports.tables.errors import ReportError
 from fencepost.reports.tables.folders import PARQUET
 from fencepost.reports.tables.seeds import on_spark
 from fencepost.reports.tables.session import spark_session
+from fencepost.reports.tables.sources import tables_to_start_from
 from fencepost.spec.vocabulary import Invariant
 from tests.conformance import fake_simulator
 from tests.reports.aggregated import analysed
@@ -209,6 +210,30 @@ def test_a_report_starts_at_the_parquet_as_well_as_at_the_traces(
 
     assert analysis.to_json() == (failing_run / AGGREGATES).read_bytes()
     assert render(alone).exists()
+
+
+@pytest.mark.usefixtures("spark")
+def test_an_ingest_that_a_full_disk_has_ended_goes_on_when_there_is_room(tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    failover_story("r").save(run)
+    whole = analyse(run)
+    columns = run / PARQUET
+    full = next(columns.glob("folder=0/bucket=shared/trace-harness-few.parquet"))
+    shutil.rmtree(columns)
+    full.parent.mkdir(parents=True)
+    full.symlink_to("/dev/full")
+
+    with pytest.raises(ReportError, match=r"the disk of .* is full; make room") as caught:
+        analyse(run)
+    assert "\n" not in str(caught.value)
+    assert tables_to_start_from(columns) is None
+    full.unlink()
+    notes = {path: path.stat().st_mtime_ns for path in columns.rglob("_parts/*/*.json")}
+    again = analyse(run)
+
+    assert {path: path.stat().st_mtime_ns for path in notes} == notes
+    assert len(list(columns.rglob("_parts/*/*.json"))) > len(notes) > 0
+    assert again.to_json() == whole.to_json()
 
 
 def test_a_run_that_was_cut_off_is_inconclusive(tmp_path: Path) -> None:

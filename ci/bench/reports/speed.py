@@ -20,7 +20,8 @@ from fencepost.ci.bench.reports.made_traces import MadeTrace, make_trace
 from fencepost.reports.analysis.analyse import span_of
 from fencepost.reports.kernels import two_stages
 from fencepost.reports.tables.folders import trace_folders
-from fencepost.reports.tables.ingest import FileTask, bucket_count, convert_file
+from fencepost.reports.tables.ingest import bucket_count, convert_file
+from fencepost.reports.tables.parts import FileTask
 from fencepost.reports.tables.schema import arrow_schema
 from fencepost.reports.tables.violations import Findings, combine, judge_task, judge_tasks
 from fencepost.spec.vocabulary import Invariant

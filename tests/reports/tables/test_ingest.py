@@ -2,23 +2,31 @@
 
 import hashlib
 import json
+import os
+from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
+import numpy as np
 import pytest
+from hypothesis import given, settings, strategies as st
 
 from fencepost.conformance.checks.ordering import partition_of_event
-from fencepost.reports.tables import blocks
+from fencepost.reports.tables import blocks, numbering
 from fencepost.reports.tables.buckets import BULK, SHARED, bucket_names, bucket_of, read_bucket
 from fencepost.reports.tables.errors import ReportError
 from fencepost.reports.tables.folders import trace_folders
 from fencepost.reports.tables.health import FileHealth
-from fencepost.reports.tables.ingest import FOREIGN, FileTask, convert_file
+from fencepost.reports.tables.ingest import FOREIGN, convert_file
+from fencepost.reports.tables.numbering import NodeNumbers
+from fencepost.reports.tables.parts import FileTask, sweep, whole_part
 from fencepost.spec.trace import Kind, TraceEvent, encode, encode_all
 from tests.reports.stories import Story, failover_story
 
 
 def convert(tmp_path: Path, text: bytes) -> FileHealth:
     source = tmp_path / "trace-client-1.ndjson"
+    tmp_path.mkdir(exist_ok=True)
     source.write_bytes(text)
     return convert_file(FileTask(folder=0, source=source, buckets=4), tmp_path / "parquet")
 
@@ -26,6 +34,10 @@ def convert(tmp_path: Path, text: bytes) -> FileHealth:
 def stored(tmp_path: Path) -> dict[str, list[TraceEvent]]:
     target = tmp_path / "parquet"
     return {name: read_bucket(target, 0, name) for name in [SHARED, *bucket_names(target, 0)]}
+
+
+def line_number(event: TraceEvent) -> tuple[str, int, int]:
+    return event.node, event.incarnation, event.seq
 
 
 def test_every_event_is_stored_once_in_the_bucket_of_its_partition(tmp_path: Path) -> None:
@@ -132,6 +144,100 @@ def test_blocks_are_the_file_whatever_their_size(
     assert b"".join(found) == text
     assert all(block.endswith(b"\n") for block in found[:-1])
     assert read.digest == hashlib.sha256(text).hexdigest()
+
+
+@pytest.mark.parametrize("part_bytes", [1, 2, 7, 30, 1 << 20])
+@pytest.mark.parametrize("block_bytes", [1, 5, 1 << 20])
+def test_the_parts_of_a_file_are_its_lines(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, part_bytes: int, block_bytes: int
+) -> None:
+    monkeypatch.setattr(blocks, "PART_BYTES", part_bytes)
+    monkeypatch.setattr(blocks, "BLOCK_BYTES", block_bytes)
+    text = b"\n\nfirst\na line that is longer than a part\n\nlast\nthe end was cut o"
+    source = tmp_path / "trace-x.ndjson"
+    source.write_bytes(text)
+
+    parts = [blocks.TraceBlocks(source, part) for part in range(blocks.parts_of(len(text)))]
+    found = [b"".join(part) for part in parts]
+
+    assert b"".join(found) == text
+    for number, part in enumerate(found):
+        begin = len(b"".join(found[:number]))
+        own = range(number * part_bytes, (number + 1) * part_bytes)
+        assert not part or begin in own
+        assert parts[number].digest == hashlib.sha256(text[own.start : own.stop]).hexdigest()
+
+
+def test_a_file_in_parts_is_read_as_one_in_one_piece(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = list(encode_all(failover_story("r").events))
+    text = b"".join([*lines[:5], b"hello\n", *lines[6:20], *lines[10:30], b"{}\n", *lines[30:]])
+    whole = convert(tmp_path / "whole", text + b"torn")
+    monkeypatch.setattr(blocks, "PART_BYTES", 1000)
+
+    parts = convert(tmp_path / "parts", text + b"torn")
+
+    assert len(list((tmp_path / "parts").rglob("*~*.json"))) > 3
+    assert replace(parts, digest="") == replace(whole, digest="")
+    assert whole.missing_lines
+    assert whole.doubled_lines
+    in_parts, in_whole = (stored(tmp_path / name) for name in ("parts", "whole"))
+    assert in_parts.keys() == in_whole.keys()
+    for bucket, events in in_whole.items():
+        assert sorted(in_parts[bucket], key=line_number) == sorted(events, key=line_number)
+    kept = [(tmp_path / name / "parquet" / FOREIGN).rglob("*.jsonl") for name in ("parts", "whole")]
+    foreign = [[path.read_text() for path in paths] for paths in kept]
+    assert foreign[0] == foreign[1]
+
+
+@given(st.lists(st.integers(-1, 12), max_size=20), st.lists(st.integers(0, 20), max_size=4))
+@settings(max_examples=200, deadline=None)
+def test_numbers_are_followed_from_part_to_part(numbers: list[int], cuts: list[int]) -> None:
+    greatest, missing, doubled = -1, 0, 0
+    for number in numbers:
+        missing += max(0, number - greatest - 1)
+        doubled += number <= greatest
+        greatest = max(greatest, number)
+
+    found, last = [0, 0], -1
+    for start, end in pairwise(sorted([0, *cuts, len(numbers)])):
+        part = NodeNumbers(node="client-1", incarnation=0)
+        for number in numbers[start:end]:
+            part.add(np.array([number]))
+        at_once = NodeNumbers(node="client-1", incarnation=0)
+        at_once.add(np.array(numbers[start:end], np.int64))
+        assert part == at_once
+        *counts, last = part.after(last)
+        found = [before + now for before, now in zip(found, counts, strict=True)]
+
+    assert found == [missing, doubled]
+
+
+def test_numbers_beyond_those_that_are_kept_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(numbering, "RUNS_MAX", 2)
+    part = NodeNumbers(node="client-1", incarnation=0)
+    for block in ([0, 1, 2], [5, 6, 9], [10, 3, 12]):
+        part.add(np.array(block))
+
+    assert part.runs == [(0, 2), (5, 6)]
+    assert part.after(-1) == (5, 1, 12)
+
+
+def test_a_part_is_whole_only_of_the_file_as_it_is_now(tmp_path: Path) -> None:
+    convert(tmp_path, b"".join(encode_all(failover_story("r").events)))
+    source, target = tmp_path / "trace-client-1.ndjson", tmp_path / "parquet"
+    (task,) = FileTask(folder=0, source=source, buckets=4).split()
+
+    assert whole_part(task, target)
+    assert not whole_part(replace(task, buckets=5), target)
+    os.utime(source, (1, 1))
+    (touched,) = FileTask(folder=0, source=source, buckets=4).split()
+    assert not whole_part(touched, target)
+    sweep(target, [task])
+    assert stored(tmp_path)[SHARED]
+    sweep(target, [])
+    assert not [path for path in target.rglob("*") if path.is_file()]
 
 
 def test_a_gap_in_the_numbers_of_a_node_is_counted(tmp_path: Path) -> None:

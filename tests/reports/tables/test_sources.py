@@ -10,7 +10,8 @@ import pytest
 from fencepost.ci.gate.runs import existing_run
 from fencepost.reports.tables.errors import ReportError
 from fencepost.reports.tables.folders import PARQUET, SOURCES, trace_folders
-from fencepost.reports.tables.ingest import FileTask, convert_file
+from fencepost.reports.tables.ingest import convert_file
+from fencepost.reports.tables.parts import FileTask
 from fencepost.reports.tables.sources import (
     LAYOUT,
     StoredTables,
