@@ -16,7 +16,7 @@ from fencepost.reports.tables.blocks import TraceBlocks
 from fencepost.reports.tables.buckets import BucketWriter
 from fencepost.reports.tables.folders import PARQUET, TraceFolder
 from fencepost.reports.tables.health import FileHealth, HealthCount, PartHealth, whole_file
-from fencepost.reports.tables.lines import ReadLines, read_lines
+from fencepost.reports.tables.lines import ReadLines, SeenColumns, read_lines
 from fencepost.reports.tables.parts import FileTask, save_note, sweep, whole_part
 from fencepost.reports.tables.schema import FOLDER, ArrowFunction
 from fencepost.reports.tables.sources import (
@@ -106,12 +106,12 @@ def convert_part(task: FileTask, target: Path) -> PartHealth:
     """Write the events of one part into their buckets below `target` and count its lines."""
     health = FileHealth(folder=task.folder, file=task.source.name)
     counts = HealthCount(health)
-    blocks = TraceBlocks(task.source, task.part)
+    blocks, seen = TraceBlocks(task.source, task.part), SeenColumns()
     place = target / f"{FOLDER}={task.folder}"
     task.foreign(target).unlink(missing_ok=True)  # of a try that a lost worker began
     with BucketWriter(place, task.stem, task.buckets) as buckets:
         for block in blocks:
-            read = read_lines(block)
+            read = read_lines(block, seen)
             _keep_foreign(read, task, target, before=health.lines)
             counts.lines(read)
             for table in read.tables:

@@ -6,6 +6,7 @@ halved until the lines in doubt are few; those go through the definition, one by
 """
 
 import re
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -24,6 +25,9 @@ DOUBTED_BYTES = 16 << 10
 PARSED_BYTES = 1 << 20
 """What Arrow parses at a time."""
 
+SEEN_BLOCKS = 4
+"""So many of a file's last blocks tell which columns the next will have."""
+
 _SCHEMA = arrow_schema()
 _FIELDS = msgspec.structs.fields(TraceEvent)
 _REQUIRED = tuple(field.name for field in _FIELDS if field.required)
@@ -33,6 +37,8 @@ _DEFAULTS = {
     if not field.required and field.default is not None
 }
 """What a line means that leaves the field out; null is no value of these."""
+_ALWAYS = frozenset((*_REQUIRED, *_DEFAULTS, "detail"))
+"""Columns that a table has, whatever it holds."""
 _WORDS = {name: frozenset(member.value for member in words) for name, words in WORDS.items()}
 """The words that a field admits."""
 _NULL_FOR_DEFAULT = re.compile(rb'"(?:%s)"\s*:\s*null' % b"|".join(map(str.encode, _DEFAULTS)))
@@ -52,20 +58,42 @@ class ReadLines:
     """What a block holds."""
 
     tables: tuple[pa.Table, ...]
-    """The events, in the order of their lines; the schema is `arrow_schema()`."""
+    """The events, in the order of their lines; columns of `arrow_schema()`, others hold nothing."""
     lines: int
     foreign: tuple[ForeignLine, ...] = ()
     torn: bytes = b""
     """A line without an end."""
 
 
-def read_lines(block: bytes) -> ReadLines:
+class SeenColumns:
+    """The columns of a file's last blocks: the next has mostly no others, and is read faster so."""
+
+    def __init__(self) -> None:
+        self._blocks: deque[frozenset[str]] = deque(maxlen=SEEN_BLOCKS)
+
+    @property
+    def schema(self) -> pa.Schema | None:
+        """These columns; None before the first block."""
+        seen = _ALWAYS.union(*self._blocks)
+        return pa.schema([one for one in _SCHEMA if one.name in seen]) if self._blocks else None
+
+    def note(self, table: pa.Table) -> None:
+        """A block had these columns."""
+        columns = zip(table.column_names, table.columns, strict=True)
+        self._blocks.append(frozenset(name for name, column in columns if _is_told(column)))
+
+
+def _is_told(column: pa.ChunkedArray) -> bool:
+    return column.null_count < len(column)
+
+
+def read_lines(block: bytes, seen: SeenColumns | None = None) -> ReadLines:
     """The events of a block that ends with a line, or is one that was cut off."""
     end = block.rfind(b"\n") + 1
     tables: list[pa.Table] = []
     foreign: list[ForeignLine] = []
     lines = 0
-    for part, columns in _parts(block[:end]):
+    for part, columns in _as_seen(block[:end], seen or SeenColumns()):
         if columns is not None:
             tables.append(columns)
         else:
@@ -79,11 +107,22 @@ def read_lines(block: bytes) -> ReadLines:
     )
 
 
+def _as_seen(whole: bytes, seen: SeenColumns) -> Iterator[tuple[bytes, pa.Table | None]]:
+    """As `_parts`, tried with the columns that were seen first."""
+    schema = seen.schema
+    columns = _columns(whole, schema) if schema is not None and whole else None
+    parts = _parts(whole) if columns is None else ((whole, columns),)
+    for part, table in parts:
+        if table is not None:
+            seen.note(table)
+        yield part, table
+
+
 def _parts(whole: bytes) -> Iterator[tuple[bytes, pa.Table | None]]:
     """The block with its columns, or its halves with theirs; None with lines in doubt."""
     if not whole:
         return
-    columns = _columns(whole)
+    columns = _columns(whole, _SCHEMA)
     middle = whole.find(b"\n", len(whole) // 2) + 1
     if columns is not None or len(whole) < DOUBTED_BYTES or middle in (0, len(whole)):
         yield whole, columns
@@ -92,8 +131,8 @@ def _parts(whole: bytes) -> Iterator[tuple[bytes, pa.Table | None]]:
     yield from _parts(whole[middle:])
 
 
-def _columns(block: bytes) -> pa.Table | None:
-    """The block as columns; None where the definition might say otherwise of a line."""
+def _columns(block: bytes, schema: pa.Schema) -> pa.Table | None:
+    """The block as these columns; None where the definition might say otherwise of a line."""
     lines = _objects(block)
     if not lines or (b"null" in block and _NULL_FOR_DEFAULT.search(block)) or not _is_utf8(block):
         return None
@@ -102,7 +141,7 @@ def _columns(block: bytes) -> pa.Table | None:
             pa.py_buffer(block),
             read_options=pj.ReadOptions(use_threads=False, block_size=PARSED_BYTES),
             parse_options=pj.ParseOptions(
-                explicit_schema=_SCHEMA, unexpected_field_behavior="error"
+                explicit_schema=schema, unexpected_field_behavior="error"
             ),
         )
     except pa.ArrowException:
@@ -143,7 +182,8 @@ def _is_whole(table: pa.Table) -> bool:
     """Every row has what an event must have, words among those that there are, and no holes."""
     if any(table.column(name).null_count for name in _REQUIRED):
         return False
-    for name, words in _WORDS.items():
+    for name in _WORDS.keys() & table.column_names:
+        words = _WORDS[name]
         if not words.issuperset(pc.unique(table.column(name).drop_null()).to_pylist()):
             return False
     lists = (column for column in table.columns if pa.types.is_list(column.type))

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from fencepost.reports.tables import lines
-from fencepost.reports.tables.lines import read_lines
-from fencepost.reports.tables.schema import from_table
+from fencepost.reports.tables.lines import ReadLines, SeenColumns, read_lines
+from fencepost.reports.tables.schema import arrow_schema, from_table
 from fencepost.spec.trace import TraceEvent, encode_all, parse_trace
 from tests.reports.stories import failover_story
 
@@ -35,8 +35,14 @@ def events_of(tables: Sequence[pa.Table]) -> list[TraceEvent]:
 
 
 def assert_as_defined(block: bytes) -> None:
-    defined, read = parse_trace(block), read_lines(block)
+    seen = SeenColumns()
+    read_lines(GOOD[0] + b"\n", seen)
+    for read in (read_lines(block), read_lines(block, seen)):
+        assert_read(block, read)
 
+
+def assert_read(block: bytes, read: ReadLines) -> None:
+    defined = parse_trace(block)
     assert events_of(read.tables) == defined.events
     assert [line.number for line in read.foreign] == defined.foreign_lines
     assert bool(read.torn) == bool(defined.torn_lines)
@@ -47,6 +53,19 @@ def test_good_lines_are_read_as_columns(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(lines, "event_of", None)
 
     assert len(events_of(read_lines(b"\n".join(GOOD) + b"\n").tables)) == len(GOOD)
+
+
+def test_a_block_with_the_columns_of_the_last_ones_is_parsed_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    block, seen = b"\n".join(GOOD) + b"\n", SeenColumns()
+    assert_read(block, read_lines(block, seen))
+    monkeypatch.setattr(lines, "_parts", None)
+
+    (table,) = read_lines(block, seen).tables
+
+    assert events_of([table]) == parse_trace(block).events
+    assert len(table.column_names) < len(arrow_schema())
 
 
 @pytest.mark.parametrize("line", STRANGE)
