@@ -11,8 +11,9 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from fencepost.conformance.checks.monotone_counter import UNBOUNDED
-from fencepost.reports.tables.buckets import partition_codes, ranks, word_codes
-from fencepost.reports.tables.schema import as_array
+from fencepost.reports.tables.buckets import SplitRows, partition_codes, ranks, word_codes
+from fencepost.reports.tables.schema import as_array, from_table
+from fencepost.spec.trace import TraceEvent
 from fencepost.spec.vocabulary import Action
 from fencepost.spec.znodes import TopicPartition
 
@@ -44,11 +45,25 @@ class Items(NamedTuple):
     """Equal for equal members."""
 
 
-class BucketRows:
-    """The rows of a bucket, in the order in which they are stored."""
+KERNEL_COLUMNS = frozenset(
+    {
+        "run_id", "node", "incarnation", "seq", "mono_ns", "kind", "action", "topic", "partition",
+        "path", "broker_id", "leader", "leader_epoch", "isr", "maximal_isr", "is_unclean",
+        "high_watermark", "log_end_offset", "op_id", "inv_ns", "outcome", "error_code", "acks",
+        "producer_id", "producer_epoch", "base_sequence", "offset", "values", "record_epochs",
+        "zxid", "partition_incarnation", "min_insync_replicas",
+    }
+)  # fmt: skip
+"""What the kernels read of rows that are many."""
 
-    def __init__(self, table: pa.Table) -> None:
-        self.table = table.combine_chunks()
+
+class BucketRows:
+    """The rows of a bucket: those of actions that are few, then all others."""
+
+    def __init__(self, rows: SplitRows) -> None:
+        self._rows = rows
+        few = rows.few.select(rows.bulk.column_names)
+        self.table = pa.concat_tables([few, rows.bulk]).unify_dictionaries().combine_chunks()
         self.partition, self.partitions = partition_codes(self.table)
         self._words: dict[str, tuple[Numbers, list[str]]] = {}
         self._numbers: dict[tuple[str, int], Numbers] = {}
@@ -64,9 +79,24 @@ class BucketRows:
         assert found is not None
         return found
 
-    def of(self, rows: Mask) -> pa.Table:
-        """These rows."""
-        return self.table.filter(pa.array(rows))
+    @cached_property
+    def few(self) -> list[TraceEvent]:
+        """The events that are few, as they are."""
+        return from_table(self._rows.few)
+
+    def of(self, rows: Mask) -> list[TraceEvent]:
+        """The events of these rows, as far as the kernels read them."""
+        return from_table(self.table.filter(pa.array(rows)))
+
+    def events(self, code: int) -> list[TraceEvent]:
+        """All events of a partition, as they are."""
+        own, few = self.partition == code, self._rows.few.num_rows
+        tables = (self._rows.few, own[:few]), (self._whole, own[few:])
+        return from_table(pa.concat_tables(table.filter(pa.array(mask)) for table, mask in tables))
+
+    @cached_property
+    def _whole(self) -> pa.Table:
+        return self._rows.whole()
 
     def is_action(self, *names: str) -> Mask:
         """Rows with one of these actions."""

@@ -17,12 +17,11 @@ from fencepost.reports.analysis.tenures import (
 )
 from fencepost.reports.kernels.bucket_rows import UNTOLD, BucketRows, Mask, Numbers, joint
 from fencepost.reports.tables.buckets import BULK
-from fencepost.reports.tables.schema import from_table
 
 
 def leadership_of(rows: BucketRows, folder: int, span_ns: tuple[int, int]) -> Leadership:
     """The tenures, turns, writes and unserved partitions of a bucket."""
-    events = from_table(rows.of(_telling(rows)))
+    events = [*rows.few, *rows.of(_telling(rows))]
     return Leadership(
         tenures=tenures_of(folder, events),
         writes=_writes(rows, folder, span_ns),
@@ -41,7 +40,7 @@ def _is_acknowledged(rows: BucketRows) -> Mask:
 
 
 def _telling(rows: BucketRows) -> Mask:
-    """Rows of events that are few, the acknowledgements at both ends, and what none followed."""
+    """The acknowledgements at both ends, and what none followed; not what is few."""
     acknowledged, stamp = _is_acknowledged(rows), rows.numbers("mono_ns")
     own = np.flatnonzero(acknowledged)
     term = joint(
@@ -52,12 +51,13 @@ def _telling(rows: BucketRows) -> Mask:
     by_time = np.lexsort((stamp[own], term))
     first = np.diff(term[by_time], prepend=-1) != 0
     last = np.diff(term[by_time], append=-1) != 0
-    telling = ~rows.is_action(*BULK)
+    telling = np.zeros(len(stamp), np.bool_)
     telling[own[by_time[first | last]]] = True
     telling |= acknowledged & rows.is_told("leader")
     served = np.full(rows.count, UNTOLD)
     np.maximum.at(served, rows.partition[own], stamp[own])
-    return telling | (_is_write(rows) & ~acknowledged & (stamp > served[rows.partition]))
+    telling |= _is_write(rows) & ~acknowledged & (stamp > served[rows.partition])
+    return telling & rows.is_action(*BULK)
 
 
 def _writes(rows: BucketRows, folder: int, span_ns: tuple[int, int]) -> tuple[WriteBin, ...]:

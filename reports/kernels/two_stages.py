@@ -23,7 +23,6 @@ from fencepost.reports.kernels.isr_repeats import premises_of, repeated_advances
 from fencepost.reports.kernels.numbered_records import judge_numbers
 from fencepost.reports.kernels.replica_logs import judge_replicas, replicas_of
 from fencepost.reports.tables.buckets import BULK
-from fencepost.reports.tables.schema import from_table
 from fencepost.spec.trace import TraceEvent
 from fencepost.spec.vocabulary import Action, Invariant
 from fencepost.spec.znodes import TopicPartition
@@ -52,7 +51,7 @@ def judge_bucket(
     First what the kernels found to be well, then partition by partition, ascending.
     """
     checks = [check for check in CHECKS.values() if check.per_partition]
-    control = split_by_partition(from_table(rows.of(~rows.is_action(*BULK))))
+    control = split_by_partition(rows.few)
     found = _stage_one(rows, begun, control, dialect)
     for check in checks:
         if (own := found.get(check.invariant)) is not None:
@@ -82,7 +81,7 @@ class _LazyEvents:
     def all(self) -> list[TraceEvent]:
         """In the order of their lines."""
         if self._events is None:
-            self._events = from_table(self._rows.of(self._rows.partition == self._code))
+            self._events = self._rows.events(self._code)
         return self._events
 
 
@@ -124,7 +123,7 @@ def _in_isr(rows: BucketRows, control: _Control) -> Found:
     """By the definition, without the advances that repeat the one before."""
     repeats = repeated_advances(rows)
     advances = rows.is_action(Action.ADVANCE_HIGH_WATERMARK) & ~repeats
-    kept = split_by_partition(from_table(rows.of(advances)))
+    kept = split_by_partition(rows.of(advances))
     premises, suspicious = premises_of(rows, repeats), np.zeros(rows.count, np.bool_)
     for code in range(rows.count):
         partition = rows.name(code)

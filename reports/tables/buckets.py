@@ -10,9 +10,11 @@ The rows of such a file are in runs, each sorted by partition; those of one part
 """
 
 import zlib
+from collections.abc import Callable
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -52,6 +54,9 @@ BULK = frozenset(
 FEW = "-few"
 """Ends the stem of a file with lines that are few."""
 
+TOLD = b"told"
+"""In the metadata of a file: its columns that are not null throughout."""
+
 RUN_ROWS = 400_000
 """A worker holds so many rows in memory, and sorts them; some 250 bytes each."""
 
@@ -60,6 +65,17 @@ NEAR = 8
 
 _NOWHERE = -1
 Codes = NDArray[np.integer[Any]]
+
+
+class SplitRows(NamedTuple):
+    """The rows of one bucket."""
+
+    few: pa.Table
+    """Those of actions that are few, with all columns."""
+    bulk: pa.Table
+    """All others, with the columns that were asked for."""
+    whole: Callable[[], pa.Table]
+    """The same with all columns, when they are needed."""
 
 
 def bucket_of(event: TraceEvent, buckets: int) -> str:
@@ -82,6 +98,7 @@ class BucketWriter:
         self._buckets = buckets
         self._held: list[pa.Table] = []
         self._writers: dict[Path, pq.ParquetWriter] = {}
+        self._told: dict[Path, set[str]] = {}
 
     def __enter__(self) -> "BucketWriter":
         return self
@@ -89,7 +106,8 @@ class BucketWriter:
     def __exit__(self, kind: type[BaseException] | None, *_exception: object) -> None:
         if kind is None:
             self._write_held()
-        for writer in self._writers.values():
+        for path, writer in self._writers.items():
+            writer.add_key_value_metadata({TOLD: " ".join(sorted(self._told[path]))})
             writer.close()
 
     def write(self, rows: pa.Table) -> None:
@@ -117,12 +135,12 @@ class BucketWriter:
         for start, end in pairwise(bounds.tolist()):
             bucket = int(buckets[start])
             name = SHARED if bucket == _NOWHERE else str(bucket)
-            self._writer(name, f"{self._stem}{suffix}").write_table(
-                _stored(rows.slice(start, end - start))
-            )
+            path = self._folder / f"{BUCKET}={name}" / f"{self._stem}{suffix}.parquet"
+            own = _completed(rows.slice(start, end - start), stored_schema())
+            self._writer(path).write_table(own)
+            self._told.setdefault(path, set()).update(rows.column_names)
 
-    def _writer(self, bucket: str, stem: str) -> pq.ParquetWriter:
-        path = self._folder / f"{BUCKET}={bucket}" / f"{stem}.parquet"
+    def _writer(self, path: Path) -> pq.ParquetWriter:
         if path not in self._writers:
             path.parent.mkdir(parents=True, exist_ok=True)
             schema = stored_schema()
@@ -137,9 +155,8 @@ class BucketWriter:
         return self._writers[path]
 
 
-def _stored(rows: pa.Table) -> pa.Table:
-    """With all columns of `stored_schema()`."""
-    schema = stored_schema()
+def _completed(rows: pa.Table, schema: pa.Schema) -> pa.Table:
+    """With all columns of `schema`."""
     columns = [
         rows.column(field.name)
         if field.name in rows.column_names
@@ -256,12 +273,44 @@ def read_columns(
     only_few: bool = False,
 ) -> pa.Table:
     """As `read_bucket`, as columns; of the rows that are wanted, or only of those that are few."""
-    place = target / f"{FOLDER}={folder}" / f"{BUCKET}={bucket}"
-    tables = [
-        pq.read_table(path, filters=wanted, partitioning=None)
-        for path in sorted(place.glob(f"*{FEW}.parquet" if only_few else "*.parquet"))
-    ]
+    paths = _files(target, folder, bucket, f"*{FEW}.parquet" if only_few else "*.parquet")
+    if wanted is None:
+        return _read_all(paths, stored_schema())
+    tables = [pq.read_table(path, filters=wanted, partitioning=None) for path in paths]
     return pa.concat_tables(tables) if tables else stored_schema().empty_table()
+
+
+def read_split(target: Path, folder: int, bucket: str, names: frozenset[str]) -> SplitRows:
+    """The rows of a bucket, those that are many with these columns first."""
+    schema = stored_schema()
+    few = _files(target, folder, bucket, f"*{FEW}.parquet")
+    bulk = [path for path in _files(target, folder, bucket, "*.parquet") if path not in few]
+    own = pa.schema([field for field in schema if field.name in names])
+    return SplitRows(_read_all(few, schema), _read_all(bulk, own), partial(_read_all, bulk, schema))
+
+
+def _files(target: Path, folder: int, bucket: str, pattern: str) -> list[Path]:
+    return sorted((target / f"{FOLDER}={folder}" / f"{BUCKET}={bucket}").glob(pattern))
+
+
+def _read_all(paths: list[Path], schema: pa.Schema) -> pa.Table:
+    """The columns of `schema`; those in which a file has nothing are not read."""
+    tables = [_read(path, schema) for path in paths]
+    found = pa.concat_tables(tables) if tables else schema.empty_table()
+    return found.unify_dictionaries().combine_chunks()
+
+
+def _read(path: Path, schema: pa.Schema) -> pa.Table:
+    with pq.ParquetFile(path) as file:
+        told = _told_columns(file.metadata)
+        rows = file.read(columns=[name for name in schema.names if name in told])
+    return _completed(rows, schema)
+
+
+def _told_columns(metadata: pq.FileMetaData) -> list[str]:
+    """Those that are not null throughout."""
+    told: bytes = (metadata.metadata or {}).get(TOLD, b"")
+    return told.decode().split()
 
 
 def bucket_names(target: Path, folder: int) -> list[str]:

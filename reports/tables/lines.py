@@ -84,7 +84,7 @@ class SeenColumns:
 
 
 def _is_told(column: pa.ChunkedArray) -> bool:
-    return column.null_count < len(column)
+    return bool(column.null_count < len(column))
 
 
 def read_lines(block: bytes, seen: SeenColumns | None = None) -> ReadLines:

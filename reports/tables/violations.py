@@ -21,10 +21,10 @@ from fencepost.conformance.runs.host_interference import read_interference
 from fencepost.conformance.verdict import CheckResult, Violation, merge
 from fencepost.reports.analysis.evidence import ViolationContext, display_order, gather
 from fencepost.reports.analysis.tenures import Leadership, shared_rows, together
-from fencepost.reports.kernels.bucket_rows import BucketRows
+from fencepost.reports.kernels.bucket_rows import KERNEL_COLUMNS, BucketRows
 from fencepost.reports.kernels.leadership_rows import leadership_of
 from fencepost.reports.kernels.two_stages import judge_bucket
-from fencepost.reports.tables.buckets import SHARED, bucket_names, read_bucket, read_columns
+from fencepost.reports.tables.buckets import SHARED, bucket_names, read_bucket, read_split
 from fencepost.reports.tables.schema import ArrowFunction
 from fencepost.spec.trace import TraceEvent
 from fencepost.spec.vocabulary import Invariant
@@ -132,7 +132,7 @@ def judge_task(task: JudgeTask, target: Path) -> Findings:
 def _per_partition(task: JudgeTask, target: Path) -> Findings:
     shared = read_bucket(target, task.folder, SHARED)
     begun = [event for event in shared if event.action in RUN_STARTED]
-    rows = BucketRows(read_columns(target, task.folder, task.bucket))
+    rows = BucketRows(read_split(target, task.folder, task.bucket, KERNEL_COLUMNS))
     found: list[Judged] = []
     around: _Around | None = None
     for part in judge_bucket(rows, begun, DIALECTS[task.dialect]):

@@ -13,9 +13,10 @@ from fencepost.reports.analysis.tenures import (
     writes_of,
 )
 from fencepost.reports.kernels import two_stages
-from fencepost.reports.kernels.bucket_rows import BucketRows
+from fencepost.reports.kernels.bucket_rows import KERNEL_COLUMNS, BucketRows
 from fencepost.reports.kernels.leadership_rows import leadership_of
 from fencepost.reports.kernels.two_stages import judge_bucket
+from fencepost.reports.tables.buckets import BULK, SplitRows
 from fencepost.reports.tables.schema import to_table
 from fencepost.spec.trace import TraceEvent
 from fencepost.spec.vocabulary import Invariant
@@ -25,7 +26,12 @@ PER_PARTITION = [check for check in CHECKS.values() if check.per_partition]
 
 def rows_of(events: Iterable[TraceEvent]) -> BucketRows:
     """The events about partitions, as a bucket has them."""
-    return BucketRows(to_table(event for event in events if partition_of_event(event)))
+    own = [event for event in events if partition_of_event(event)]
+    few, bulk = (
+        to_table(event for event in own if (event.action in BULK) is is_bulk)
+        for is_bulk in (False, True)
+    )
+    return BucketRows(SplitRows(few, bulk.select(sorted(KERNEL_COLUMNS)), lambda: bulk))
 
 
 def in_two_stages(events: Sequence[TraceEvent]) -> dict[Invariant, CheckResult]:
