@@ -11,7 +11,13 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from fencepost.conformance.checks.monotone_counter import UNBOUNDED
-from fencepost.reports.tables.buckets import SplitRows, partition_codes, ranks, word_codes
+from fencepost.reports.tables.buckets import (
+    SplitRows,
+    completed,
+    partition_codes,
+    ranks,
+    word_codes,
+)
 from fencepost.reports.tables.schema import as_array, from_table
 from fencepost.spec.trace import TraceEvent
 from fencepost.spec.vocabulary import Action
@@ -62,8 +68,9 @@ class BucketRows:
 
     def __init__(self, rows: SplitRows) -> None:
         self._rows = rows
-        few = rows.few.select(rows.bulk.column_names)
-        self.table = pa.concat_tables([few, rows.bulk]).unify_dictionaries().combine_chunks()
+        few = rows.few.select([name for name in rows.few.column_names if name in KERNEL_COLUMNS])
+        both = pa.concat_tables([few, rows.bulk], promote_options="default")
+        self.table = completed(both.unify_dictionaries().combine_chunks(), sorted(KERNEL_COLUMNS))
         self.partition, self.partitions = partition_codes(self.table)
         self._words: dict[str, tuple[Numbers, list[str]]] = {}
         self._numbers: dict[tuple[str, int], Numbers] = {}
@@ -92,7 +99,8 @@ class BucketRows:
         """All events of a partition, as they are."""
         own, few = self.partition == code, self._rows.few.num_rows
         tables = (self._rows.few, own[:few]), (self._whole, own[few:])
-        return from_table(pa.concat_tables(table.filter(pa.array(mask)) for table, mask in tables))
+        kept = [table.filter(pa.array(mask)) for table, mask in tables]
+        return from_table(pa.concat_tables(kept, promote_options="default"))
 
     @cached_property
     def _whole(self) -> pa.Table:

@@ -10,7 +10,7 @@ The rows of such a file are in runs, each sorted by partition; those of one part
 """
 
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -64,6 +64,9 @@ NEAR = 8
 """A span of numbers so many times as long as their list is cheaper to mark than to sort."""
 
 _NOWHERE = -1
+_NO_ROWS = stored_schema().empty_table()
+_ALWAYS = ["run_id", "node", "incarnation", "seq", "mono_ns", "kind", "action"]
+"""Columns in which each row has something."""
 Codes = NDArray[np.integer[Any]]
 
 
@@ -71,11 +74,11 @@ class SplitRows(NamedTuple):
     """The rows of one bucket."""
 
     few: pa.Table
-    """Those of actions that are few, with all columns."""
+    """Those of actions that are few, with all columns that have anything."""
     bulk: pa.Table
-    """All others, with the columns that were asked for."""
+    """All others, with those of the columns that were asked for."""
     whole: Callable[[], pa.Table]
-    """The same with all columns, when they are needed."""
+    """As `few`, of all others, when they are needed."""
 
 
 def bucket_of(event: TraceEvent, buckets: int) -> str:
@@ -136,7 +139,7 @@ class BucketWriter:
             bucket = int(buckets[start])
             name = SHARED if bucket == _NOWHERE else str(bucket)
             path = self._folder / f"{BUCKET}={name}" / f"{self._stem}{suffix}.parquet"
-            own = _completed(rows.slice(start, end - start), stored_schema())
+            own = completed(rows.slice(start, end - start), stored_schema().names)
             self._writer(path).write_table(own)
             self._told.setdefault(path, set()).update(rows.column_names)
 
@@ -155,8 +158,9 @@ class BucketWriter:
         return self._writers[path]
 
 
-def _completed(rows: pa.Table, schema: pa.Schema) -> pa.Table:
-    """With all columns of `schema`."""
+def completed(rows: pa.Table, names: Iterable[str]) -> pa.Table:
+    """These columns of `stored_schema()`, whether the rows have anything in them or not."""
+    schema = pa.schema([stored_schema().field(name) for name in names])
     columns = [
         rows.column(field.name)
         if field.name in rows.column_names
@@ -275,42 +279,35 @@ def read_columns(
     """As `read_bucket`, as columns; of the rows that are wanted, or only of those that are few."""
     paths = _files(target, folder, bucket, f"*{FEW}.parquet" if only_few else "*.parquet")
     if wanted is None:
-        return _read_all(paths, stored_schema())
+        return _read_all(paths, stored_schema().names)
     tables = [pq.read_table(path, filters=wanted, partitioning=None) for path in paths]
     return pa.concat_tables(tables) if tables else stored_schema().empty_table()
 
 
 def read_split(target: Path, folder: int, bucket: str, names: frozenset[str]) -> SplitRows:
-    """The rows of a bucket, those that are many with these columns first."""
-    schema = stored_schema()
+    """The rows of a bucket, of those that are many these columns at first."""
     few = _files(target, folder, bucket, f"*{FEW}.parquet")
     bulk = [path for path in _files(target, folder, bucket, "*.parquet") if path not in few]
-    own = pa.schema([field for field in schema if field.name in names])
-    return SplitRows(_read_all(few, schema), _read_all(bulk, own), partial(_read_all, bulk, schema))
+    every = stored_schema().names
+    return SplitRows(
+        _read_all(few, every), _read_all(bulk, sorted(names)), partial(_read_all, bulk, every)
+    )
 
 
 def _files(target: Path, folder: int, bucket: str, pattern: str) -> list[Path]:
     return sorted((target / f"{FOLDER}={folder}" / f"{BUCKET}={bucket}").glob(pattern))
 
 
-def _read_all(paths: list[Path], schema: pa.Schema) -> pa.Table:
-    """The columns of `schema`; those in which a file has nothing are not read."""
-    tables = [_read(path, schema) for path in paths]
-    found = pa.concat_tables(tables) if tables else schema.empty_table()
-    return found.unify_dictionaries().combine_chunks()
+def _read_all(paths: list[Path], names: list[str]) -> pa.Table:
+    """These columns; those in which no file has anything are left out."""
+    tables = [_read(path, names) for path in paths]
+    return pa.concat_tables([_NO_ROWS.select(_ALWAYS), *tables], promote_options="default")
 
 
-def _read(path: Path, schema: pa.Schema) -> pa.Table:
+def _read(path: Path, names: list[str]) -> pa.Table:
     with pq.ParquetFile(path) as file:
-        told = _told_columns(file.metadata)
-        rows = file.read(columns=[name for name in schema.names if name in told])
-    return _completed(rows, schema)
-
-
-def _told_columns(metadata: pq.FileMetaData) -> list[str]:
-    """Those that are not null throughout."""
-    told: bytes = (metadata.metadata or {}).get(TOLD, b"")
-    return told.decode().split()
+        told = (file.metadata.metadata or {}).get(TOLD, b"").decode().split()
+        return file.read(columns=[name for name in names if name in told])
 
 
 def bucket_names(target: Path, folder: int) -> list[str]:

@@ -17,7 +17,7 @@ from fencepost.reports.kernels.bucket_rows import KERNEL_COLUMNS, BucketRows
 from fencepost.reports.kernels.leadership_rows import leadership_of
 from fencepost.reports.kernels.two_stages import judge_bucket
 from fencepost.reports.tables.buckets import BULK, SplitRows
-from fencepost.reports.tables.schema import to_table
+from fencepost.reports.tables.schema import encoded, to_table
 from fencepost.spec.trace import TraceEvent
 from fencepost.spec.vocabulary import Invariant
 
@@ -28,10 +28,11 @@ def rows_of(events: Iterable[TraceEvent]) -> BucketRows:
     """The events about partitions, as a bucket has them."""
     own = [event for event in events if partition_of_event(event)]
     few, bulk = (
-        to_table(event for event in own if (event.action in BULK) is is_bulk)
+        encoded(to_table(event for event in own if (event.action in BULK) is is_bulk))
         for is_bulk in (False, True)
     )
-    return BucketRows(SplitRows(few, bulk.select(sorted(KERNEL_COLUMNS)), lambda: bulk))
+    told = [name for name in bulk.column_names if name in KERNEL_COLUMNS]
+    return BucketRows(SplitRows(few, bulk.select(told), lambda: bulk))
 
 
 def in_two_stages(events: Sequence[TraceEvent]) -> dict[Invariant, CheckResult]:
