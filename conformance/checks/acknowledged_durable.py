@@ -80,7 +80,7 @@ def _check_later_reads(
         generation = logs.of(answer.leader_epoch)
         for offset, value in enumerate(answer.values or (), start=known(answer.offset, 0)):
             record = at.get((generation, offset))
-            if record and record.value != value and record.ret < invoked_ns(answer):
+            if record is not None and record.value != value and record.ret < invoked_ns(answer):
                 message = (
                     f"Offset {offset} was acknowledged as {record.value}, then read as {value}."
                 )

@@ -33,7 +33,7 @@ class Generations:
 
 def is_flagged(event: TraceEvent) -> bool:
     """True of a decision that may lose records, as the operator allows, and says so."""
-    return event.action == Action.ELECT_LEADER and event.is_unclean
+    return event.is_unclean and event.action == Action.ELECT_LEADER
 
 
 def may_have_lost(event: TraceEvent) -> bool:

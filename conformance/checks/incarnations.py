@@ -53,6 +53,12 @@ def incarnation_of(event: TraceEvent) -> int:
     return known(event.partition_incarnation, UNNAMED)
 
 
+def _named_by(events: Iterable[TraceEvent]) -> set[int]:
+    """All that the lines name."""
+    told = {event.partition_incarnation for event in events}
+    return {known(one, UNNAMED) for one in told} - {UNNAMED}
+
+
 def split_by_incarnation(
     events: Sequence[TraceEvent],
 ) -> Iterator[tuple[int, Sequence[TraceEvent]]]:
@@ -61,8 +67,7 @@ def split_by_incarnation(
     An election outside the ISR that names none is among the lines of every one.
     """
     stored = _stored(events)
-    named = {incarnation_of(event) for event in events} | set(stored.values())
-    named.discard(UNNAMED)
+    named = _named_by(events) | set(stored.values()) - {UNNAMED}
     if len(named) <= 1:
         yield max(named, default=UNNAMED), events
         return
@@ -98,13 +103,13 @@ def is_over(incarnation: int, events: Sequence[TraceEvent]) -> bool:
     if lines and lines[-1].action == "Delete":
         return True
     created = (known(line.zxid, UNNAMED) for line in lines)
-    newest = max([*created, *map(incarnation_of, events)], default=UNNAMED)
+    newest = max([*created, *_named_by(events)], default=UNNAMED)
     return UNNAMED < incarnation < newest
 
 
 def split_history(history: LogHistory) -> Iterator[tuple[int, LogHistory]]:
     """What clients asked of the log of each incarnation, and what they were answered."""
-    named = {incarnation_of(answer) for answer in history.answers} - {UNNAMED}
+    named = _named_by(history.answers)
     if len(named) <= 1:
         yield max(named, default=UNNAMED), history
         return

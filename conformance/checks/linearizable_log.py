@@ -87,6 +87,8 @@ def _without_epochs_led_twice(history: LogHistory, events: Iterable[TraceEvent])
 
 def _of_generation(history: LogHistory, logs: Generations, generation: int) -> LogHistory:
     """What is said of the log of one generation."""
+    if not logs.last:
+        return history
     answers = tuple(a for a in history.answers if logs.of(a.leader_epoch) == generation)
     records = tuple(
         record
@@ -112,18 +114,19 @@ def _check_log(history: LogHistory, evidence: Evidence) -> None:
 
 def _check_shape(answer: TraceEvent, evidence: Evidence) -> None:
     """C0."""
-    end = known(answer.offset, 0) + len(answer.values or ())
+    values = answer.values or ()
+    end = known(answer.offset, 0) + len(values)
     high_watermark = known(answer.high_watermark, UNBOUNDED)
     log_end_offset = known(answer.log_end_offset, UNBOUNDED)
     if answer.acks == -1 and known(answer.offset, -1) < 0:
         evidence.violated("A produce with acks=all succeeded without an offset.", answer)
-    if answer.action == "Fetch" and answer.values and end > high_watermark:
+    if values and end > high_watermark and answer.action == "Fetch":
         message = f"A fetch returned records up to {end}, above its high watermark"
         evidence.violated(f"{message} {high_watermark}.", answer)
     if log_end_offset < high_watermark < UNBOUNDED:
         message = f"An answer has high watermark {high_watermark} above log end {log_end_offset}."
         evidence.violated(message, answer)
-    if is_out_of_range(answer) and end <= known(answer.log_end_offset, 0):
+    if answer.error_code and is_out_of_range(answer) and end <= known(answer.log_end_offset, 0):
         evidence.violated(f"Offset {end} was refused as out of range inside the log.", answer)
 
 
@@ -225,9 +228,9 @@ def _claim_lengths(
 
 def _at_least(answer: TraceEvent) -> int:
     """The committed length that `answer` proves."""
-    length = known(answer.high_watermark, 0)
-    if answer.values and (answer.action == "Fetch" or answer.acks == -1):
-        return max(length, known(answer.offset, 0) + len(answer.values or ()))
+    length, values = known(answer.high_watermark, 0), answer.values
+    if values and (answer.action == "Fetch" or answer.acks == -1):
+        return max(length, known(answer.offset, 0) + len(values))
     return length
 
 

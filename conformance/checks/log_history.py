@@ -55,14 +55,15 @@ def read_history(events: Iterable[TraceEvent]) -> LogHistory:
     records: list[LogRecord] = []
     answers: list[TraceEvent] = []
     for event in events:
-        if event.kind is Kind.INVOKE and event.action == "Produce":
+        action = event.action
+        if action == "Produce" and event.kind is Kind.INVOKE:
             invocations.append(event)
-        elif event.action == "Produce":
+        elif action == "Produce":
             completed.add(_operation(event))
             records.extend(_records(event))
             if event.outcome is Outcome.OK:
                 answers.append(event)
-        elif event.action in CLIENT_READS and _speaks(event):
+        elif action in CLIENT_READS and _speaks(event):
             answers.append(event)
     for event in invocations:
         if _operation(event) not in completed:
@@ -84,17 +85,14 @@ def is_out_of_range(event: TraceEvent) -> bool:
 
 
 def _records(event: TraceEvent) -> Iterator[LogRecord]:
-    standing = _standing(event)
-    acknowledged = standing is LogStanding.ACKNOWLEDGED
-    for position, value in enumerate(event.values or ()):
-        yield LogRecord(
-            value=value,
-            offset=known(event.offset, -1) + position if acknowledged else -1,
-            standing=standing,
-            inv=invoked_ns(event),
-            ret=event.mono_ns if acknowledged else UNBOUNDED,
-            event=event,
-        )
+    standing, inv = _standing(event), invoked_ns(event)
+    values = event.values or ()
+    if standing is not LogStanding.ACKNOWLEDGED:
+        for value in values:
+            yield LogRecord(value, -1, standing, inv, UNBOUNDED, event)
+        return
+    for offset, value in enumerate(values, known(event.offset, -1)):
+        yield LogRecord(value, offset, standing, inv, event.mono_ns, event)
 
 
 def _standing(event: TraceEvent) -> LogStanding:

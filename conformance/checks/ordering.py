@@ -6,9 +6,13 @@ compared strictly: equal stamps are concurrent. Wall clocks order nothing.
 """
 
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 
 from fencepost.spec.trace import Kind, TraceEvent
 from fencepost.spec.znodes import TopicPartition, partition_of
+
+NODES_KEPT = 4096
+"""Names of nodes that are taken apart once."""
 
 
 def order(events: Iterable[TraceEvent]) -> list[TraceEvent]:
@@ -60,6 +64,7 @@ def broker_of(event: TraceEvent) -> int | None:
     return broker_named(event.node)
 
 
+@lru_cache(maxsize=NODES_KEPT)
 def broker_named(node: str) -> int | None:
     """The broker that a node is, `broker-2` or the like; None of another node."""
     name, _, number = node.partition("-")

@@ -10,14 +10,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import msgspec
+import numpy as np
 
 from fencepost.conformance.verdict import Violation
 from fencepost.reports.analysis.messages import Arrow, messages_between
 from fencepost.reports.analysis.replicas import (
     DOWN_FAULTS,
     DOWN_PHASES,
+    Replay,
     ReplicaState,
-    replica_states_at,
 )
 from fencepost.spec.trace import Kind, Phase, TraceEvent, encode
 from fencepost.spec.vocabulary import Outcome
@@ -123,16 +124,26 @@ def _witness_places(violation: Violation, ordered: Sequence[TraceEvent]) -> list
     ]
 
 
-def gather(violation: Violation, ordered: Sequence[TraceEvent], start_ns: int) -> ViolationContext:
-    """The surroundings of `violation` among the events of its partition and the shared ones."""
+def gather(
+    violation: Violation,
+    ordered: Sequence[TraceEvent],
+    start_ns: int,
+    replay: Replay | None = None,
+) -> ViolationContext:
+    """The surroundings of `violation` among the events of its partition and the shared ones.
+
+    A `replay` of these events serves several violations.
+    """
+    replicas = replay or Replay(ordered)
     places = _witness_places(violation, ordered)
     # The last witness completes the contradiction.
     instant = max(places, default=len(ordered) - 1)
     first = min(places, default=instant)
     witness = {_identity(event) for event in violation.witness}
-    chosen = _choose(ordered, first, instant, witness)
+    chosen = _choose(ordered, first, instant, places)
     steps = _steps([(i, ordered[i]) for i in chosen], witness, start_ns)
-    before, at = replica_states_at(ordered, (chosen[0] if chosen else 0, instant))
+    before = replicas.before(chosen[0] if chosen else 0)
+    at = replicas.before(max(0, instant))
     return ViolationContext(
         message=violation.message,
         witness=witness_lines(violation, start_ns),
@@ -161,22 +172,25 @@ def witness_lines(violation: Violation, start_ns: int) -> tuple[WitnessLine, ...
 
 
 def _choose(
-    ordered: Sequence[TraceEvent], first: int, instant: int, witness: set[tuple[str, int, int]]
+    ordered: Sequence[TraceEvent], first: int, instant: int, witnesses: Sequence[int]
 ) -> list[int]:
     """Indices of the events to show: witnesses, then what decides, then what is near."""
+    begin, end = max(0, first - NEAR), min(len(ordered), instant + NEAR + 1)
+    window = ordered[begin:end]
+    weights = np.array([_weight(event) for event in window], np.int64)
+    distances = np.abs(np.arange(begin, end) - instant)
+    is_near = (distances <= NEAR) & (weights < _UNTOLD) & (weights >= 0)
+    weights[is_near] = np.maximum(-1, weights[is_near] - 4)
+    weights[[place - begin for place in witnesses]] = -2
+    order = np.lexsort((distances, weights))[:STEPS_MAX]
+    return sorted((begin + order[weights[order] < _UNTOLD]).tolist())
 
-    def weight(index: int) -> tuple[int, int]:
-        event, distance = ordered[index], abs(instant - index)
-        if _identity(event) in witness:
-            return -2, distance
-        if event.kind is Kind.FAULT:
-            return (-1 if event.phase in {Phase.ACTIVE, Phase.HEALED} else _UNTOLD), distance
-        near = -1 if distance <= NEAR and event.action in _WEIGHTS else 0
-        return max(-1, _WEIGHTS.get(event.action, _UNTOLD) + 4 * near), distance
 
-    window = range(max(0, first - NEAR), min(len(ordered), instant + NEAR + 1))
-    told = [i for i in window if weight(i)[0] < _UNTOLD]
-    return sorted(sorted(told, key=weight)[:STEPS_MAX])
+def _weight(event: TraceEvent) -> int:
+    """Faults that took effect weigh less than any action."""
+    if event.kind is Kind.FAULT:
+        return -1 if event.phase in {Phase.ACTIVE, Phase.HEALED} else _UNTOLD
+    return _WEIGHTS.get(event.action, _UNTOLD)
 
 
 def _steps(

@@ -3,8 +3,10 @@
 from bisect import insort
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 
 from fencepost.conformance.checks.ordering import broker_of
+from fencepost.conformance.checks.replica_log import APPENDS
 from fencepost.spec.trace import Kind, Phase, TraceEvent
 
 LAST_RECORDS = 8
@@ -65,15 +67,16 @@ class _Replica:
     isr: tuple[int, ...] = ()
     high_watermark: int = -1
     log_end_offset: int = -1
-    log: dict[int, ReplicaRecord] = field(default_factory=dict)
+    log: dict[int, tuple[str, int]] = field(default_factory=dict)
+    """Value and leader epoch of a record, by offset."""
     offsets: list[int] = field(default_factory=list)
     """Of `log`, ascending."""
 
-    def put(self, record: ReplicaRecord) -> None:
+    def put(self, offset: int, value: str, leader_epoch: int) -> None:
         """Add the record, in place of what was at its offset."""
-        if record.offset not in self.log:
-            insort(self.offsets, record.offset)  # nearly always at the end
-        self.log[record.offset] = record
+        if offset not in self.log:
+            insort(self.offsets, offset)  # nearly always at the end
+        self.log[offset] = value, leader_epoch
 
     def cut(self, end: int) -> None:
         """Drop what lies at `end` or above."""
@@ -81,6 +84,8 @@ class _Replica:
             del self.log[self.offsets.pop()]
 
 
+_OBEYS = frozenset({"BecomeLeader", "BecomeFollower"})
+_TELLS_ISR = _OBEYS | {"AdoptIsr"}
 _ROLES = {
     "BecomeLeader": "leader",
     "BecomeFollower": "follower",
@@ -96,28 +101,42 @@ def replica_states(events: Iterable[TraceEvent]) -> tuple[ReplicaState, ...]:
     return _all_frozen(replicas)
 
 
-def replica_states_at(
-    ordered: Sequence[TraceEvent], places: tuple[int, int]
-) -> tuple[tuple[ReplicaState, ...], tuple[ReplicaState, ...]]:
-    """As `replica_states` before each of two places; in one pass, if they ascend."""
-    first, second = places
-    if second < first:
-        return replica_states(ordered[:first]), replica_states(ordered[:second])
-    replicas: dict[int, _Replica] = {}
-    _see(replicas, ordered[:first])
-    at_first = _all_frozen(replicas)
-    _see(replicas, ordered[first:second])
-    return at_first, _all_frozen(replicas)
+class Replay:
+    """The replicas before any of these events in display order; cheapest if asked ascending."""
+
+    def __init__(self, ordered: Sequence[TraceEvent]) -> None:
+        self._ordered = ordered
+        self._replicas: dict[int, _Replica] = {}
+        self._at = 0
+        self._told: dict[int, tuple[ReplicaState, ...]] = {}
+
+    def before(self, place: int) -> tuple[ReplicaState, ...]:
+        """As `replica_states` of the events before that place."""
+        if place not in self._told:
+            if place < self._at:
+                self._replicas, self._at = {}, 0
+            _see(self._replicas, islice(self._ordered, self._at, place))
+            self._at = place
+            self._told[place] = _all_frozen(self._replicas)
+        return self._told[place]
 
 
 def _see(replicas: dict[int, _Replica], events: Iterable[TraceEvent]) -> None:
     """Bring the replicas up to date."""
     for event in events:
-        if event.kind is Kind.FAULT and event.broker_id is not None:
-            _apply_fault(replicas.setdefault(event.broker_id, _Replica()), event)
-        broker_id = broker_of(event)
-        if broker_id is not None and event.kind in {Kind.ACTION, Kind.RUN}:
-            _apply(replicas.setdefault(broker_id, _Replica()), event)
+        kind = event.kind
+        if kind is Kind.FAULT and event.broker_id is not None:
+            _apply_fault(_replica_of(replicas, event.broker_id), event)
+        elif kind is Kind.ACTION or kind is Kind.RUN:
+            broker_id = broker_of(event)
+            if broker_id is not None:
+                _apply(_replica_of(replicas, broker_id), event)
+
+
+def _replica_of(replicas: dict[int, _Replica], broker_id: int) -> _Replica:
+    if broker_id not in replicas:
+        replicas[broker_id] = _Replica()
+    return replicas[broker_id]
 
 
 def _all_frozen(replicas: dict[int, _Replica]) -> tuple[ReplicaState, ...]:
@@ -143,12 +162,8 @@ def _apply(replica: _Replica, event: TraceEvent) -> None:
 
 def _apply_numbers(replica: _Replica, event: TraceEvent) -> None:
     """Take over what the broker says of itself; what it tells others is not its own state."""
-    if event.action in {"BecomeLeader", "BecomeFollower"} and event.leader is not None:
-        replica.leader = event.leader
-    if event.action in {"BecomeLeader", "BecomeFollower"} and event.leader_epoch is not None:
-        replica.leader_epoch = event.leader_epoch
-    if event.action in {"BecomeLeader", "BecomeFollower", "AdoptIsr"} and event.isr is not None:
-        replica.isr = tuple(event.isr)
+    if event.action in _TELLS_ISR:
+        _apply_role(replica, event)
     if event.high_watermark is not None:
         replica.high_watermark = event.high_watermark
     if event.log_end_offset is not None:
@@ -157,23 +172,24 @@ def _apply_numbers(replica: _Replica, event: TraceEvent) -> None:
         replica.log_end_offset = -1  # it has grown, and no line says how far
 
 
+def _apply_role(replica: _Replica, event: TraceEvent) -> None:
+    if event.action in _OBEYS and event.leader is not None:
+        replica.leader = event.leader
+    if event.action in _OBEYS and event.leader_epoch is not None:
+        replica.leader_epoch = event.leader_epoch
+    if event.isr is not None:
+        replica.isr = tuple(event.isr)
+
+
 def _apply_log(replica: _Replica, event: TraceEvent) -> None:
     """Add what was appended; a log end offset below a record says that the record is gone."""
-    if event.action in {"LeaderAppend", "FollowerAppend"} and event.offset is not None:
-        for record in records_of(event):
-            replica.put(record)
+    if event.action in APPENDS and event.offset is not None:
+        values = event.values or ()
+        epochs = event.record_epochs or [-1] * len(values)
+        for place, (value, epoch) in enumerate(zip(values, epochs, strict=False), event.offset):
+            replica.put(place, value, epoch)
     if event.log_end_offset is not None:
         replica.cut(event.log_end_offset)
-
-
-def records_of(event: TraceEvent) -> tuple[ReplicaRecord, ...]:
-    """The records that `event` carries, with their offsets."""
-    values = event.values or []
-    epochs = event.record_epochs or [-1] * len(values)
-    return tuple(
-        ReplicaRecord(offset=(event.offset or 0) + index, value=value, leader_epoch=epoch)
-        for index, (value, epoch) in enumerate(zip(values, epochs, strict=False))
-    )
 
 
 def _frozen(broker_id: int, replica: _Replica) -> ReplicaState:
@@ -186,5 +202,9 @@ def _frozen(broker_id: int, replica: _Replica) -> ReplicaState:
         isr=replica.isr,
         high_watermark=replica.high_watermark,
         log_end_offset=replica.log_end_offset,
-        last_records=tuple(replica.log[offset] for offset in replica.offsets[-LAST_RECORDS:]),
+        last_records=tuple(
+            ReplicaRecord(offset=offset, value=value, leader_epoch=leader_epoch)
+            for offset in replica.offsets[-LAST_RECORDS:]
+            for value, leader_epoch in [replica.log[offset]]
+        ),
     )
