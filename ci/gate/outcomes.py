@@ -278,10 +278,14 @@ def of_hunt(results: Sequence["MutantResult"], *, level: int) -> StageOutcome:
     """Every mutant must be caught at `level`; one that lives shows a hole in the checks."""
     caught = sum(1 for result in results if result.is_caught)
     alive = ", ".join(result.mutant for result in results if not result.is_caught)
+    sought = ", ".join(
+        f"{result.mutant} at seed {result.seed}" for result in results if result.was_sought
+    )
     return StageOutcome(
         verdict=Verdict.PASS if caught == len(results) else Verdict.FAIL,
         summary=f"{caught} of {count(len(results), 'mutant')} caught at level {level:d}"
-        + (f", not {alive}" if alive else ""),
+        + (f", not {alive}" if alive else "")
+        + (f"; no record names the seed of {sought}" if sought else ""),
         figures={"mutants": len(results), "mutants_caught": caught},
         detail={"mutants": [_mutant_row(result, level) for result in results]},
     )

@@ -32,6 +32,8 @@ REFERENCE_TARGET = "python:fencepost.impl.sim.adapter"
 SCHEME = "python:"
 CHUNK = 5
 """Seeds that a worker takes at a time."""
+SOUGHT_MAX = 20
+"""More seeds than this are needed by a mutant of which the record names none that shows it."""
 TRACES_MAX = 3
 """So many violating seeds have their traces written."""
 DOUBTS_MAX = 3
@@ -261,6 +263,11 @@ class MutantResult:
         """True when a check that should see it does."""
         return bool(set(self.caught_by) & set(self.expected))
 
+    @property
+    def was_sought(self) -> bool:
+        """True when many seeds were needed: its record names none that shows it any more."""
+        return self.is_caught and self.seeds > SOUGHT_MAX
+
 
 def load(target: str = REFERENCE_TARGET) -> Simulator:
     """The simulator of that name; raises `ChoiceError`."""
@@ -314,17 +321,24 @@ def hunt_mutants(
 ) -> tuple[MutantResult, ...]:
     """The kill table: each mutant is tried on seeds until a right check sees it.
 
-    First on the one that its record knows, then from 0 on.
+    First on the one that its record knows, then from 0 on. Where some seeds do not show it, the
+    others are spread over all jobs: one long hunt would be waited for by all the rest.
     """
     mutants = load(target).mutants()
-    hunt = partial(_hunt, seeds_max=seeds_max, level=level, target=target)
+    first = partial(_hunt, seeds_max=min(seeds_max, SOUGHT_MAX), level=level, target=target)
     results: list[MutantResult] = []
-    with closing(in_order(hunt, mutants, jobs=jobs, chunk=1)) as hunted:
+    with closing(in_order(first, mutants, jobs=jobs, chunk=1)) as hunted:
         for result in hunted:
             results.append(result)
             if on_progress:
                 on_progress(len(results), len(mutants), result.mutant)
-    return tuple(results)
+    again = partial(_hunt, seeds_max=seeds_max, level=level, target=target, jobs=jobs)
+    return tuple(
+        again(record, seen=result.seeds)
+        if 0 < result.seeds < seeds_max and not result.is_caught
+        else result
+        for record, result in zip(mutants, results, strict=True)
+    )
 
 
 def judge_seed(subject: Subject, seed: int) -> SeedResult:
@@ -362,15 +376,25 @@ def write_trace(folder: Path, events: Sequence[TraceEvent]) -> None:
             file.writelines(encode_all(lines))
 
 
-def _hunt(record: dict[str, Any], *, seeds_max: int, level: int, target: str) -> MutantResult:
+def _hunt(
+    record: dict[str, Any],
+    *,
+    seeds_max: int,
+    level: int,
+    target: str,
+    jobs: int = 1,
+    seen: int = 0,
+) -> MutantResult:
+    """`seen`: so many of the seeds have not shown it."""
     if record.get("shows"):
         return _replay(record, target)
     expected = set(record["caught_by"])
     level = max(level, record.get("level", level))
     subject = Subject(target=target, level=level, mutant=record["mutant"])
     seeds = list(dict.fromkeys([record.get("seed", 0), *range(seeds_max)]))
-    judged = (judge_seed(subject, seed) for seed in seeds)
-    catch = next((result for result in judged if result.violated & expected), None)
+    judge = partial(judge_seed, subject)
+    with closing(in_order(judge, seeds[seen:], jobs=jobs, chunk=CHUNK)) as judged:
+        catch = next((result for result in judged if result.violated & expected), None)
     return MutantResult(
         mutant=record["mutant"],
         rule=record["rule"],

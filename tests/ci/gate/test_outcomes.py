@@ -111,6 +111,15 @@ def test_a_mutant_that_lives_fails_the_stage_by_name() -> None:
     assert_readable(outcome)
 
 
+def test_a_mutant_that_many_seeds_do_not_show_is_named_with_the_one_that_does() -> None:
+    sought = replace(CAUGHT, mutant="shy", seeds=400, seed=399)
+
+    outcome = of_hunt([CAUGHT, sought], level=2)
+
+    assert outcome.verdict is Verdict.PASS
+    assert outcome.summary.endswith("; no record names the seed of shy at seed 399")
+
+
 def test_a_mutant_that_a_counterexample_shows_has_no_seed() -> None:
     shown = replace(CAUGHT, seeds=0, seed=None)
 

@@ -13,6 +13,7 @@ import pytest
 from fencepost.conformance.adapters.errors import ChoiceError
 from fencepost.conformance.runs.run_folder import read_folder
 from fencepost.conformance.verdict import Verdict
+from fencepost.conformance.whitebox import simulate
 from fencepost.conformance.whitebox.simulate import (
     REFERENCE_TARGET,
     SimulationOptions,
@@ -178,6 +179,19 @@ def test_a_seed_that_shows_nothing_any_more_is_no_end_of_the_hunt(
     (caught,) = hunt_mutants(6, target=TARGET, jobs=1)
 
     assert (caught.seeds, caught.seed) == (4, fake_simulator.MUTANT_SHOWS_FROM)
+
+
+def test_a_mutant_that_few_seeds_show_is_sought_by_all_jobs(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    (record, *_) = fake_simulator.mutants()
+    monkeypatch.setattr(fake_simulator, "mutants", lambda: [record])
+    monkeypatch.setattr(simulate, "SOUGHT_MAX", 2)
+
+    (caught,) = hunt_mutants(60, target=TARGET, jobs=2)
+
+    assert (caught.seeds, caught.seed) == (4, fake_simulator.MUTANT_SHOWS_FROM)
+    assert caught.was_sought
 
 
 def test_mutant_that_never_heals_is_not_caught_by_that() -> None:
