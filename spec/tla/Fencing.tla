@@ -675,10 +675,11 @@ RefinesStateZnode == AsStateZnode!Spec
 (* The members that the controller sees as what joined. Ids alone do not say *)
 (* what did: there it is who is registered, and was not gone since the last  *)
 (* decision.                                                                 *)
+NamesIdsOnly == \A member \in State.isr : member.broker_epoch = NoBrokerEpoch
 SeenMembers ==
     {member \in State.isr : LET epoch == controller.view[member.broker] IN
         /\ epoch # 0
-        /\ IF Level = 2 THEN member.broker \notin controller.bounced
+        /\ IF NamesIdsOnly THEN member.broker \notin controller.bounced
            ELSE epoch = member.broker_epoch}
 
 (* Another leads only where the leader has failed: the incarnation that is   *)

@@ -80,7 +80,7 @@ DecisionsFollowTheView ==
                   [] back # {} /\ LastReplica = "elect" ->
                         /\ next.leader \in back
                         /\ next.isr = {[broker |-> next.leader,
-                                        broker_epoch |-> IF Level = 2 THEN NoBrokerEpoch
+                                        broker_epoch |-> IF NamesIdsOnly THEN NoBrokerEpoch
                                                          ELSE controller.view[next.leader]]}
                         /\ is_loss_told'
                   [] OTHER ->
@@ -120,7 +120,7 @@ ControllersChange ==
                 /\ next = [now EXCEPT !.level = 4] /\ now.level = 3
                 /\ \A b \in Brokers : replicas[b].level = 4
           /\ (/\ differing # {}
-              /\ Level = 2
+              /\ NamesIdsOnly
               /\ budget'["controller_changes"] = budget["controller_changes"]) =>
                 next.bounced = now.bounced \cup differing
           /\ next.bounced # now.bounced /\ differing = {} =>

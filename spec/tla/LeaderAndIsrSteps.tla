@@ -133,4 +133,19 @@ RegistrationsAreNew ==
         \/ /\ znodes'[BrokerPath(b)].ephemeral_owner = b
            /\ ~Exists(znodes, BrokerPath(b))
            /\ Exists(znodes, StatePath) => replicas'[b].znode_version = StateVersion]_metadata_vars
+
+(* On an ordered link what is sent stands behind all that is on its way, in a*)
+(* place of its own. What comes takes from its link what was sent before it, *)
+(* and nothing from another.                                                 *)
+\* @req CMD-002
+LinksKeepOrder ==
+    [][LET gone == messages \ messages'
+           is_lost == budget'["losses"] < budget["losses"]
+       IN network = "ordered" =>
+            /\ \A m \in messages' \ messages, other \in messages :
+                m.copy = 1 /\ m.from = other.from /\ m.to = other.to => other.place < m.place
+            /\ \A m \in gone :
+                /\ \A other \in gone : m.from = other.from /\ m.to = other.to
+                /\ \A other \in messages' : is_lost \/ other.place >= m.place
+                        \/ m.from # other.from \/ m.to # other.to]_metadata_vars
 =============================================================================
