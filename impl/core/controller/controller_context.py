@@ -195,10 +195,15 @@ class ControllerContext:
         """These brokers may not stay in the ISR, or lead on, as if they had never been away."""
         self.bounced[key] = self.bounced.get(key, frozenset()) | brokers
 
-    def bounced_in(self, key: TopicPartition) -> AbstractSet[BrokerId]:
-        """Live members of the partition's ISR that were away since they joined, and the like."""
+    def bounced_in(
+        self, key: TopicPartition, seen: LeaderAndIsr | None = None
+    ) -> AbstractSet[BrokerId]:
+        """Live members of the partition's ISR that were away since they joined, and the like.
+
+        A leader may have written another ISR than is known: with `seen`, that state counts.
+        """
         remembered: AbstractSet[BrokerId] = self.bounced.get(key, frozenset())
-        state = self.state(key)
+        state = self.state(key) if seen is None else seen
         return self.bounced_members(state, self.live, remembered) if state else remembered
 
     def add_offline(

@@ -134,6 +134,7 @@ class PartitionChanges:
         decisions = StepDecisions(self._resources, view)
         found = decisions.steps(requests, self._elections.busy, self._steps_max)
         self._must_retry |= found.must_retry
+        self._elections.reread(found.undecided)
         return found.steps
 
     # Taking steps

@@ -56,6 +56,8 @@ class NextSteps:
     """The steps that can be taken now, and what else follows from the reading."""
 
     steps: list[Step] = field(default_factory=list)
+    undecided: list[TopicPartition] = field(default_factory=list)
+    """What an election must come first for, on a state that the controller has yet to read."""
     must_retry: bool = False
     """True when something cannot be decided now, and no watch will tell when it can."""
 
@@ -133,8 +135,10 @@ class StepDecisions:
             return PartitionStage.NEW
         leader = facts.seen.state.leader
         is_led = leader == NO_BROKER or leader in facts.live
-        if is_led and not self._context.bounced_in(facts.key):
+        if is_led and not self._context.bounced_in(facts.key, facts.seen.state):
             return PartitionStage.SETTLED
+        if facts.seen.state != self._context.state(facts.key):
+            self._next.undecided.append(facts.key)
         return PartitionStage.UNSETTLED
 
     def _remove(self, facts: ChangeFacts, request: PartitionRequest | None) -> Step | None:
@@ -188,7 +192,7 @@ class StepDecisions:
             assert self._view.registered is not None
             cause = ElectionCause.UNCLEAN_ALLOWED
             live = self._view.registered - context.offline_in(key)
-        bounced = context.bounced_in(key)
+        bounced = context.bounced_in(key, seen.state)
         elected = choose_leader(seen.state, named.assigned, live, bounced, cause)
         if elected is None:
             return Step(key=key, action=None, requests=(request.end(),))

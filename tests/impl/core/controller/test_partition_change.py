@@ -4,10 +4,19 @@ from collections.abc import Callable
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from fencepost.impl.core.config import Config
 from fencepost.impl.core.types.zookeeper import Create, Delete, SetData
-from fencepost.spec.vocabulary import ANY_VERSION, NO_BROKER, Action, ElectionKind, ErrorCode
+from fencepost.spec.vocabulary import (
+    ANY_VERSION,
+    NO_BROKER,
+    Action,
+    BrokerEpoch,
+    BrokerId,
+    ElectionKind,
+    ErrorCode,
+)
 from fencepost.spec.znodes import (
     LEADER_ELECTION,
     PARTITIONS_ADD,
@@ -15,6 +24,7 @@ from fencepost.spec.znodes import (
     PARTITIONS_REMOVE,
     ReplicasDocument,
     TopicPartition,
+    broker_path,
     document_bytes,
     leader_and_isr_path,
     partition_path,
@@ -62,6 +72,23 @@ def test_the_preferred_replica_leads_when_it_is_asked_for(driver: Driver) -> Non
     assert not exists(driver, request_path(LEADER_ELECTION, T0))
     acknowledge(driver)
     assert told(driver, 3)[-1] == (2, 2)
+
+
+def test_a_member_that_joined_as_an_earlier_incarnation_is_not_elected(driver: Driver) -> None:
+    """A leader has let it in by a late fetch, and the controller has yet to read that (BEP-006)."""
+    governed(driver, (2, 3))
+    stats = [driver.zookeeper.peek(broker_path(BrokerId(one))).stat for one in (2, 3)]
+    second, third = (BrokerEpoch(stat.czxid) for stat in stats if stat is not None)
+    late = {BrokerId(2): BrokerEpoch(second - 1), BrokerId(3): third}
+    driver.put_state(T0, replace(state(3, 1, (2, 3)), isr_broker_epochs=late))
+
+    assert elect(driver, ElectionKind.PREFERRED) is ErrorCode.NONE
+    assert driver.state(T0) == state(3, 2, (3,))
+    assert driver.took(Action.ELECT_LEADER)[-1].isr == frozenset({3})
+
+    driver.tick(RETRY_MS)
+    assert not exists(driver, request_path(LEADER_ELECTION, T0))
+    assert driver.state(T0) == state(3, 2, (3,))
 
 
 @pytest.mark.parametrize(
