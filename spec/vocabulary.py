@@ -7,7 +7,7 @@ share one snake_case name. Nothing here has behaviour beyond the mapping between
 
 import re
 from enum import IntEnum, StrEnum
-from typing import Literal, NewType, get_args
+from typing import Literal, NamedTuple, NewType, get_args
 
 BrokerId = NewType("BrokerId", int)
 BrokerEpoch = NewType("BrokerEpoch", int)
@@ -60,6 +60,22 @@ class ProtocolLevel(IntEnum):
     """Commands name the largest broker epoch known, and metadata come from the controller."""
     CONTROLLER_MUTATIONS = 5
     """The controller alone changes the configuration; others forward to it (KIP-590)."""
+
+
+class BrokerVersion(NamedTuple):
+    """A broker between the two passes of an upgrade understands more than it speaks (UMD-003)."""
+
+    code_level: int
+    inter_broker_protocol: int
+
+    @property
+    def is_possible(self) -> bool:
+        """Code speaks no level that it does not understand; upgrades begin at level 2."""
+        code, protocol = self
+        return protocol == code or ProtocolLevel.LEADER_EPOCH <= protocol < code
+
+    def __str__(self) -> str:
+        return f"code of level {self.code_level:d} that speaks {self.inter_broker_protocol:d}"
 
 
 NEWEST_LEVEL = ProtocolLevel.BROKER_EPOCH

@@ -68,6 +68,8 @@ class BrokerDocument(msgspec.Struct, frozen=True, kw_only=True):
     version: int = 1
     host: str
     port: int
+    inter_broker_protocol: int | msgspec.UnsetType = msgspec.UNSET
+    """The level that the broker speaks (UMD-003)."""
 
 
 class ProducerIdBlockDocument(msgspec.Struct, frozen=True, kw_only=True):

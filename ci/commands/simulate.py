@@ -61,6 +61,13 @@ Rewrite = Annotated[
 TraceFolder = Annotated[
     Path | None, typer.Option(help="A new folder for the traces of the first violating seeds.")
 ]
+UpgradeFrom = Annotated[
+    int | None,
+    typer.Option(
+        metavar="LEVEL",
+        help="Begin at this level, and upgrade all brokers to --level: code first, then protocol.",
+    ),
+]
 ShowCoverage = Annotated[
     bool, typer.Option("--coverage", help="Print which actions and faults the seeds reached.")
 ]
@@ -85,6 +92,7 @@ def simulate(
     seeds: SeedCount = None,
     seed: FirstSeed = None,
     level: LevelOption = NEWEST_LEVEL,
+    upgrade_from: UpgradeFrom = None,
     mutant: MutantName = None,
     out: TraceFolder = None,
     coverage: ShowCoverage = False,
@@ -103,6 +111,7 @@ def simulate(
         "--seeds": seeds,
         "--seed": seed,
         "--level": level if level != NEWEST_LEVEL else None,
+        "--upgrade-from": upgrade_from,
         "--mutant": mutant,
         "--out": out,
         "--coverage": coverage or None,
@@ -118,8 +127,17 @@ def simulate(
         refuse_beside("--steps replays one schedule without chance", chosen)
         return replay_steps(steps, as_json=as_json)
     wish = SimulationRequest(
-        out=out, coverage=coverage, shrink=shrink, as_json=as_json, spark=spark_master
+        upgrade_from=upgrade_from,
+        out=out,
+        coverage=coverage,
+        shrink=shrink,
+        as_json=as_json,
+        spark=spark_master,
     )
+    if upgrade_from is not None:
+        refuse_beside(
+            "--shrink makes no run smaller that upgrades brokers", {"--shrink": shrink or None}
+        )
     return run(wanted(seeds, seed), level=level, mutant=mutant, wish=wish)
 
 
@@ -127,6 +145,7 @@ def simulate(
 class SimulationRequest:
     """What is asked for beside the seeds."""
 
+    upgrade_from: int | None
     out: Path | None
     coverage: bool
     shrink: bool
@@ -137,7 +156,7 @@ class SimulationRequest:
 def run(seeds: range, *, level: int, mutant: str | None, wish: SimulationRequest) -> int:
     """Run the seeds and tell what they showed."""
     traces = make_run_folder(new_run_id(), wish.out) if wish.out else None
-    options = SimulationOptions(out=traces)
+    options = SimulationOptions(out=traces, upgrade_from=wish.upgrade_from)
     if wish.spark is not None:
         from fencepost.reports.tables.seeds import on_spark  # Spark takes half a second to import
 

@@ -7,6 +7,7 @@ from msgspec import structs
 
 from fencepost.conformance.adapters.implementation import Capability, Implementation
 from fencepost.fault_injection.faults.fault import Fault
+from fencepost.fault_injection.faults.process_faults import RollBrokers
 from fencepost.fault_injection.faults.targets import FaultError
 from fencepost.fault_injection.faults.zookeeper_faults import ExpireSession
 from fencepost.fault_injection.injectors.injector import InjectionError
@@ -39,6 +40,7 @@ NEEDED: Mapping[str, frozenset[Capability]] = MappingProxyType(
         "proc.term": frozenset(),
         "proc.crash_at": _PROCESSES | _FAULT_CONTROL,
         "proc.bounce_fast": _PROCESSES | _ZOOKEEPER,
+        "proc.rolling.upgrade": _PROCESSES | {Capability.VERSIONS},
         "cpu.": _PROCESSES,
         "clock.": _FAULT_CONTROL,
         "disk.": _PROCESSES | _FAULT_CONTROL,
@@ -137,6 +139,8 @@ def _lines(*awaited: Trigger | None) -> Iterator[str]:
 
 def _asked(fault: Fault) -> str:
     """To end a session at ZooKeeper alone needs no word of its owner; other modes do."""
+    if isinstance(fault, RollBrokers) and fault.is_upgrade:
+        return f"{fault.kind}.upgrade"
     is_asked = isinstance(fault, ExpireSession) and fault.mode != "server"
     return f"{fault.kind}.asked" if is_asked else fault.kind
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from time import monotonic
 
 from fencepost.conformance.adapters.capabilities import needed_of, refusal
+from fencepost.conformance.adapters.command_line import version_flags
 from fencepost.conformance.adapters.errors import ClusterError
 from fencepost.conformance.adapters.implementation import (
     Capability,
@@ -36,6 +37,7 @@ from fencepost.fault_injection.processes.supervisor import Supervisor
 from fencepost.fault_injection.zookeeper.client import ZooKeeperClient
 from fencepost.fault_injection.zookeeper.members import ZooKeeperMembers
 from fencepost.fault_injection.zookeeper.sessions import expire_session
+from fencepost.spec.vocabulary import BrokerVersion
 from fencepost.spec.znodes import TopicPartition
 
 POLL_S = 0.03
@@ -92,6 +94,8 @@ class ClusterUnderTest:
             )
         )
         self._wait = threading.Event()
+        self._versions: dict[int, BrokerVersion] = {}
+        """Of the brokers that were upgraded."""
         self._orphaned: dict[int, int] = {}
         """By broker, the zxid of a registration that its former process has left."""
 
@@ -232,7 +236,18 @@ class ClusterUnderTest:
         """A broker that does not run is starting on its data."""
         left = self.state.registration(broker_id)
         self._orphaned[broker_id] = left.zxid if left else 0
-        self._parts.lifecycle.start(broker_id)
+        flags = version_flags(self._versions[broker_id]) if broker_id in self._versions else ()
+        self._parts.lifecycle.start(broker_id, *flags)
+
+    def version_of(self, broker_id: int) -> BrokerVersion:
+        """What the broker understands and speaks, or will when it starts again."""
+        level = self.settings.level
+        return self._versions.get(broker_id, BrokerVersion(level, level))
+
+    def set_version(self, broker_id: int, version: BrokerVersion) -> None:
+        """The broker will be of this version at its next start."""
+        if version != self.version_of(broker_id):
+            self._versions[broker_id] = version
 
     def prepare(self, broker_id: int) -> None:
         """The broker's next process waits for `restart`, if its implementation can do that."""

@@ -25,7 +25,7 @@ from fencepost.conformance.adapters.zookeeper_state import ZooKeeperState
 from fencepost.conformance.checks.observations import EVERYTHING, Observations
 from fencepost.fault_injection.network.wiring import BrokerPlace, broker_name
 from fencepost.fault_injection.processes.managed_process import ManagedProcess
-from fencepost.spec.vocabulary import ProtocolLevel
+from fencepost.spec.vocabulary import BrokerVersion, ProtocolLevel
 from fencepost.spec.wire.tls import (
     ADMIN,
     CREDENTIALS_FILE,
@@ -122,6 +122,12 @@ class CommandLine(Implementation):
     def own_flags(self) -> tuple[str, ...]:
         """More flags for every broker, which only this implementation knows."""
         return ()
+
+
+def version_flags(version: BrokerVersion) -> tuple[str, ...]:
+    """What the command line of a broker of that version ends with: the last flag counts."""
+    code, protocol = version
+    return ("--level", f"{protocol:d}", "--code-level", f"{code:d}")
 
 
 class BrokerProcesses:

@@ -76,6 +76,9 @@ class Capability(StrEnum):
     """Brokers write their traces while they run: a story can wait for one of their lines."""
     PREPARED_START = "prepared start"
     """A broker can load before it gets its flags (`--go-fd`, `Supervisor.prepare`)."""
+    VERSIONS = "versions"
+    """A broker can understand a higher level than it speaks (`--code-level`), so that brokers are
+    upgraded in two passes."""
     MUTANTS = "mutants"
     """Its own rules can be broken by name: `whitebox.mutants`."""
     STEPPED_RUNS = "stepped runs"

@@ -8,6 +8,7 @@ ZooKeeper's own record.
 - The version of its znode never goes back while the broker runs.
 - No body is taken twice, and none after a later one of the controllers (UMD-002).
 - A broker takes a role from a controller that has told it which brokers there are (KAFKA-4443).
+  While brokers are upgraded to level 4, controllers that speak a level below tell nothing.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,6 +16,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from fencepost.conformance.checks.evidence import Evidence
 from fencepost.conformance.checks.log_history import known
 from fencepost.conformance.checks.ordering import partition_of_event
+from fencepost.conformance.checks.spoken_protocols import SpokenProtocols, spoken_protocols
 from fencepost.conformance.checks.znode_history import (
     LeaderAndIsrWrite,
     leader_and_isr_writes,
@@ -23,7 +25,7 @@ from fencepost.conformance.checks.znode_history import (
 )
 from fencepost.conformance.verdict import CheckResult
 from fencepost.spec.trace import TraceEvent
-from fencepost.spec.vocabulary import Action, Invariant
+from fencepost.spec.vocabulary import Action, Invariant, ProtocolLevel
 from fencepost.spec.znodes import TopicPartition
 
 ROLES = frozenset({Action.BECOME_LEADER, Action.BECOME_FOLLOWER})
@@ -40,14 +42,20 @@ def check(events: Sequence[TraceEvent]) -> CheckResult:
     if not told:
         return evidence.result()
     published = _published(leader_and_isr_writes(events))
+    protocols = spoken_protocols(events)
     by_start: dict[_Start, list[TraceEvent]] = {}
     for event in events:
-        if event.action == Action.UPDATE_METADATA or event.action in ROLES:
+        if event.action == Action.UPDATE_METADATA or _is_judged_role(event, protocols):
             by_start.setdefault((event.node, event.incarnation), []).append(event)
     for lines in by_start.values():
         _check_start(sorted(lines, key=lambda event: event.seq), published, evidence)
     _check_brokers(told, registrations(events), evidence)
     return evidence.result()
+
+
+def _is_judged_role(event: TraceEvent, protocols: SpokenProtocols) -> bool:
+    speaks = protocols.of_controller(event.controller_epoch)
+    return event.action in ROLES and speaks >= ProtocolLevel.MAX_BROKER_EPOCH
 
 
 def _check_brokers(

@@ -28,7 +28,7 @@ members, and where there is neither, the last ISR does.
 """
 
 import dataclasses
-from collections.abc import Iterator, Mapping, Sequence, Set as AbstractSet
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set as AbstractSet
 from dataclasses import dataclass
 
 from msgspec.structs import replace
@@ -53,6 +53,8 @@ from fencepost.spec.znodes import LeaderAndIsr, TopicPartition
 
 _Decision = tuple[TopicPartition | None, int | None, int | None, int | None]
 """Partition, controller epoch, leader epoch and leader."""
+_Decisions = Mapping[_Decision, AbstractSet[int]]
+"""Of which incarnations of the partition it was; 0 where that is not told."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,8 +64,8 @@ class _World:
     sessions: Mapping[int, int]
     strangers: AbstractSet[int | None]
     """Sessions that own up to their writes: where no broker does, a harness."""
-    unclean: frozenset[_Decision]
-    lossy: frozenset[_Decision]
+    unclean: _Decisions
+    lossy: _Decisions
     """Those that say that records may be lost with a member of the ISR that was away."""
     begun: Mapping[tuple[TopicPartition, int], int]
     """Leader epoch of a partition -> the zxid of the state on which it was decided."""
@@ -84,8 +86,8 @@ def check(events: Sequence[TraceEvent], dialect: TraceDialect = SPEC) -> CheckRe
     world = _World(
         sessions=brokers_by_session(events),
         strangers={event.session_id for event in events if _is_success(event)},
-        unclean=frozenset(_decision(event) for event in events if is_flagged(event)),
-        lossy=frozenset(_decision(event) for event in events if may_have_lost(event)),
+        unclean=_decisions(event for event in events if is_flagged(event)),
+        lossy=_decisions(event for event in events if may_have_lost(event)),
         begun=_begun(leader_and_isr_writes(events)),
         registered=registrations(events),
         restarted=frozenset(_restarted(events)),
@@ -122,6 +124,19 @@ def _is_success(event: TraceEvent) -> bool:
 def _decision(event: TraceEvent) -> _Decision:
     key = partition_of_event(event)
     return key, event.controller_epoch, event.leader_epoch, event.leader
+
+
+def _decisions(events: Iterable[TraceEvent]) -> _Decisions:
+    found: dict[_Decision, set[int]] = {}
+    for event in events:
+        found.setdefault(_decision(event), set()).add(event.partition_incarnation or 0)
+    return found
+
+
+def _says_so(told: _Decisions, write: LeaderAndIsrWrite, after: LeaderAndIsr) -> bool:
+    decision = (write.partition, after.controller_epoch, after.leader_epoch, after.leader)
+    of = told.get(decision, frozenset[int]())
+    return bool(of) and (not write.incarnation or not of.isdisjoint({0, write.incarnation}))
 
 
 def _fault(write: LeaderAndIsrWrite, world: _World) -> str | None:
@@ -193,14 +208,14 @@ def _decision_fault(write: LeaderAndIsrWrite, after: LeaderAndIsr, world: _World
         return f"a decision took the leader epoch from {change} instead of one up"
     if before is None:
         return _first_leader_fault(write, after, world)
-    decision = (write.partition, after.controller_epoch, after.leader_epoch, after.leader)
-    if decision in world.lossy:
+    if _says_so(world.lossy, write, after):
         return _lossy_fault(write, before, after, world)
-    if decision in world.unclean and after.isr <= before.isr:
+    is_unclean = _says_so(world.unclean, write, after)
+    if is_unclean and after.isr <= before.isr:
         return f"leader {after.leader} is unclean, it says, and ISR {sorted(after.isr)} is not"
     if after.isr <= before.isr or _ends_reassignment(write, before, after, world):
         return None
-    if decision not in world.unclean or after.isr != {after.leader}:
+    if not is_unclean or after.isr != {after.leader}:
         return f"a decision made ISR {sorted(after.isr)} of ISR {sorted(before.isr)}"
     assert write.before_event is not None
     since = write.before_event.zxid or 0

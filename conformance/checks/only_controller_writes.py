@@ -1,6 +1,9 @@
 """`OnlyControllerWrites`: from level 5 on the controller alone changes the configuration (FWD-001).
 
 Judged by ZooKeeper's record alone: the session that writes is the one that `/controller` is of.
+Where registrations tell levels, each session is judged by what its broker speaks, any other by the
+level at which the run began: while brokers are upgraded to level 5, the others still write what
+clients ask them for, but never what another broker has forwarded (FWD-007).
 """
 
 import json
@@ -8,18 +11,31 @@ from collections.abc import Sequence
 
 from fencepost.conformance.checks.evidence import Evidence
 from fencepost.conformance.checks.ordering import by_zxid
+from fencepost.conformance.checks.spoken_protocols import spoken_protocols
 from fencepost.conformance.verdict import CheckResult
 from fencepost.spec.config_store import CONFIG_CHANGES, entity_at
 from fencepost.spec.trace import TraceEvent
-from fencepost.spec.vocabulary import Invariant, ProtocolLevel
+from fencepost.spec.vocabulary import Action, Invariant, ProtocolLevel
 from fencepost.spec.znodes import CONTROLLER
 
 
 def check(events: Sequence[TraceEvent]) -> CheckResult:
     """Judge a whole run; the premise counts writes of the configuration."""
     evidence = Evidence(invariant=Invariant.ONLY_CONTROLLER_WRITES)
-    if _level(events) < ProtocolLevel.CONTROLLER_MUTATIONS:
+    level, protocols = _level(events), spoken_protocols(events).by_session
+    levels = {level, *protocols.values()}
+    if max(levels) < ProtocolLevel.CONTROLLER_MUTATIONS:
         return evidence.result()
+    forwarded = {
+        one.zxid
+        for one in events
+        if one.action == Action.APPLY_MUTATION and one.forwarded_request is not None
+    }
+
+    def is_bound(event: TraceEvent) -> bool:
+        speaks = protocols.get(event.session_id or 0, level)
+        return speaks >= ProtocolLevel.CONTROLLER_MUTATIONS
+
     holder: TraceEvent | None = None
     for event in by_zxid(events):
         path = event.path or ""
@@ -27,6 +43,8 @@ def check(events: Sequence[TraceEvent]) -> CheckResult:
             holder = event
         elif holder is not None and _ends(event, holder):
             holder = None
+        elif not (is_bound(event) or event.zxid in forwarded):
+            continue
         elif path == CONFIG_CHANGES or entity_at(path) is not None:
             evidence.premise_count += 1
             if holder is None or holder.session_id != event.session_id:

@@ -176,7 +176,10 @@ _OF_A_RUN: Mapping[Invariant, tuple[CheckFunction, frozenset[str]]] = {
     ),
     Invariant.FORWARDED_ONCE: (forwarded_once.check, forwarded_once.JUDGED),
     Invariant.PRINCIPAL_KEPT: (principal_kept.check, principal_kept.JUDGED),
-    Invariant.ONLY_CONTROLLER_WRITES: (only_controller_writes.check, ZOOKEEPER | RUN_STARTED),
+    Invariant.ONLY_CONTROLLER_WRITES: (
+        only_controller_writes.check,
+        ZOOKEEPER | RUN_STARTED | {Action.APPLY_MUTATION},
+    ),
     Invariant.MUTATION_QUOTA_KEPT: (
         mutation_quota_kept.check,
         ZOOKEEPER | mutation_quota_kept.JUDGED,

@@ -15,12 +15,17 @@ broker's registration (BEP-001), as ZooKeeper's own record has it.
 - An election that loses nothing names a leader that was registered as the incarnation that joined
   at some time since the leader epoch before began: not later, for a leader that has registered anew
   goes on writing the ISR while its controller has yet to look.
+
+While brokers are upgraded to level 3, two of these do not hold yet: a member may join without an
+epoch where it, or the author of the write, speaks a level below; and a controller that does elects
+by ids alone, so that what its elections say of incarnations is nothing.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from fencepost.conformance.checks.evidence import Evidence
 from fencepost.conformance.checks.ordering import actions, order, partition_of_event
+from fencepost.conformance.checks.spoken_protocols import SpokenProtocols, spoken_protocols
 from fencepost.conformance.checks.znode_history import (
     LeaderAndIsrWrite,
     leader_and_isr_writes,
@@ -34,6 +39,7 @@ from fencepost.spec.vocabulary import (
     Action,
     ErrorCode,
     Invariant,
+    ProtocolLevel,
     RefusalKind,
 )
 from fencepost.spec.znodes import LeaderAndIsr, TopicPartition
@@ -60,8 +66,9 @@ def check(events: Sequence[TraceEvent]) -> CheckResult:
     evidence = Evidence(invariant=Invariant.STALE_INCARNATION_HARMLESS)
     writes = leader_and_isr_writes(events)
     told = [*_registered(events)]
+    protocols = spoken_protocols(events)
     _check_commands(told, evidence)
-    _check_leaders(told, writes, evidence)
+    _check_leaders(told, writes, protocols, evidence)
     lossy = {
         (partition_of_event(event), event.controller_epoch, event.leader_epoch)
         for event in actions(events, Action.ELECT_LEADER)
@@ -78,7 +85,7 @@ def check(events: Sequence[TraceEvent]) -> CheckResult:
             continue
         evidence.premise_count += 1
         is_lossy = (write.partition, after.controller_epoch, after.leader_epoch) in lossy
-        fault = _fault(write, after, stays, begun, is_lossy=is_lossy)
+        fault = _fault(write, after, stays, begun, protocols, is_lossy=is_lossy)
         if fault is not None:
             where = f"{write.partition} at zxid {write.event.zxid}"
             evidence.violated(f"{where}: {fault}.", write.before_event, write.event)
@@ -113,7 +120,10 @@ def _registered(events: Iterable[TraceEvent]) -> Iterator[_Registered]:
 
 
 def _check_leaders(
-    told: Iterable[_Registered], writes: Iterable[LeaderAndIsrWrite], evidence: Evidence
+    told: Iterable[_Registered],
+    writes: Iterable[LeaderAndIsrWrite],
+    protocols: SpokenProtocols,
+    evidence: Evidence,
 ) -> None:
     """Of topics of one name that follow each other, any may be the one that is meant."""
     named: dict[tuple[TopicPartition | None, int | None, int | None], set[int]] = {}
@@ -123,6 +133,8 @@ def _check_leaders(
             named.setdefault(key, set()).add(write.after.isr_broker_epochs[write.after.leader])
     for own, event in told:
         if event.action != Action.BECOME_LEADER:
+            continue
+        if protocols.of_controller(event.controller_epoch) < ProtocolLevel.BROKER_EPOCH:
             continue
         decided = named.get((partition_of_event(event), event.leader_epoch, event.broker_id))
         if decided and max(decided) < (own.zxid or 0):
@@ -134,10 +146,17 @@ def _check_leaders(
 
 
 def _fault(
-    write: LeaderAndIsrWrite, after: LeaderAndIsr, stays: Stays, begun: Begun, *, is_lossy: bool
+    write: LeaderAndIsrWrite,
+    after: LeaderAndIsr,
+    stays: Stays,
+    begun: Begun,
+    protocols: SpokenProtocols,
+    *,
+    is_lossy: bool,
 ) -> str | None:
     """Why the write takes one incarnation for another, as the end of a sentence."""
     before, zxid = write.before or _NOTHING, write.event.zxid or 0
+    author = protocols.of_session(write.event.session_id)
     for member in sorted(after.isr):
         epoch = after.isr_broker_epochs.get(member)
         joined = before.isr_broker_epochs.get(member)
@@ -149,10 +168,14 @@ def _fault(
             continue
         if epoch is not None:
             return f"broker {member} joined as {epoch}, and was registered as {sorted(given)}"
-        if before.isr_broker_epochs and member not in before.isr:
+        speaks = min(author, protocols.of_registration(max(given)))
+        names = speaks >= ProtocolLevel.BROKER_EPOCH
+        if names and before.isr_broker_epochs and member not in before.isr:
             return f"broker {member} joined the ISR without a broker epoch"
     leader, named = after.leader, after.isr_broker_epochs.get(after.leader)
     if write.before is None or before.leader_epoch == after.leader_epoch or is_lossy:
+        return None
+    if author < ProtocolLevel.BROKER_EPOCH:
         return None
     since = begun[write.partition, before.leader_epoch]
     stood = [first for first, last in stays.get(leader, ()) if last >= since and first <= zxid]

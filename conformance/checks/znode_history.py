@@ -133,6 +133,8 @@ class LeaderAndIsrWrite:
     """None when the document is malformed."""
     reign: Reign
     """In the transaction of the write: an election in the same zxid counts."""
+    incarnation: int
+    """The zxid at which the znode was created; 0 where the trace does not tell."""
     last_isr: frozenset[int]
     """The ISR before; where that is empty, the last one that was not."""
 
@@ -147,6 +149,7 @@ class LeaderAndIsrWrite:
 class _Znodes:
     reign: Reign = field(default_factory=Reign)
     stored: dict[str, TraceEvent] = field(default_factory=dict)
+    created: dict[str, int] = field(default_factory=dict)
     last_isr: dict[str, frozenset[int]] = field(default_factory=dict)
 
 
@@ -165,6 +168,8 @@ def leader_and_isr_writes(events: Iterable[TraceEvent]) -> list[LeaderAndIsrWrit
         if event.action not in _STORES:
             continue
         znodes.stored[path] = event
+        if event.action == "Create":
+            znodes.created[path] = event.zxid or 0
         after = document_of(event)
         znodes.last_isr[path] = (after and after.isr) or last_isr
         writes.append(
@@ -175,6 +180,7 @@ def leader_and_isr_writes(events: Iterable[TraceEvent]) -> list[LeaderAndIsrWrit
                 before_event=before,
                 after=after,
                 reign=znodes.reign,
+                incarnation=znodes.created.get(path, 0),
                 last_isr=last_isr,
             )
         )

@@ -26,7 +26,7 @@ from fencepost.conformance.whitebox.coverage import ActionCoverage, Pair, covera
 from fencepost.conformance.worker_pool import Spread, in_order
 from fencepost.spec.pacing import MoveList
 from fencepost.spec.trace import TraceEvent, encode_all
-from fencepost.spec.vocabulary import NEWEST_LEVEL, Ending, Invariant, Liveness
+from fencepost.spec.vocabulary import NEWEST_LEVEL, Ending, Invariant, Liveness, ProtocolLevel
 
 REFERENCE_TARGET = "python:fencepost.impl.sim.adapter"
 SCHEME = "python:"
@@ -50,6 +50,11 @@ class Simulator(Protocol):
     def simulate(self, seed: int, *, level: int, mutant: str | None) -> list[TraceEvent]:
         """The trace that belongs to `seed`; the same seed gives the same trace."""
 
+    def simulate_upgrade(
+        self, seed: int, *, level: int, upgrade_from: int, mutant: str | None
+    ) -> list[TraceEvent]:
+        """As `simulate`; brokers that speak `upgrade_from` are upgraded while it goes on."""
+
     def simulate_modelled(self, seed: int, *, level: int, mutant: str | None) -> list[TraceEvent]:
         """The same without what the specs do not have, for a replay by TLC."""
 
@@ -58,7 +63,8 @@ class Simulator(Protocol):
 
         `family`, if it is there, is the part of the protocol that is wrong. `seed`, if it is there,
         is tried before the others. `shows`, if it is there and not empty, is a property of the
-        specs that `replay` violates.
+        specs that `replay` violates. `upgrade_from`, if it is there and not None, is the level at
+        which its runs begin.
         """
 
     def suite_mutants(self) -> list[dict[str, Any]]:
@@ -114,11 +120,19 @@ class Subject:
     level: int
     mutant: str | None = None
     target: str = REFERENCE_TARGET
+    upgrade_from: int | None = None
+    """The level at which the run begins; None: all of it is of one level."""
 
     def require_known(self) -> None:
         """Raise `ChoiceError` when there is no such simulator, level or mutant."""
         if self.level not in LEVELS:
             raise ChoiceError(f"level {self.level} is none; choose one of {LEVELS}")
+        first = self.upgrade_from
+        if first is not None and not ProtocolLevel.LEADER_EPOCH <= first < self.level:
+            raise ChoiceError(
+                f"no upgrade leads from level {first} to level {self.level}; "
+                f"begin at level {ProtocolLevel.LEADER_EPOCH:d} or above it, and below the last"
+            )
         simulator = load(self.target)
         records = [*simulator.mutants(), *simulator.suite_mutants()]
         known = [str(record["mutant"]) for record in records]
@@ -133,12 +147,18 @@ class Subject:
 
     def simulate(self, seed: int) -> list[TraceEvent]:
         """The trace that belongs to `seed`."""
-        return load(self.target).simulate(seed, level=self.level, mutant=self.mutant)
+        simulator, level, mutant = load(self.target), self.level, self.mutant
+        if self.upgrade_from is None:
+            return simulator.simulate(seed, level=level, mutant=mutant)
+        return simulator.simulate_upgrade(
+            seed, level=level, upgrade_from=self.upgrade_from, mutant=mutant
+        )
 
     def reproduce(self, seed: int) -> str:
         """The command that runs one seed again."""
+        upgrade = "" if self.upgrade_from is None else f" --upgrade-from {self.upgrade_from}"
         suffix = f" --mutant {self.mutant}" if self.mutant else ""
-        return f"fencepost simulate --seed {seed} --level {self.level}{suffix}"
+        return f"fencepost simulate --seed {seed} --level {self.level}{upgrade}{suffix}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,6 +166,8 @@ class SimulationOptions:
     """What is seldom asked for."""
 
     target: str = REFERENCE_TARGET
+    upgrade_from: int | None = None
+    """As of a `Subject`."""
     out: Path | None = None
     """Where the traces of the first violating seeds are written."""
     spread: Spread = in_order
@@ -298,7 +320,9 @@ def run_seeds(
     """
     started = monotonic()
     wanted = sorted(seeds)
-    subject = Subject(target=options.target, level=level, mutant=mutant)
+    subject = Subject(
+        target=options.target, level=level, mutant=mutant, upgrade_from=options.upgrade_from
+    )
     subject.require_known()
     results: list[SeedResult] = []
     judge = partial(judge_seed, subject)
@@ -390,7 +414,8 @@ def _hunt(
         return _replay(record, target)
     expected = set(record["caught_by"])
     level = max(level, record.get("level", level))
-    subject = Subject(target=target, level=level, mutant=record["mutant"])
+    first = record.get("upgrade_from")
+    subject = Subject(target=target, level=level, mutant=record["mutant"], upgrade_from=first)
     seeds = list(dict.fromkeys([record.get("seed", 0), *range(seeds_max)]))
     judge = partial(judge_seed, subject)
     with closing(in_order(judge, seeds[seen:], jobs=jobs, chunk=CHUNK)) as judged:

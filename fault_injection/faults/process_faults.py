@@ -1,5 +1,6 @@
 """Faults on processes: they stand still, die, or both again and again."""
 
+from collections.abc import Mapping
 from typing import Annotated, ClassVar, Literal
 
 from msgspec import Meta
@@ -13,7 +14,7 @@ from fencepost.fault_injection.faults.fault import (
 from fencepost.fault_injection.faults.fault_kind import RESTARTS, fault_kind
 from fencepost.fault_injection.faults.parameters import milliseconds, number
 from fencepost.fault_injection.faults.targets import FaultError
-from fencepost.spec.vocabulary import HOLD_POINTS, CrashPoint
+from fencepost.spec.vocabulary import HOLD_POINTS, BrokerVersion, CrashPoint
 
 WIPED_REPLICAS_FORGET = (
     "with wipe an acknowledged record may be lost when no replica that holds it outlives the "
@@ -142,11 +143,14 @@ class BounceBroker(BrokerFault, frozen=True, kw_only=True, tag="proc.bounce_fast
     injector="rolling:RollingRestartInjector",
     evidence="every broker has ended and started again, in order",
     undo="brokers that are down start again, and all are registered",
-    requirements=("FAIL-001", "FAIL-005", "START-002", "CTL-002"),
+    requirements=("FAIL-001", "FAIL-005", "START-002", "CTL-002", "UMD-003", "FWD-007"),
     spec_actions=RESTARTS,
 )
 class RollBrokers(Fault, frozen=True, kw_only=True, tag="proc.rolling"):
-    """All brokers are restarted one after the other, as for a new version."""
+    """All brokers are restarted one after the other, as for a new version.
+
+    An upgrade takes two passes: one of them brings code to each broker, the next one its protocol.
+    """
 
     how: Annotated[Literal["term", "kill"], Meta(description="how each one ends")] = "term"
     wait: Annotated[
@@ -158,6 +162,47 @@ class RollBrokers(Fault, frozen=True, kw_only=True, tag="proc.rolling"):
     ] = "isr_full"
     gap_ms: Annotated[int, milliseconds("how long each one stays down", ge=0, le=600_000)] = 0
     for_ms: Annotated[int, milliseconds("how long all of it may take", ge=1, le=3_600_000)] = 60_000
+
+    code_level: Annotated[
+        Annotated[int, number("a protocol level", ge=2, le=5)] | None,
+        Meta(description="what each one understands from then on; null: as before"),
+    ] = None
+    inter_broker_protocol: Annotated[
+        Annotated[int, number("a protocol level", ge=2, le=5)] | None,
+        Meta(description="what each one speaks from then on; null: as before"),
+    ] = None
+
+    @property
+    def is_upgrade(self) -> bool:
+        """Brokers are of another version afterwards."""
+        return self.code_level is not None or self.inter_broker_protocol is not None
+
+    def after(self, before: BrokerVersion) -> BrokerVersion:
+        """The version of which a broker of that one starts again."""
+        code, protocol = self.code_level, self.inter_broker_protocol
+        return BrokerVersion(
+            before.code_level if code is None else code,
+            before.inter_broker_protocol if protocol is None else protocol,
+        )
+
+    def refusal(self, versions: Mapping[int, BrokerVersion]) -> str:
+        """Why brokers of these versions must not be restarted so; empty: they may.
+
+        What one broker says is foreign to the others until the first pass is over (UMD-003).
+        """
+        for broker_id, version in sorted(versions.items()):
+            after = self.after(version)
+            if not after.is_possible:
+                return (
+                    f"broker {broker_id} would speak level {after.inter_broker_protocol} with code "
+                    f"of level {after.code_level}"
+                )
+            if version.code_level < after.inter_broker_protocol:
+                return (
+                    f"broker {broker_id} still has code of level {version.code_level}, which does "
+                    f"not understand level {after.inter_broker_protocol}"
+                )
+        return ""
 
     @property
     def is_over_when_seen(self) -> bool:

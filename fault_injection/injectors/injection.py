@@ -15,6 +15,7 @@ from fencepost.fault_injection.injectors.injector import InjectionError
 from fencepost.fault_injection.network.wiring import Wiring
 from fencepost.fault_injection.zookeeper.client import NoZnodeError, ZnodeContent
 from fencepost.fault_injection.zookeeper.members import ZooKeeperMembers
+from fencepost.spec.vocabulary import BrokerVersion
 from fencepost.spec.znodes import TopicPartition
 
 AnyFault_co = TypeVar("AnyFault_co", bound=Fault, covariant=True)
@@ -208,6 +209,12 @@ class FaultTarget(Protocol):
 
     def restart(self, broker_id: int) -> None:
         """A killed broker is starting again on its data."""
+
+    def version_of(self, broker_id: int) -> BrokerVersion:
+        """What the broker understands and speaks, or will when it starts again."""
+
+    def set_version(self, broker_id: int, version: BrokerVersion) -> None:
+        """The broker will be of this version at its next start."""
 
     def registration(self, broker_id: int) -> Registration | None:
         """The broker's registration now; None when there is none."""

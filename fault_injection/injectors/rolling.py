@@ -4,6 +4,7 @@ import time
 
 from fencepost.fault_injection.faults.process_faults import RollBrokers
 from fencepost.fault_injection.injectors.injection import ProcessInjector, TargetProcess
+from fencepost.fault_injection.injectors.injector import InjectionError
 
 
 class RollingRestartInjector(ProcessInjector[RollBrokers]):
@@ -23,7 +24,10 @@ class RollingRestartInjector(ProcessInjector[RollBrokers]):
 
     def inject(self) -> None:
         """The first broker ends."""
-        self._left, self._done = self.target.state.live_brokers(), []
+        live = self.target.state.live_brokers()
+        if why := self.fault.refusal({one: self.target.version_of(one) for one in live}):
+            raise InjectionError(why)
+        self._left, self._done = live, []
         self._end_next()
 
     def evidence(self) -> str | None:
@@ -74,8 +78,12 @@ class RollingRestartInjector(ProcessInjector[RollBrokers]):
             return
         if self.fault.how == "term" and process.returncode:
             self._is_as_asked = False
-        self._done.append(f"broker {broker_id} ended with {process.returncode} and was restarted")
+        before = self.target.version_of(broker_id)
+        after = self.fault.after(before)
+        what = f"broker {broker_id} ended with {process.returncode} and was restarted"
+        self._done.append(what if after == before else f"{what} as {after}")
         self._down, self._starting = None, broker_id
+        self.target.set_version(broker_id, after)
         self.target.restart(broker_id)
         if self._left:
             self.target.prepare(self._left[0])

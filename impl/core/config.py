@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from msgspec import UNSET, UnsetType
+
 from fencepost.impl.core.levels import level_3
 from fencepost.impl.core.rules.rules import Rules
 from fencepost.spec.vocabulary import BrokerId
@@ -16,6 +18,8 @@ class Config:
     port: int = 0
     rules: Rules = level_3.RULES
     """Of a level, see `impl/core/levels`."""
+    inter_broker_protocol: int | UnsetType = UNSET
+    """The level, as the registration tells it; no rule asks for it."""
     replica_lag_time_ms: int = 2000
     """A member of the ISR that was not caught up for longer is removed (ISR-001)."""
     fetch_wait_ms: int = 300

@@ -208,8 +208,14 @@ class Node:
             error = self.metadata.update(request)
         self._outbox.reply(token, UpdateMetadataResponse(error_code=error))
 
+    @property
+    def answers_as_told(self) -> bool:
+        """True while clients hear what the controller told, and not what ZooKeeper holds."""
+        is_told = self.metadata.is_told_by(self.broker.controller_epoch)
+        return self._config.rules.tells_metadata and is_told
+
     def _answer_metadata(self, token: int) -> None:
-        if self._config.rules.tells_metadata:
+        if self.answers_as_told:
             self.metadata.on_metadata(token)
         else:
             self.topic_creation.on_metadata(token, is_started=self.broker.is_ready)
@@ -330,7 +336,8 @@ class Node:
         self.configs.tick()
         controller_id = self.controller_election.active_controller_id
         self.broker.failed_logs.tick(controller_id, self.broker.broker_epoch)
-        self.broker.isr_reports.tick(controller_id, self.broker.broker_epoch)
+        if self.metadata.is_told_by(self.broker.controller_epoch):
+            self.broker.isr_reports.tick(controller_id, self.broker.broker_epoch)
         self.controlled_shutdown.tick(controller_id)
 
 

@@ -6,11 +6,12 @@ from fencepost.impl.core.rules.configuration.redirection import (
     RedirectingNode,
     Redirection,
     change_anywhere,
+    change_what_is_asked,
 )
 from fencepost.impl.core.rules.rules import Rules
 from fencepost.impl.core.rules.tables import MAY_WRITE
 from fencepost.impl.core.types.request_header import RequestHeader
-from fencepost.impl.mutants.mutant import mutant
+from fencepost.impl.mutants.mutant import during_upgrade, mutant
 from fencepost.spec.vocabulary import ErrorCode, Invariant, Liveness, ProtocolLevel
 
 _LEVEL = ProtocolLevel.CONTROLLER_MUTATIONS
@@ -68,3 +69,12 @@ def forwarder_is_principal(rules: Rules) -> Rules:
 def watch_fires_once(rules: Rules) -> Rules:
     """The first reading of the changes alone sets a watch."""
     return replace(rules, watches_changes=lambda was_read: not was_read)
+
+
+@during_upgrade(ProtocolLevel.MAX_BROKER_EPOCH)
+@mutant(127, "FWD-007", {Invariant.ONLY_CONTROLLER_WRITES}, seed=14, level=_LEVEL)
+def older_brokers_do_what_is_forwarded(rules: Rules) -> Rules:
+    """A broker below level 5 makes what others forward to it, as it does what clients ask for."""
+    if rules.redirect is not change_what_is_asked:
+        return rules
+    return replace(rules, redirect=change_anywhere)

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from fencepost.impl.core.rules.incarnations import all_that_was_read
+from fencepost.impl.core.rules.incarnations import all_that_was_read, named_receiver
 from fencepost.impl.core.rules.rules import Rules
-from fencepost.impl.mutants.mutant import mutant
-from fencepost.spec.vocabulary import Invariant, Liveness
+from fencepost.impl.mutants.mutant import during_upgrade, mutant
+from fencepost.spec.vocabulary import NO_CONTROLLER_EPOCH, Invariant, Liveness, ProtocolLevel
 
 
 def _one_by_one(paths: Sequence[str]) -> Sequence[tuple[str, ...]]:
@@ -56,3 +56,41 @@ def roles_before_metadata(rules: Rules) -> Rules:
 def isr_changes_untold(rules: Rules) -> Rules:
     """A leader tells the controller nothing of the ISRs that it changes."""
     return replace(rules, reports_isr=False)
+
+
+@mutant(
+    115,
+    "UMD-003",
+    {Invariant.STALE_INCARNATION_HARMLESS},
+    seed=9,
+    level=ProtocolLevel.MAX_BROKER_EPOCH,
+)
+def accept_missing_epoch(rules: Rules) -> Rules:
+    """A broker looks for the old field alone, and where that is missing takes the command."""
+    return replace(rules, stamp_of=named_receiver)
+
+
+@during_upgrade(ProtocolLevel.BROKER_EPOCH)
+@mutant(
+    116,
+    "UMD-003",
+    {Liveness.EVENTUALLY_METADATA_CONVERGES},
+    seed=33,
+    level=ProtocolLevel.MAX_BROKER_EPOCH,
+)
+def tell_what_predecessor_told(rules: Rules) -> Rules:
+    """A broker answers as an earlier controller told it, under one that tells nothing."""
+    return replace(rules, is_told_by=lambda known, _epoch: known[0] != NO_CONTROLLER_EPOCH)
+
+
+@during_upgrade(ProtocolLevel.BROKER_EPOCH)
+@mutant(
+    117,
+    "UMD-003",
+    {Liveness.EVENTUALLY_METADATA_CONVERGES},
+    seed=6,
+    level=ProtocolLevel.MAX_BROKER_EPOCH,
+)
+def report_to_own_level_only(rules: Rules) -> Rules:
+    """A leader below level 4 tells its ISRs not even to a controller that tells all metadata."""
+    return replace(rules, reports_isr=rules.tells_metadata)

@@ -47,6 +47,8 @@ class Mutant:
     """
     change: Callable[[Rules], Rules]
     """The rules of a level -> the same with this one wrong, for one node and one start of it."""
+    upgrade_from: ProtocolLevel | None = None
+    """It is hunted in runs that begin at this level, and upgrade all brokers to `level`."""
 
     @property
     def family(self) -> str:
@@ -79,6 +81,11 @@ def mutant(
         )
 
     return declare
+
+
+def during_upgrade(first: ProtocolLevel) -> Callable[[Mutant], Mutant]:
+    """Declare that a mutant is hunted while brokers are upgraded from this level."""
+    return lambda declared: replace(declared, upgrade_from=first)
 
 
 def suite_mutant(requirement: str) -> Callable[[Callable[[Rules], Rules]], Mutant]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from fencepost.impl.core.levels import LEVELS
+from fencepost.impl.core.levels import rules_of_version
 from fencepost.impl.core.rules.rules import Rules
 from fencepost.impl.mutants import (
     clients,
@@ -20,6 +20,7 @@ from fencepost.impl.mutants import (
     startup,
 )
 from fencepost.impl.mutants.mutant import Mutant, MutantName
+from fencepost.spec.vocabulary import BrokerVersion
 
 _MODULES = (
     clients,
@@ -57,7 +58,12 @@ def mutant_name(text: str) -> MutantName:
 
 def rules_of(level: int, mutant: MutantName | None = None) -> Rules:
     """The rules of a level, with one of them wrong if a mutant is named."""
-    rules = LEVELS[level]
+    return version_rules(BrokerVersion(level, level), mutant)
+
+
+def version_rules(version: BrokerVersion, mutant: MutantName | None = None) -> Rules:
+    """As `rules_of`, of a broker that may understand more than it speaks."""
+    rules = rules_of_version(version)
     return rules if mutant is None else with_mutant(rules, mutant)
 
 

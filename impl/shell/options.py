@@ -9,10 +9,10 @@ from typing import Any, NoReturn
 
 from fencepost.impl.core.config import Config
 from fencepost.impl.mutants.mutant import MutantName
-from fencepost.impl.mutants.mutants import mutant_name, rules_of
+from fencepost.impl.mutants.mutants import mutant_name, version_rules
 from fencepost.impl.shell.storage.log_store import SEGMENT_BYTES, FlushPolicy, LogOptions
 from fencepost.impl.shell.warm_start import GO_OPTION
-from fencepost.spec.vocabulary import NEWEST_LEVEL, BrokerId, ProtocolLevel
+from fencepost.spec.vocabulary import NEWEST_LEVEL, BrokerId, BrokerVersion, ProtocolLevel
 from fencepost.spec.zookeeper import AddressError, ZooKeeperAddress
 
 EXIT_USAGE = 4
@@ -222,6 +222,13 @@ def _add_protocol(parser: Parser) -> None:
     milliseconds = number(1, MILLISECONDS_MAX)
     levels = [level.value for level in ProtocolLevel]
     parser.add_argument("--level", type=number(levels[0], levels[-1]), default=NEWEST_LEVEL.value)
+    parser.add_argument(
+        "--code-level",
+        type=number(levels[0], levels[-1]),
+        metavar="N",
+        help="understand what brokers of this level say, and speak --level: the first pass of an "
+        "upgrade; default: --level",
+    )
     for name, value in (
         ("session-timeout", 1500),
         ("start-timeout", 10_000),
@@ -270,17 +277,24 @@ def node_options(arguments: argparse.Namespace) -> NodeOptions:
     def of(kind: type[Config] | type[NodeOptions]) -> dict[str, Any]:
         return {field.name: given[field.name] for field in fields(kind) if field.name in given}
 
-    rules = rules_of(arguments.level, arguments.mutant)
+    version = version_in(arguments)
     flush = FlushPolicy(records=arguments.flush_records, ms=arguments.flush_ms)
     return NodeOptions(
         **of(NodeOptions),
         config=Config(
             **of(Config),
             reads_configuration=arguments.authorizer or arguments.token_key is not None,
-            rules=rules,
+            inter_broker_protocol=version.inter_broker_protocol,
+            rules=version_rules(version, arguments.mutant),
         ),
         log=LogOptions(segment_bytes=arguments.segment_bytes, flush=flush),
     )
+
+
+def version_in(arguments: argparse.Namespace) -> BrokerVersion:
+    """What the broker understands and speaks."""
+    code, protocol = arguments.code_level, arguments.level
+    return BrokerVersion(protocol if code is None else code, protocol)
 
 
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
@@ -295,6 +309,8 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
         parser.error("--own-pace is only for a broker with --paced")
     if parsed.mutant is not None and not parsed.fault_control:
         parser.error("--mutant is only for a broker with --fault-control")
+    if not version_in(parsed).is_possible:
+        parser.error("--code-level is --level or a later one, and upgrades begin at level 2")
     if parsed.tls is not None and (parsed.fault_control or parsed.paced):
         parser.error("--tls keeps strangers out, and --fault-control and --paced let them in")
     if parsed.zookeeper_tls and parsed.tls is None:

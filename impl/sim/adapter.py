@@ -12,6 +12,7 @@ from fencepost.impl.mutants.mutant import Mutant, MutantName
 from fencepost.impl.mutants.mutants import MUTANTS, SUITE_MUTANTS, mutant_name
 from fencepost.impl.sim.counterexamples import moves, replay, schedules, why_not_stepped
 from fencepost.impl.sim.draw.draw import DrawKind, draw, draw_variations, swarm
+from fencepost.impl.sim.draw.upgrades import upgrading
 from fencepost.impl.sim.engine.move_lists import moves_of_run, moves_of_variation
 from fencepost.impl.sim.engine.run import IsEnough, described, run
 from fencepost.impl.sim.engine.shrink import Fails, shrink as shrink_run
@@ -33,6 +34,7 @@ __all__ = [
     "shrink",
     "simulate",
     "simulate_long",
+    "simulate_upgrade",
     "suite_mutants",
     "variations",
     "why_not_stepped",
@@ -49,6 +51,20 @@ def simulate(seed: int, *, level: int, mutant: str | None = None) -> list[TraceE
     """
     drawn = draw(DrawKind.SWARM, seed, level=_level(level), mutant=_mutant(mutant))
     return run(drawn, f"sim-{seed}-level-{level}" + (f"-{mutant}" if mutant else ""))
+
+
+def simulate_upgrade(
+    seed: int, *, level: int, upgrade_from: int, mutant: str | None = None
+) -> list[TraceEvent]:
+    """The run of `seed` in which brokers that speak `upgrade_from` come to speak `level`.
+
+    Raises `ValueError` with one sentence.
+    """
+    first, last = _level(upgrade_from), _level(level)
+    if not ProtocolLevel.LEADER_EPOCH <= first < last:
+        raise ValueError(f"no upgrade leads from level {first:d} to {last:d}; begin at 2 or above")
+    options = upgrading(seed, upgrade_from=first, level=last, mutant=_mutant(mutant))
+    return run(described(options), f"sim-{seed}-level-{first:d}-to-{last:d}")
 
 
 def simulate_modelled(seed: int, *, level: int, mutant: str | None = None) -> list[TraceEvent]:
@@ -96,6 +112,7 @@ def _records(declared: Iterable[Mutant]) -> list[dict[str, object]]:
             "caught_by": sorted(invariant.value for invariant in record.caught_by),
             "seed": record.seed,
             "level": record.level.value,
+            "upgrade_from": None if record.upgrade_from is None else record.upgrade_from.value,
             "shows": record.shows,
         }
         for record in declared

@@ -10,6 +10,7 @@ from fencepost.fault_injection.faults.targets import ClusterView
 from fencepost.fault_injection.injectors.injection import Registration
 from fencepost.fault_injection.injectors.injector import InjectionError
 from fencepost.fault_injection.network.wiring import Wiring
+from fencepost.spec.vocabulary import BrokerVersion
 from fencepost.spec.znodes import LeaderAndIsr, TopicPartition
 
 
@@ -61,6 +62,7 @@ class FakeTarget:
     processes: dict[int, FakeProcess] = field(default_factory=dict)
     expired: list[tuple[int, bytes, int]] = field(default_factory=list)
     ended: list[int] = field(default_factory=list)
+    versions: dict[int, BrokerVersion] = field(default_factory=dict)
     prepared: list[int] = field(default_factory=list)
     is_loading: bool = False
     """True while those that were prepared are not ready."""
@@ -135,6 +137,12 @@ class FakeTarget:
 
     def restart(self, broker_id: int) -> None:
         self.restarted.append(broker_id)
+
+    def version_of(self, broker_id: int) -> BrokerVersion:
+        return self.versions.get(broker_id, BrokerVersion(2, 2))
+
+    def set_version(self, broker_id: int, version: BrokerVersion) -> None:
+        self.versions[broker_id] = version
 
     def registration(self, broker_id: int) -> Registration | None:
         return self.registrations.get(broker_id)

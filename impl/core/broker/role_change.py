@@ -71,7 +71,7 @@ class RoleChanges:
         """The line says for which incarnation the command was, where the level has it so."""
         if taken is None:
             return None
-        named = self._config.rules.named_broker_epoch(request.broker_epoch)
+        named = self._config.rules.heard_broker_epoch(request.broker_epoch)
         largest = request.max_broker_epoch
         return replace(taken, broker_epoch=named, max_broker_epoch=largest)
 

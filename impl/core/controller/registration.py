@@ -124,7 +124,11 @@ class BrokerRegistration:
             return False
         zxid = stat.czxid if stat is not None else None
         if zxid is None:
-            document = BrokerDocument(host=self._config.host, port=self._config.port)
+            document = BrokerDocument(
+                host=self._config.host,
+                port=self._config.port,
+                inter_broker_protocol=self._config.inter_broker_protocol,
+            )
             data = document_bytes(document)
             may_write = self._config.rules.may_write[Writer.BROKER]
             result = yield from write(may_write, self._config.rules.registration_znode(path, data))

@@ -55,6 +55,7 @@ RULES = Rules(
     is_newer_than_stop=commands.is_newer_than_stop,
     # Incarnations of brokers
     named_broker_epoch=incarnations.no_broker_epoch,
+    heard_broker_epoch=incarnations.no_broker_epoch,
     is_stale_broker_epoch=incarnations.obey_any_incarnation,
     stamp=incarnations.no_stamp,
     init_stamp=incarnations.stamp_receiver,
@@ -67,6 +68,7 @@ RULES = Rules(
     tells_state=incarnations.tell_any_state,
     tells_metadata=False,
     is_newer_metadata=metadata.is_newer_metadata,
+    is_told_by=metadata.is_told_by,
     metadata_go_first=metadata.metadata_go_first,
     reports_isr=False,
     sends_metadata_again=True,

@@ -15,13 +15,23 @@ from fencepost.impl.core.rules.incarnations import (
     tell_decided_state,
     with_incarnations,
 )
+from fencepost.impl.core.rules.rules import Rules
+
+
+def understand(rules: Rules) -> Rules:
+    """The rules of a broker that takes what others say at this level, and says none of it."""
+    return replace(
+        rules,
+        heard_broker_epoch=named_broker_epoch,
+        is_stale_broker_epoch=is_stale_broker_epoch,
+        fetch_error=incarnation_fetch_error,
+    )
+
 
 RULES = replace(
-    level_2.RULES,
+    understand(level_2.RULES),
     named_broker_epoch=named_broker_epoch,
-    is_stale_broker_epoch=is_stale_broker_epoch,
     stamp=stamp_receiver,
-    fetch_error=incarnation_fetch_error,
     bounced_members=other_incarnations,
     with_incarnations=with_incarnations,
     tells_state=tell_decided_state,

@@ -13,14 +13,21 @@ from fencepost.impl.core.rules.incarnations import (
     registered_when_listed,
     stamp_largest,
 )
+from fencepost.impl.core.rules.rules import Rules
+
+
+def understand(rules: Rules) -> Rules:
+    """The rules of a broker that takes what others say at this level, and says none of it.
+
+    But that it tells a controller which ISRs it changes, if that one tells brokers of metadata.
+    """
+    return replace(rules, stamp_of=named_largest, is_first_init=is_newer_init, reports_isr=True)
+
 
 RULES = replace(
-    level_3.RULES,
+    understand(level_3.RULES),
     stamp=stamp_largest,
     init_stamp=stamp_largest,
-    stamp_of=named_largest,
-    is_first_init=is_newer_init,
     known_registrations=registered_when_listed,
     tells_metadata=True,
-    reports_isr=True,
 )

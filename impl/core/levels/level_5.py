@@ -6,7 +6,11 @@ KIP-590 (redirected mutations); `spec/tla/Forwarding.tla`.
 from dataclasses import replace
 
 from fencepost.impl.core.levels import level_4
-from fencepost.impl.core.rules.configuration.redirection import change_at_controller
+from fencepost.impl.core.rules.configuration.redirection import (
+    change_at_controller,
+    change_what_is_asked,
+)
+from fencepost.impl.core.rules.rules import Rules
 from fencepost.impl.core.rules.tables import MAY_WRITE, Permissions, Writer, ZnodeKind
 
 UNCONFIGURED: Permissions = {
@@ -15,8 +19,15 @@ UNCONFIGURED: Permissions = {
     if kind is not ZnodeKind.CONFIG
 }
 """What any broker may still write for an administrator (FWD-001)."""
+
+
+def understand(rules: Rules) -> Rules:
+    """The rules of a broker that takes what others forward, and forwards nothing."""
+    return replace(rules, redirect=change_what_is_asked)
+
+
 RULES = replace(
-    level_4.RULES,
+    understand(level_4.RULES),
     redirect=change_at_controller,
     reads_configs=True,
     may_write={**level_4.RULES.may_write, Writer.ADMINISTRATOR: UNCONFIGURED},

@@ -19,6 +19,7 @@ from fencepost.spec.vocabulary import (
     NO_BROKER,
     NO_CONTROLLER_EPOCH,
     BrokerId,
+    ControllerEpoch,
     ErrorCode,
     LeaderEpoch,
 )
@@ -40,10 +41,9 @@ class MetadataCache:
         self._answer: MetadataResponse | None = None
         """What clients are told, until the next change."""
 
-    @property
-    def is_told(self) -> bool:
-        """True when a controller has told all since this broker started."""
-        return self.version[0] != NO_CONTROLLER_EPOCH
+    def is_told_by(self, controller_epoch: ControllerEpoch) -> bool:
+        """True when what it holds is what brokers know of this controller."""
+        return self._config.rules.is_told_by(self.version, controller_epoch)
 
     def update(self, request: UpdateMetadataRequest) -> ErrorCode:
         """Take what is newer; older or repeated bodies change nothing.
@@ -99,15 +99,13 @@ class MetadataCache:
     # Clients
 
     def on_metadata(self, token: int) -> None:
-        """Answer what this broker was told; one that was told nothing yet has no answer."""
+        """Answer what this broker was told."""
         if self._answer is None:
             self._answer = self._told()
         self._outbox.reply(token, self._answer)
 
     def _told(self) -> MetadataResponse:
         own = self._config.broker_id
-        if not self.is_told:
-            return MetadataResponse(error_code=ErrorCode.BROKER_NOT_AVAILABLE, broker_id=own)
         return MetadataResponse(
             broker_id=own,
             controller_id=self.controller_id,

@@ -118,6 +118,8 @@ class Rules:
 
     # Incarnations of brokers (BEP): `incarnations.py`
     named_broker_epoch: Callable[[BrokerEpoch], BrokerEpoch]
+    heard_broker_epoch: Callable[[BrokerEpoch], BrokerEpoch]
+    """Of a command that came: what the line about it tells."""
     is_stale_broker_epoch: Callable[[BrokerEpoch, BrokerEpoch], bool]
     """Of the broker's own epoch, and of a command's."""
     stamp: Stamping
@@ -136,6 +138,8 @@ class Rules:
     """Whether brokers are told the metadata of the cluster, and clients what their broker knows."""
     is_newer_metadata: Callable[[MetadataVersion, MetadataVersion], bool]
     """Of a body that was sent, and of the last one that was taken."""
+    is_told_by: Callable[[MetadataVersion, ControllerEpoch], bool]
+    """Of the last body that was taken, and of the controller that the broker obeys."""
     metadata_go_first: Callable[[bool, bool], bool]
     """Of a broker that has metadata to hear: whether of new brokers, and whether roles too."""
     reports_isr: bool

@@ -59,19 +59,27 @@ def unhealed(cluster: VirtualCluster) -> Iterator[Liveness]:
         yield from _of_logs([replica for replica in replicas.values() if replica])
     yield from _of_moves(cluster)
     yield from _of_configs(cluster, present)
-    if cluster.options.level >= ProtocolLevel.MAX_BROKER_EPOCH:
-        yield from _of_metadata(cluster, present)
+    yield from _of_metadata(cluster, present)
 
 
 def _of_configs(cluster: VirtualCluster, present: Collection[BrokerId]) -> Iterator[Liveness]:
-    """Every broker has read the last change (FWD-008)."""
-    if cluster.options.level < ProtocolLevel.CONTROLLER_MUTATIONS:
+    """Every broker that waits for changes has read the last one (FWD-008)."""
+    watching = [
+        broker_id
+        for broker_id in present
+        if _protocol(cluster, broker_id) >= ProtocolLevel.CONTROLLER_MUTATIONS
+    ]
+    if not watching:
         return
     stat = cluster.zookeeper.peek(CONFIG_CHANGES).stat
     version = stat.version if stat is not None else ANY_VERSION
-    stores = [cluster.processes[b].node.configs for b in present if b in cluster.processes]
+    stores = [cluster.processes[b].node.configs for b in watching if b in cluster.processes]
     if any(not store.is_read or store.version != version for store in stores):
         yield Liveness.EVENTUALLY_PROPAGATED
+
+
+def _protocol(cluster: VirtualCluster, broker_id: BrokerId) -> int:
+    return cluster.version_of(broker_id).inter_broker_protocol
 
 
 def unserved(cluster: VirtualCluster) -> Iterator[Liveness]:
@@ -114,17 +122,24 @@ def is_converged(cluster: VirtualCluster) -> bool:
 
 
 def _of_metadata(cluster: VirtualCluster, present: Collection[BrokerId]) -> Iterator[Liveness]:
-    """What every broker tells its clients is what ZooKeeper holds (UMD-002)."""
+    """What every broker tells its clients is what ZooKeeper holds (UMD-002).
+
+    Where the controller speaks a level below 4, only of brokers that answer as they were told.
+    """
+    controller = cluster.controller()
+    speaker = controller.broker_id if controller is not None else min(cluster.disks)
+    all_are_told = _protocol(cluster, speaker) >= ProtocolLevel.MAX_BROKER_EPOCH
     published = {
         key: (known[0].leader, known[0].leader_epoch, known[0].isr, known[1], tuple(assigned))
         for key, assigned in cluster.assignments().items()
         if (known := cluster.state(key)) is not None
     }
     registered = {one for one in present if cluster.zookeeper.peek(broker_path(one)).stat}
-    controller = cluster.controller()
     for broker_id in sorted(present):
         process = cluster.processes[broker_id]
         if not process.is_alive or process.is_paused:
+            continue
+        if not (all_are_told or process.node.answers_as_told):
             continue
         cache = process.node.metadata
         told = {

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from fencepost.fault_injection.faults.process_faults import RollBrokers
 from fencepost.fault_injection.stories.story import Story
 from fencepost.impl.mutants.mutant import MutantName
 from fencepost.impl.sim.world.network import Weather
@@ -87,6 +88,13 @@ class RunOptions:
     def is_by_hand(self) -> bool:
         """True where people write what only brokers should."""
         return self.by_hand or self.asks_by_hand
+
+    @property
+    def newest_level(self) -> int:
+        """The highest level that a broker may come to speak; the usual one without upgrades."""
+        faults = [one.fault for one in self.story.actions]
+        told = [one.inter_broker_protocol for one in faults if isinstance(one, RollBrokers)]
+        return max([int(self.level), *(level for level in told if level is not None)])
 
 
 def healing_ms(options: RunOptions) -> int:

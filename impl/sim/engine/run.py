@@ -240,8 +240,10 @@ class OptionsPart:
 
 def described(options: RunOptions) -> RunDescription[OptionsPart]:
     """The run of these options: one part, with their clients and faults."""
+    last = options.newest_level
+    upgrade = f" --upgrade-from {options.level:d}" if last > options.level else ""
     mutant = f" --mutant {options.mutant}" if options.mutant else ""
-    again = f"fencepost simulate --seed {options.seed} --level {options.level:d}{mutant}"
+    again = f"fencepost simulate --seed {options.seed} --level {last}{upgrade}{mutant}"
     return RunDescription(
         options=options,
         begins=drawn_details(options, "swarm", again),

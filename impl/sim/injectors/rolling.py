@@ -1,6 +1,7 @@
 """All brokers of the simulated world are restarted, one after the other."""
 
 from fencepost.fault_injection.faults.process_faults import RollBrokers
+from fencepost.fault_injection.injectors.injector import InjectionError
 from fencepost.impl.sim.engine.liveness_state import is_converged
 from fencepost.impl.sim.injectors.injector import InstantInjector
 from fencepost.impl.sim.world.process import Process
@@ -21,6 +22,9 @@ class SimulatedRollingRestart(InstantInjector[RollBrokers]):
 
     def inject(self) -> None:
         """End the first broker."""
+        cluster = self.cluster
+        if why := self.fault.refusal({one: cluster.version_of(one) for one in cluster.disks}):
+            raise InjectionError(why)
         self._left = sorted(self.cluster.processes)
         self._next()
 
@@ -47,6 +51,14 @@ class SimulatedRollingRestart(InstantInjector[RollBrokers]):
             self.cluster.scheduler.after_ms(LOOK_MS, self._start_again)
             return
         process, self._down = self._down, None
+        broker_id = process.broker_id
+        if self.cluster.processes[broker_id] is not process:
+            # It died meanwhile, and started again as what it was.
+            self._left = [broker_id, *self._left] if self._left else []
+            self._next()
+            return
+        versions = self.cluster.versions
+        versions[broker_id] = self.fault.after(versions[broker_id])
         self.cluster.restart(process)
         self._restarted += 1
         self._look(process)

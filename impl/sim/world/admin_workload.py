@@ -315,7 +315,7 @@ FORGED_NAME = "User:root"
 
 def start_config_clients(cluster: VirtualCluster) -> list[SimulatedClient]:
     """Those of the run; none below the level at which the controller alone makes changes."""
-    if cluster.options.level < ProtocolLevel.CONTROLLER_MUTATIONS:
+    if cluster.options.newest_level < ProtocolLevel.CONTROLLER_MUTATIONS:
         return []
     clients = [ConfigClient(cluster, f"client-config-{n + 1}") for n in range(CONFIG_CLIENTS)]
     for client in clients:

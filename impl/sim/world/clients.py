@@ -182,7 +182,8 @@ class ScriptedClient(SimulatedClient, ABC):
         if not answer.is_ok:
             self.forget(self._traced.operation.partition)
         self._may_be_there |= answer.outcome is Outcome.INDEFINITE
-        if answer.is_ok or self.is_stopped or not self.may_try(answer):
+        may_try = self.may_try(answer) and (not self.is_stopped or self.owes_try(answer))
+        if answer.is_ok or not may_try:
             self.end(self._traced.operation, answer)
             return
         self.cluster.scheduler.after_ms(self.random.randint(*RETRY_PAUSE_MS), self._send)
@@ -191,6 +192,10 @@ class ScriptedClient(SimulatedClient, ABC):
         """True for the number of retries of this client."""
         self._retries_left -= 1
         return self._retries_left >= 0
+
+    def owes_try(self, _: Answer) -> bool:
+        """True of an answer with which not even a stopped client may end."""
+        return False
 
     def end(self, _: Operation, answer: Answer) -> None:
         """Record the answer to the last try, and go on with it."""
@@ -263,8 +268,12 @@ class SimulatedProducer(ScriptedClient):
         if not self.window.is_current(self._sent):
             return False
         if answer.error_code in UNJUSTIFIED:
-            return not self._is_due
+            return self.owes_try(answer)
         return super().may_try(answer)
+
+    def owes_try(self, answer: Answer) -> bool:
+        """True of a refusal because the batch overtook another one: it says nothing of it."""
+        return answer.error_code in UNJUSTIFIED and not self._is_due
 
     def end(self, done: Operation, answer: Answer) -> None:
         """Note what was appended; after a failure, begin a new producer epoch."""

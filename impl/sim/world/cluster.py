@@ -11,13 +11,13 @@ from fencepost.impl.core.types.asker import Asker
 from fencepost.impl.core.types.events import WatchFired
 from fencepost.impl.core.types.messages import Request, Response
 from fencepost.impl.core.types.zookeeper import Create, Delete, SetData, WriteResult
-from fencepost.impl.mutants.mutants import rules_of
+from fencepost.impl.mutants.mutants import version_rules
 from fencepost.impl.sim.engine.move_recorder import MoveRecorder, RequestOrigin
 from fencepost.impl.sim.engine.options import RunOptions
 from fencepost.impl.sim.world.disk import SimulatedDisk
 from fencepost.impl.sim.world.network import RequestRule, SimulatedNetwork, method_of
 from fencepost.impl.sim.world.process import OnAnswer, Process, ProcessHost
-from fencepost.spec.vocabulary import BrokerId, SessionId
+from fencepost.spec.vocabulary import BrokerId, BrokerVersion, SessionId
 from fencepost.spec.znodes import (
     CONTROLLER,
     CONTROLLER_EPOCH,
@@ -60,6 +60,10 @@ class VirtualCluster(ProcessHost):
         )
         self.zookeeper.request_bytes_max = options.request_bytes_max
         self.disks = {BrokerId(i + 1): SimulatedDisk() for i in range(options.brokers)}
+        first_version = BrokerVersion(options.level, options.level)
+        self.versions = dict.fromkeys(self.disks, first_version)
+        """Of which each broker starts next."""
+        self._running: dict[BrokerId, BrokerVersion] = {}
         self.processes: dict[BrokerId, Process] = {}
         self.absent: frozenset[BrokerId] = frozenset()
         """Brokers that are dead for now, of which no liveness property is expected."""
@@ -84,7 +88,8 @@ class VirtualCluster(ProcessHost):
     def start(self, broker_id: BrokerId) -> None:
         """Start a process of the broker on its disk."""
         trace = self.begin_process(broker_id)
-        options = self.options
+        self._running[broker_id] = self.versions[broker_id]
+        options, version = self.options, self.versions[broker_id]
         config = Config(
             broker_id=broker_id,
             port=9000 + broker_id,
@@ -96,7 +101,8 @@ class VirtualCluster(ProcessHost):
             reads_max=options.reads_max,
             has_mutation_quota=options.mutation_quota,
             quota_window_num=QUOTA_WINDOWS,
-            rules=rules_of(options.level, options.mutant),
+            inter_broker_protocol=version.inter_broker_protocol,
+            rules=version_rules(version, options.mutant),
         )
         if broker_id in self.processes:
             self._former.append(self.processes[broker_id])
@@ -120,6 +126,12 @@ class VirtualCluster(ProcessHost):
                 for what in process.failed_tries.hasty
             }
         )
+
+    def version_of(self, broker_id: BrokerId) -> BrokerVersion:
+        """Of the process that runs, else of the next one."""
+        process = self.processes.get(broker_id)
+        is_alive = process is not None and process.is_alive
+        return self._running[broker_id] if is_alive else self.versions[broker_id]
 
     def break_connection(self, broker_id: BrokerId) -> None:
         """Close the connection of the broker to ZooKeeper; its session goes on."""

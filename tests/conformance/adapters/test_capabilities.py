@@ -97,6 +97,7 @@ def test_no_row_of_the_table_is_misspelt() -> None:
     known = {
         *REAL_KINDS,
         "zk.expire.asked",
+        "proc.rolling.upgrade",
         *(f"step.{verb}" for verb in verbs),
         *(f"see.{name}" for name in OBSERVATIONS),
         *(f"command.{method}" for method in ControlMethod),

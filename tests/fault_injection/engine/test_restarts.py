@@ -6,7 +6,7 @@ from fencepost.fault_injection.faults.process_faults import BounceBroker, RollBr
 from fencepost.fault_injection.faults.targets import broker
 from fencepost.fault_injection.injectors.dispatch import injector_for
 from fencepost.fault_injection.injectors.injection import ResolvedFault
-from fencepost.fault_injection.injectors.injector import Injector
+from fencepost.fault_injection.injectors.injector import InjectionError, Injector
 from tests.fault_injection.engine.test_engine import inject
 from tests.fault_injection.fakes import FakeProcess, FakeTarget, registered
 
@@ -147,3 +147,34 @@ def test_an_interrupted_roll_leaves_nobody_down() -> None:
 
     assert cluster.restarted == [1]
     assert rolling.evidence() is None
+
+
+def test_a_pass_of_an_upgrade_restarts_each_broker_as_the_next_version() -> None:
+    cluster = Cluster()
+    rolling = roll(cluster, RollBrokers(wait="none", code_level=3))
+    proofs: list[str | None] = []
+    for broker_id in (1, 2, 3):
+        end(cluster.processes[broker_id], 0)
+        proofs += rolling.evidence(), rolling.evidence()
+        assert cluster.versions[broker_id] == (3, 2)
+
+    told = "ended with 0 and was restarted as code of level 3 that speaks 2"
+    assert proofs[-1] == ", ".join(f"broker {one} {told}" for one in (1, 2, 3))
+
+
+@pytest.mark.parametrize(
+    ("asked", "why"),
+    [
+        (RollBrokers(inter_broker_protocol=3), "broker 1 would speak level 3 with code of level 2"),
+        (
+            RollBrokers(code_level=3, inter_broker_protocol=3),
+            "broker 1 still has code of level 2, which does not understand level 3",
+        ),
+    ],
+)
+def test_no_broker_speaks_what_another_does_not_understand(asked: RollBrokers, why: str) -> None:
+    cluster = Cluster()
+
+    with pytest.raises(InjectionError, match=f"^{why}$"):
+        roll(cluster, asked)
+    assert cluster.restarted == []

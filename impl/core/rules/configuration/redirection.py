@@ -37,6 +37,16 @@ def change_anywhere(_header: RequestHeader, _node: RedirectingNode) -> Redirecti
     return Redirection.HERE
 
 
+def change_what_is_asked(header: RequestHeader, node: RedirectingNode) -> Redirection:
+    """As `change_anywhere`; what another broker forwards is for the controller alone (FWD-007).
+
+    Its number is known to one generation of a controller: elsewhere a copy would be done again.
+    """
+    if header.forwards and not node.is_controller:
+        return Redirection.NOT_CONTROLLER
+    return Redirection.HERE
+
+
 def change_at_controller(header: RequestHeader, node: RedirectingNode) -> Redirection:
     """The controller makes them; others forward the old version, once (FWD-001 to 003)."""
     if node.is_controller:

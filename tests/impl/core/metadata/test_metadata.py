@@ -7,6 +7,8 @@ from fencepost.impl.core.config import Config
 from fencepost.impl.core.levels import LEVELS
 from fencepost.impl.core.types.effects import Send
 from fencepost.impl.core.types.messages import (
+    LeaderAndIsrRequest,
+    LeaderAndIsrResponse,
     LiveEndpoint,
     MetadataRequest,
     MetadataResponse,
@@ -66,25 +68,27 @@ def sent(driver: Driver, broker_id: int) -> list[Send]:
 # The broker
 
 
-def test_clients_are_told_what_the_controller_told_and_nothing_before(driver: Driver) -> None:
+def test_clients_are_told_what_the_controller_told_and_before_that_what_zookeeper_holds(
+    driver: Driver,
+) -> None:
     started(driver)
-    before = driver.deliver(MetadataRequest(), MetadataResponse).error_code
+    before = leaders(driver)
 
     assert told(driver, body(1)) is ErrorCode.NONE
     answer = driver.deliver(MetadataRequest(), MetadataResponse)
-    assert before is ErrorCode.BROKER_NOT_AVAILABLE
+    assert before == []
     assert (answer.controller_id, [one.broker_id for one in answer.brokers]) == (3, [1, 3])
     assert [(one.leader, one.offline_replicas) for one in answer.partitions] == [(2, (2,))]
 
 
 @pytest.mark.parametrize(
-    ("second", "error", "leader"),
+    ("second", "error", "expected"),
     [
         (body(2, leader=3, full=False), ErrorCode.NONE, 3),
         (body(3, leader=3, full=False), ErrorCode.BROKER_NOT_AVAILABLE, 2),
         (body(1, leader=3), ErrorCode.NONE, 2),
         (body(1, leader=3, epoch=2), ErrorCode.NONE, 3),
-        (body(1, leader=3, epoch=2, full=False), ErrorCode.BROKER_NOT_AVAILABLE, 2),
+        (body(1, leader=3, epoch=2, full=False), ErrorCode.BROKER_NOT_AVAILABLE, 0),
         (body(9, leader=3, epoch=0), ErrorCode.STALE_CONTROLLER_EPOCH, 2),
         (
             replace(body(9, leader=3), max_broker_epoch=BrokerEpoch(1)),
@@ -94,13 +98,32 @@ def test_clients_are_told_what_the_controller_told_and_nothing_before(driver: Dr
     ],
 )
 def test_a_change_is_taken_in_order_and_a_stale_one_is_not(
-    driver: Driver, second: UpdateMetadataRequest, error: ErrorCode, leader: int
+    driver: Driver, second: UpdateMetadataRequest, error: ErrorCode, expected: int
 ) -> None:
     started(driver)
     told(driver, body(1))
 
     assert told(driver, second) is error
-    assert leaders(driver) == [leader]
+    assert leaders(driver) == ([expected] if expected else [])
+
+
+def test_what_an_earlier_controller_told_is_no_answer_under_one_that_tells_nothing(
+    driver: Driver,
+) -> None:
+    """One that speaks a level below 4, while brokers are upgraded (UMD-003)."""
+    started(driver)
+    told(driver, body(1))
+    driver.deliver(
+        LeaderAndIsrRequest(
+            controller_id=BrokerId(2),
+            controller_epoch=ControllerEpoch(2),
+            partitions=(),
+            max_broker_epoch=SOON,
+        ),
+        LeaderAndIsrResponse,
+    )
+
+    assert leaders(driver) == []
 
 
 def test_what_a_body_deletes_or_leaves_out_is_not_told(driver: Driver) -> None:
