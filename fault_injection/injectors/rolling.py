@@ -27,6 +27,8 @@ class RollingRestartInjector(ProcessInjector[RollBrokers]):
         live = self.target.state.live_brokers()
         if why := self.fault.refusal({one: self.target.version_of(one) for one in live}):
             raise InjectionError(why)
+        if not live:
+            raise InjectionError("no broker is registered")
         self._left, self._done = live, []
         self._end_next()
 
@@ -95,4 +97,6 @@ class RollingRestartInjector(ProcessInjector[RollBrokers]):
             case "registered":
                 return self.target.registration(broker_id) is not None
             case _:
-                return self.target.is_in_sync()
+                # Nothing else tells of a broker that was killed while its old session lasts.
+                is_registered = self.target.registration(broker_id) is not None
+                return is_registered and self.target.is_in_sync()

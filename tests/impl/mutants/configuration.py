@@ -12,11 +12,12 @@ from fencepost.impl.core.types.config_messages import (
 )
 from fencepost.impl.core.types.effects import Send
 from fencepost.impl.core.types.request_header import CONTROLLER_VERSION, RequestHeader
-from fencepost.impl.mutants.mutants import mutant_name, rules_of
+from fencepost.impl.mutants.mutants import mutant_name, version_rules
 from fencepost.spec.config_store import EntityKind, parse_config
 from fencepost.spec.vocabulary import (
     Action,
     BrokerId,
+    BrokerVersion,
     ControllerEpoch,
     ErrorCode,
     ProtocolLevel,
@@ -37,9 +38,10 @@ FORWARDED = RequestHeader(
 )
 
 
-def _driver(mutant: str | None) -> Driver:
+def _driver(mutant: str | None, level: int = ProtocolLevel.CONTROLLER_MUTATIONS) -> Driver:
+    """With code of level 5, which speaks this level."""
     name = mutant_name(mutant) if mutant else None
-    rules = rules_of(ProtocolLevel.CONTROLLER_MUTATIONS, name)
+    rules = version_rules(BrokerVersion(ProtocolLevel.CONTROLLER_MUTATIONS, level), name)
     return Driver(Config(broker_id=BrokerId(1), rules=rules))
 
 
@@ -49,8 +51,8 @@ def _controller(mutant: str | None) -> Driver:
     return driver
 
 
-def _other(mutant: str | None) -> Driver:
-    driver = _driver(mutant)
+def _other(mutant: str | None, level: int = ProtocolLevel.CONTROLLER_MUTATIONS) -> Driver:
+    driver = _driver(mutant, level)
     elect_other(driver, 3)
     driver.start()
     return driver
@@ -130,7 +132,19 @@ def version_after_two_changes(mutant: str | None) -> int:
     return driver.node.configs.version
 
 
+def answer_of_an_older_broker(mutant: str | None) -> ErrorCode:
+    """Another broker forwards to one of level 4, which is not the controller."""
+    driver = _other(mutant, ProtocolLevel.MAX_BROKER_EPOCH)
+    return _error(driver, _ask(driver, "1", FORWARDED, BROKER_2))
+
+
 CASES = [
+    (
+        "older_brokers_do_what_is_forwarded",
+        answer_of_an_older_broker,
+        ErrorCode.NOT_CONTROLLER,
+        ErrorCode.NONE,
+    ),
     ("any_broker_writes", writes_without_office, False, True),
     ("forward_again", forwards_of_a_forwarded, 0, 1),
     ("apply_again", value_after_a_copy, "2", "1"),

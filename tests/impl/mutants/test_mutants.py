@@ -23,7 +23,7 @@ from fencepost.impl.core.types.messages import (
     ProduceResponse,
 )
 from fencepost.impl.core.types.zookeeper import Delete, SetData
-from fencepost.impl.mutants.mutants import MUTANTS, mutant_name, rules_of
+from fencepost.impl.mutants.mutants import MUTANTS, mutant_name, rules_of, version_rules
 from fencepost.impl.shell.options import EXIT_USAGE, node_options, parse
 from fencepost.impl.sim.stepped.schedule import SCHEDULES
 from fencepost.spec.vocabulary import (
@@ -31,6 +31,7 @@ from fencepost.spec.vocabulary import (
     NEWEST_LEVEL,
     Action,
     BrokerId,
+    BrokerVersion,
     Ending,
     ErrorCode,
     Invariant,
@@ -49,7 +50,7 @@ from tests.impl.core.driver import Driver, Fate
 from tests.impl.core.moving import governed, join_isr, reassign, shrink, stops, topic
 from tests.impl.core.roles import fetched, following, last_epoch_request, leading, obey, produce
 from tests.impl.core.test_node import live_through
-from tests.impl.mutants import configuration, mutation_quota
+from tests.impl.mutants import configuration, mutation_quota, upgrades
 
 NODE = ["node", "--broker-id", "1", "--zookeeper", "127.0.0.1:1/x", "--data", "d"]
 NODE += ["--trace", "t", "--run-id", "r"]
@@ -87,14 +88,17 @@ def test_no_config_has_a_wrong_rule_unless_a_mutant_is_named() -> None:
 def test_every_mutant_changes_a_rule_of_the_newest_level() -> None:
     newest = len(LEVELS) - 1
 
-    assert [name for name in MUTANTS if rules_of(newest, name) == LEVELS[newest]] == []
+    for name, mutant in MUTANTS.items():
+        speaks = newest if mutant.upgrade_from is None else mutant.upgrade_from
+        version = BrokerVersion(newest, speaks)
+        assert version_rules(version, name) != version_rules(version), name
 
 
 @pytest.mark.parametrize("value", [NAMES[0], "1", "true"])
 def test_the_environment_changes_no_config_and_no_node(
     monkeypatch: pytest.MonkeyPatch, value: str
 ) -> None:
-    quiet = Driver(Config(broker_id=ME))
+    quiet = Driver(Config(broker_id=ME, inter_broker_protocol=NEWEST_LEVEL))
     live_through(quiet)
     for name in ("MUTANT", "FENCEPOST_MUTANT", "FENCEPOST_MUTANTS", "IMPL_MUTANT", "mutant"):
         monkeypatch.setenv(name, value)
@@ -432,6 +436,7 @@ def leads_without_log(mutant: str | None) -> bool:
         ("append_under_a_small_isr", appends_under_a_small_isr, False, True),
         *configuration.CASES,
         *mutation_quota.CASES,
+        *upgrades.CASES,
     ],
 )
 def test_a_mutant_breaks_its_rule_and_nothing_else_does(
