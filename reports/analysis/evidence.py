@@ -29,12 +29,18 @@ STEPS_MAX = 44
 NEAR = 10
 """Events on each side of the violation that are shown, whatever they are."""
 
+MORE_MAX = 200
+"""Events between and after the rows that the page holds for people who ask for them."""
+
+AFTER = 100
+"""Events after the violation among which those are chosen."""
+
 _WEIGHTS = {
     "TruncateLog": 0, "BecomeLeader": 0, "FenceLeader": 0, "LogRecovered": 1, "ElectController": 1,
     "ResignController": 1, "PublishDecision": 1, "BecomeFollower": 1, "ElectLeader": 2,
     "InitLeader": 2, "AdoptIsr": 2, "DetectBrokerChange": 2, "NodeStarted": 2, "ShrinkIsr": 3,
     "ExpandIsr": 3, "LeaderAppend": 3, "FollowerAppend": 4, "Produce": 4, "SendLeaderAndIsr": 4,
-    "AdvanceHighWatermark": 5, "Fetch": 6, "WriteLeaderAndIsr": 6,
+    "AdvanceHighWatermark": 5, "ServeFetch": 5, "Fetch": 6, "WriteLeaderAndIsr": 6,
 }  # fmt: skip
 _UNTOLD = 9
 """Weight of what is shown only for want of anything better."""
@@ -53,7 +59,11 @@ class DiagramStep:
     is_witness: bool
     is_fault: bool
     left_out: int
-    """Events between the step before and this one that are not shown."""
+    """Events between the step before and this one that the page does not hold."""
+    event: str = ""
+    """Its name in the run: node, incarnation and number, as `broker-1.2.345`."""
+    is_main: bool = True
+    """False for a step that is shown only when it is asked for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,6 +75,8 @@ class WitnessLine:
     text: str
     line: str
     """As in the trace."""
+    event: str = ""
+    """Its name in the run, as in `DiagramStep`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,8 +152,9 @@ def gather(
     instant = max(places, default=len(ordered) - 1)
     first = min(places, default=instant)
     witness = {_identity(event) for event in violation.witness}
-    chosen = _choose(ordered, first, instant, places)
-    steps = _steps([(i, ordered[i]) for i in chosen], witness, start_ns)
+    main = _choose(ordered, first, instant, places)
+    chosen = sorted({*main, *_more(len(ordered), (first, instant), main)})
+    steps = _steps(ordered, chosen, (witness, main), start_ns)
     before = replicas.before(chosen[0] if chosen else 0)
     at = replicas.before(max(0, instant))
     return ViolationContext(
@@ -153,7 +166,7 @@ def gather(
         leading_before=tuple(f"broker-{r.broker_id}" for r in before if r.role == "leader"),
         down_before=tuple(f"broker-{r.broker_id}" for r in before if r.process != "running"),
         steps=steps,
-        messages=messages_between([ordered[i] for i in chosen]),
+        messages=messages_between([ordered[i] for i in chosen], [i in main for i in chosen]),
         left_out_after=len(ordered) - 1 - chosen[-1] if chosen else 0,
     )
 
@@ -166,6 +179,7 @@ def witness_lines(violation: Violation, start_ns: int) -> tuple[WitnessLine, ...
             at_ns=max(0, event.mono_ns - start_ns),
             text=describe(event),
             line=encode(event).decode().rstrip("\n"),
+            event=_event_name(event),
         )
         for event in violation.witness
     )
@@ -193,12 +207,30 @@ def _weight(event: TraceEvent) -> int:
     return _WEIGHTS.get(event.action, _UNTOLD)
 
 
+def _more(count: int, places: tuple[int, int], main: Sequence[int]) -> list[int]:
+    """Of `count` events, those to hold besides the `main` ones: the nearest to one of them."""
+    first, instant = places
+    begin, end = max(0, first - NEAR), min(count, instant + AFTER + 1)
+    distances: dict[int, int] = {}
+    for near in main:
+        for index in range(max(begin, near - MORE_MAX), min(end, near + MORE_MAX + 1)):
+            distances[index] = min(abs(near - index), distances.get(index, MORE_MAX))
+    others = distances.keys() - set(main)
+    return sorted(others, key=lambda index: (distances[index], index))[:MORE_MAX]
+
+
 def _steps(
-    chosen: list[tuple[int, TraceEvent]], witness: set[tuple[str, int, int]], start_ns: int
+    ordered: Sequence[TraceEvent],
+    chosen: Sequence[int],
+    marks: tuple[set[tuple[str, int, int]], Sequence[int]],
+    start_ns: int,
 ) -> tuple[DiagramStep, ...]:
+    """`marks`: the witnesses, and the indices of the main steps."""
+    witness, main = marks[0], set(marks[1])
     steps = []
-    previous = chosen[0][0] - 1 if chosen else 0
-    for index, event in chosen:
+    previous = chosen[0] - 1 if chosen else 0
+    for index in chosen:
+        event = ordered[index]
         steps.append(
             DiagramStep(
                 node=_lane_of(event),
@@ -208,6 +240,8 @@ def _steps(
                 is_witness=_identity(event) in witness,
                 is_fault=event.kind is Kind.FAULT,
                 left_out=index - previous - 1,
+                event=_event_name(event),
+                is_main=index in main,
             )
         )
         previous = index
@@ -286,3 +320,7 @@ def _short(value: object) -> str:
 
 def _identity(event: TraceEvent) -> tuple[str, int, int]:
     return event.node, event.incarnation, event.seq
+
+
+def _event_name(event: TraceEvent) -> str:
+    return f"{event.node}.{event.incarnation}.{event.seq}"

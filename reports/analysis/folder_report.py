@@ -9,7 +9,7 @@ from fencepost.conformance.checks.observations import OF_CLIENTS, lacks
 from fencepost.conformance.checks.trace_dialect import dialect_of
 from fencepost.conformance.verdict import Verdict
 from fencepost.reports.analysis.evidence import ViolationContext, WitnessLine
-from fencepost.reports.page.words import run_title
+from fencepost.reports.page.words import inside, run_title
 from fencepost.reports.tables.damage import Told
 from fencepost.spec.vocabulary import Invariant
 
@@ -130,7 +130,7 @@ class FolderReport:
             f"{self.title} lacks its RunStarted.": bool(self.events) and not self.has_start,
             f"{self.title} lacks its RunEnded: it was cut off.": bool(self.events)
             and not self.has_end,
-            f"What RunStarted of {self.title} tells cannot be read.": self.has_start
+            f"What RunStarted of {inside(self.title)} tells cannot be read.": self.has_start
             and not self.is_described,
         }
         told = [reason for reason, holds in reasons.items() if holds]

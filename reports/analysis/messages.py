@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from fencepost.spec.trace import Kind, TraceEvent
 
 _OBEY = {"BecomeLeader", "BecomeFollower"}
+NEAR = 60
+"""Steps before one among which the sender of its message is looked for, whatever they are."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -17,11 +19,16 @@ class Arrow:
     label: str
 
 
-def messages_between(steps: Sequence[TraceEvent]) -> tuple[Arrow, ...]:
-    """The arrows between `steps`, in the order of their arrival."""
+def messages_between(steps: Sequence[TraceEvent], is_main: Sequence[bool]) -> tuple[Arrow, ...]:
+    """The arrows between `steps`, in the order of their arrival.
+
+    A main step has its sender looked for among all main steps, any step among the `NEAR` before it.
+    """
     found = []
     for received, event in enumerate(steps):
         for sent in range(received - 1, -1, -1):
+            if received - sent > NEAR and not (is_main[sent] and is_main[received]):
+                continue
             label = _link(steps[sent], event)
             if label and steps[sent].node != event.node:
                 found.append(Arrow(sent=sent, received=received, label=label))
@@ -37,6 +44,7 @@ def _links(sent: TraceEvent, received: TraceEvent) -> Iterator[str]:
     if sent.request_id is not None and sent.request_id == received.request_id:
         yield sent.action
     yield _command(sent, received)
+    yield _fetch(sent, received)
     yield _replication(sent, received)
     yield _client(sent, received)
     yield _write(sent, received)
@@ -50,6 +58,28 @@ def _command(sent: TraceEvent, received: TraceEvent) -> str:
         and sent.znode_version == received.znode_version
     )
     return "LeaderAndIsr" if is_ours else ""
+
+
+def _fetch(sent: TraceEvent, received: TraceEvent) -> str:
+    """A follower asks from the end of its log on; what the leader serves is appended there."""
+    is_same_epoch = sent.leader_epoch == received.leader_epoch
+    if received.action == "ServeFetch":
+        asks = received.peer == sent.node and sent.action in _ASKS and is_same_epoch
+        return "fetch" if asks and _end_of(sent) == received.offset else ""
+    if sent.action == "ServeFetch" and received.action == "FollowerAppend" and is_same_epoch:
+        return "fetched" if sent.peer == received.node and sent.offset == received.offset else ""
+    return ""
+
+
+_ASKS = {"BecomeFollower", "TruncateLog", "FollowerAppend"}
+"""What a follower does just before it asks for more."""
+
+
+def _end_of(event: TraceEvent) -> int | None:
+    """The end of the log after the step, where the step tells it."""
+    if event.action == "FollowerAppend" and event.offset is not None:
+        return event.offset + len(event.values or ())
+    return event.log_end_offset
 
 
 def _replication(sent: TraceEvent, received: TraceEvent) -> str:

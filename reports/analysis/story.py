@@ -1,12 +1,34 @@
 """What broke: the story of one run that violated something, from its first violation on."""
 
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from typing import TypeVar
+
 from fencepost.reports.analysis.evidence import ViolationContext
 from fencepost.reports.analysis.folder_report import CheckOutcome, FolderReport
 from fencepost.reports.analysis.replicas import ReplicaState
 from fencepost.reports.page.charts import colour
-from fencepost.reports.page.spacetime import spacetime_picture
-from fencepost.reports.page.views import Broken, BrokenCheck, RecordMark, ReplicaRow
-from fencepost.reports.page.words import PROMISES, at, count, gravity, seconds
+from fencepost.reports.page.spacetime import kinds_of, spacetime_picture
+from fencepost.reports.page.views import (
+    Alike,
+    Broken,
+    BrokenCheck,
+    RecordMark,
+    ReplicaRow,
+    StepGroup,
+    StepRow,
+)
+from fencepost.reports.page.words import (
+    PROMISES,
+    alike,
+    anchor,
+    at,
+    count,
+    gravity,
+    inside,
+    seconds,
+)
+
+T = TypeVar("T")
 
 
 def story_of(folder: FolderReport) -> Broken:
@@ -15,8 +37,9 @@ def story_of(folder: FolderReport) -> Broken:
     first = min(failed, key=_instant)
     evidence = first.evidence
     assert evidence is not None
+    title = f"Events around the violation in {inside(folder.title)}"
     return Broken(
-        anchor=f"run-{folder.index}",
+        anchor=anchor("run", folder.name),
         title=folder.title,
         headline=failed[0].violations[0].message,
         facts=facts_of(folder),
@@ -27,8 +50,9 @@ def story_of(folder: FolderReport) -> Broken:
         at=at(evidence.at_ns),
         before=evidence.before,
         replicas=_replica_rows(evidence),
-        diagram=spacetime_picture(evidence, f"Events around the violation in {folder.title}"),
-        steps=tuple((at(s.at_ns), s.node, s.text, s.is_witness) for s in evidence.steps),
+        diagram=spacetime_picture(evidence, title),
+        narrow_diagram=spacetime_picture(evidence, title, is_narrow=True),
+        steps=tuple(_step_groups(folder.name, evidence)),
         checks=tuple(_broken_check(check) for check in failed),
     )
 
@@ -42,9 +66,41 @@ def _broken_check(check: CheckOutcome) -> BrokenCheck:
     return BrokenCheck(
         invariant=check.invariant,
         promise=PROMISES[check.invariant],
-        violations=check.violations,
+        groups=tuple(
+            Alike(first=found[0], others=tuple(found[1:]))
+            for found in grouped(check.violations, lambda one: alike(one.message))
+        ),
         omitted=check.omitted_violations,
     )
+
+
+def grouped(rows: Iterable[T], key: Callable[[T], Hashable]) -> list[list[T]]:
+    """The rows with equal keys together, each where the first of them was."""
+    found: dict[Hashable, list[T]] = {}
+    for row in rows:
+        found.setdefault(key(row), []).append(row)
+    return list(found.values())
+
+
+def _step_groups(run: str, evidence: ViolationContext) -> Iterator[StepGroup]:
+    hidden, rows = 0, list[StepRow]()
+    for step in evidence.steps:
+        row = StepRow(
+            anchor=anchor("event", run, step.event),
+            time=at(step.at_ns),
+            node=step.node,
+            text=step.text,
+            kinds=kinds_of(step),
+            is_proof=step.is_witness,
+        )
+        hidden += step.left_out + (not step.is_main)
+        if step.is_main:
+            yield StepGroup(hidden=hidden, rows=tuple(rows), step=row)
+            hidden, rows = 0, []
+        else:
+            rows.append(row)
+    if hidden + evidence.left_out_after:
+        yield StepGroup(hidden=hidden + evidence.left_out_after, rows=tuple(rows), step=None)
 
 
 def facts_of(folder: FolderReport) -> str:

@@ -7,7 +7,7 @@ from markupsafe import Markup
 
 from fencepost.conformance.verdict import Verdict
 from fencepost.reports.page.views import Page
-from fencepost.reports.page.words import at, milliseconds, seconds, sign, tone
+from fencepost.reports.page.words import anchor, at, milliseconds, seconds, sign, tone
 
 TEMPLATES = Path(__file__).resolve().parent / "templates"
 
@@ -37,6 +37,7 @@ def html_of(template: str, page: object) -> str:
         "ms": milliseconds,
         "verdict": Verdict,
     }
+    environment.globals["anchor"] = anchor
     # The style sheet is ours alone: nothing of a trace reaches it.
     style = Markup((TEMPLATES / "report.css").read_text(encoding="utf-8"))  # noqa: S704
     return environment.get_template(template).render(page=page, policy=POLICY, style=style)

@@ -1,6 +1,12 @@
-"""The space-time diagram of a violation: a lane per node, time downwards, messages across."""
+"""The space-time diagram of a violation: a lane per node, time downwards, messages across.
 
-from collections.abc import Callable, Iterable, Sequence
+Each part that stands at a row carries the numbers of its steps, so that the script of the page can
+move the rows apart, to their real times, or make room for the steps that are asked for.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from textwrap import wrap
 
 from markupsafe import Markup
 
@@ -21,23 +27,75 @@ TEXT_WIDTH = 590.0
 TEXT_MAX = 92
 LANES_MAX = 8
 
+NARROW = 340.0
+"""Width of the picture for a phone, with the words below their row."""
+NARROW_TEXT_MAX = 45
+NARROW_LINE = 15.0
 
-def spacetime_picture(evidence: ViolationContext, title: str) -> Markup:
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Frame:
+    """Where everything stands."""
+
+    steps: tuple[DiagramStep, ...]
+    lanes: dict[str, float]
+    rows: tuple[float, ...]
+    """The height of each step; one that is only shown when asked for lies where it will be."""
+    bottom: float
+    width: float
+    is_narrow: bool
+
+    def y(self, place: int) -> float:
+        """The height of a step; -1 is the top, their number the bottom."""
+        return LANE_TOP if place < 0 else [*self.rows, self.bottom][place]
+
+    @property
+    def text_x(self) -> float:
+        return 4.0 if self.is_narrow else CLOCK + self._lane * len(self.lanes) + TEXT_GAP
+
+    @property
+    def _lane(self) -> float:
+        return max([LANE, *(CHARACTER * len(node) for node in self.lanes)])
+
+
+def spacetime_picture(evidence: ViolationContext, title: str, *, is_narrow: bool = False) -> Markup:
     """The steps around a violation; steps that prove it are ringed and named in bold."""
-    nodes = _nodes(evidence.steps)
-    width = max([LANE, *(CHARACTER * len(node) for node in nodes)])
-    lanes = {node: CLOCK + width * (place + 0.5) for place, node in enumerate(nodes)}
-    rows = _rows(evidence.steps)
-    bottom = (rows[-1] if rows else TOP) + ROW
-    text_x = CLOCK + width * len(nodes) + TEXT_GAP
-    children = [*_headings(lanes), *_lanes(lanes, evidence, rows, bottom)]
-    children += _arrows(evidence, lanes, rows)
-    for step, y in zip(evidence.steps, rows, strict=True):
-        children += _step(step, lanes, y, text_x)
-    if evidence.left_out_after:
-        words = f"… {evidence.left_out_after:,} more events follow"
-        children.append(svg.text(text_x, bottom + 8, words, "label faint"))
-    return svg.picture((text_x + TEXT_WIDTH, bottom + 18), title, *children, css="spacetime")
+    frame = _frame(evidence, is_narrow=is_narrow)
+    children = [
+        *_headings(frame),
+        *_lanes(frame, evidence),
+        *_bands(frame),
+        *_arrows(frame, evidence),
+        *(part for place in range(len(frame.steps)) for part in _step(frame, place)),
+    ]
+    if after := _hidden_after(evidence):
+        words = f"… {after:,} more {'event follows' if after == 1 else 'events follow'}"
+        last = svg.text(frame.text_x, 8, words, "label faint gap")
+        children.append(_at(frame, len(frame.steps), "words after", last))
+    return svg.picture(
+        (frame.width, frame.bottom + 18),
+        title,
+        *children,
+        css="spacetime narrow" if is_narrow else "spacetime wide",
+        least=NARROW - 40 if is_narrow else 900,
+        data_row=ROW,
+    )
+
+
+def _frame(evidence: ViolationContext, *, is_narrow: bool) -> _Frame:
+    steps = evidence.steps
+    nodes = _nodes(step for step in steps if step.is_main)
+    widest = max([LANE, *(CHARACTER * len(node) for node in nodes)])
+    left, lane = (0.0, NARROW / max(1, len(nodes))) if is_narrow else (CLOCK, widest)
+    rows, bottom = _rows(steps, is_narrow=is_narrow)
+    return _Frame(
+        steps=steps,
+        lanes={node: left + lane * (place + 0.5) for place, node in enumerate(nodes)},
+        rows=tuple(rows),
+        bottom=bottom,
+        width=NARROW if is_narrow else CLOCK + widest * len(nodes) + TEXT_GAP + TEXT_WIDTH,
+        is_narrow=is_narrow,
+    )
 
 
 def _nodes(steps: Iterable[DiagramStep]) -> list[str]:
@@ -51,52 +109,64 @@ def _nodes(steps: Iterable[DiagramStep]) -> list[str]:
     return sorted({step.node for step in steps}, key=place)[:LANES_MAX]
 
 
-def _rows(steps: Sequence[DiagramStep]) -> list[float]:
-    """The height of each step; a gap where events are left out."""
-    rows, y = [], TOP
-    for index, step in enumerate(steps):
-        y += ROW * (0.55 if index and step.left_out else 0)
+def _rows(steps: Sequence[DiagramStep], *, is_narrow: bool) -> tuple[list[float], float]:
+    """The height of each step, and that below the last; a gap where events are left out."""
+    rows, y, hidden = list[float](), TOP, 0
+    for step in steps:
+        hidden += step.left_out + (not step.is_main)
+        if step.is_main:
+            y += ROW * (0.55 if hidden and y > TOP else 0)
+            hidden = 0
         rows.append(y)
-        y += ROW
-    return rows
+        if step.is_main:
+            y += ROW + (NARROW_LINE * len(_lines(step)) if is_narrow else 0)
+    return rows, y
 
 
-def _headings(lanes: dict[str, float]) -> list[Markup]:
-    return [svg.text(x, 18, node, "label strong", "middle") for node, x in lanes.items()]
+def _headings(frame: _Frame) -> Iterator[Markup]:
+    for node, x in frame.lanes.items():
+        words = node
+        if frame.is_narrow:
+            words = node.replace("broker-", "b").replace("client-", "c")
+            words = words if len(words) <= 6 else words[:5] + "…"
+        yield svg.text(x, 18, words, "label strong", "middle")
 
 
-def _lanes(
-    lanes: dict[str, float], evidence: ViolationContext, rows: Sequence[float], bottom: float
-) -> list[Markup]:
-    drawn = []
-    for node, x in lanes.items():
-        drawn.append(svg.line((x, LANE_TOP), (x, bottom), "lane"))
-        own = [(s, y) for s, y in zip(evidence.steps, rows, strict=True) if s.node == node]
-        leads = _stretches(own, _leads, bottom, starts=node in evidence.leading_before)
-        down = _stretches(own, _is_down, bottom, starts=node in evidence.down_before)
-        drawn += [svg.line((x, y), (x, end), f"leads {_colour(node)}") for y, end in leads]
-        drawn += [svg.line((x, y), (x, end), "down") for y, end in down]
-    return drawn
+def _lanes(frame: _Frame, evidence: ViolationContext) -> Iterator[Markup]:
+    for node, x in frame.lanes.items():
+        last = len(frame.steps)
+        yield _stretch(frame, x, (-1, last), "lane")
+        own = [(step, place) for place, step in enumerate(frame.steps) if step.node == node]
+        for ends in _stretches(own, _leads, last, starts=node in evidence.leading_before):
+            yield _stretch(frame, x, ends, f"leads {_colour(node)}")
+        for ends in _stretches(own, _is_down, last, starts=node in evidence.down_before):
+            yield _stretch(frame, x, ends, "down")
+
+
+def _stretch(frame: _Frame, x: float, ends: tuple[int, int], css: str) -> Markup:
+    """A part of a lane between two steps."""
+    start, end = (x, frame.y(ends[0])), (x, frame.y(ends[1]))
+    return svg.line(start, end, css, data_from=ends[0], data_to=ends[1])
 
 
 def _stretches(
-    own: Sequence[tuple[DiagramStep, float]],
+    own: Sequence[tuple[DiagramStep, int]],
     change: Callable[[DiagramStep], bool | None],
-    bottom: float,
+    last: int,
     *,
     starts: bool,
-) -> list[tuple[float, float]]:
+) -> list[tuple[int, int]]:
     """Where a condition holds down a lane: `change` says which steps begin and which end it."""
     found = []
-    since = LANE_TOP if starts else None
-    for step, y in own:
+    since = -1 if starts else None
+    for step, place in own:
         holds = change(step)
         if holds is False and since is not None:
-            found.append((since, y))
+            found.append((since, place))
             since = None
         elif holds and since is None:
-            since = y
-    return found if since is None else [*found, (since, bottom)]
+            since = place
+    return found if since is None else [*found, (since, last)]
 
 
 def _leads(step: DiagramStep) -> bool | None:
@@ -110,59 +180,119 @@ def _is_down(step: DiagramStep) -> bool | None:
     return {"down": True, "up": False, "NodeStarted": False}.get(step.action)
 
 
-def _arrows(
-    evidence: ViolationContext, lanes: dict[str, float], rows: Sequence[float]
-) -> list[Markup]:
-    drawn = []
+def _bands(frame: _Frame) -> Iterator[Markup]:
+    """The rows of the steps that prove the violation, below everything that crosses them."""
+    for place, step in enumerate(frame.steps):
+        if step.is_witness:
+            height = ROW - 2 + (NARROW_LINE * len(_lines(step)) if frame.is_narrow else 0)
+            band = svg.box((2, 1 - ROW / 2), (frame.width - 4, height), "marked")
+            yield _at(frame, place, "words band", band)
+
+
+def _arrows(frame: _Frame, evidence: ViolationContext) -> Iterator[Markup]:
     for message in evidence.messages:
-        start = lanes.get(evidence.steps[message.sent].node)
-        end = lanes.get(evidence.steps[message.received].node)
-        if start is None or end is None or start == end:
+        ends = [frame.steps[place] for place in (message.sent, message.received)]
+        start, end = (frame.lanes.get(step.node) for step in ends)
+        is_main = all(step.is_main for step in ends)
+        if start is None or end is None or start == end or (frame.is_narrow and not is_main):
             continue
-        tip = end - 6 if end > start else end + 6
-        y = rows[message.received]
-        drawn.append(svg.line((start, rows[message.sent]), (tip, y), "message"))
-        back = -6 if end > start else 6
-        drawn.append(
-            svg.path(
-                f"M{svg.number(tip)} {svg.number(y)}l{back} -3v6z",
-                "message-tip",
-            )
+        way = 1 if end > start else -1
+        sent, y = frame.rows[message.sent], frame.rows[message.received]
+        yield svg.element(
+            "g",
+            svg.element("title", message.label),
+            svg.line((start, sent), (end - 6 * way, y), "message"),
+            svg.path(f"M{svg.number(end - 6 * way)} 0l{-6 * way} -3v6z", "message-tip", y),
+            class_="arrow" if is_main else "arrow more",
+            data_from=message.sent,
+            data_to=message.received,
         )
-    return drawn
 
 
-def _step(step: DiagramStep, lanes: dict[str, float], y: float, text_x: float) -> list[Markup]:
-    x = lanes.get(step.node)
-    emphasis = " witness" if step.is_witness else " fault-text" if step.is_fault else ""
-    drawn = [svg.text(CLOCK - 12, y + 4, at(step.at_ns), "label clock", "end")]
-    if step.left_out:
-        drawn.append(svg.text(text_x, y - 12, f"⋮ {step.left_out:,} left out", "label faint tiny"))
-    if step.is_witness:
-        drawn.append(svg.box((2, y - ROW / 2 + 1), (text_x + TEXT_WIDTH - 4, ROW - 2), "marked"))
+def _step(frame: _Frame, place: int) -> Iterator[Markup]:
+    """Its mark on the lane, and its words."""
+    step = frame.steps[place]
+    if frame.is_narrow and not step.is_main:
+        return
+    x = frame.lanes.get(step.node)
     if x is not None:
-        drawn += _mark(step, x, y)
-    drawn.append(svg.text(text_x, y + 4, _cut(step), "step" + emphasis))
-    return drawn
+        yield _at(frame, place, "mark", *_mark(step, x))
+    emphasis = " witness" if step.is_witness else " fault-text" if step.is_fault else ""
+    if frame.is_narrow:
+        parts = [
+            svg.text(4, 4 + NARROW_LINE * (line + 1), words, "step" + emphasis)
+            for line, words in enumerate(_lines(step))
+        ]
+    else:
+        clock = svg.text(CLOCK - 12, 4, at(step.at_ns), "label clock", "end")
+        parts = [clock, svg.text(frame.text_x, 4, _cut(step), "step" + emphasis)]
+    if step.is_main and (hidden := _hidden_before(frame.steps, place)):
+        words = f"⋮ {hidden:,} more {'event' if hidden == 1 else 'events'}"
+        parts.append(svg.text(frame.text_x, -12, words, "label faint tiny gap"))
+    yield _at(frame, place, "words", *parts)
 
 
-def _mark(step: DiagramStep, x: float, y: float) -> list[Markup]:
+def _at(frame: _Frame, place: int, css: str, *parts: Markup) -> Markup:
+    """A group at the height of a step, whose parts count from there."""
+    step = frame.steps[place] if place < len(frame.steps) else None
+    return svg.element(
+        "g",
+        *parts,
+        class_=css if step is None or step.is_main else f"{css} more",
+        transform=f"translate(0 {svg.number(frame.y(place))})",
+        data_step=place,
+        data_ns=step.at_ns if step is not None and css == "words" else None,
+        data_kind=kinds_of(step) or None if step is not None and css == "words" else None,
+    )
+
+
+def kinds_of(step: DiagramStep) -> str:
+    """What a step can be looked for as: `fault`, `leader` for a new one, `proof`."""
+    kinds = {"fault": step.is_fault, "leader": step.action == "BecomeLeader"}
+    return " ".join(kind for kind, holds in (kinds | {"proof": step.is_witness}).items() if holds)
+
+
+def _mark(step: DiagramStep, x: float) -> list[Markup]:
     if step.is_fault:
-        return [svg.path(f"M{svg.number(x)} {svg.number(y - 7)}l7 7l-7 7l-7 -7z", "fault-mark")]
-    marks = [svg.element("circle", cx=x, cy=y, r=4, class_=f"dot {_colour(step.node)}")]
+        return [svg.path(f"M{svg.number(x)} -7l7 7l-7 7l-7 -7z", "fault-mark")]
+    marks = [svg.element("circle", cx=x, cy=0, r=4, class_=f"dot {_colour(step.node)}")]
     if step.is_witness:
-        marks.append(svg.element("circle", cx=x, cy=y, r=8, class_="ring"))
+        marks.append(svg.element("circle", cx=x, cy=0, r=8, class_="ring"))
     return marks
 
 
+def _hidden_before(steps: Sequence[DiagramStep], place: int) -> int:
+    """Events between the main step before and this one; none before the first."""
+    hidden = steps[place].left_out
+    while place > 0 and not steps[place - 1].is_main:
+        place -= 1
+        hidden += 1 + steps[place].left_out
+    return hidden
+
+
+def _hidden_after(evidence: ViolationContext) -> int:
+    steps, place = evidence.steps, len(evidence.steps)
+    hidden = evidence.left_out_after
+    while place > 0 and not steps[place - 1].is_main:
+        place -= 1
+        hidden += 1 + steps[place].left_out
+    return hidden
+
+
+def _lines(step: DiagramStep) -> list[str]:
+    """The words below a row of the narrow picture."""
+    return wrap(f"{at(step.at_ns)} {_words(step)}", NARROW_TEXT_MAX, max_lines=4, placeholder=" …")
+
+
 def _cut(step: DiagramStep) -> str:
-    words = f"{step.node.removeprefix('broker-')}: {step.text}" if _is_broker(step) else step.text
+    words = _words(step)
     most = TEXT_MAX - 8 if step.is_witness else TEXT_MAX
     return words if len(words) <= most else words[: most - 1] + "…"
 
 
-def _is_broker(step: DiagramStep) -> bool:
-    return step.node.startswith("broker-")
+def _words(step: DiagramStep) -> str:
+    is_broker = step.node.startswith("broker-")
+    return f"{step.node.removeprefix('broker-')}: {step.text}" if is_broker else step.text
 
 
 def _colour(node: str) -> str:

@@ -3,7 +3,7 @@
 from fencepost.conformance.verdict import Verdict, worst
 from fencepost.reports.analysis.aggregates import Analysis, FailoverReport
 from fencepost.reports.analysis.stages import ANALYSE, Detail, StageEntry
-from fencepost.reports.analysis.story import facts_of, story_of
+from fencepost.reports.analysis.story import facts_of, grouped, story_of
 from fencepost.reports.page.charts import budget_picture, timeline_picture
 from fencepost.reports.page.proofs import proof_tables
 from fencepost.reports.page.views import (
@@ -13,14 +13,17 @@ from fencepost.reports.page.views import (
     LatencyRow,
     MatrixRow,
     Page,
+    SeedGroup,
     StageRow,
     TimelineView,
 )
 from fencepost.reports.page.words import (
     PROMISES,
+    alike,
     at,
     count,
     gravity,
+    inside,
     listing,
     milliseconds,
     seconds,
@@ -49,6 +52,10 @@ def summarise(
         subline=_subline(analysis, detail),
         figures=_figures(analysis, detail),
         broken=broken,
+        seeds=tuple(
+            SeedGroup(first=found[0], others=tuple(found[1:]))
+            for found in grouped(detail.violations, lambda v: (v.invariant, alike(v.message)))
+        ),
         stages=tuple(_stage_rows(analysis, stages)),
         detail=detail,
         checks=analysis.checks,
@@ -86,7 +93,9 @@ def _headline(
     """The verdict in one sentence: the gravest thing that is known."""
     if broken:
         gravest = min(broken, key=lambda run: gravity(run.checks[0].invariant))
-        return f"{gravest.headline.rstrip('.')}, in {gravest.title}."
+        where = inside(gravest.title)
+        where = "" if where != gravest.title else f", in {where}"
+        return f"{gravest.headline.rstrip('.')}{where}."
     bad = [stage for stage in stages if stage.verdict is verdict and stage.stage != ANALYSE]
     if verdict is Verdict.PASS:
         return "Every check held, on every run, within every budget."
@@ -133,18 +142,23 @@ def _subline(analysis: Analysis, detail: Detail) -> str:
 
 def _figures(analysis: Analysis, detail: Detail) -> tuple[Figure, ...]:
     figures = [
-        Figure(value=f"{len(analysis.folders):,}", label="runs read"),
-        Figure(value=f"{int(analysis.figures.get('events', 0)):,}", label="trace events"),
-        Figure(value=f"{int(analysis.figures.get('premises', 0)):,}", label="claims decided"),
-        Figure(value=f"{int(analysis.figures.get('violations', 0)):,}", label="violations"),
+        _counted(len(analysis.folders), "run", " read"),
+        _counted(analysis.figures.get("events", 0), "trace event"),
+        _counted(analysis.figures.get("premises", 0), "claim", " decided"),
+        _counted(analysis.figures.get("violations", 0), "violation"),
     ]
     slowest = analysis.figures.get("failover_max_ms")
     if slowest is not None:
         figures.append(Figure(value=milliseconds(slowest), label="slowest failover"))
     if detail.models:
         states = sum(model.distinct or 0 for model in detail.models)
-        figures.append(Figure(value=f"{states:,}", label="model states"))
+        figures.append(_counted(states, "model state"))
     return tuple(figures)
+
+
+def _counted(number: float, noun: str, done: str = "") -> Figure:
+    value, _, label = count(int(number), noun).partition(" ")
+    return Figure(value=value, label=label + done)
 
 
 def _stage_rows(analysis: Analysis, stages: tuple[StageEntry, ...]) -> list[StageRow]:
@@ -197,7 +211,7 @@ def _timelines(analysis: Analysis) -> tuple[TimelineView, ...]:
             TimelineView(
                 title=folder.title,
                 facts=facts_of(folder),
-                picture=timeline_picture(timeline, f"Timeline of {folder.title}"),
+                picture=timeline_picture(timeline, f"Timeline of {inside(folder.title)}"),
                 left_out=listing([words for words in left_out if words]),
                 moments=tuple((at(m.at_ns), str(m.voice), m.text) for m in timeline.moments),
                 is_open=len(analysis.timelines) <= OPEN_AT_MOST,

@@ -18,8 +18,18 @@ def element(tag: str, *children: str, **attributes: object) -> Markup:
     return Markup("<{}{}>{}</{}>").format(tag, told, inner, tag)
 
 
-def picture(size: tuple[float, float], title: str, *children: str, css: str = "") -> Markup:
-    """A whole picture, with its title for screen readers; as wide as its container."""
+def picture(
+    size: tuple[float, float],
+    title: str,
+    *children: str,
+    css: str = "",
+    least: float = 720,
+    **attributes: object,
+) -> Markup:
+    """A whole picture, with its title for screen readers; as wide as its container.
+
+    `least` is the width in pixels below which it is scrolled instead of made smaller.
+    """
     width, height = size
     return element(
         "svg",
@@ -28,8 +38,9 @@ def picture(size: tuple[float, float], title: str, *children: str, css: str = ""
         role="img",
         viewBox=f"0 0 {_value(width)} {_value(height)}",
         class_=f"picture {css}".strip(),
-        style=f"min-width:{min(720, round(width))}px",
+        style=f"min-width:{round(min(least, width))}px",
         preserveAspectRatio="xMinYMin meet",
+        **attributes,
     )
 
 
@@ -38,9 +49,12 @@ def text(x: float, y: float, words: str, css: str = "", anchor: str | None = Non
     return element("text", words, x=x, y=y, class_=css or None, text_anchor=anchor)
 
 
-def line(start: tuple[float, float], end: tuple[float, float], css: str) -> Markup:
+def line(
+    start: tuple[float, float], end: tuple[float, float], css: str, **attributes: object
+) -> Markup:
     """A straight line."""
-    return element("line", x1=start[0], y1=start[1], x2=end[0], y2=end[1], class_=css)
+    (x1, y1), (x2, y2) = start, end
+    return element("line", x1=x1, y1=y1, x2=x2, y2=y2, class_=css, **attributes)
 
 
 def box(corner: tuple[float, float], size: tuple[float, float], css: str) -> Markup:
@@ -49,9 +63,10 @@ def box(corner: tuple[float, float], size: tuple[float, float], css: str) -> Mar
     return element("rect", x=corner[0], y=corner[1], width=width, height=height, class_=css)
 
 
-def path(moves: str, css: str) -> Markup:
-    """A path of `moves` in SVG's own notation."""
-    return element("path", d=moves, class_=css)
+def path(moves: str, css: str, y: float = 0) -> Markup:
+    """A path of `moves` in SVG's own notation, moved down by `y`."""
+    moved = f"translate(0 {number(y)})" if y else None
+    return element("path", d=moves, class_=css, transform=moved)
 
 
 def number(value: float) -> str:

@@ -9,7 +9,7 @@ from fencepost.reports.analysis.aggregates import Analysis
 from fencepost.reports.analysis.evidence import WitnessLine
 from fencepost.reports.analysis.folder_report import CheckOutcome, FolderReport, FoundViolation
 from fencepost.reports.analysis.metrics import PhaseLatency
-from fencepost.reports.analysis.stages import Detail, ModelRow
+from fencepost.reports.analysis.stages import Detail, ModelRow, SimulatedViolation
 from fencepost.reports.page.proofs import ProofTable
 from fencepost.spec.vocabulary import Invariant
 
@@ -61,13 +61,53 @@ class ReplicaRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Alike:
+    """Violations of one invariant that say the same of different offsets, epochs or records."""
+
+    first: FoundViolation
+    others: tuple[FoundViolation, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class BrokenCheck:
     """One invariant that a run violated."""
 
     invariant: Invariant
     promise: str
-    violations: tuple[FoundViolation, ...]
+    groups: tuple[Alike, ...]
     omitted: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepRow:
+    """One step of a diagram in words."""
+
+    anchor: str
+    time: str
+    node: str
+    text: str
+    kinds: str
+    """What it can be looked for as, as in the diagram."""
+    is_proof: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepGroup:
+    """A main step of a diagram, after the events that stand between it and the one before."""
+
+    hidden: int
+    """Events between; the page holds the `rows` of them."""
+    rows: tuple[StepRow, ...]
+    step: StepRow | None
+    """None after the last."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeedGroup:
+    """Seeds of the simulator that violated one invariant in one way."""
+
+    first: SimulatedViolation
+    others: tuple[SimulatedViolation, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,8 +126,10 @@ class Broken:
     before: str
     replicas: tuple[ReplicaRow, ...]
     diagram: Markup
-    steps: tuple[tuple[str, str, str, bool], ...]
-    """(time, node, words, proves it): the diagram as a table."""
+    narrow_diagram: Markup
+    """The same for a phone."""
+    steps: tuple[StepGroup, ...]
+    """The diagram as a list."""
     checks: tuple[BrokenCheck, ...]
 
 
@@ -156,6 +198,7 @@ class Page:
     subline: str
     figures: tuple[Figure, ...]
     broken: tuple[Broken, ...]
+    seeds: tuple[SeedGroup, ...]
     stages: tuple[StageRow, ...]
     detail: Detail
     checks: tuple[CheckOutcome, ...]

@@ -1,5 +1,7 @@
 """Verdicts, invariants and numbers as people read them."""
 
+import re
+
 from fencepost.conformance.verdict import Verdict
 from fencepost.spec.vocabulary import Invariant
 
@@ -57,6 +59,20 @@ def gravity(invariant: Invariant) -> int:
     return list(PROMISES).index(invariant)
 
 
+def alike(message: str) -> str:
+    """What messages of one cause have in common: all but their numbers."""
+    return re.sub(r"\d+", "#", message)
+
+
+def anchor(*parts: object) -> str:
+    """A name within the page that is the same in each report: `mutant-no_step_down`.
+
+    Different parts give different names; what no name may hold is written as its code.
+    """
+    words = "-".join(str(part) for part in parts)
+    return re.sub(r"[^\w./-]", lambda found: f"~{ord(found[0]):x}~", words)
+
+
 def count(number: int, noun: str) -> str:
     """`1 run`, `2 runs`, `12,000 events`."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
@@ -65,6 +81,11 @@ def count(number: int, noun: str) -> str:
 def run_title(folder: str) -> str:
     """How a trace folder is called: by its name, unless it is the run's only one."""
     return "The run" if folder == "." else folder
+
+
+def inside(title: str) -> str:
+    """A title of a run within a sentence."""
+    return "the run" if title == run_title(".") else title
 
 
 def milliseconds(value: float) -> str:

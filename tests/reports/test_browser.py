@@ -19,14 +19,16 @@ LEAST_COLOURS = 40
 
 OVERFLOW = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
 HIDDEN_PICTURES = """
-[...document.querySelectorAll("svg")].filter(s => !s.closest("details")
+[...document.querySelectorAll("svg")].filter(s => !s.closest("details") && s.checkVisibility()
   && (s.getBoundingClientRect().width < 40 || s.getBoundingClientRect().height < 10)).length
 """
 SPILLING_WORDS = """
-[...document.querySelectorAll("svg.picture")].flatMap(s => [...s.querySelectorAll("text")]
-  .filter(t => t.getBoundingClientRect().right > s.getBoundingClientRect().right + 1
-    || t.getBoundingClientRect().left < s.getBoundingClientRect().left - 1)
-  .map(t => t.textContent))
+[...document.querySelectorAll("svg.picture")].flatMap(s => {
+  const [page, words] = [s.getBoundingClientRect(), [...s.querySelectorAll("text")]];
+  return words.map(t => [t.textContent, t.getBoundingClientRect()])
+    .filter(([, box]) => box.width && (box.right > page.right + 1 || box.left < page.left - 1))
+    .map(([text]) => text);
+})
 """
 
 

@@ -112,7 +112,7 @@ def test_page_shows_the_sentences(tmp_path: Path) -> None:
     page = page_html(summarise(analysis, (), (), ()))
 
     assert "<details open><summary>What happened, in 11 sentences</summary>" in page
-    assert "<td>proc.kill begins on broker 1, leader of orders/0.</td>" in page
+    assert ">proc.kill begins on broker 1, leader of orders/0.</td>" in page
 
 
 def test_moments_of_one_instant_have_one_order() -> None:

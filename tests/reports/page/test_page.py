@@ -7,8 +7,10 @@ import pytest
 
 from fencepost.conformance.verdict import Verdict
 from fencepost.reports.analysis.aggregates import AGGREGATES
+from fencepost.reports.analysis.story import grouped
 from fencepost.reports.page.page import POLICY
 from fencepost.reports.page.render import render
+from fencepost.reports.page.words import alike, anchor
 from fencepost.reports.tables.errors import ReportError
 from tests.reports.aggregated import analysed, save_all
 from tests.reports.stages_example import write_stages
@@ -60,7 +62,7 @@ def test_the_verdict_of_a_failing_run_is_its_gravest_loss(failing: Path) -> None
 def test_the_hazards_are_told_with_their_stories(passing: Path) -> None:
     html = passing.read_text()
 
-    assert '<tr id="hazard-H17">' in html
+    assert '<tr id="hazard-H17"' in html
     assert "violates CommittedDurable</span>" in html
     assert "fencepost check truncation_to_high_watermark" in html
     assert "not in this run" in html.partition('id="hazard-H31"')[2].partition("</tr>")[0]
@@ -72,7 +74,8 @@ def test_the_story_has_witnesses_replicas_diagram_and_command(failing: Path) -> 
     assert "The first violation: LeaderComplete" in html
     assert "fencepost chaos --story leader_killed --seed 7" in html
     assert '<span class="record missing"><i>1</i>missing</span>' in html
-    assert html.count('class="picture spacetime"') == 1
+    assert html.count('class="picture spacetime wide"') == 1
+    assert html.count('class="picture spacetime narrow"') == 1
     assert "Broker 2 became leader of epoch 1 with nothing at offset 1" in html
 
 
@@ -88,6 +91,70 @@ def test_rules_that_no_seed_decides_are_shown(passing: Path) -> None:
 
     assert "3 rules of the core that are decisive in no seed of the gate" in html
     assert "on_tick" in html
+
+
+def test_each_thing_of_the_run_has_a_name_to_point_at(failing: Path) -> None:
+    ids = {*re.findall(r'\bid="([^"]+)"', failing.read_text())}
+
+    assert {
+        "check-LeaderComplete",
+        "requirement-REPL-002",
+        "model-truncation_by_leader_epoch",
+        "mutant-no_step_down",
+        "scenario-leader_killed",
+        "hazard-H17",
+        "stage-spec",
+        "run-chaos/truncation_loss",
+    } <= ids
+    assert any(name.startswith("event-chaos/truncation_loss-broker-2.1.") for name in ids)
+
+
+def test_the_same_event_has_the_same_name_in_each_report(failing: Path, tmp_path: Path) -> None:
+    other = rendered(tmp_path, {"chaos/truncation_loss": truncation_story("b")})
+
+    mine, others = (
+        {*re.findall(r'id="(event-[^"]+)"', page.read_text())} for page in (failing, other)
+    )
+    assert mine == others
+    assert mine
+
+
+def test_what_is_left_out_of_the_picture_is_in_the_list(failing: Path) -> None:
+    html = failing.read_text()
+    listed = html.partition('<ol class="steps">')[2].partition("</article>")[0]
+
+    drawn = html.partition("spacetime wide")[2].partition("</svg>")[0]
+
+    assert re.search(r"<summary>\d+ more events?<", listed)
+    assert listed.count("<li id=") == len(
+        re.findall(r'class="words(?: more)?" [^>]*data-ns', drawn)
+    )
+    assert listed.count('class="proof"') == drawn.count('class="ring"') == 2
+
+
+def test_violations_of_one_cause_are_one_row(failing: Path) -> None:
+    assert [len(found) for found in grouped(["a 1", "b 1", "a 22"], alike)] == [2, 1]
+    assert alike("Offset 3 was read as 4.") == alike("Offset 12 was read as 5.")
+    rows = failing.read_text().partition("Every invariant that this run violated")[2]
+    assert rows.partition("</table>")[0].count("<tr>") >= 2
+
+
+def test_names_to_point_at_are_told_apart() -> None:
+    names = [("a b",), ("a-b",), ("a~20~b",), ("a\tb",), ("a", "b")]
+
+    assert [anchor(*name) for name in names] == ["a~20~b", "a-b", "a~7e~20~7e~b", "a~9~b", "a-b"]
+
+
+def test_a_single_run_is_told_in_whole_sentences(tmp_path: Path) -> None:
+    run = save_all(tmp_path / "run", {".": truncation_story("a")})
+    (run / AGGREGATES).write_bytes(analysed(run, tmp_path / "parquet").to_json())
+
+    html = render(run).read_text()
+
+    assert headline(html).endswith("the final read finds client-1/2/1 there.")
+    assert "<b>1</b><span>run read</span>" in html
+    assert "in The run" not in html
+    assert not re.search(r"\b1 (?:\w+ )?(?:runs|events|witnesses|violations|sentences)\b", html)
 
 
 def test_a_passing_run_says_so_and_shows_no_broken_section(passing: Path) -> None:
