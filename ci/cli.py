@@ -47,6 +47,7 @@ OF_THE_WORLD = frozenset(
 
 COMMANDS = {
     "gate": ("gate.gate", "Run every stage and judge the whole."),
+    "lab": ("lab.lab", "Guided stories: how a record is lost, and what stops it."),
     "check": ("check.check", "Check the specs with TLC."),
     "prove": ("prove.prove", "Prove invariants of the specs for any size, with z3."),
     "simulate": ("simulate.simulate", "Run the protocol in virtual time."),

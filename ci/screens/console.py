@@ -14,6 +14,7 @@ from unicodedata import category
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
+from rich.text import Text
 
 LINE_EVERY_S = 5.0
 """Where there is no terminal, at most one line of progress in this time."""
@@ -123,7 +124,9 @@ def say_fitted(text: str) -> None:
     print("\n".join(lines))
 
 
-def _cell(value: object) -> str:
+def _cell(value: object) -> str | Text:
+    if isinstance(value, Text):
+        return value
     if value is None:
         return "-"
     if isinstance(value, float):

@@ -1,8 +1,10 @@
 """Story files with steps: the simulator plays them, the checks judge, the output is compared."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from difflib import unified_diff
 from pathlib import Path
+from typing import Any
 
 from fencepost.conformance.adapters.errors import ChoiceError
 from fencepost.conformance.checks.registry import judge
@@ -17,6 +19,8 @@ class PlayedFile:
     steps: int
     before: str
     after: str
+    played: Sequence[Mapping[str, Any]] = ()
+    """Of each step its `run`, what it `printed`, and if it was looked at the state `seen`."""
 
     @property
     def holds(self) -> bool:
@@ -37,7 +41,9 @@ class PlayedFile:
         )
 
 
-def play_file(path: Path, *, target: str = REFERENCE_TARGET) -> PlayedFile:
+def play_file(
+    path: Path, *, target: str = REFERENCE_TARGET, is_looked_at: bool = False
+) -> PlayedFile:
     """Play a story file on a simulator; raises `ChoiceError` for one that cannot be played."""
     try:
         text = path.read_text(encoding="utf-8")
@@ -49,7 +55,8 @@ def play_file(path: Path, *, target: str = REFERENCE_TARGET) -> PlayedFile:
     if play is None:
         raise ChoiceError(f"the simulator {target} plays no story files: it has no play()")
     try:
-        played = play(text, judge)
+        played = play(text, judge, **({"is_looked_at": True} if is_looked_at else {}))
     except ValueError as error:
         raise ChoiceError(f"{path}: {error}") from error
-    return PlayedFile(path=path, steps=len(played["steps"]), before=text, after=played["text"])
+    steps = played["steps"]
+    return PlayedFile(path=path, steps=len(steps), before=text, after=played["text"], played=steps)

@@ -211,6 +211,8 @@ class Story:
     quiet: tuple[QuietTime, ...] = ()
     healthy_within_ms: int = HEALTHY_WITHIN_MS
     """How long the cluster may take to be in sync after the last fault was healed."""
+    further: tuple[str, ...] = ()
+    """Commands and pages that show more of it."""
     fails_at: tuple[int, ...] = ()
     """The protocol levels that are known to violate a check here."""
     origin: Mapping[str, Any] = field(default_factory=lambda: {"kind": "hand"})

@@ -210,6 +210,7 @@ class StoryDocument(Document, frozen=True, kw_only=True, rename={"schema_version
     actions: list[ActionDocument] = []
     quiet: list[QuietTime] = []
     final: FinalDocument = field(default_factory=FinalDocument)
+    further: Annotated[list[str], Meta(description="commands and pages that show more of it")] = []
     fails_at: Annotated[list[Level], Meta(description="the levels that violate a check")] = []
     origin: Annotated[
         dict[str, Any],

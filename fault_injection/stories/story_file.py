@@ -115,6 +115,7 @@ def story_from_document(document: object) -> Story:
             actions=actions,
             quiet=tuple(given.quiet),
             healthy_within_ms=given.final.healthy_within_ms,
+            further=tuple(given.further),
             fails_at=tuple(given.fails_at),
             origin=given.origin,
         )
@@ -279,6 +280,7 @@ def _whole_document(story: Story) -> Json:
         "actions": [action_document(action) for action in story.actions],
         "quiet": _plain(story.quiet),
         "final": {"healthy_within_ms": story.healthy_within_ms},
+        "further": list(story.further),
         "fails_at": list(story.fails_at),
         "origin": dict(story.origin),
     }

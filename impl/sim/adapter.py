@@ -146,15 +146,21 @@ def variations(
         yield one.told, *moves_of_variation(one, _mutant(mutant), name)
 
 
-def play(text: str, judge: Judge) -> dict[str, object]:
+def play(text: str, judge: Judge, *, is_looked_at: bool = False) -> dict[str, object]:
     """What the steps of a story print; `judge` gives the lines of its step `check`.
 
-    Keys: `text` (the story with what it prints now), `steps` (of each its `run`, and the lines
-    `expected` and `printed`), `traces` (one per run). Raises `ValueError` with one sentence.
+    Keys: `text` (the story with what it prints now), `steps` (of each its `run`, the lines
+    `expected` and `printed`, and with `is_looked_at` the state `seen` after it), `traces` (one per
+    run). Raises `ValueError` with one sentence.
     """
-    played = play_steps(text, judge)
+    played = play_steps(text, judge, is_looked_at=is_looked_at)
     steps = [
-        {"run": one.run_id, "expected": list(one.expected), "printed": list(one.printed)}
+        {
+            "run": one.run_id,
+            "expected": list(one.expected),
+            "printed": list(one.printed),
+            "seen": one.seen,
+        }
         for one in played.steps
     ]
     return {"text": played.text, "steps": steps, "traces": [list(one) for one in played.traces]}

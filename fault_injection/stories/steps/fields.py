@@ -13,6 +13,8 @@ Printed = Annotated[
     str | dict[str, str] | tuple[str, ...],
     Meta(description="what it prints; by run where runs differ; a list: one of these"),
 ]
+Told = str | dict[str, str]
+"""A text; by run where runs differ."""
 Partition = Annotated[
     str, Meta(description="a partition, as in t/0: <topic>/<number>", pattern=f"^{PARTITION}$")
 ]

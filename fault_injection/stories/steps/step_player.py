@@ -92,6 +92,11 @@ ObservationTable = Mapping[str, Callable[[StepPlayer[Any], Observation], Observe
 """What `until` can see, by its name."""
 
 
+def _say(_: Player, __: steps.SayStep) -> Lines:
+    """Words are for what shows the story."""
+    return []
+
+
 # Time
 
 
@@ -326,6 +331,7 @@ PERFORMED: StepTable = {
     steps.MustStep: _must,
     steps.NoteStep: _note,
     steps.WaitForStep: _wait_for,
+    steps.SayStep: _say,
     steps.ShowStep: show_results,
     steps.FaultStep: _begin_fault,
     steps.HealStep: _heal,

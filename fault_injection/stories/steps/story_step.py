@@ -27,6 +27,7 @@ from fencepost.fault_injection.stories.steps.fields import (
     Partition,
     Positive,
     Printed,
+    Told,
     TopicName,
     Wanted,
 )
@@ -428,6 +429,13 @@ class HealAllStep(StoryStep, frozen=True, kw_only=True):
 
 
 # Looking
+
+
+class SayStep(StoryStep, frozen=True, kw_only=True):
+    """Nothing is done: words for a reader, up to the next ones, at which a lab stops."""
+
+    say: Annotated[Told, Meta(description="what is done next, and why")]
+    look: Annotated[Told, Meta(description="what to look at when it is done")] = ""
 
 
 class ShowStep(StoryStep, frozen=True, kw_only=True):

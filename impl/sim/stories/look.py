@@ -3,8 +3,9 @@
 Seen from outside, as if every broker and ZooKeeper stood still and could be looked into.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
+from fencepost.fault_injection.faults.parameters import Json
 from fencepost.fault_injection.stories.steps.observation import (
     Observation,
     Observed,
@@ -26,6 +27,7 @@ from fencepost.spec.vocabulary import NO_BROKER, BrokerId, ErrorCode, Offset
 from fencepost.spec.znodes import (
     LeaderAndIsr,
     TopicPartition,
+    broker_path,
 )
 
 
@@ -163,6 +165,54 @@ def _replica_line(world: VirtualCluster, broker_id: BrokerId, key: TopicPartitio
     )
 
 
+def seen_state(world: VirtualCluster) -> Json:
+    """The same as plain values, with the log of each replica; what is not there is None."""
+    state = VirtualState(world)
+    return {
+        "controller": state.controller(),
+        "controller_epoch": state.controller_epoch() or 0,
+        "partitions": [
+            _seen_partition(world, key, brokers)
+            for key, brokers in sorted(world.assignments().items())
+        ],
+    }
+
+
+def _seen_partition(
+    world: VirtualCluster, key: TopicPartition, brokers: Iterable[BrokerId]
+) -> Json:
+    known = world.state(key)
+    logs = dict(_logs(world, key))
+    published = {
+        "leader": known[0].leader,
+        "leader_epoch": known[0].leader_epoch,
+        "isr": _ascending(known[0].isr),
+        "znode_version": known[1],
+    }
+    return {
+        "partition": str(key),
+        "published": published if known else None,
+        "replicas": [
+            _seen_replica(world, broker_id, key) | {"log": logs.get(broker_id)}
+            for broker_id in sorted(brokers)
+        ],
+    }
+
+
+def _seen_replica(world: VirtualCluster, broker_id: BrokerId, key: TopicPartition) -> Json:
+    replica = _replica(world, broker_id, key)
+    stat = world.zookeeper.peek(broker_path(broker_id)).stat
+    return {
+        "broker": broker_id,
+        "life": _life(world.processes[broker_id]),
+        "broker_epoch": stat.czxid if stat else None,
+        "role": replica.role.value if replica else None,
+        "leader_epoch": replica.leader_epoch if replica else None,
+        "high_watermark": replica.high_watermark if replica else None,
+        "log_end_offset": replica.log_end_offset if replica else None,
+    }
+
+
 def show_told(response: Response | None) -> Iterator[str]:
     """What a broker answers that is asked; the error if it cannot tell."""
     match response:
@@ -190,6 +240,11 @@ def show_told(response: Response | None) -> Iterator[str]:
 
 def show_log(world: VirtualCluster, key: TopicPartition) -> Iterator[str]:
     """Per broker its records as value@epoch, `|` after the committed ones; on disk if dead."""
+    for broker_id, log in _logs(world, key):
+        yield f"broker {broker_id}: {log}"
+
+
+def _logs(world: VirtualCluster, key: TopicPartition) -> Iterator[tuple[BrokerId, str]]:
     for broker_id, disk in sorted(world.disks.items()):
         log = disk.recover().get(key)
         if log is None:
@@ -199,4 +254,4 @@ def show_log(world: VirtualCluster, key: TopicPartition) -> Iterator[str]:
         records = disk.read(key, Offset(0), log.log_end_offset)
         words = [f"{record.value}@{record.leader_epoch}" for record in records]
         words.insert(high_watermark, "|")
-        yield f"broker {broker_id}: {' '.join(words)}"
+        yield broker_id, " ".join(words)

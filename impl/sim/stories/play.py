@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from fencepost.fault_injection.faults.fault import Fault
+from fencepost.fault_injection.faults.parameters import Json
 from fencepost.fault_injection.stories.steps.printed import printed_in
 from fencepost.fault_injection.stories.steps.story_step import (
     BreakConnectionsStep,
@@ -30,6 +31,7 @@ from fencepost.fault_injection.stories.story_text import placed, rewritten
 from fencepost.impl.sim.engine.move_recorder import MoveRecorder
 from fencepost.impl.sim.engine.options import TOPIC, RunOptions
 from fencepost.impl.sim.engine.run import SimulatedRun, run_details
+from fencepost.impl.sim.stories.look import seen_state
 from fencepost.impl.sim.stories.settings import read_options, write_options
 from fencepost.impl.sim.stories.simulated_steps import story_player
 from fencepost.impl.sim.stories.story_cluster import Judge, Player
@@ -46,6 +48,8 @@ class PlayedStep:
     """Where the step stands in the story."""
     expected: tuple[str, ...]
     printed: tuple[str, ...]
+    seen: Json | None
+    """The state after it, if the story was to be looked at (`look.py`)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +66,9 @@ class PlayedStory:
     """The same, when it was to be noted."""
 
 
-def play(text: str, judge: Judge, *, is_noted: bool = False) -> PlayedStory:
+def play(
+    text: str, judge: Judge, *, is_noted: bool = False, is_looked_at: bool = False
+) -> PlayedStory:
     """Play the story of a text; raises `StoryError`, one sentence with the line of the step."""
     story = story_from_text(text)
     if not any(run.steps for run in story.played):
@@ -76,7 +82,7 @@ def play(text: str, judge: Judge, *, is_noted: bool = False) -> PlayedStory:
             worlds.append(VirtualCluster(options, f"{story.story_id}-{number + 1}", recorder))
             begins = run_details(options, story.story_id)
             player = story_player(SimulatedRun(worlds[-1], begins), judge)
-            steps += _play(player, story, number)
+            steps += _play(player, story, number, is_looked_at=is_looked_at)
     except StoryError as error:
         raise placed(text, error) from error
     return PlayedStory(
@@ -90,7 +96,7 @@ def play(text: str, judge: Judge, *, is_noted: bool = False) -> PlayedStory:
     )
 
 
-def _play(player: Player, story: Story, number: int) -> Iterator[PlayedStep]:
+def _play(player: Player, story: Story, number: int, *, is_looked_at: bool) -> Iterator[PlayedStep]:
     run = story.played[number]
     if first := run.cluster.get("first_controller"):
         player.cluster.elect_controller(first)
@@ -107,6 +113,7 @@ def _play(player: Player, story: Story, number: int) -> Iterator[PlayedStep]:
             place=place,
             expected=printed_in(step, run.run_id, printed),
             printed=printed,
+            seen=seen_state(player.cluster.world) if is_looked_at else None,
         )
 
 
