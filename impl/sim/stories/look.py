@@ -183,19 +183,22 @@ def _seen_partition(
 ) -> Json:
     known = world.state(key)
     logs = dict(_logs(world, key))
-    published = {
-        "leader": known[0].leader,
-        "leader_epoch": known[0].leader_epoch,
-        "isr": _ascending(known[0].isr),
-        "znode_version": known[1],
-    }
     return {
         "partition": str(key),
-        "published": published if known else None,
+        "published": _published(*known) if known else None,
         "replicas": [
             _seen_replica(world, broker_id, key) | {"log": logs.get(broker_id)}
             for broker_id in sorted(brokers)
         ],
+    }
+
+
+def _published(state: LeaderAndIsr, znode_version: int) -> Json:
+    return {
+        "leader": state.leader,
+        "leader_epoch": state.leader_epoch,
+        "isr": _ascending(state.isr),
+        "znode_version": znode_version,
     }
 
 
