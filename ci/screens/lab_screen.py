@@ -11,7 +11,7 @@ from fencepost.conformance.whitebox.labs import (
     LabRun,
     LabStop,
     PlayedLab,
-    PublishedState,
+    SeenDecision,
     SeenPartition,
     SeenReplica,
     SeenState,
@@ -129,7 +129,7 @@ def _show_partition(before: SeenPartition | None, after: SeenPartition) -> None:
     show_table("", COLUMNS, rows)
 
 
-def _published(was: PublishedState | None, now: PublishedState | None) -> str:
+def _published(was: SeenDecision | None, now: SeenDecision | None) -> str:
     if now is None:
         return "no state yet"
     is_new = was is None
@@ -142,11 +142,11 @@ def _published(was: PublishedState | None, now: PublishedState | None) -> str:
     return ", ".join(f"{name} {marked(*pair, is_new=is_new)}" for name, pair in pairs.items())
 
 
-def _leader(state: PublishedState | None) -> object:
+def _leader(state: SeenDecision | None) -> object:
     return state and (None if state.leader < 0 else state.leader)
 
 
-def _ids(state: PublishedState | None) -> str:
+def _ids(state: SeenDecision | None) -> str:
     return ",".join(map(str, state.isr)) if state else ""
 
 

@@ -34,7 +34,7 @@ ORDER = (
 """The labs, the first one first."""
 
 
-class PublishedState(Struct, frozen=True, kw_only=True):
+class SeenDecision(Struct, frozen=True, kw_only=True):
     """What ZooKeeper holds of a partition."""
 
     leader: int
@@ -62,7 +62,7 @@ class SeenPartition(Struct, frozen=True, kw_only=True):
     """A partition in ZooKeeper and at each of its replicas."""
 
     partition: str
-    published: PublishedState | None
+    published: SeenDecision | None
     replicas: tuple[SeenReplica, ...]
 
 
