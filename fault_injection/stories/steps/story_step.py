@@ -31,10 +31,7 @@ from fencepost.fault_injection.stories.steps.fields import (
     TopicName,
     Wanted,
 )
-from fencepost.fault_injection.stories.steps.observation import (
-    Observation,
-    Observed,
-)
+from fencepost.fault_injection.stories.steps.observation import Observation, Observed
 from fencepost.fault_injection.stories.steps.point import Method, Point
 from fencepost.fault_injection.workload.commands import ControlMethod
 from fencepost.spec.vocabulary import NO_EPOCH, NO_PRODUCER, ElectionKind
