@@ -107,7 +107,7 @@ DecisionsAreSteps ==
             ops == Body(decision)
             written == Multi(znodes, ops, 0)
             tree == written.tree
-        IN /\ IsActive(c) /\ written.ok
+        IN /\ IsActive(c) /\ controllers[c].topic = CurrentTopic /\ written.ok
            /\ Fenced(c, decision).ok <=> InOffice(c)
            /\ \/ IsFirstDecision(c, tree)
               \/ IsFailover(c, tree)

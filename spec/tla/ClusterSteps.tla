@@ -132,8 +132,9 @@ ControllersKnowWhatTheyRead ==
                     /\ m.partition = p
                     /\ m.incarnation = gone]_vars
 
-(* A command is sent by a controller, to an incarnation that it sees; a stop *)
-(* is about a topic that is gone, or goes to those that have been removed.   *)
+(* A command is sent by a controller, to an incarnation that it sees, and    *)
+(* names no leader that has failed; a stop is sent once, about a topic that  *)
+(* is gone, or to those that have been removed.                              *)
 \* @req BEP-002
 \* @req CTL-006
 CommandsNameTheirSender ==
@@ -143,6 +144,11 @@ CommandsNameTheirSender ==
             /\ IsActive(c)
             /\ m.controller_epoch = controllers[c].controller_epoch
             /\ m.broker_epoch = controllers[c].view[m.to]
+            /\ m.type = "leader_and_isr" /\ m.leader # NoBroker =>
+                Member(m.leader, controllers[c].view[m.leader]) \in m.isr
+            /\ m.type = "stop_replica" =>
+                \/ m.incarnation \in controllers[c].to_stop \ controllers'[c].to_stop
+                \/ controllers'[c].is_stop_sent /\ ~controllers[c].is_stop_sent
         /\ m.type = "leader_and_isr" => m.to \in Topic.assigned[m.partition]
         /\ m.type = "stop_replica" =>
             \/ m.incarnation # CurrentTopic

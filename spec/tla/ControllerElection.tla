@@ -521,7 +521,8 @@ SessionsAreNew ==
        /\ \A b \in Brokers : candidates'[b].session_id # candidates[b].session_id =>
             candidates'[b].session_id = last_session' /\ last_session' > last_session]_vars
 
-(* A term begins with a /controller of its own and an epoch of its own.      *)
+(* A term begins with a /controller of its own, as the election made it, and *)
+(* an epoch of its own.                                                      *)
 \* @req CTL-002
 \* @req CTL-005
 OfficeIsOwn ==
@@ -529,7 +530,8 @@ OfficeIsOwn ==
         now.status # "active" /\ next.status = "active" =>
             /\ now.status = "standing"
             /\ next.session_id = now.session_id /\ now.session_id \in live_sessions
-            /\ znodes'[ControllerPath].ephemeral_owner = next.session_id
+            /\ znodes'[ControllerPath] = [data |-> <<b>>, version |-> OfficeVersion, czxid |-> 0,
+                                          ephemeral_owner |-> next.session_id]
             /\ znodes'[ControllerEpochPath].data = <<next.controller_epoch>>
             /\ znodes'[ControllerEpochPath].version = next.epoch_version
             /\ next.known_epoch = next.controller_epoch
@@ -619,6 +621,14 @@ WinnerDoesNotKnow ==
 LateWritePasses == \E one \in requests : one.kind = "write" /\ Apply(one.ops).ok
 LateWriteIsFenced == \E one \in requests : one.kind = "write" /\ ~Apply(one.ops).ok
 LateElectionIsFenced == \E one \in requests : one.kind = "election" /\ ~Apply(one.ops).ok
+
+(* A write is refused while /controller is still the author's, who then      *)
+(* stands again.                                                             *)
+RefusedControllerStands ==
+    \E b \in Brokers :
+        /\ candidates[b].status = "standing" /\ IsOwner(b) /\ ~IsOverwritten
+        /\ \E term \in terms :
+            term.controller_id = b /\ term.session_id = Controller.ephemeral_owner
 
 (* People delete the office, and another election follows.                   *)
 DeletedOfficeIsTakenAgain ==

@@ -11,6 +11,7 @@ TermOf(b) ==
 (* A broker comes into office by an election, where /controller is gone or   *)
 (* of no session, or its own from a multi of which it heard nothing. The     *)
 (* epoch is above the one before, and its term has a znode of its session.   *)
+(* One that finds its own has its epoch with it, unless people wrote that.   *)
 \* @req CTL-002
 \* @req CTL-003
 \* @req CTL-005
@@ -29,7 +30,8 @@ TermsBegin ==
                 /\ OnlyChanged({ControllerPath, ControllerEpochPath,
                                 TermPaths[next.controller_epoch]})
                 /\ ~Exists(znodes, TermPaths[next.controller_epoch])
-                /\ \/ znodes'[ControllerPath] = Controller
+                /\ \/ /\ znodes'[ControllerPath] = Controller
+                      /\ budget["epoch_writes"] < Limits["epoch_writes"]
                    \/ /\ znodes'[ControllerPath].data = <<b>>
                       /\ znodes'[ControllerPath].version = OfficeVersion
                 /\ Exists(znodes, ControllerPath) =>
@@ -49,7 +51,7 @@ ProcessesEndByFaults ==
                 next = [now EXCEPT !.status = "down"] /\ budget'["crashes"] < budget["crashes"]
             /\ next.known_epoch # now.known_epoch /\ now.status # "down" =>
                 /\ next.known_epoch > now.known_epoch
-                /\ \/ next.known_epoch = CurrentEpoch
+                /\ \/ next.known_epoch = CurrentEpoch /\ now.session_id \in live_sessions
                    \/ next.status = "active"
                    \/ \E term \in terms : term.controller_epoch = next.known_epoch
             /\ heard'[b] < heard[b] => now.status = "down"

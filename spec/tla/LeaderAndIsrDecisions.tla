@@ -64,7 +64,8 @@ IsWrittenAs(decision) ==
 
 (* What was decided is written as it is, behind the checks, or not at all.   *)
 (* What is there then is told, whether its author hears of it or finds it;   *)
-(* after a conflict what is there is told, or decided upon anew.             *)
+(* after a conflict what is there is told, or decided upon anew, unless      *)
+(* another is in office.                                                     *)
 \* @req ZK-003
 \* @req ZK-004
 \* @req ZK-005
@@ -86,7 +87,8 @@ DecisionsAreWritten ==
                         /\ CurrentControllerEpoch = now.controller_epoch
                         /\ HasState
                         /\ {State.leader} \cup State.isr \subseteq now.live_brokers)
-                    THEN next.to_send # <<>> ELSE TRUE
+                    THEN next.to_send # <<>>
+                    ELSE CurrentControllerEpoch # now.controller_epoch => next.to_send = <<>>
                /\ UNCHANGED <<replicas, messages, budget>>
         /\ next.is_reply_lost /\ ~now.is_reply_lost =>
             /\ next = [now EXCEPT !.is_reply_lost = TRUE]
@@ -97,7 +99,7 @@ DecisionsAreWritten ==
 
 (* A leader asks for one member more or one less, not itself, and keeps what *)
 (* it knows until it is answered. It believes in what it asked for when that *)
-(* is there; when the state is another, it stops.                            *)
+(* is there; when the state is neither that nor the one before, it stops.    *)
 \* @req ISR-001
 \* @req ISR-003
 \* @req ISR-004
@@ -118,6 +120,9 @@ LeadersChangeIsr ==
                /\ OnlyChanged({StatePath})
             \/ /\ next = [now EXCEPT !.role = "fenced", !.pending_isr = <<>>, !.is_reply_lost = FALSE]
                /\ StateVersion # now.znode_version
+               /\ StateVersion = now.znode_version + 1 => State #
+                    [State EXCEPT !.leader = b, !.leader_epoch = now.leader_epoch,
+                                  !.isr = now.pending_isr[1]]
                /\ UNCHANGED znodes
         /\ next.role = "fenced" /\ now.role # "fenced" =>
             now.role = "leader" /\ now.pending_isr # <<>> /\ next.leader_epoch = now.leader_epoch

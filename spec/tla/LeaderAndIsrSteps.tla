@@ -124,15 +124,19 @@ ObeyedStays ==
                      \/ now.role = "idle"
                      \/ now.role = "leader" /\ next.role = "fenced"]_metadata_vars
 
-(* A broker registers before it takes part, and reads the state with that.   *)
+(* A broker registers before it takes part, and reads the state with that. A *)
+(* process that runs registers, and no other.                                *)
 \* @req START-001
 \* @req START-002
 RegistrationsAreNew ==
-    [][\A b \in Brokers : replicas[b].role = "starting" /\ replicas'[b].role # "starting" =>
-        \/ replicas'[b].role = "down"
-        \/ /\ znodes'[BrokerPath(b)].ephemeral_owner = b
-           /\ ~Exists(znodes, BrokerPath(b))
-           /\ Exists(znodes, StatePath) => replicas'[b].znode_version = StateVersion]_metadata_vars
+    [][\A b \in Brokers :
+        /\ replicas[b].role = "starting" /\ replicas'[b].role # "starting" =>
+            \/ replicas'[b].role = "down"
+            \/ /\ znodes'[BrokerPath(b)].ephemeral_owner = b
+               /\ ~Exists(znodes, BrokerPath(b))
+               /\ Exists(znodes, StatePath) => replicas'[b].znode_version = StateVersion
+        /\ Exists(znodes', BrokerPath(b)) /\ ~Exists(znodes, BrokerPath(b)) =>
+            replicas[b].role # "down"]_metadata_vars
 
 (* On an ordered link what is sent stands behind all that is on its way, in a*)
 (* place of its own. What comes takes from its link what was sent before it, *)

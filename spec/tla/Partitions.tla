@@ -496,14 +496,16 @@ BoundedStepsHaveEffect ==
     [][budget' # budget => <<znodes, controllers, replicas>>' # <<znodes, controllers, replicas>>
       ]_vars
 
-(* A command tells what ZooKeeper holds when it is sent, and no broker what  *)
-(* it has done already; a stop is about an incarnation that is gone.         *)
+(* A command tells what ZooKeeper holds when it is sent by the controller in *)
+(* office, and no broker what it has done already; a stop is about an        *)
+(* incarnation that is gone.                                                 *)
 \* @req CMD-003
 \* @req PART-002
 CommandsTellWhatIs ==
     [][\A m \in messages' \ messages :
         IF m.type = "stop_replica" THEN ~HasState /\ m.incarnation <= TopicVersion
         ELSE /\ HasState
+             /\ \E c \in Controllers : controllers[c].controller_epoch = CurrentControllerEpoch
              /\ m.incarnation = Incarnation
              /\ m.leader = State.leader
              /\ m.isr = State.isr
@@ -515,11 +517,13 @@ CommandsTellWhatIs ==
 (* not sent again, and counts until the next step is decided.                *)
 \* @req PART-002
 WhatIsGoneIsStopped ==
-    [][\A c \in Controllers : LET now == controllers[c] next == controllers'[c] IN
-        /\ next.is_stop_sent /\ ~now.is_stop_sent => \A b \in Brokers :
-            \E m \in messages' : m.type = "stop_replica" /\ m.to = b
-        /\ now.is_stop_sent /\ ~next.is_stop_sent =>
-            next.controller_epoch = Standing \/ next.decision # <<>>]_vars
+    [][/\ (\E m \in messages' \ messages : m.type = "stop_replica") => \E c \in Controllers :
+            controllers'[c].is_stop_sent /\ ~controllers[c].is_stop_sent
+       /\ \A c \in Controllers : LET now == controllers[c] next == controllers'[c] IN
+            /\ next.is_stop_sent /\ ~now.is_stop_sent => \A b \in Brokers :
+                \E m \in messages' : m.type = "stop_replica" /\ m.to = b
+            /\ now.is_stop_sent /\ ~next.is_stop_sent =>
+                next.controller_epoch = Standing \/ next.decision # <<>>]_vars
 
 (* A command is gone when it is obeyed, which makes the replica what the     *)
 (* command says.                                                             *)

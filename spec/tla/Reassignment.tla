@@ -497,14 +497,16 @@ BoundedStepsHaveEffect ==
     [][budget' # budget => <<znodes, controllers, replicas>>' # <<znodes, controllers, replicas>>
       ]_vars
 
-(* A command tells what ZooKeeper holds when it is sent, and no broker what  *)
-(* it has done already; a stop goes to those that the assignment has lost.   *)
+(* A command tells what ZooKeeper holds when it is sent by the controller in *)
+(* office, and no broker what it has done already; a stop goes to those that *)
+(* the assignment has lost.                                                  *)
 \* @req CMD-003
 CommandsTellWhatIs ==
     [][\A m \in messages' \ messages :
         /\ m.leader_epoch = State.leader_epoch
         /\ m.type = "stop_replica" => m.to \in Topic.removing
         /\ m.type = "leader_and_isr" =>
+            /\ \E c \in Controllers : controllers[c].controller_epoch = CurrentControllerEpoch
             /\ m.to \in Topic.assigned \ Dead
             /\ m.leader = State.leader
             /\ m.isr = State.isr

@@ -104,26 +104,29 @@ DecisionsAreWritten ==
                     /\ IsRefusedAfter(next.addition, TopicPath)]_vars
 
 (* A term begins with the next epoch, and nothing else is known then. Stops  *)
-(* count as sent when they were, to each replica that is to go.              *)
+(* count as sent when they were, to each replica that is to go, and are not  *)
+(* sent again while they do.                                                 *)
 \* @req CTL-005
 \* @req CTL-008
 \* @req REAS-001
 TermsBegin ==
-    [][\A c \in Controllers : LET now == controllers[c] next == controllers'[c] IN
-        /\ now.controller_epoch = Standing /\ next # now =>
-            /\ next = [StandingController EXCEPT !.controller_epoch = CurrentControllerEpoch + 1]
-            /\ CurrentControllerEpoch' = CurrentControllerEpoch + 1
-            /\ OnlyChanged({ControllerEpochPath})
-            /\ (\E other \in Controllers : controllers[other].controller_epoch = CurrentControllerEpoch)
-                <=> budget' # budget
-        /\ next.is_stop_sent /\ ~now.is_stop_sent =>
-            /\ now.controller_epoch = CurrentControllerEpoch
-            /\ now.decision = <<>>
-            /\ Topic.removing # {}
-            /\ \A b \in Topic.removing : \E m \in messages' :
-                m.type = "stop_replica" /\ m.to = b /\ m.leader_epoch = State.leader_epoch
-        /\ now.is_stop_sent /\ ~next.is_stop_sent =>
-            next.controller_epoch = Standing \/ now.decision # <<>>]_vars
+    [][/\ (\E m \in messages' \ messages : m.type = "stop_replica") => \E c \in Controllers :
+            controllers'[c].is_stop_sent /\ ~controllers[c].is_stop_sent
+       /\ \A c \in Controllers : LET now == controllers[c] next == controllers'[c] IN
+            /\ now.controller_epoch = Standing /\ next # now =>
+                /\ next = [StandingController EXCEPT !.controller_epoch = CurrentControllerEpoch + 1]
+                /\ CurrentControllerEpoch' = CurrentControllerEpoch + 1
+                /\ OnlyChanged({ControllerEpochPath})
+                /\ (\E other \in Controllers : controllers[other].controller_epoch = CurrentControllerEpoch)
+                    <=> budget' # budget
+            /\ next.is_stop_sent /\ ~now.is_stop_sent =>
+                /\ now.controller_epoch = CurrentControllerEpoch
+                /\ now.decision = <<>>
+                /\ Topic.removing # {}
+                /\ \A b \in Topic.removing : \E m \in messages' :
+                    m.type = "stop_replica" /\ m.to = b /\ m.leader_epoch = State.leader_epoch
+            /\ now.is_stop_sent /\ ~next.is_stop_sent =>
+                next.controller_epoch = Standing \/ now.decision # <<>>]_vars
 
 (* An administrator asks for another target than before, or takes a request  *)
 (* back: the topic znode has another version then, and says the same.        *)

@@ -443,6 +443,7 @@ CommandsAreObeyed ==
 
 (* A command tells what ZooKeeper holds when it is sent, an INIT what it held*)
 (* at the election; the sender has been elected, and has seen the broker.    *)
+(* One is sent of what has just changed, or to a broker that has come.       *)
 \* @req CMD-003
 \* @req BEP-007
 CommandsTellWhatIs ==
@@ -456,7 +457,8 @@ CommandsTellWhatIs ==
            /\ m.is_init => next.init = <<>> /\ \A p \in Partitions : IsAssigned(tree, p) =>
                 \E part \in messages' : part.is_init /\ part.controller_epoch = m.controller_epoch
                     /\ part.broker_epoch = m.broker_epoch /\ p \in DOMAIN part.states
-           /\ ~m.is_init => next.init = sender.init]_vars
+           /\ ~m.is_init => next.init = sender.init
+           /\ ~m.is_init /\ UNCHANGED trees => next.seen_epoch # sender.seen_epoch]_vars
 
 (* A controller knows what it has read: all that there is when it takes      *)
 (* office, and the registration as it is when it looks again; then a broker  *)

@@ -513,32 +513,39 @@ BoundedStepsHaveEffect ==
 
 (* A new controller knows what exists, and has to tell it; later it knows    *)
 (* what it read last. What it knew and finds gone is to be stopped, until    *)
-(* every broker is sent that.                                                *)
+(* every broker is sent that. A list or a stop is sent once by a controller. *)
 \* @req TOP-002
 \* @req CMD-007
 WhatIsGoneIsStopped ==
-    [][\A c \in Controllers : LET now == controllers[c] next == controllers'[c] IN
-        \/ next.controller_epoch = Standing
-        \/ /\ now.controller_epoch = Standing
-           /\ next = [StandingController EXCEPT
-                        !.controller_epoch = CurrentControllerEpoch + 1,
-                        !.known = CurrentIncarnation, !.is_init_due = TRUE,
-                        !.is_initialising = CurrentIncarnation # NoIncarnation]
-        \/ /\ next.known \in {now.known, CurrentIncarnation}
-           /\ next.known # now.known => now.known \in next.to_stop \cup {NoIncarnation}
-           /\ next.is_init_due # now.is_init_due =>
-                \A b \in Brokers : \E m \in messages' : m.type = "init" /\ m.to = b
-           /\ \A gone \in now.to_stop \ next.to_stop : \A b \in Brokers : \E m \in messages' :
-                m.type = "stop_replica" /\ m.to = b /\ m.incarnation = gone]_vars
+    [][/\ \A m \in messages' \ messages :
+            /\ m.type = "init" => \E c \in Controllers :
+                controllers[c].is_init_due /\ ~controllers'[c].is_init_due
+            /\ m.type = "stop_replica" => \E c \in Controllers :
+                m.incarnation \in controllers[c].to_stop \ controllers'[c].to_stop
+       /\ \A c \in Controllers : LET now == controllers[c] next == controllers'[c] IN
+            \/ next.controller_epoch = Standing
+            \/ /\ now.controller_epoch = Standing
+               /\ next = [StandingController EXCEPT
+                            !.controller_epoch = CurrentControllerEpoch + 1,
+                            !.known = CurrentIncarnation, !.is_init_due = TRUE,
+                            !.is_initialising = CurrentIncarnation # NoIncarnation]
+            \/ /\ next.known \in {now.known, CurrentIncarnation}
+               /\ next.known # now.known => now.known \in next.to_stop \cup {NoIncarnation}
+               /\ next.is_init_due # now.is_init_due =>
+                    \A b \in Brokers : \E m \in messages' : m.type = "init" /\ m.to = b
+               /\ \A gone \in now.to_stop \ next.to_stop : \A b \in Brokers : \E m \in messages' :
+                    m.type = "stop_replica" /\ m.to = b /\ m.incarnation = gone]_vars
 
-(* A command tells what ZooKeeper holds when it is sent, and no broker what  *)
-(* it has done already; a stop is about a topic that is gone.                *)
+(* A command tells what ZooKeeper holds when it is sent by the controller in *)
+(* office, and no broker what it has done already; a stop is about a topic   *)
+(* that is gone.                                                             *)
 \* @req CMD-003
 CommandsTellWhatIs ==
     [][\A m \in messages' \ messages :
         CASE m.type = "stop_replica" -> m.incarnation \notin {CurrentIncarnation, NoIncarnation}
           [] m.type = "init" -> m.incarnation = CurrentIncarnation /\ m.zxid = Created
-          [] OTHER -> /\ m.incarnation = CurrentIncarnation
+          [] OTHER -> /\ \E c \in Controllers : controllers[c].controller_epoch = CurrentControllerEpoch
+                      /\ m.incarnation = CurrentIncarnation
                       /\ m.leader = State.leader
                       /\ m.isr = State.isr
                       /\ m.znode_version = znodes[StatePath].version
