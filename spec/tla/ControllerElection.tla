@@ -638,6 +638,7 @@ DeletedOfficeIsTakenAgain ==
 (* removed.                                                                  *)
 OfficeIsSpoilt == \E b \in Brokers : IsSpoilt(b)
 OfficeIsForeign == IsForeign
+OfficeIsUnreadable == Exists(znodes, ControllerPath) /\ Controller.data = <<NoBroker>>
 SpoiltOfficeIsTakenAgain ==
     IsPast("overwrites") /\ CurrentEpoch > 1 /\ \E b \in Brokers : IsInOffice(b)
 ForeignOfficeIsTaken == IsPast("overwrites") /\ CurrentEpoch = 1 /\ \E b \in Brokers : IsInOffice(b)
