@@ -75,6 +75,7 @@ nightly: setup
 bench: setup
 	@$(RUN) fencepost.ci.bench.control_plane $(ARGS)
 	@$(RUN) fencepost.ci.bench.produce
+	@$(RUN) fencepost.ci.bench.levels
 	@$(RUN) fencepost.ci.bench.faults
 	@$(RUN) fencepost.ci.bench.simulator
 	@$(RUN) fencepost.ci.bench.specs

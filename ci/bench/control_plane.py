@@ -27,7 +27,7 @@ from fencepost.ci.bench.measured import Measured, show_measured
 from fencepost.ci.screens.console import say
 from fencepost.conformance.adapters.cluster import ClusterUnderTest
 from fencepost.conformance.adapters.folders import Folders
-from fencepost.conformance.adapters.settings import ClusterSettings
+from fencepost.conformance.adapters.settings import NEWEST, ClusterSettings
 from fencepost.conformance.adapters.zookeepers import zookeeper_for
 from fencepost.fault_injection.processes.supervisor import Supervisor
 from fencepost.spec.scratch import scratch_folder
@@ -56,11 +56,13 @@ def bench_cluster(
     before: Callable[[str], None] = nothing,
     flags: tuple[str, ...] = (),
     first_controller: int = 0,
+    level: int = NEWEST,
 ) -> Iterator[ClusterUnderTest]:
     """A cluster of its own, gone afterwards; `before` gets ZooKeeper's address before it starts."""
     with scratch_folder("bench") as folder:
         settings = ClusterSettings(
             brokers=brokers,
+            level=level,
             first_controller=first_controller,
             session_timeout_ms=SESSION_MS,
             replica_lag_ms=30_000,
@@ -100,9 +102,9 @@ def breakdown(steps: list[BrokerStep], since_ns: int) -> str:
     return ", ".join(f"{name} {last_of(steps, action, since_ns):.2f}" for name, action in PARTS)
 
 
-def failover(partition_count: int, *, leads_all: bool) -> Iterator[Measured]:
+def failover(partition_count: int, *, leads_all: bool, level: int = NEWEST) -> Iterator[Measured]:
     """The broker that leads a part or all is killed; the others lead what it led."""
-    with bench_cluster(3) as cluster:
+    with bench_cluster(3, level=level) as cluster:
         controller = cluster.state.controller()
         assert controller is not None
         victim = next(b for b in cluster.settings.broker_ids if b != controller)

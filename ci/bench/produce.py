@@ -16,6 +16,7 @@ from fencepost.ci.bench.control_plane import DEADLINE_S, ROLES, bench_cluster
 from fencepost.ci.bench.measured import Measured, quantile, show_measured
 from fencepost.ci.screens.console import say
 from fencepost.conformance.adapters.cluster import ClusterUnderTest
+from fencepost.conformance.adapters.settings import NEWEST
 
 TOPIC = "bench"
 PARTITIONS = 6
@@ -84,9 +85,9 @@ async def measure(cluster: ClusterUnderTest, batch: int) -> Measured:
     )
 
 
-def measured(batches: Sequence[int]) -> Iterator[Measured]:
+def measured(batches: Sequence[int], level: int = NEWEST) -> Iterator[Measured]:
     """One line per batch size."""
-    with bench_cluster(3) as cluster:
+    with bench_cluster(3, level=level) as cluster:
         traces = BrokerTraces(cluster.folder)
         create_topics(cluster, {TOPIC: assignment_of(0, PARTITIONS, cluster.settings.broker_ids)})
         traces.until(ROLES, 3 * PARTITIONS, DEADLINE_S)

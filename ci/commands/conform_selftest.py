@@ -8,7 +8,7 @@ import typer
 
 from fencepost.ci.gate.failures import as_usage
 from fencepost.ci.gate.runs import make_run_folder, new_run_id
-from fencepost.ci.options import JsonOption, OutFolder
+from fencepost.ci.options import NEWEST_LEVEL, JsonOption, LevelOption, OutFolder
 from fencepost.ci.screens.console import progress, say, show_json, show_table
 from fencepost.conformance.adapters.errors import ChoiceError
 from fencepost.conformance.suite.library import all_cases, selected
@@ -29,6 +29,7 @@ def selftest(
     mutant: Annotated[
         str, typer.Option(metavar="NAME", help="Try this mutant only.  [default: until one dies]")
     ] = "",
+    level: LevelOption = NEWEST_LEVEL,
     out: OutFolder = None,
     as_json: JsonOption = False,
 ) -> int:
@@ -36,12 +37,12 @@ def selftest(
     with as_usage(ChoiceError):
         cases = selected(all_cases(), select=select or ())
         if mutant:
-            settings_of_subjects([f"{REFERENCE}:{mutant}"])  # which refuses one that is none
+            settings_of_subjects([f"{REFERENCE}:{mutant}"], level)  # which refuses one that is none
         folder = make_run_folder(new_run_id(), out)
         with progress("zoo") as advance:
             caught = [] if select or mutant else visit(folder / ZOO, on_progress=advance)
         with progress("selftest") as advance:
-            found = kills(cases, folder, only=mutant, on_progress=advance)
+            found = kills(cases, folder, only=mutant, level=level, on_progress=advance)
     document = {"kills": [asdict(one) for one in found], "zoo": [asdict(one) for one in caught]}
     (folder / FOUND).write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
     if as_json:

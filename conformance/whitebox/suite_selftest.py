@@ -6,10 +6,10 @@ left at the end find nothing.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from fencepost.conformance.adapters.settings import ClusterSettings
+from fencepost.conformance.adapters.settings import NEWEST, ClusterSettings
 from fencepost.conformance.suite.case import SuiteCase
 from fencepost.conformance.suite.play import (
     REFERENCE,
@@ -39,8 +39,11 @@ class Kill:
     """In vain, when it fails none."""
 
 
-def settings_of_subjects(targets: Sequence[str]) -> dict[str, ClusterSettings]:
-    """As `settings_of_targets`, where `reference:MUTANT` breaks a rule; raises `ChoiceError`."""
+def settings_of_subjects(targets: Sequence[str], level: int = NEWEST) -> dict[str, ClusterSettings]:
+    """As `settings_of_targets`, where `reference:MUTANT` breaks a rule; raises `ChoiceError`.
+
+    They play at that level, where a case does not say at which.
+    """
     found: dict[str, ClusterSettings] = {}
     for target in targets:
         name, _, rule = target.partition(":")
@@ -49,7 +52,7 @@ def settings_of_subjects(targets: Sequence[str]) -> dict[str, ClusterSettings]:
             require_rule(found[target])
         else:
             found |= settings_of_targets([target])
-    return found
+    return {target: replace(settings, level=level) for target, settings in found.items()}
 
 
 def kills(
@@ -57,9 +60,10 @@ def kills(
     folder: Path,
     *,
     only: str = "",
+    level: int = NEWEST,
     on_progress: Progress | None = None,
 ) -> list[Kill]:
-    """For each case the first mutant that it fails, in the order of the cases."""
+    """For each case the first mutant that it fails at that level, in the order of the cases."""
     found: dict[str, Kill] = {}
     tried: dict[str, list[str]] = {case.case_id: [] for case in cases}
     untried = [only] if only else list(dict.fromkeys(m for case in cases for m in case.story.kills))
@@ -74,7 +78,7 @@ def kills(
             on_progress(len(found), len(cases), mutant)
         for case in named:
             tried[case.case_id].append(mutant)
-        for kill in _killed(_played(mutant, named, folder / mutant), mutant):
+        for kill in _killed(_played(mutant, named, folder / mutant, level), mutant):
             found[kill.case] = kill
     for case in cases:
         if not case.story.kills and not only:
@@ -92,13 +96,13 @@ def _liars_killed(case: SuiteCase, folder: Path) -> Iterator[Kill]:
             yield Kill(case=case.case_id, mutant=caught.name, message=caught.message)
 
 
-def _played(mutant: str, cases: Sequence[SuiteCase], folder: Path) -> SuiteRun:
+def _played(mutant: str, cases: Sequence[SuiteCase], folder: Path, level: int) -> SuiteRun:
     plan = SuitePlan(
         targets=(f"{REFERENCE}:{mutant}",),
         cases=tuple(cases),
         select=tuple(case.case_id for case in cases),
     )
-    return play_anew(plan, settings_of_subjects(plan.targets), folder)
+    return play_anew(plan, settings_of_subjects(plan.targets, level), folder)
 
 
 def _killed(run: SuiteRun, mutant: str) -> Iterator[Kill]:

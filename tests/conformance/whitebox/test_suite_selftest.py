@@ -62,10 +62,11 @@ def test_a_case_is_tried_on_the_mutants_that_it_names_until_it_fails_one(
 
 
 def test_a_mutant_of_the_reference_is_a_target() -> None:
-    settings = settings_of_subjects(["reference:no_step_down", "reference"])
+    settings = settings_of_subjects(["reference:no_step_down", "reference"], level=5)
 
     assert settings["reference:no_step_down"].implementation.broken_rule == "no_step_down"
     assert not settings["reference"].implementation.broken_rule
+    assert [one.level for one in settings.values()] == [5, 5]
     with pytest.raises(ChoiceError, match="no_step_up"):
         settings_of_subjects(["reference:no_step_up"])
 
