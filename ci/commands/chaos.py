@@ -1,8 +1,9 @@
 """`fencepost chaos`: stories of faults on real processes and a real ZooKeeper."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
+from shlex import quote
 from typing import Annotated, Any
 
 import typer
@@ -13,6 +14,7 @@ from fencepost.ci.gate.failures import UsageError, as_usage
 from fencepost.ci.gate.outcomes import of_scenarios
 from fencepost.ci.gate.places import enter_network
 from fencepost.ci.gate.runs import make_run_folder, new_run_id
+from fencepost.ci.gate.verdict_files import RunHead, StageRecord
 from fencepost.ci.options import (
     LAST_LEVEL,
     LEVEL_HELP,
@@ -22,9 +24,10 @@ from fencepost.ci.options import (
     JsonOption,
     OutFolder,
 )
+from fencepost.ci.results.run_files import write_run
 from fencepost.ci.screens.console import note, progress, say, show_json, show_table
 from fencepost.conformance.adapters import errors
-from fencepost.conformance.adapters.choices import PROXY
+from fencepost.conformance.adapters.choices import EMBEDDED, PROXY
 from fencepost.conformance.adapters.networks import require_network
 from fencepost.conformance.adapters.settings import ClusterSettings
 from fencepost.conformance.adapters.zookeepers import require_zookeeper
@@ -172,12 +175,44 @@ def chaos(
     if soak:
         plan = soak_plan(soak, settings, story, seed=seed or 0)
         return begin_soak(plan, out, as_json=as_json)
-    folder = make_run_folder(new_run_id(), out)
+    run_id = new_run_id()
+    head = RunHead(
+        folder=make_run_folder(run_id, out),
+        run_id=run_id,
+        command="chaos",
+        level=settings.level,
+        seed=seed or 0,
+        reproduce=f"fencepost chaos{stories_and(settings, story or (), seed)}",
+    )
     with progress("chaos") as advance, as_usage(errors.ChoiceError):
-        results = run_all(scenarios, settings=settings, seed=seed, out=folder, on_progress=advance)
+        results = run_all(
+            scenarios, settings=settings, seed=seed, out=head.folder, on_progress=advance
+        )
     if not settings.implementation.broken_rule:
         tell_known(results)
-    return tell(results, folder, as_json=as_json, is_whole=not any(given))
+    page = leave_files(head, results)
+    return tell(results, head.folder, page, as_json=as_json, is_whole=not any(given))
+
+
+def stories_and(settings: ClusterSettings, stories: Sequence[str], seed: int | None) -> str:
+    """The options that ask for the same run again, with a space before each."""
+    words = [f" --story {quote(story)}" for story in stories]
+    words.append(f" --level {settings.level}{settings.implementation.again}")
+    words += [] if seed is None else [f" --seed {seed}"]
+    words += [] if settings.network == PROXY else [f" --network {settings.network}"]
+    words += [] if settings.zookeeper == EMBEDDED else [f" --zookeeper {quote(settings.zookeeper)}"]
+    return "".join(words)
+
+
+def leave_files(head: RunHead, results: Sequence[ScenarioResult]) -> Path:
+    """The same files as a gate of one stage leaves; the path of the report.
+
+    A single story says itself how it is run again.
+    """
+    seconds = sum(result.seconds for result in results)
+    again = results[0].reproduce if len(results) == 1 else head.reproduce
+    record = StageRecord.of("chaos", seconds, of_scenarios(results))
+    return write_run(replace(head, reproduce=again), record)
 
 
 def make_small(run: Path, out: Path | None, network: str | None, *, as_json: bool) -> int:
@@ -248,14 +283,17 @@ def recorded(scenarios: Sequence[Scenario], replay: Path | None) -> list[Mapping
     return [*begun, *(one.story.origin for one in ran)]
 
 
-def tell(results: Sequence[ScenarioResult], folder: Path, *, as_json: bool, is_whole: bool) -> int:
+def tell(
+    results: Sequence[ScenarioResult], folder: Path, page: Path, *, as_json: bool, is_whole: bool
+) -> int:
     """Show what came of it, fault by fault, or kind by kind when all was run; the exit code."""
     outcome = of_scenarios(results)
     rows = outcome.detail["scenarios"]
     kinds = fault_table.kind_rows(results)
     if as_json:
         told = {"scenarios": rows, "kinds": [asdict(row) for row in kinds]}
-        show_json({"verdict": outcome.verdict, "run": str(folder), **told})
+        places = {"run": str(folder), "report": str(page)}
+        show_json({"verdict": outcome.verdict, **places, **told})
         return exit_code([row["verdict"] for row in rows])
     if is_whole:
         show_table("faults", fault_table.COLUMNS, [row.cells for row in kinds])
@@ -266,6 +304,7 @@ def tell(results: Sequence[ScenarioResult], folder: Path, *, as_json: bool, is_w
         if row["verdict"] != "PASS":
             say(f"again: {row['reproduce']}")
     say(f"{outcome.verdict}: {outcome.summary}; traces in {folder}")
+    say(f"report {page}")
     return exit_code([row["verdict"] for row in rows])
 
 

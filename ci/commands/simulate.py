@@ -11,7 +11,9 @@ from fencepost.ci.gate.failures import UsageError, as_usage
 from fencepost.ci.gate.outcomes import of_seeds
 from fencepost.ci.gate.runs import make_run_folder, new_run_id
 from fencepost.ci.gate.tiers import EFFORT
+from fencepost.ci.gate.verdict_files import RunHead, StageRecord
 from fencepost.ci.options import NEWEST_LEVEL, JsonOption, LevelOption, require_spark_master
+from fencepost.ci.results.run_files import write_run
 from fencepost.ci.screens.console import progress, say, show_json, show_table
 from fencepost.conformance.adapters.errors import ChoiceError
 from fencepost.conformance.checks.registry import judge
@@ -59,7 +61,10 @@ Rewrite = Annotated[
     bool, typer.Option("--rewrite", help="Write the output of --story into its file.")
 ]
 TraceFolder = Annotated[
-    Path | None, typer.Option(help="A new folder for the traces of the first violating seeds.")
+    Path | None,
+    typer.Option(
+        help="A new folder for the traces of the first violating seeds, verdict, JUnit and report."
+    ),
 ]
 UpgradeFrom = Annotated[
     int | None,
@@ -154,8 +159,9 @@ class SimulationRequest:
 
 
 def run(seeds: range, *, level: int, mutant: str | None, wish: SimulationRequest) -> int:
-    """Run the seeds and tell what they showed."""
-    traces = make_run_folder(new_run_id(), wish.out) if wish.out else None
+    """Run the seeds and tell what they showed; a folder for traces gets the files of a run, too."""
+    run_id = new_run_id()
+    traces = make_run_folder(run_id, wish.out) if wish.out else None
     options = SimulationOptions(out=traces, upgrade_from=wish.upgrade_from)
     if wish.spark is not None:
         from fencepost.reports.tables.seeds import on_spark  # Spark takes half a second to import
@@ -171,11 +177,31 @@ def run(seeds: range, *, level: int, mutant: str | None, wish: SimulationRequest
             options=options,
         )
     shrunk = small_story(result) if wish.shrink else None
+    if traces:
+        write_run(head_of(result, seeds, traces, run_id), record_of(result))
     if wish.as_json:
         show_json(document(result, wish, shrunk))
     else:
         tell(result, wish, shrunk, traces)
     return exit_code([of_seeds(result).verdict])
+
+
+def head_of(result: SimulationResult, seeds: range, folder: Path, run_id: str) -> RunHead:
+    """What the files of a run say of it."""
+    asked = f"fencepost simulate --seeds {len(seeds)} --seed {seeds.start} --level {result.level}"
+    return RunHead(
+        folder=folder,
+        run_id=run_id,
+        command="simulate",
+        level=result.level,
+        seed=seeds.start,
+        reproduce=asked + (f" --mutant {result.mutant}" if result.mutant else ""),
+    )
+
+
+def record_of(result: SimulationResult) -> StageRecord:
+    """The run as the stage `simulate` of a gate."""
+    return StageRecord.of("simulate", result.seconds, of_seeds(result))
 
 
 def tell(

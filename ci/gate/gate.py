@@ -11,10 +11,8 @@ from dataclasses import dataclass
 
 from fencepost.ci.gate.failures import INTERRUPTED
 from fencepost.ci.gate.outcomes import StageOutcome
-from fencepost.ci.gate.verdict_files import GateRun, StageRecord, write_stages, write_verdict
-from fencepost.ci.results.cases import groups_of
-from fencepost.ci.results.junit import write_junit
-from fencepost.ci.results.tap import write_tap
+from fencepost.ci.gate.verdict_files import GateRun, StageRecord, write_stages
+from fencepost.ci.results.run_files import write_results
 from fencepost.conformance.verdict import Verdict
 
 CRASHES = "errors.txt"
@@ -59,9 +57,7 @@ def run_gate(
         write_stages(run.folder, records)
         raise
     finally:
-        write_verdict(run, records, code)
-        write_junit(run.folder, groups_of(records))
-        write_tap(run.folder, groups_of(records))
+        write_results(run.head, records, code)
     return tuple(records)
 
 
@@ -72,14 +68,7 @@ def run_stage(stage: GateStage, run: GateRun) -> StageRecord:
         outcome = stage.run(run)
     except Exception as error:
         outcome = _crashed(run, stage, error)
-    return StageRecord(
-        stage=stage.name,
-        verdict=outcome.verdict,
-        seconds=time.monotonic() - started,
-        summary=outcome.summary,
-        figures=outcome.figures,
-        detail=outcome.detail,
-    )
+    return StageRecord.of(stage.name, time.monotonic() - started, outcome)
 
 
 def _crashed(run: GateRun, stage: GateStage, error: Exception) -> StageOutcome:

@@ -34,8 +34,8 @@ class GateSeed(NamedTuple):
 
 
 def gate_seeds(number: int, run: int = 0) -> tuple[int, ...]:
-    """So many seeds; of another run than 0 others, of which none is chosen."""
-    return _of_run(chosen_seeds(), number, run)
+    """So many seeds, none when that is below 1; of another run than 0 others, none chosen."""
+    return _of_run(chosen_seeds(), max(0, number), run)
 
 
 def later_seeds(run: int = 0) -> Mapping[int, tuple[int, ...]]:

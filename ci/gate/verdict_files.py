@@ -1,4 +1,4 @@
-"""What the gate writes for others to read: `stages.json` as it goes, `verdict.json` at its end.
+"""What a run leaves for others to read: `stages.json` as it goes, `verdict.json` at its end.
 
 `verdict.schema.json` describes the latter. Both are written beside and renamed, so that a reader
 never sees half a file.
@@ -32,6 +32,18 @@ class StageRecord(StageOutcome):
     stage: str
     seconds: float = 0.0
 
+    @classmethod
+    def of(cls, stage: str, seconds: float, outcome: StageOutcome) -> "StageRecord":
+        """What a stage found, with its name and the time that it took."""
+        return cls(
+            stage=stage,
+            seconds=seconds,
+            verdict=outcome.verdict,
+            summary=outcome.summary,
+            figures=outcome.figures,
+            detail=outcome.detail,
+        )
+
     def row(self) -> dict[str, Any]:
         """The record without its lists, for JSON."""
         return {
@@ -41,6 +53,22 @@ class StageRecord(StageOutcome):
             "summary": self.summary,
             "figures": self.figures,
         }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunHead:
+    """What was run, and where its files are."""
+
+    folder: Path
+    run_id: str
+    command: str
+    """`gate`, `chaos` or `simulate`."""
+    level: int
+    seed: int
+    reproduce: str
+    """The command that does the same again."""
+    tier: Tier | None = None
+    """Of the gate alone."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,31 +91,46 @@ class GateRun:
             words.append(f"--zookeeper {self.zookeeper}")
         return " ".join(words)
 
+    @property
+    def head(self) -> RunHead:
+        """What its verdict says of it."""
+        return RunHead(
+            folder=self.folder,
+            run_id=self.run_id,
+            command="gate",
+            level=self.level,
+            seed=self.seed,
+            reproduce=self.reproduce(),
+            tier=self.tier,
+        )
+
 
 def write_stages(folder: Path, records: Sequence[StageRecord]) -> None:
     """`stages.json` tells how each stage so far ended."""
     write_json(folder / STAGES, [record.row() | {"detail": record.detail} for record in records])
 
 
-def write_verdict(run: GateRun, records: Sequence[StageRecord], code: int | None = None) -> None:
-    """`verdict.json` holds the verdict of the gate and of each stage.
+def write_verdict(head: RunHead, records: Sequence[StageRecord], code: int | None = None) -> None:
+    """`verdict.json` holds the verdict of the whole and of each stage.
 
     `code` is what the process returns when the verdicts do not decide it: it was interrupted.
     """
     document = {
         "verdict_version": VERDICT_VERSION,
-        "run_id": run.run_id,
-        "tier": run.tier,
-        "level": run.level,
-        "seed": run.seed,
+        "run_id": head.run_id,
+        "command": head.command,
+        "level": head.level,
+        "seed": head.seed,
         "verdict": worst(record.verdict for record in records),
         "exit_code": exit_code(record.verdict for record in records) if code is None else code,
         "seconds": round(sum(record.seconds for record in records), 1),
-        "reproduce": run.reproduce(),
+        "reproduce": head.reproduce,
         "versions": versions(),
         "stages": [record.row() for record in records],
     }
-    write_json(run.folder / VERDICT, document)
+    if head.tier is not None:
+        document["tier"] = head.tier
+    write_json(head.folder / VERDICT, document)
 
 
 def versions() -> dict[str, str]:

@@ -42,7 +42,7 @@ def summarise(
     """The page of a run; depends on nothing else."""
     detail = together(stages)
     others = [stage.verdict for stage in stages if stage.stage != ANALYSE]
-    verdict = worst([analysis.verdict, *others])
+    verdict = worst([*_verdict_of(analysis, stages), *others])
     broken = tuple(
         story_of(folder) for folder in analysis.folders if folder.failed and not folder.is_canary
     )
@@ -72,6 +72,12 @@ def summarise(
     )
 
 
+def _verdict_of(analysis: Analysis, stages: tuple[StageEntry, ...]) -> tuple[Verdict, ...]:
+    """Of the analysis, where there was one or should have been: a chaos run alone has none."""
+    was_due = not stages or any(stage.stage == ANALYSE for stage in stages)
+    return (analysis.verdict,) if was_due or analysis.verdict is not Verdict.NOT_RUN else ()
+
+
 def together(stages: tuple[StageEntry, ...]) -> Detail:
     """What the stages tell, as if it were one."""
     return Detail(
@@ -97,6 +103,8 @@ def _headline(
         where = "" if where != gravest.title else f", in {where}"
         return f"{gravest.headline.rstrip('.')}{where}."
     bad = [stage for stage in stages if stage.verdict is verdict and stage.stage != ANALYSE]
+    if verdict is Verdict.PASS and analysis.verdict is Verdict.NOT_RUN:
+        return "Every check held; the traces of this run were not analysed as a whole."
     if verdict is Verdict.PASS:
         return "Every check held, on every run, within every budget."
     if bad:
@@ -277,7 +285,7 @@ def _left_out(analysis: Analysis, stages: tuple[StageEntry, ...]) -> list[str]:
     """What this page does not tell, and why."""
     notes = []
     if not analysis.folders:
-        notes.append("The traces: they were not analysed.")
+        notes.append("The traces: they were not analysed; fencepost report RUN does it.")
     if not stages:
         notes.append("No earlier stage left its results: models and mutants are not shown.")
     hidden = [folder.title for folder in analysis.folders if folder.is_canary]

@@ -239,7 +239,8 @@ def test_without_an_analysis_the_page_tells_the_stages(tmp_path: Path) -> None:
 
     html = render(tmp_path).read_text()
 
-    assert headline(html) == "The traces of this run were not analysed."
+    told = "Every check held; the traces of this run were not analysed as a whole."
+    assert headline(html) == told
     assert str(Verdict.NOT_RUN) in html
     assert 'id="models"' in html
 

@@ -1,0 +1,32 @@
+"""The files that every run leaves, whichever command it was: verdict, JUnit, TAP and a report."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from fencepost.ci.gate.verdict_files import RunHead, StageRecord, write_stages, write_verdict
+from fencepost.ci.results.cases import groups_of
+from fencepost.ci.results.junit import write_junit
+from fencepost.ci.results.tap import write_tap
+
+
+def write_results(head: RunHead, records: Sequence[StageRecord], code: int | None = None) -> None:
+    """`verdict.json`, `junit.xml` and `results.tap` are in the folder of the run.
+
+    `code` is what the process returns when the verdicts do not decide it: it was interrupted.
+    """
+    groups = groups_of(records)
+    write_verdict(head, records, code)
+    write_junit(head.folder, groups)
+    write_tap(head.folder, groups)
+
+
+def write_run(head: RunHead, record: StageRecord) -> Path:
+    """All files of a run of one stage; the path of its report.
+
+    Its traces are not analysed: `fencepost report RUN` adds what Spark finds in them.
+    """
+    from fencepost.reports.page.render import render  # templates are much to import for a run
+
+    write_stages(head.folder, [record])
+    write_results(head, [record])
+    return render(head.folder)
