@@ -8,15 +8,14 @@ import typer
 
 from fencepost.ci.gate.failures import HarnessError, as_usage
 from fencepost.ci.options import JsonOption
-from fencepost.ci.results.cases import Case, CaseGroup
 from fencepost.ci.results.junit import write_junit
+from fencepost.ci.results.suite_cases import suite_groups
 from fencepost.ci.results.tap import write_tap
 from fencepost.ci.screens.conformance import exit_code_of, tell_run
 from fencepost.ci.screens.console import say, show_json
 from fencepost.conformance.adapters.errors import ChoiceError
 from fencepost.conformance.suite.comparison import DIFFERS, differences
 from fencepost.conformance.suite.records import SuiteRun, altered, read_run
-from fencepost.conformance.verdict import Verdict
 from fencepost.reports.suite.badge import write_badges
 from fencepost.reports.suite.page import write_page
 
@@ -67,28 +66,8 @@ def diff(old: SuiteFolder, new: SuiteFolder, as_json: JsonOption = False) -> int
 
 def write_report(run: SuiteRun) -> Path:
     """`report.html`, `junit.xml`, `results.tap` and badges beside the results; the page's path."""
-    groups = [_group(run, target) for target in run.header.targets]
+    groups = suite_groups(run)
     write_junit(run.folder, groups)
     write_tap(run.folder, groups, doubts=run.doubts)
     write_badges(run)
     return write_page(run)
-
-
-def _group(run: SuiteRun, target: str) -> CaseGroup:
-    cases = [_case(run, target, case) for case in run.header.cases]
-    return CaseGroup(name=target, cases=cases, seconds=sum(case.seconds for case in cases))
-
-
-def _case(run: SuiteRun, target: str, case: str) -> Case:
-    end = run.end_of(target, case)
-    if end is None:
-        return Case(name=case, verdict=Verdict.NOT_RUN, message="not played")
-    judged = (r.requirement for r in run.requirements if (r.target, r.case) == (target, case))
-    return Case(
-        name=case,
-        verdict=end.verdict,
-        seconds=end.seconds,
-        message=end.message,
-        again=end.again,
-        requirements=tuple(judged),
-    )

@@ -1,5 +1,10 @@
 """`fencepost gate`: every stage, one verdict, one exit code."""
 
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
 from fencepost.ci.gate.failures import as_usage
 from fencepost.ci.gate.gate import run_gate
 from fencepost.ci.gate.runs import make_run_folder, new_run_id
@@ -15,6 +20,7 @@ from fencepost.ci.options import (
     TierOption,
     ZookeeperOption,
 )
+from fencepost.ci.results.stored_run import read_stored
 from fencepost.ci.screens.broken import broken_lines
 from fencepost.ci.screens.console import note, say, show_table
 from fencepost.conformance.adapters.choices import EMBEDDED
@@ -23,6 +29,14 @@ from fencepost.conformance.adapters.zookeepers import require_zookeeper
 from fencepost.conformance.verdict import exit_code, worst
 from fencepost.spec.tlc.models import Tier
 
+Baseline = Annotated[
+    Path | None,
+    typer.Option(
+        "--baseline",
+        metavar="RUN",
+        help="Tell in the report what is new, fixed, gone or slower than in that run.",
+    ),
+]
 MEANING = {
     0: "fine",
     1: "a violation was found",
@@ -39,6 +53,7 @@ def gate(
     seed: SeedOption = 0,
     zookeeper: ZookeeperOption = EMBEDDED,
     spark_master: SparkMasterOption = None,
+    baseline: Baseline = None,
     as_json: JsonOption = False,
 ) -> int:
     """Run every stage and judge the whole.
@@ -47,6 +62,8 @@ def gate(
     """
     with as_usage(ChoiceError):
         require_zookeeper(zookeeper)
+    if baseline is not None:
+        read_stored(baseline)
     run_id = new_run_id()
     run = GateRun(
         folder=make_run_folder(run_id, out),
@@ -56,6 +73,7 @@ def gate(
         seed=seed,
         zookeeper=zookeeper,
         spark_master=spark_master,
+        baseline=baseline,
     )
 
     records = run_gate(run, STAGES, announce)

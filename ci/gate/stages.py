@@ -170,9 +170,11 @@ def analyse(run: GateRun) -> StageOutcome:
 
 
 def write_report(run: GateRun) -> StageOutcome:
-    """One HTML file that tells the story."""
+    """One HTML file that tells the story, beside the baseline if there is one."""
+    from fencepost.ci.results.baseline import leave_comparison
     from fencepost.reports.page.render import render
 
+    leave_comparison(run)
     path = render(run.folder)
     return StageOutcome(
         verdict=Verdict.PASS,

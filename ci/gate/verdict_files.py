@@ -82,6 +82,8 @@ class GateRun:
     seed: int
     zookeeper: str
     spark_master: str | None = None
+    baseline: Path | None = None
+    """The folder of a run with which this one is compared in the report."""
 
     def reproduce(self) -> str:
         """The command that does the same again."""

@@ -1,5 +1,6 @@
 """The `report` stage: from the aggregates of a run to its page."""
 
+from dataclasses import replace
 from pathlib import Path
 
 from fencepost.reports.analysis.aggregates import AGGREGATES, not_analysed
@@ -7,6 +8,7 @@ from fencepost.reports.analysis.analyse import load_analysis
 from fencepost.reports.analysis.hazards import hazard_rows
 from fencepost.reports.analysis.matrix import requirement_matrix
 from fencepost.reports.analysis.stages import STAGES, load_stages
+from fencepost.reports.page.comparison import load_comparison
 from fencepost.reports.page.page import page_html
 from fencepost.reports.page.summary import summarise, together
 from fencepost.reports.tables.errors import ReportError
@@ -26,6 +28,7 @@ def render(run: Path) -> Path:
     analysis = not_analysed() if found is None else found
     hazards = hazard_rows(together(stages).models)
     page = summarise(analysis, stages, requirement_matrix(analysis, stages), hazards)
+    page = replace(page, baseline=load_comparison(run))
     target = run / REPORT
     try:
         target.write_text(page_html(page), encoding="utf-8", newline="\n")

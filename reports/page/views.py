@@ -10,6 +10,7 @@ from fencepost.reports.analysis.evidence import WitnessLine
 from fencepost.reports.analysis.folder_report import CheckOutcome, FolderReport, FoundViolation
 from fencepost.reports.analysis.metrics import PhaseLatency
 from fencepost.reports.analysis.stages import Detail, ModelRow, SimulatedViolation
+from fencepost.reports.page.comparison import RunComparison
 from fencepost.reports.page.proofs import ProofTable
 from fencepost.spec.vocabulary import Invariant
 
@@ -212,3 +213,5 @@ class Page:
     folders: tuple[FolderReport, ...]
     analysis: Analysis
     left_out: tuple[str, ...]
+    baseline: RunComparison | None = None
+    """What differs from a run that was named; None: none was."""
