@@ -54,6 +54,7 @@ COMMANDS = {
     "chaos": ("chaos.chaos", "Run stories of faults on real processes."),
     "heal": ("heal.heal", "End the processes and undo the faults of killed runs."),
     "report": ("report.report", "Analyse a stored run again."),
+    "merge": ("merge.merge", "Join the shares of a gate that ran on several machines."),
     "diff": ("diff.diff", "Compare two runs: what is new, fixed, gone or slower."),
     "cluster": ("cluster.app", "A local cluster to play with."),
     "mutants": ("mutants.app", "The deliberately wrong rules of the core."),

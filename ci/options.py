@@ -6,7 +6,9 @@ from typing import Annotated
 
 import typer
 
-from fencepost.ci.gate.failures import UsageError
+from fencepost.ci.gate.failures import UsageError, as_usage
+from fencepost.reports.analysis.budgets import OWN_BUDGETS, load_budgets
+from fencepost.reports.tables.errors import ReportError
 from fencepost.spec.tlc.models import Tier
 from fencepost.spec.vocabulary import NEWEST_LEVEL as NEWEST, ProtocolLevel
 
@@ -16,6 +18,33 @@ LAST_LEVEL = max(ProtocolLevel).value
 """Of those that can be chosen."""
 LEVEL_HELP = f"Protocol level: 0 draft-v3, {NEWEST_LEVEL} the newest, up to {LAST_LEVEL}."
 LevelOption = Annotated[int, typer.Option(min=0, max=LAST_LEVEL, help=LEVEL_HELP)]
+OptionalLevel = Annotated[
+    int | None,
+    typer.Option(
+        min=0,
+        max=LAST_LEVEL,
+        help=f"{LEVEL_HELP}  [default: {NEWEST_LEVEL}, or the newest that the target has]",
+    ),
+]
+TargetOption = Annotated[
+    str,
+    typer.Option(
+        metavar="TARGET",
+        help="What to run: kafka:RELEASE[@PROTOCOL][+CLIENT][=FOLDER], cmd:PROGRAM or "
+        "tcp:HOST:PORT for an adapter, py:MODULE:NAME, or the command that starts a "
+        "broker.  [default: the reference]",
+    ),
+]
+WorkersOption = Annotated[
+    int | None,
+    typer.Option(
+        "--workers",
+        metavar="N",
+        min=1,
+        max=256,
+        help="Processes of seeds, models and proofs at a time; 2 unless given.",
+    ),
+]
 SeedOption = Annotated[int, typer.Option(min=0, help="Seed of every random choice.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 ZOOKEEPER_METAVAR = "embedded|ensemble|container|containers|HOST:PORT/CHROOT"
@@ -42,6 +71,29 @@ SparkMasterOption = Annotated[
         callback=require_spark_master,
     ),
 ]
+BudgetsOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--budgets",
+        metavar="FILE",
+        help="What a failover may take, in place of ci/budgets.toml; it is kept in the run.",
+    ),
+]
+
+
+def require_budgets(path: Path | None) -> None:
+    """Raise `UsageError` for a file that says no budgets, before anything long."""
+    if path is not None:
+        with as_usage(ReportError):
+            load_budgets(path)
+
+
+def keep_budgets(path: Path | None, run: Path) -> None:
+    """The run has its budgets in its folder, so that it is judged by the same ones again."""
+    if path is not None:
+        (run / OWN_BUDGETS).write_bytes(path.read_bytes())
+
+
 OutFolder = Annotated[
     Path | None, typer.Option(help="A new folder for the run.  [default: reports/runs/<run id>]")
 ]

@@ -7,11 +7,9 @@ from typing import Annotated, Any
 import msgspec
 import typer
 
-from fencepost.ci.commands.chaos import leave_files, make_ready, tell
+from fencepost.ci.commands.chaos import leave_files, make_ready, new_head, tell
 from fencepost.ci.commands.mutants import described
 from fencepost.ci.gate.failures import as_usage
-from fencepost.ci.gate.runs import make_run_folder, new_run_id
-from fencepost.ci.gate.verdict_files import RunHead
 from fencepost.ci.options import JsonOption, OutFolder
 from fencepost.ci.screens.console import progress, say, show_json, show_table
 from fencepost.conformance.adapters.errors import ChoiceError
@@ -76,20 +74,13 @@ def run(bug: BugName, target: Target, out: OutFolder = None, as_json: JsonOption
         settings = settings_of({"command": target})
         scenario = found.scenario()
     make_ready(settings, [scenario])
-    run_id = new_run_id()
-    folder = make_run_folder(run_id, out)
+    head = new_head(settings, None, out, f"fencepost chaos --story {scenario.name}")
     with progress("bugs") as advance, as_usage(ChoiceError):
-        results = run_all([scenario], settings=settings, seed=None, out=folder, on_progress=advance)
-    head = RunHead(
-        folder=folder,
-        run_id=run_id,
-        command="chaos",
-        level=settings.level,
-        seed=results[0].seed,
-        reproduce=results[0].reproduce,
-    )
+        results = run_all(
+            [scenario], settings=settings, seed=None, out=head.folder, on_progress=advance
+        )
     page = leave_files(head, results)
-    code = tell(results, folder, page, as_json=as_json, is_whole=False)
+    code = tell(results, head.folder, page, as_json=as_json, is_whole=False)
     if not as_json:
         say(verdict_on(found, settings.implementation.name, results[0]))
     return code

@@ -16,13 +16,12 @@ from fencepost.ci.gate.places import enter_network
 from fencepost.ci.gate.runs import make_run_folder, new_run_id
 from fencepost.ci.gate.verdict_files import RunHead, StageRecord
 from fencepost.ci.options import (
-    LAST_LEVEL,
-    LEVEL_HELP,
-    NEWEST_LEVEL,
     ZOOKEEPER_HELP,
     ZOOKEEPER_METAVAR,
     JsonOption,
+    OptionalLevel,
     OutFolder,
+    TargetOption,
 )
 from fencepost.ci.results.run_files import write_run
 from fencepost.ci.screens.console import note, progress, say, show_json, show_table
@@ -62,15 +61,6 @@ MovesFile = Annotated[
     Path | None,
     typer.Option("--moves", metavar="FILE", help="Repeat the moves that a stepped run recorded."),
 ]
-Target = Annotated[
-    str,
-    typer.Option(
-        metavar="TARGET",
-        help="What to run: kafka:RELEASE[@PROTOCOL][+CLIENT][=FOLDER], cmd:PROGRAM or "
-        "tcp:HOST:PORT for an adapter, py:MODULE:NAME, or the command that starts a "
-        "broker.  [default: the reference]",
-    ),
-]
 Mutant = Annotated[
     str,
     typer.Option(metavar="NAME", help="Break one rule in all brokers; the checks should find it."),
@@ -88,14 +78,6 @@ ShrunkRunFolder = Annotated[
 OptionalSeed = Annotated[
     int | None,
     typer.Option(min=0, help="Seed of every random choice.  [default: the file's, or 0]"),
-]
-OptionalLevel = Annotated[
-    int | None,
-    typer.Option(
-        min=0,
-        max=LAST_LEVEL,
-        help=f"{LEVEL_HELP}  [default: {NEWEST_LEVEL}, or the run's]",
-    ),
 ]
 OptionalZookeeper = Annotated[
     str | None,
@@ -136,7 +118,7 @@ def chaos(
     out: OutFolder = None,
     from_counterexample: Counterexamples = None,
     moves: MovesFile = None,
-    target: Target = "",
+    target: TargetOption = "",
     mutant: Mutant = "",
     soak: SoakTime = None,
     resume: SoakFolder = None,
@@ -175,15 +157,8 @@ def chaos(
     if soak:
         plan = soak_plan(soak, settings, story, seed=seed or 0)
         return begin_soak(plan, out, as_json=as_json)
-    run_id = new_run_id()
-    head = RunHead(
-        folder=make_run_folder(run_id, out),
-        run_id=run_id,
-        command="chaos",
-        level=settings.level,
-        seed=seed or 0,
-        reproduce=f"fencepost chaos{stories_and(settings, story or (), seed)}",
-    )
+    asked_again = f"fencepost chaos{stories_and(settings, story or (), seed)}"
+    head = new_head(settings, seed, out, asked_again)
     with progress("chaos") as advance, as_usage(errors.ChoiceError):
         results = run_all(
             scenarios, settings=settings, seed=seed, out=head.folder, on_progress=advance
@@ -192,6 +167,22 @@ def chaos(
         tell_known(results)
     page = leave_files(head, results)
     return tell(results, head.folder, page, as_json=as_json, is_whole=not any(given))
+
+
+def new_head(
+    settings: ClusterSettings, seed: int | None, out: Path | None, reproduce: str
+) -> RunHead:
+    """A new folder, and what the files in it say of the run."""
+    run_id = new_run_id()
+    return RunHead(
+        folder=make_run_folder(run_id, out),
+        run_id=run_id,
+        command="chaos",
+        level=settings.level,
+        seed=seed or 0,
+        reproduce=reproduce,
+        target=settings.implementation.target,
+    )
 
 
 def stories_and(settings: ClusterSettings, stories: Sequence[str], seed: int | None) -> str:

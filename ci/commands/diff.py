@@ -12,7 +12,7 @@ from fencepost.ci.results.comparison import compare
 from fencepost.ci.results.stored_run import read_stored
 from fencepost.ci.screens.console import note, printable, say, say_fitted, show_json
 from fencepost.conformance.verdict import Verdict, exit_code
-from fencepost.reports.page.comparison import TEMPLATE, Change
+from fencepost.reports.page.comparison import TEMPLATE, ChangeKind
 from fencepost.reports.page.page import html_of
 
 RunBefore = Annotated[
@@ -44,7 +44,7 @@ def diff(
     for sentence in found.notes:
         note(f"diff: {sentence}: what only one of them tried is no change of the program")
     for one in found.changes:
-        if one.change is not Change.STILL:
+        if one.change is not ChangeKind.STILL:
             again = f" — {one.again}" if one.again else ""
             say_fitted(printable(f"{one.sentence}{again}"))
     say(found.summary)

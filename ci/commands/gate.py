@@ -5,28 +5,35 @@ from typing import Annotated
 
 import typer
 
-from fencepost.ci.gate.failures import as_usage
+from fencepost.ci.gate.failures import UsageError, as_usage
 from fencepost.ci.gate.gate import run_gate
 from fencepost.ci.gate.runs import make_run_folder, new_run_id
-from fencepost.ci.gate.stages import STAGES
-from fencepost.ci.gate.verdict_files import VERDICT, GateRun, StageRecord
+from fencepost.ci.gate.session import stored_run, whole_stages
+from fencepost.ci.gate.shards import Shard
+from fencepost.ci.gate.stages import stages_of
+from fencepost.ci.gate.verdict_files import VERDICT, GateRun, StageRecord, overall
 from fencepost.ci.options import (
-    NEWEST_LEVEL,
+    BudgetsOption,
     JsonOption,
-    LevelOption,
+    OptionalLevel,
     OutFolder,
     SeedOption,
     SparkMasterOption,
+    TargetOption,
     TierOption,
+    WorkersOption,
     ZookeeperOption,
+    keep_budgets,
+    require_budgets,
 )
-from fencepost.ci.results.stored_run import read_stored
+from fencepost.ci.results.stored_run import read_stages, read_stored
 from fencepost.ci.screens.broken import broken_lines
 from fencepost.ci.screens.console import note, say, show_table
 from fencepost.conformance.adapters.choices import EMBEDDED
 from fencepost.conformance.adapters.errors import ChoiceError
 from fencepost.conformance.adapters.zookeepers import require_zookeeper
-from fencepost.conformance.verdict import exit_code, worst
+from fencepost.conformance.runs.run_settings import settings_of
+from fencepost.conformance.verdict import exit_code
 from fencepost.spec.tlc.models import Tier
 
 Baseline = Annotated[
@@ -35,6 +42,18 @@ Baseline = Annotated[
         "--baseline",
         metavar="RUN",
         help="Tell in the report what is new, fixed, gone or slower than in that run.",
+    ),
+]
+ShardOption = Annotated[
+    str,
+    typer.Option(
+        "--shard", metavar="K/N", help="The share of one of N machines; fencepost merge joins them."
+    ),
+]
+ResumedRun = Annotated[
+    Path | None,
+    typer.Option(
+        "--resume", metavar="RUN", help="Go on with a gate that was killed; whole stages stay."
     ),
 ]
 MEANING = {
@@ -49,35 +68,61 @@ MEANING = {
 def gate(
     tier: TierOption = Tier.QUICK,
     out: OutFolder = None,
-    level: LevelOption = NEWEST_LEVEL,
+    level: OptionalLevel = None,
     seed: SeedOption = 0,
     zookeeper: ZookeeperOption = EMBEDDED,
+    target: TargetOption = "",
     spark_master: SparkMasterOption = None,
+    workers: WorkersOption = None,
+    budgets: BudgetsOption = None,
     baseline: Baseline = None,
+    shard: ShardOption = "1/1",
+    resume: ResumedRun = None,
     as_json: JsonOption = False,
 ) -> int:
     """Run every stage and judge the whole.
 
     The stages are spec, proofs, simulate, chaos, canary, replay, analyse and report.
     """
+    if resume is not None:
+        asked = [out, level, seed, target, spark_master, workers, budgets, baseline]
+        if any(asked) or tier is not Tier.QUICK or (zookeeper, shard) != (EMBEDDED, "1/1"):
+            raise UsageError("--resume goes on with what a gate was asked for; give it alone")
+        return go_on(resume, as_json=as_json)
+    share = Shard.parse(shard)
     with as_usage(ChoiceError):
         require_zookeeper(zookeeper)
+        asked_for = {"command": target, "level": level, "zookeeper": zookeeper}
+        settings = settings_of(asked_for)
     if baseline is not None:
         read_stored(baseline)
+    require_budgets(budgets)
     run_id = new_run_id()
     run = GateRun(
         folder=make_run_folder(run_id, out),
         run_id=run_id,
         tier=tier,
-        level=level,
+        level=settings.level,
         seed=seed,
         zookeeper=zookeeper,
         spark_master=spark_master,
         baseline=baseline,
+        workers=workers,
+        shard=share,
+        target=target,
     )
-
-    records = run_gate(run, STAGES, announce)
+    keep_budgets(budgets, run.folder)
+    records = run_gate(run, stages_of(share), announce)
     return show_end(run, records, as_json)
+
+
+def go_on(folder: Path, *, as_json: bool) -> int:
+    """What a killed gate has left to do; what is whole is not run again."""
+    run = stored_run(folder)
+    stages = stages_of(run.shard)
+    whole = whole_stages(run, read_stages(folder), stages)
+    note(f"gate: whole already: {', '.join(record.stage for record in whole) or 'no stage'}")
+    return show_end(run, run_gate(run, stages, announce, whole), as_json)
 
 
 def announce(record: StageRecord) -> None:
@@ -88,6 +133,7 @@ def announce(record: StageRecord) -> None:
 def show_end(run: GateRun, records: tuple[StageRecord, ...], as_json: bool) -> int:
     """Print the summary, what broke, where the report is, and the exit code; returns that code."""
     code = exit_code(record.verdict for record in records)
+    whole = overall(records)
     if as_json:
         say((run.folder / VERDICT).read_text().rstrip())
         return code
@@ -98,6 +144,8 @@ def show_end(run: GateRun, records: tuple[StageRecord, ...], as_json: bool) -> i
             say(f"{record.stage} {record.verdict}:")
             for line in lines:
                 say(line)
-    say(f"verdict {worst(record.verdict for record in records)}, exit code {code}: {MEANING[code]}")
+    say(f"verdict {whole}, exit code {code}: {MEANING[code]}")
+    if not run.shard.is_whole:
+        say(f"this is share {run.shard}; fencepost merge judges the traces of all together")
     say(f"report {run.folder / 'report.html'}")
     return code

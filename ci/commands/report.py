@@ -9,7 +9,13 @@ import typer
 from fencepost.ci.commands.chaos_soak import tell_soak
 from fencepost.ci.gate.outcomes import of_analysis
 from fencepost.ci.gate.runs import existing_run
-from fencepost.ci.options import JsonOption, SparkMasterOption
+from fencepost.ci.options import (
+    BudgetsOption,
+    JsonOption,
+    SparkMasterOption,
+    keep_budgets,
+    require_budgets,
+)
 from fencepost.ci.screens.broken import HARMLESS, lines_of
 from fencepost.ci.screens.console import complain, progress, say, show_json
 from fencepost.conformance.verdict import ExitCode, Verdict, exit_code
@@ -23,7 +29,10 @@ RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a 
 
 
 def report(
-    run: RunFolder, spark_master: SparkMasterOption = None, as_json: JsonOption = False
+    run: RunFolder,
+    spark_master: SparkMasterOption = None,
+    budgets: BudgetsOption = None,
+    as_json: JsonOption = False,
 ) -> int:
     """Analyse a stored run again.
 
@@ -31,9 +40,11 @@ def report(
     printed first; rounds that passed leave no trace.
     """
     existing_run(run)
+    require_budgets(budgets)
     if not as_json and (code := tell_soak(run)) is not None and not any(run.rglob(TRACES)):
         return code
 
+    keep_budgets(budgets, run)
     with progress("report") as advance:
         analysis = analyse(run, spark_master=spark_master, on_progress=advance)
     page = render(run)

@@ -10,9 +10,15 @@ import typer
 from fencepost.ci.gate.failures import UsageError, as_usage
 from fencepost.ci.gate.outcomes import of_seeds
 from fencepost.ci.gate.runs import make_run_folder, new_run_id
-from fencepost.ci.gate.tiers import EFFORT
+from fencepost.ci.gate.tiers import effort_of
 from fencepost.ci.gate.verdict_files import RunHead, StageRecord
-from fencepost.ci.options import NEWEST_LEVEL, JsonOption, LevelOption, require_spark_master
+from fencepost.ci.options import (
+    NEWEST_LEVEL,
+    JsonOption,
+    LevelOption,
+    WorkersOption,
+    require_spark_master,
+)
 from fencepost.ci.results.run_files import write_run
 from fencepost.ci.screens.console import progress, say, show_json, show_table
 from fencepost.conformance.adapters.errors import ChoiceError
@@ -103,6 +109,7 @@ def simulate(
     coverage: ShowCoverage = False,
     shrink: Shrink = False,
     spark_master: SparkMaster = None,
+    workers: WorkersOption = None,
     steps: StepsFile = None,
     story: StoryFile = None,
     rewrite: Rewrite = False,
@@ -122,6 +129,7 @@ def simulate(
         "--coverage": coverage or None,
         "--shrink": shrink or None,
         "--spark-master": spark_master,
+        "--workers": workers,
     }
     if story is not None:
         refuse_beside("--story plays one file", {**chosen, "--steps": steps})
@@ -138,6 +146,7 @@ def simulate(
         shrink=shrink,
         as_json=as_json,
         spark=spark_master,
+        workers=workers,
     )
     if upgrade_from is not None:
         refuse_beside(
@@ -156,6 +165,7 @@ class SimulationRequest:
     shrink: bool
     as_json: bool
     spark: str | None
+    workers: int | None
 
 
 def run(seeds: range, *, level: int, mutant: str | None, wish: SimulationRequest) -> int:
@@ -172,7 +182,7 @@ def run(seeds: range, *, level: int, mutant: str | None, wish: SimulationRequest
             seeds,
             level=level,
             mutant=mutant,
-            jobs=EFFORT[Tier.QUICK].workers,
+            jobs=effort_of(Tier.QUICK, wish.workers).workers,
             on_progress=advance,
             options=options,
         )

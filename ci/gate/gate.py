@@ -7,47 +7,58 @@ they tell what they can from what is there.
 import time
 import traceback
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from fencepost.ci.gate.failures import INTERRUPTED
 from fencepost.ci.gate.outcomes import StageOutcome
-from fencepost.ci.gate.verdict_files import GateRun, StageRecord, write_stages
+from fencepost.ci.gate.session import begin_session, clear_stage, note_stage, only_one
+from fencepost.ci.gate.verdict_files import VERDICT, GateRun, GateStage, StageRecord, write_stages
 from fencepost.ci.results.run_files import write_results
 from fencepost.conformance.verdict import Verdict
 
 CRASHES = "errors.txt"
 """Tracebacks of stages that crashed; the sentence is in `verdict.json`."""
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GateStage:
-    """One step of the gate."""
-
-    name: str
-    run: Callable[[GateRun], StageOutcome]
-    in_report: bool = True
-    """False for the one that writes the report: it cannot tell its own end."""
-
-
 Announce = Callable[[StageRecord], None]
 
 
 def run_gate(
-    run: GateRun, stages: Sequence[GateStage], announce: Announce
+    run: GateRun,
+    stages: Sequence[GateStage],
+    announce: Announce,
+    done: Sequence[StageRecord] = (),
 ) -> tuple[StageRecord, ...]:
     """Run `stages` in order; the folder of `run` holds verdict, JUnit and stage files afterwards.
 
-    An interruption is written down like everything else, and raised again.
+    Those of which `done` has the record are not run again. An interruption is written down like
+    everything else, and raised again. Raises `UsageError` while another gate runs in the folder.
     """
+    with only_one(run.folder):
+        if not done:
+            begin_session(run)
+        return _run_gate(run, stages, announce, {record.stage: record for record in done})
+
+
+def _run_gate(
+    run: GateRun,
+    stages: Sequence[GateStage],
+    announce: Announce,
+    done: dict[str, StageRecord],
+) -> tuple[StageRecord, ...]:
+    (run.folder / VERDICT).unlink(missing_ok=True)  # of a session that was interrupted
     records: list[StageRecord] = []
     code: int | None = None
     begun, started = 0, time.monotonic()
     try:
         for stage in stages:
             begun, started = begun + 1, time.monotonic()
+            if stage.name in done:
+                records.append(done[stage.name])
+                continue
+            clear_stage(run, stage)
             records.append(run_stage(stage, run))
             announce(records[-1])
             if stage.in_report:
+                note_stage(run, stage)
                 write_stages(run.folder, records)
     except KeyboardInterrupt:
         code = INTERRUPTED

@@ -3,7 +3,9 @@
 Stages import the rooms they need when they run, so that a broken one takes only itself down.
 """
 
-from fencepost.ci.gate.gate import GateStage
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
 from fencepost.ci.gate.outcomes import (
     StageOutcome,
     of_analysis,
@@ -18,13 +20,20 @@ from fencepost.ci.gate.outcomes import (
     of_undecided,
 )
 from fencepost.ci.gate.seeds import gate_seeds, later_seeds, undecided_rules
-from fencepost.ci.gate.tiers import EFFORT
-from fencepost.ci.gate.verdict_files import GateRun
+from fencepost.ci.gate.shards import WHOLE, Shard
+from fencepost.ci.gate.tiers import Effort, effort_of
+from fencepost.ci.gate.verdict_files import GateRun, GateStage
 from fencepost.ci.screens.console import progress
 from fencepost.ci.screens.model_progress import model_progress
 from fencepost.conformance.verdict import Verdict
 from fencepost.spec.tlc.models import Tier
 from fencepost.spec.vocabulary import NEWEST_LEVEL
+
+if TYPE_CHECKING:  # each stage imports its room when it runs
+    from fencepost.conformance.adapters.settings import ClusterSettings
+    from fencepost.spec.replay.recorded_run import RecordedRun
+
+Run = Callable[[GateRun], StageOutcome]
 
 
 def check_specs(run: GateRun) -> StageOutcome:
@@ -32,14 +41,16 @@ def check_specs(run: GateRun) -> StageOutcome:
     from fencepost.spec.tlc.models import load_models, select
     from fencepost.spec.tlc.runner import check_models
 
-    workers = EFFORT[run.tier].workers
-    models = select(load_models(), tier=run.tier)
+    workers = _effort(run).workers
+    models = run.shard.take(select(load_models(), tier=run.tier))
     with model_progress(models) as advance:
         results = check_models(models, workers=workers, on_progress=advance)
     outcome = of_models(models, results)
     if run.tier is not Tier.NIGHTLY:
         return outcome
-    return outcome.joined(cover_actions(workers)).joined(undo_repairs(workers))
+    if run.shard.is_first:  # an action may be taken in any of the models
+        outcome = outcome.joined(cover_actions(workers))
+    return outcome.joined(undo_repairs(workers, run.shard))
 
 
 def prove_specs(run: GateRun) -> StageOutcome:
@@ -49,7 +60,7 @@ def prove_specs(run: GateRun) -> StageOutcome:
     from fencepost.spec.proofs.modules import MODULES
 
     with progress("proofs") as advance:
-        return of_proofs(find_all(MODULES, advance, jobs=EFFORT[run.tier].workers))
+        return of_proofs(find_all(MODULES, advance, jobs=_effort(run).workers))
 
 
 def cover_actions(workers: int) -> StageOutcome:
@@ -65,14 +76,14 @@ def cover_actions(workers: int) -> StageOutcome:
         )
 
 
-def undo_repairs(workers: int) -> StageOutcome:
-    """TLC again, with each hazard let in."""
+def undo_repairs(workers: int, shard: Shard = WHOLE) -> StageOutcome:
+    """TLC again, with each hazard let in; of several machines each has its share of them."""
     from fencepost.spec.hazards import load_hazards
     from fencepost.spec.tlc.models import load_models
     from fencepost.spec.tlc.repairs import trials, undo
     from fencepost.spec.tlc.runner import TlcOptions
 
-    tried = trials(load_hazards(), load_models())
+    tried = shard.take(trials(load_hazards(), load_models()))
     with model_progress([trial.model for trial in tried]) as advance:
         return of_trials(undo(tried, options=TlcOptions(), workers=workers, on_progress=advance))
 
@@ -85,7 +96,7 @@ def simulate(run: GateRun) -> StageOutcome:
     """
     from fencepost.conformance.whitebox.simulate import SimulationOptions, hunt_mutants, run_seeds
 
-    effort = EFFORT[run.tier]
+    effort = _effort(run)
     newest = NEWEST_LEVEL
     later = later_seeds(run.seed) if run.level == newest else {}
     first = gate_seeds(effort.seeds - sum(map(len, later.values())), run.seed)
@@ -96,14 +107,20 @@ def simulate(run: GateRun) -> StageOutcome:
                 level=level,
                 jobs=effort.workers,
                 on_progress=advance,
-                options=SimulationOptions(out=run.folder / "simulate"),
+                options=SimulationOptions(
+                    out=run.folder / "simulate", is_share=not run.shard.is_whole
+                ),
             )
-            for level, seeds in {run.level: first, **later}.items()
-            if seeds
+            for level, all_seeds in {run.level: first, **later}.items()
+            if (seeds := run.shard.take(all_seeds))
         ]
     with progress("mutants") as advance:
         caught = hunt_mutants(
-            effort.mutant_seeds_max, level=newest, jobs=effort.workers, on_progress=advance
+            effort.mutant_seeds_max,
+            level=newest,
+            jobs=effort.workers,
+            on_progress=advance,
+            choose=run.shard.take,
         )
     hunted = of_hunt(caught, level=newest).joined(of_undecided(undecided_rules()))
     return of_levels(results).joined(hunted)
@@ -111,18 +128,25 @@ def simulate(run: GateRun) -> StageOutcome:
 
 def inject_faults(run: GateRun) -> StageOutcome:
     """Directed scenarios on real processes and a real ZooKeeper."""
-    from fencepost.conformance.adapters.settings import ClusterSettings
     from fencepost.conformance.runs.chaos import run_all, selected
 
     with progress("chaos") as advance:
         results = run_all(
-            selected(EFFORT[run.tier].scenarios),
-            settings=ClusterSettings(level=run.level, zookeeper=run.zookeeper),
+            run.shard.take(selected(_effort(run).scenarios)),
+            settings=settings_of_gate(run),
             seed=run.seed,
             out=run.folder / "chaos",
             on_progress=advance,
         )
     return of_scenarios(results)
+
+
+def settings_of_gate(run: GateRun) -> "ClusterSettings":
+    """The clusters of its scenarios: of the target, at its level, on its ZooKeeper."""
+    from fencepost.conformance.runs.run_settings import settings_of
+
+    asked = {"command": run.target, "level": run.level, "zookeeper": run.zookeeper}
+    return settings_of(asked)
 
 
 def sing(run: GateRun) -> StageOutcome:
@@ -141,23 +165,32 @@ def sing(run: GateRun) -> StageOutcome:
 def replay_runs(run: GateRun) -> StageOutcome:
     """A sample of what was recorded is replayed against the specs: seeds, and each chaos run.
 
-    Of a run with several partitions the first is taken.
+    Of a run with several partitions the first is taken. A target has no simulator, and so no seeds.
     """
-    from fencepost.conformance.whitebox.simulate import load
-    from fencepost.spec.replay.recorded_run import as_lines, recorded_run
     from fencepost.spec.replay.replay import replay
 
-    effort = EFFORT[run.tier]
+    seeds = [] if run.target else replayed_seeds(run)
+    found = replay(seeds, run.folder / "chaos", partitions_max=1)
+    if not found.results:
+        return skipped("no run of the target was recorded that could be replayed")
+    return of_replay(found)
+
+
+def replayed_seeds(run: GateRun) -> "list[RecordedRun]":
+    """The recorded runs of some seeds."""
+    from fencepost.conformance.whitebox.simulate import load
+    from fencepost.spec.replay.recorded_run import as_lines, recorded_run
+
+    effort = _effort(run)
     simulator = load()
     first = run.seed * effort.seeds
-    seeds = [
+    return [
         recorded_run(
             f"seed {seed}",
             as_lines(simulator.simulate_modelled(seed, level=run.level, mutant=None)),
         )
-        for seed in range(first, first + effort.replayed_seeds)
+        for seed in run.shard.take(range(first, first + effort.replayed_seeds))
     ]
-    return of_replay(replay(seeds, run.folder / "chaos", partitions_max=1))
 
 
 def analyse(run: GateRun) -> StageOutcome:
@@ -183,13 +216,54 @@ def write_report(run: GateRun) -> StageOutcome:
     )
 
 
+def skipped(why: str) -> StageOutcome:
+    """Nothing was tried, and nothing is owed."""
+    return StageOutcome(verdict=Verdict.UNSUPPORTED, summary=f"SKIPPED: {why}")
+
+
+def of_reference(run: Run, why: str) -> Run:
+    """The stage, which is skipped for any other target."""
+
+    def run_or_skip(given: GateRun) -> StageOutcome:
+        return skipped(why) if given.target else run(given)
+
+    return run_or_skip
+
+
+def _effort(run: GateRun) -> Effort:
+    return effort_of(run.tier, run.workers)
+
+
+THE_SPECS = "the specs are the same for every target; a gate without --target checks them"
+NO_CORE = "only the reference has a core that a simulator can run"
+NO_MUTANT = "only the reference has rules that can be broken on purpose"
+
 STAGES: tuple[GateStage, ...] = (
-    GateStage(name="spec", run=check_specs),
-    GateStage(name="proofs", run=prove_specs),
-    GateStage(name="simulate", run=simulate),
-    GateStage(name="chaos", run=inject_faults),
-    GateStage(name="canary", run=sing),
-    GateStage(name="replay", run=replay_runs),
-    GateStage(name="analyse", run=analyse),
+    GateStage(name="spec", run=of_reference(check_specs, THE_SPECS)),
+    GateStage(name="proofs", run=of_reference(prove_specs, THE_SPECS), has_shares=False),
+    GateStage(name="simulate", run=of_reference(simulate, NO_CORE), leaves=("simulate",)),
+    GateStage(name="chaos", run=inject_faults, leaves=("chaos",)),
+    GateStage(
+        name="canary", run=of_reference(sing, NO_MUTANT), leaves=("canary",), has_shares=False
+    ),
+    GateStage(name="replay", run=replay_runs, reads=frozenset({"chaos"})),
+    GateStage(
+        name="analyse",
+        run=analyse,
+        reads=frozenset({"simulate", "chaos", "canary"}),
+        leaves=("aggregates.json", "parquet"),
+        waits_for_all=True,
+    ),
     GateStage(name="report", run=write_report, in_report=False),
 )
+
+
+def stages_of(shard: Shard) -> tuple[GateStage, ...]:
+    """The stages of a share: those that all have shares of, and the others in the first."""
+    if shard.is_whole:
+        return STAGES
+    return tuple(
+        stage
+        for stage in STAGES
+        if not stage.waits_for_all and (stage.has_shares or shard.is_first)
+    )

@@ -1,6 +1,6 @@
 """How much each tier of the gate tries: the one table of its numbers."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from fencepost.spec.tlc.models import Tier
 
@@ -51,3 +51,8 @@ EFFORT: dict[Tier, Effort] = {
     ),
     Tier.NIGHTLY: Effort(seeds=10_000, mutant_seeds_max=2000, replayed_seeds=100),
 }
+
+
+def effort_of(tier: Tier, workers: int | None = None) -> Effort:
+    """What the tier tries, by so many processes at a time when that is told."""
+    return EFFORT[tier] if workers is None else replace(EFFORT[tier], workers=workers)

@@ -6,13 +6,15 @@ never sees half a file.
 
 import json
 import platform
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 from fencepost.ci.gate.outcomes import StageOutcome
-from fencepost.conformance.verdict import exit_code, worst
+from fencepost.ci.gate.shards import WHOLE, Shard
+from fencepost.conformance.verdict import Verdict, exit_code, worst
 from fencepost.spec.tlc.models import Tier
 from fencepost.spec.versions import version_of
 
@@ -69,6 +71,10 @@ class RunHead:
     """The command that does the same again."""
     tier: Tier | None = None
     """Of the gate alone."""
+    shard: str = ""
+    """Which share of a gate it is, as `2/4`; empty: the whole."""
+    target: str = ""
+    """What was judged; empty: the reference."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,13 +90,22 @@ class GateRun:
     spark_master: str | None = None
     baseline: Path | None = None
     """The folder of a run with which this one is compared in the report."""
+    workers: int | None = None
+    """Processes at a time; None: as many as the tier has."""
+    shard: Shard = WHOLE
+    target: str = ""
+    """What is judged; empty: the reference."""
 
     def reproduce(self) -> str:
         """The command that does the same again."""
         words = ["fencepost gate", f"--tier {self.tier}", f"--level {self.level}"]
         words.append(f"--seed {self.seed}")
         if self.zookeeper != "embedded":
-            words.append(f"--zookeeper {self.zookeeper}")
+            words.append(f"--zookeeper {quote(self.zookeeper)}")
+        if self.target:
+            words.append(f"--target {quote(self.target)}")
+        if not self.shard.is_whole:
+            words.append(f"--shard {self.shard}")
         return " ".join(words)
 
     @property
@@ -104,7 +119,27 @@ class GateRun:
             seed=self.seed,
             reproduce=self.reproduce(),
             tier=self.tier,
+            shard="" if self.shard.is_whole else str(self.shard),
+            target=self.target,
         )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GateStage:
+    """One step of the gate."""
+
+    name: str
+    run: Callable[[GateRun], StageOutcome]
+    in_report: bool = True
+    """False for the one that writes the report: it cannot tell its own end."""
+    reads: frozenset[str] = frozenset()
+    """The stages that leave what it reads."""
+    leaves: tuple[str, ...] = ()
+    """Files and folders that it makes in the folder of the run."""
+    has_shares: bool = True
+    """False when only the first of several machines runs it."""
+    waits_for_all: bool = False
+    """True when it is of use only once the shares of all machines are together."""
 
 
 def write_stages(folder: Path, records: Sequence[StageRecord]) -> None:
@@ -123,16 +158,22 @@ def write_verdict(head: RunHead, records: Sequence[StageRecord], code: int | Non
         "command": head.command,
         "level": head.level,
         "seed": head.seed,
-        "verdict": worst(record.verdict for record in records),
+        "verdict": overall(records),
         "exit_code": exit_code(record.verdict for record in records) if code is None else code,
         "seconds": round(sum(record.seconds for record in records), 1),
         "reproduce": head.reproduce,
         "versions": versions(),
         "stages": [record.row() for record in records],
     }
-    if head.tier is not None:
-        document["tier"] = head.tier
+    document |= {"tier": head.tier} if head.tier is not None else {}
+    document |= {name: told for name in ("shard", "target") if (told := getattr(head, name))}
     write_json(head.folder / VERDICT, document)
+
+
+def overall(records: Sequence[StageRecord]) -> Verdict:
+    """The worst of the stages; what a target has no part in says nothing of it."""
+    found = [record.verdict for record in records]
+    return worst([one for one in found if one is not Verdict.UNSUPPORTED] or found)
 
 
 def versions() -> dict[str, str]:

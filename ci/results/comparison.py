@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from fencepost.ci.results.cases import Case, CaseGroup
 from fencepost.ci.results.stored_run import StoredRun
 from fencepost.conformance.verdict import SHOWN
-from fencepost.reports.page.comparison import ORDER, CaseChange, Change, RunComparison
+from fencepost.reports.page.comparison import ORDER, CaseChange, ChangeKind, RunComparison
 
 SLOWER_FACTOR = 1.5
 SLOWER_S = 5.0
@@ -38,19 +38,19 @@ def _changes(key: Key, old: Mapping[Key, Case], new: Mapping[Key, Case]) -> Iter
     before, after = old.get(key), new.get(key)
     was_broken = before is not None and before.is_broken
     if after is not None and after.is_broken:
-        yield _change(Change.STILL if was_broken else Change.NEW, key, before, after)
+        yield _change(ChangeKind.STILL if was_broken else ChangeKind.NEW, key, before, after)
         return
     is_shown = after is not None and after.verdict in SHOWN
     if was_broken and is_shown:
-        yield _change(Change.FIXED, key, before, after)
+        yield _change(ChangeKind.FIXED, key, before, after)
     if before is not None and (was_broken or before.verdict in SHOWN) and not is_shown:
-        yield _change(Change.GONE, key, before, after)
+        yield _change(ChangeKind.GONE, key, before, after)
     if before and after and is_shown and _is_slower(before.seconds, after.seconds):
-        yield _change(Change.SLOWER, key, before, after)
+        yield _change(ChangeKind.SLOWER, key, before, after)
 
 
-def _change(change: Change, key: Key, before: Case | None, after: Case | None) -> CaseChange:
-    is_told = after is not None and change in {Change.NEW, Change.STILL, Change.GONE}
+def _change(change: ChangeKind, key: Key, before: Case | None, after: Case | None) -> CaseChange:
+    is_told = after is not None and change in {ChangeKind.NEW, ChangeKind.STILL, ChangeKind.GONE}
     return CaseChange(
         change=change,
         group=key[0],
@@ -69,7 +69,7 @@ def _slower_groups(before: Sequence[CaseGroup], after: Sequence[CaseGroup]) -> I
     for group in after:
         if group.name in old and _is_slower(old[group.name], group.seconds):
             yield CaseChange(
-                change=Change.SLOWER,
+                change=ChangeKind.SLOWER,
                 group=group.name,
                 name="the whole stage",
                 before=None,

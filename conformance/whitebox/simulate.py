@@ -8,7 +8,7 @@ import importlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import groupby
 from pathlib import Path
@@ -172,6 +172,8 @@ class SimulationOptions:
     """Where the traces of the first violating seeds are written."""
     spread: Spread = in_order
     """How seeds get to processes; another way of spreading gives the same result."""
+    is_share: bool = False
+    """Other machines run other seeds: a check that is idle in these shows no hole."""
 
 
 DEFAULT_OPTIONS = SimulationOptions()
@@ -235,6 +237,8 @@ class SimulationResult:
     """Folders with the traces of the first violating seeds."""
     expected: tuple[str, ...] = ()
     """The checks of which at least one should see the mutant."""
+    is_share: bool = False
+    """Other machines run other seeds."""
 
     @property
     def catch(self) -> SeedResult | None:
@@ -251,7 +255,7 @@ class SimulationResult:
     @property
     def vacuous(self) -> tuple[Invariant, ...]:
         """Those of the idle checks that show a hole: few seeds owe nothing."""
-        return self.idle if self.seeds >= ENOUGH_SEEDS else ()
+        return self.idle if self.seeds >= ENOUGH_SEEDS and not self.is_share else ()
 
     @property
     def verdict(self) -> Verdict:
@@ -332,7 +336,8 @@ def run_seeds(
             if on_progress:
                 on_progress(len(results), len(wanted), f"seed {result.seed}")
     traces = _write_failing(subject, results, options.out) if options.out else ()
-    return _summary(subject, results, seconds=monotonic() - started, traces=tuple(traces))
+    found = _summary(subject, results, seconds=monotonic() - started, traces=tuple(traces))
+    return replace(found, is_share=options.is_share)
 
 
 def hunt_mutants(
@@ -342,13 +347,15 @@ def hunt_mutants(
     target: str = REFERENCE_TARGET,
     jobs: int = 2,
     on_progress: Progress | None = None,
+    choose: Callable[[Sequence[dict[str, Any]]], Sequence[dict[str, Any]]] = tuple,
 ) -> tuple[MutantResult, ...]:
     """The kill table: each mutant is tried on seeds until a right check sees it.
 
     First on the one that its record knows, then from 0 on. Where some seeds do not show it, the
-    others are spread over all jobs: one long hunt would be waited for by all the rest.
+    others are spread over all jobs: one long hunt would be waited for by all the rest. `choose`
+    takes some of all records.
     """
-    mutants = load(target).mutants()
+    mutants = choose(load(target).mutants())
     first = partial(_hunt, seeds_max=min(seeds_max, SOUGHT_MAX), level=level, target=target)
     results: list[MutantResult] = []
     with closing(in_order(first, mutants, jobs=jobs, chunk=1)) as hunted:

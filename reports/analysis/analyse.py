@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 from fencepost.conformance.checks.registry import CHECKS, is_promised
 from fencepost.conformance.verdict import CheckResult, Verdict, merge, worst
 from fencepost.reports.analysis.aggregates import AGGREGATES, Analysis, FailoverReport
-from fencepost.reports.analysis.budgets import Budgets, load_budgets
+from fencepost.reports.analysis.budgets import Budgets, budgets_of
 from fencepost.reports.analysis.evidence import witness_lines
 from fencepost.reports.analysis.folder_report import (
     CheckOutcome,
@@ -58,7 +58,7 @@ def analyse(
     Raises `ReportError` when there is nothing to analyse, or Spark or the folder refuses.
     """
     source = tables_to_start_from(run) or trace_folders(run)
-    budgets = load_budgets()
+    budgets = budgets_of(run)
     on_progress(0, len(STEPS) - 1, STEPS[0])
     with spark_session(spark_master) as spark:
         try:

@@ -11,6 +11,8 @@ import msgspec
 from fencepost.reports.tables.errors import ReportError
 
 BUDGETS = Path(__file__).resolve().parents[2] / "ci" / "budgets.toml"
+OWN_BUDGETS = "budgets.toml"
+"""In the folder of a run that has budgets of its own."""
 
 PHASES = (
     "detected",
@@ -36,6 +38,12 @@ class Budgets:
     def limit_ms(self, fault: str, phase: str) -> float:
         """The limit of `phase` after a fault of this kind."""
         return self.of.get(fault, {}).get(phase, self.limits_ms[phase])
+
+
+def budgets_of(run: Path) -> Budgets:
+    """Those that the run has in its folder, else the usual ones; raises `ReportError`."""
+    own = run / OWN_BUDGETS
+    return load_budgets(own if own.is_file() else BUDGETS)
 
 
 def load_budgets(path: Path = BUDGETS) -> Budgets:

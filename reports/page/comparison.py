@@ -19,7 +19,7 @@ BASELINE = "baseline.json"
 """In a run folder: what differs from the run that was named as its baseline."""
 
 
-class Change(StrEnum):
+class ChangeKind(StrEnum):
     """What became of a case; in the order in which they are told."""
 
     NEW = "new"
@@ -31,14 +31,14 @@ class Change(StrEnum):
     SLOWER = "slower"
 
 
-ORDER = tuple(Change)
+ORDER = tuple(ChangeKind)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CaseChange:
     """One case that is not as it was."""
 
-    change: Change
+    change: ChangeKind
     group: str
     """The stage, or the target of the suite."""
     name: str
@@ -55,7 +55,7 @@ class CaseChange:
     @property
     def became(self) -> str:
         """Verdicts, or times of what is slower."""
-        if self.change is Change.SLOWER:
+        if self.change is ChangeKind.SLOWER:
             return f"{seconds(self.seconds_before)} → {seconds(self.seconds_after)}"
         return f"{_word(self.before)} → {_word(self.after)}"
 
@@ -89,7 +89,8 @@ class RunComparison:
     @property
     def news(self) -> tuple[Verdict, ...]:
         """The verdicts of what is broken now and was not."""
-        return tuple(one.after for one in self.changes if one.change is Change.NEW and one.after)
+        new = [one.after for one in self.changes if one.change is ChangeKind.NEW]
+        return tuple(verdict for verdict in new if verdict is not None)
 
 
 def load_comparison(run: Path) -> RunComparison | None:

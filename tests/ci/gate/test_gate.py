@@ -7,9 +7,9 @@ import jsonschema
 import pytest
 
 from fencepost.ci.gate.failures import INTERRUPTED
-from fencepost.ci.gate.gate import GateStage, run_gate
+from fencepost.ci.gate.gate import run_gate
 from fencepost.ci.gate.outcomes import StageOutcome
-from fencepost.ci.gate.verdict_files import GateRun, StageRecord
+from fencepost.ci.gate.verdict_files import GateRun, GateStage, StageRecord
 from fencepost.conformance.verdict import Verdict
 from fencepost.spec.tlc.models import Tier
 

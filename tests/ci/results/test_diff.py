@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from fencepost.ci.cli import run
-from fencepost.ci.gate.gate import GateStage, run_gate
+from fencepost.ci.gate.gate import run_gate
 from fencepost.ci.gate.outcomes import StageOutcome
 from fencepost.ci.gate.stages import write_report
-from fencepost.ci.gate.verdict_files import GateRun
+from fencepost.ci.gate.verdict_files import GateRun, GateStage
 from fencepost.conformance.verdict import Verdict, worst
 from fencepost.spec.tlc.models import Tier
 

@@ -6,10 +6,11 @@ from pathlib import Path
 import pytest
 from msgspec import convert
 
+from fencepost.ci.options import keep_budgets
 from fencepost.conformance.runs.host_interference import HostInterference, Stall
 from fencepost.conformance.verdict import Verdict
 from fencepost.reports.analysis.analyse import failover_report
-from fencepost.reports.analysis.budgets import PHASES, Budgets, load_budgets
+from fencepost.reports.analysis.budgets import PHASES, Budgets, budgets_of, load_budgets
 from fencepost.reports.analysis.folder_report import FolderReport
 from fencepost.reports.analysis.metrics import failovers, percentile
 from fencepost.reports.analysis.tenures import Leadership, SharedRow, Tenure, tenures_of
@@ -269,6 +270,17 @@ def test_our_own_budgets_are_complete_and_detection_by_expiry_is_tighter() -> No
     assert set(ours.limits_ms) == set(PHASES)
     assert ours.limit_ms("zk.expire", "detected") < ours.limit_ms("proc.kill", "detected")
     assert ours.limit_ms("zk.expire", "total") == ours.limit_ms("proc.kill", "total")
+
+
+def test_a_run_that_was_given_budgets_is_judged_by_them_again(tmp_path: Path) -> None:
+    assert budgets_of(tmp_path) == load_budgets()
+    given = tmp_path / "given.toml"
+    given.write_text("[failover]\n" + "".join(f"{phase}_ms = 7\n" for phase in PHASES))
+
+    keep_budgets(given, tmp_path)
+    given.unlink()
+
+    assert set(budgets_of(tmp_path).limits_ms.values()) == {7}
 
 
 @pytest.mark.parametrize(

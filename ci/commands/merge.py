@@ -1,0 +1,48 @@
+"""`fencepost merge`: the shares of a gate that ran on several machines, judged as one."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from fencepost.ci.commands.gate import announce, show_end
+from fencepost.ci.gate.gate import run_gate
+from fencepost.ci.gate.runs import make_run_folder, new_run_id
+from fencepost.ci.gate.session import begin_session, note_stage, stored_run
+from fencepost.ci.gate.shards import WHOLE
+from fencepost.ci.gate.stages import STAGES
+from fencepost.ci.gate.verdict_files import write_stages
+from fencepost.ci.options import JsonOption, OutFolder, SparkMasterOption, keep_budgets
+from fencepost.ci.results.merging import join_stages, join_traces, read_shares
+from fencepost.reports.analysis.budgets import OWN_BUDGETS
+
+ShareFolders = Annotated[
+    list[Path],
+    typer.Argument(metavar="RUN...", help="The folders that gate --shard left, all of them."),
+]
+
+
+def merge(
+    runs: ShareFolders,
+    out: OutFolder = None,
+    spark_master: SparkMasterOption = None,
+    as_json: JsonOption = False,
+) -> int:
+    """Join the shares of a gate, analyse all their traces together and judge the whole."""
+    shares = read_shares(runs)
+    given = stored_run(shares[0].folder)
+    run_id = new_run_id()
+    folder = make_run_folder(run_id, out)
+    run = replace(given, folder=folder, run_id=run_id, shard=WHOLE, spark_master=spark_master)
+    budgets = shares[0].folder / OWN_BUDGETS
+    keep_budgets(budgets if budgets.is_file() else None, folder)
+    join_traces(shares, folder)
+    joined = join_stages(shares, STAGES)
+    begin_session(run)
+    done = {record.stage for record in joined}
+    for stage in STAGES:
+        if stage.name in done:
+            note_stage(run, stage)
+    write_stages(folder, joined)
+    return show_end(run, run_gate(run, STAGES, announce, joined), as_json)
