@@ -71,6 +71,14 @@ SparkMasterOption = Annotated[
         callback=require_spark_master,
     ),
 ]
+SummaryOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--summary",
+        metavar="FILE",
+        help="Write a summary in Markdown; one goes to GITHUB_STEP_SUMMARY where that is set.",
+    ),
+]
 BudgetsOption = Annotated[
     Path | None,
     typer.Option(

@@ -21,9 +21,11 @@ from fencepost.ci.options import (
     JsonOption,
     OptionalLevel,
     OutFolder,
+    SummaryOption,
     TargetOption,
 )
 from fencepost.ci.results.run_files import write_run
+from fencepost.ci.results.step_summary import leave_summary, require_summary
 from fencepost.ci.screens.console import note, progress, say, show_json, show_table
 from fencepost.conformance.adapters import errors
 from fencepost.conformance.adapters.choices import EMBEDDED, PROXY
@@ -122,6 +124,7 @@ def chaos(
     mutant: Mutant = "",
     soak: SoakTime = None,
     resume: SoakFolder = None,
+    summary: SummaryOption = None,
     as_json: JsonOption = False,
 ) -> int:
     """Run stories of faults on real processes.
@@ -129,6 +132,7 @@ def chaos(
     Brokers run under a real ZooKeeper, and every check judges what they did.
     """
     given = [story or soak, replay, shrink, from_counterexample, moves]
+    require_summary(summary, is_left=not any([*given[2:], soak, resume]))
     require_one(given)
     if (from_counterexample or moves) and (zookeeper or network or target):
         raise UsageError(
@@ -165,7 +169,7 @@ def chaos(
         )
     if not settings.implementation.broken_rule:
         tell_known(results)
-    page = leave_files(head, results)
+    page = leave_files(head, results, summary)
     return tell(results, head.folder, page, as_json=as_json, is_whole=not any(given))
 
 
@@ -195,7 +199,9 @@ def stories_and(settings: ClusterSettings, stories: Sequence[str], seed: int | N
     return "".join(words)
 
 
-def leave_files(head: RunHead, results: Sequence[ScenarioResult]) -> Path:
+def leave_files(
+    head: RunHead, results: Sequence[ScenarioResult], summary: Path | None = None
+) -> Path:
     """The same files as a gate of one stage leaves; the path of the report.
 
     A single story says itself how it is run again.
@@ -203,7 +209,9 @@ def leave_files(head: RunHead, results: Sequence[ScenarioResult]) -> Path:
     seconds = sum(result.seconds for result in results)
     again = results[0].reproduce if len(results) == 1 else head.reproduce
     record = StageRecord.of("chaos", seconds, of_scenarios(results))
-    return write_run(replace(head, reproduce=again), record)
+    head = replace(head, reproduce=again)
+    leave_summary(summary, head, [record])
+    return write_run(head, record)
 
 
 def make_small(run: Path, out: Path | None, network: str | None, *, as_json: bool) -> int:

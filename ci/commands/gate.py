@@ -1,17 +1,18 @@
 """`fencepost gate`: every stage, one verdict, one exit code."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from fencepost.ci.gate.failures import UsageError, as_usage
+from fencepost.ci.gate.failures import INTERRUPTED, UsageError, as_usage
 from fencepost.ci.gate.gate import run_gate
 from fencepost.ci.gate.runs import make_run_folder, new_run_id
 from fencepost.ci.gate.session import stored_run, whole_stages
 from fencepost.ci.gate.shards import Shard
 from fencepost.ci.gate.stages import stages_of
-from fencepost.ci.gate.verdict_files import VERDICT, GateRun, StageRecord, overall
+from fencepost.ci.gate.verdict_files import VERDICT, GateRun, GateStage, StageRecord, overall
 from fencepost.ci.options import (
     BudgetsOption,
     JsonOption,
@@ -19,6 +20,7 @@ from fencepost.ci.options import (
     OutFolder,
     SeedOption,
     SparkMasterOption,
+    SummaryOption,
     TargetOption,
     TierOption,
     WorkersOption,
@@ -26,6 +28,7 @@ from fencepost.ci.options import (
     keep_budgets,
     require_budgets,
 )
+from fencepost.ci.results.step_summary import ENDED, leave_summary, require_summary
 from fencepost.ci.results.stored_run import read_stages, read_stored
 from fencepost.ci.screens.broken import broken_lines
 from fencepost.ci.screens.console import note, say, show_table
@@ -56,13 +59,6 @@ ResumedRun = Annotated[
         "--resume", metavar="RUN", help="Go on with a gate that was killed; whole stages stay."
     ),
 ]
-MEANING = {
-    0: "fine",
-    1: "a violation was found",
-    2: "nothing was violated, but not everything was decided",
-    3: "the harness failed, or not everything ran",
-    4: "nothing was selected",
-}
 
 
 def gate(
@@ -78,17 +74,19 @@ def gate(
     baseline: Baseline = None,
     shard: ShardOption = "1/1",
     resume: ResumedRun = None,
+    summary: SummaryOption = None,
     as_json: JsonOption = False,
 ) -> int:
     """Run every stage and judge the whole.
 
     The stages are spec, proofs, simulate, chaos, canary, replay, analyse and report.
     """
+    require_summary(summary)
     if resume is not None:
         asked = [out, level, seed, target, spark_master, workers, budgets, baseline]
         if any(asked) or tier is not Tier.QUICK or (zookeeper, shard) != (EMBEDDED, "1/1"):
             raise UsageError("--resume goes on with what a gate was asked for; give it alone")
-        return go_on(resume, as_json=as_json)
+        return go_on(resume, summary, as_json=as_json)
     share = Shard.parse(shard)
     with as_usage(ChoiceError):
         require_zookeeper(zookeeper)
@@ -112,17 +110,34 @@ def gate(
         target=target,
     )
     keep_budgets(budgets, run.folder)
-    records = run_gate(run, stages_of(share), announce)
+    return play(run, stages_of(share), (), summary, as_json=as_json)
+
+
+def play(
+    run: GateRun,
+    stages: Sequence[GateStage],
+    done: Sequence[StageRecord],
+    summary: Path | None,
+    *,
+    as_json: bool,
+) -> int:
+    """Run what is not done, and tell of the whole; an interruption is summed up, too."""
+    try:
+        records = run_gate(run, stages, announce, done)
+    except KeyboardInterrupt:
+        leave_summary(summary, run.head, read_stages(run.folder), INTERRUPTED)
+        raise
+    leave_summary(summary, run.head, records)
     return show_end(run, records, as_json)
 
 
-def go_on(folder: Path, *, as_json: bool) -> int:
+def go_on(folder: Path, summary: Path | None = None, *, as_json: bool) -> int:
     """What a killed gate has left to do; what is whole is not run again."""
     run = stored_run(folder)
     stages = stages_of(run.shard)
     whole = whole_stages(run, read_stages(folder), stages)
     note(f"gate: whole already: {', '.join(record.stage for record in whole) or 'no stage'}")
-    return show_end(run, run_gate(run, stages, announce, whole), as_json)
+    return play(run, stages, whole, summary, as_json=as_json)
 
 
 def announce(record: StageRecord) -> None:
@@ -144,7 +159,7 @@ def show_end(run: GateRun, records: tuple[StageRecord, ...], as_json: bool) -> i
             say(f"{record.stage} {record.verdict}:")
             for line in lines:
                 say(line)
-    say(f"verdict {whole}, exit code {code}: {MEANING[code]}")
+    say(f"verdict {whole}, exit code {code}: {ENDED[code]}")
     if not run.shard.is_whole:
         say(f"this is share {run.shard}; fencepost merge judges the traces of all together")
     say(f"report {run.folder / 'report.html'}")

@@ -6,15 +6,21 @@ from typing import Annotated
 
 import typer
 
-from fencepost.ci.commands.gate import announce, show_end
-from fencepost.ci.gate.gate import run_gate
+from fencepost.ci.commands.gate import play
 from fencepost.ci.gate.runs import make_run_folder, new_run_id
 from fencepost.ci.gate.session import begin_session, note_stage, stored_run
 from fencepost.ci.gate.shards import WHOLE
 from fencepost.ci.gate.stages import STAGES
 from fencepost.ci.gate.verdict_files import write_stages
-from fencepost.ci.options import JsonOption, OutFolder, SparkMasterOption, keep_budgets
+from fencepost.ci.options import (
+    JsonOption,
+    OutFolder,
+    SparkMasterOption,
+    SummaryOption,
+    keep_budgets,
+)
 from fencepost.ci.results.merging import join_stages, join_traces, read_shares
+from fencepost.ci.results.step_summary import require_summary
 from fencepost.reports.analysis.budgets import OWN_BUDGETS
 
 ShareFolders = Annotated[
@@ -27,9 +33,11 @@ def merge(
     runs: ShareFolders,
     out: OutFolder = None,
     spark_master: SparkMasterOption = None,
+    summary: SummaryOption = None,
     as_json: JsonOption = False,
 ) -> int:
     """Join the shares of a gate, analyse all their traces together and judge the whole."""
+    require_summary(summary)
     shares = read_shares(runs)
     given = stored_run(shares[0].folder)
     run_id = new_run_id()
@@ -45,4 +53,4 @@ def merge(
         if stage.name in done:
             note_stage(run, stage)
     write_stages(folder, joined)
-    return show_end(run, run_gate(run, STAGES, announce, joined), as_json)
+    return play(run, STAGES, joined, summary, as_json=as_json)

@@ -1,16 +1,26 @@
-"""The files that every run leaves, whichever command it was: verdict, JUnit, TAP and a report."""
+"""The files that every run leaves, whichever command it was.
+
+Verdict, JUnit, TAP, a badge and a report; a summary where one is asked for.
+"""
 
 from collections.abc import Sequence
 from pathlib import Path
 
-from fencepost.ci.gate.verdict_files import RunHead, StageRecord, write_stages, write_verdict
+from fencepost.ci.gate.verdict_files import (
+    RunHead,
+    StageRecord,
+    overall,
+    write_stages,
+    write_verdict,
+)
 from fencepost.ci.results.cases import groups_of
 from fencepost.ci.results.junit import write_junit
 from fencepost.ci.results.tap import write_tap
+from fencepost.reports.suite.badge import colour_of, write_badge
 
 
 def write_results(head: RunHead, records: Sequence[StageRecord], code: int | None = None) -> None:
-    """`verdict.json`, `junit.xml` and `results.tap` are in the folder of the run.
+    """`verdict.json`, `junit.xml`, `results.tap` and the badge are in the folder of the run.
 
     `code` is what the process returns when the verdicts do not decide it: it was interrupted.
     """
@@ -18,6 +28,10 @@ def write_results(head: RunHead, records: Sequence[StageRecord], code: int | Non
     write_verdict(head, records, code)
     write_junit(head.folder, groups)
     write_tap(head.folder, groups)
+    verdict = overall(records)
+    of = f" {head.target}" if head.target else ""
+    message = f"{head.command}{of} {verdict}, level {head.level}"
+    write_badge(head.folder, message, colour_of(verdict))
 
 
 def write_run(head: RunHead, record: StageRecord) -> Path:

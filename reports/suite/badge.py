@@ -1,4 +1,4 @@
-"""A badge for each target: JSON as shields.io reads it, and the same as a picture."""
+"""A badge for each target, or for a run: JSON as shields.io reads it, and the same as a picture."""
 
 import json
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 from fencepost.conformance.suite.case import folder_name
 from fencepost.conformance.suite.claims import TargetClaim, claim_of
 from fencepost.conformance.suite.records import SuiteRun
-from fencepost.conformance.verdict import Verdict
+from fencepost.conformance.verdict import SHOWN, Verdict
 from fencepost.reports.page import svg
 
 LABEL = "fencepost"
@@ -22,14 +22,25 @@ def write_badges(run: SuiteRun) -> list[Path]:
     for target in run.header.targets:
         suffix = f"-{folder_name(target)}" if len(run.header.targets) > 1 else ""
         claim, colour = claim_of(run, target), _colour(run, target)
-        message = message_of(run, claim)
-        shield = {"schemaVersion": 1, "label": LABEL, "message": message, "color": colour}
-        as_json = run.folder / f"badge{suffix}.json"
-        as_json.write_text(json.dumps(shield, indent=1, ensure_ascii=False) + "\n", "utf-8")
-        as_picture = as_json.with_suffix(".svg")
-        as_picture.write_text(badge_picture(message, colour), "utf-8")
-        written += [as_json, as_picture]
+        written += write_badge(run.folder, message_of(run, claim), colour, suffix)
     return written
+
+
+def write_badge(folder: Path, message: str, colour: str, suffix: str = "") -> list[Path]:
+    """`badge.json` and `badge.svg` are in `folder`; `suffix` stands before the dot."""
+    shield = {"schemaVersion": 1, "label": LABEL, "message": message, "color": colour}
+    as_json = folder / f"badge{suffix}.json"
+    as_json.write_text(json.dumps(shield, indent=1, ensure_ascii=False) + "\n", "utf-8")
+    as_picture = as_json.with_suffix(".svg")
+    as_picture.write_text(badge_picture(message, colour), "utf-8")
+    return [as_json, as_picture]
+
+
+def colour_of(verdict: Verdict) -> str:
+    """Of a run: green only where something was shown and nothing is owed."""
+    if verdict in {Verdict.FAIL, Verdict.ERROR}:
+        return RED
+    return GREEN if verdict in SHOWN else AMBER
 
 
 def message_of(run: SuiteRun, claim: TargetClaim) -> str:
