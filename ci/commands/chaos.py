@@ -134,11 +134,7 @@ def chaos(
     given = [story or soak, replay, shrink, from_counterexample, moves]
     require_summary(summary, is_left=not any([*given[2:], soak, resume]))
     require_one(given)
-    if (from_counterexample or moves) and (zookeeper or network or target):
-        raise UsageError(
-            "recorded moves are those of the reference, and name their ZooKeeper and network; "
-            "leave out --target, --zookeeper and --network"
-        )
+    require_no_place(from_counterexample or moves, zookeeper or network or target)
     if moves:
         return make_moves(moves, out, as_json=as_json)
     if from_counterexample:
@@ -257,6 +253,15 @@ def require_one(given: Sequence[object]) -> None:
         raise UsageError(
             "--story, --replay, --shrink, --from-counterexample and --moves exclude each other; "
             "give one"
+        )
+
+
+def require_no_place(led: object, given: object) -> None:
+    """Raise `UsageError` when recorded moves are to be led on something else than they were."""
+    if led and given:
+        raise UsageError(
+            "recorded moves are those of the reference, and name their ZooKeeper and network; "
+            "leave out --target, --zookeeper and --network"
         )
 
 
