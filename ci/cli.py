@@ -52,6 +52,7 @@ COMMANDS = {
     "prove": ("prove.prove", "Prove invariants of the specs for any size, with z3."),
     "simulate": ("simulate.simulate", "Run the protocol in virtual time."),
     "chaos": ("chaos.chaos", "Run stories of faults on real processes."),
+    "explain": ("explain.explain", "Tell what an id stands for, and how it ended last."),
     "heal": ("heal.heal", "End the processes and undo the faults of killed runs."),
     "report": ("report.report", "Analyse a stored run again."),
     "merge": ("merge.merge", "Join the shares of a gate that ran on several machines."),
@@ -109,7 +110,6 @@ app = typer.Typer(
         "3 harness error or incomplete, 4 usage."
     ),
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )

@@ -37,6 +37,7 @@ from fencepost.conformance.runs.chaos import run_all, selected
 from fencepost.conformance.runs.run_folder import begun_in
 from fencepost.conformance.runs.run_settings import settings_of
 from fencepost.conformance.runs.scenario import Scenario, ScenarioResult
+from fencepost.conformance.scenarios import SCENARIOS
 from fencepost.conformance.scenarios.find_story import executed_folder, find_executed
 from fencepost.conformance.verdict import Verdict, exit_code
 from fencepost.conformance.whitebox.mutants import require_rule
@@ -49,8 +50,12 @@ Stories = Annotated[
         "--story",
         metavar="NAME|FILE",
         help="A story of the library, or a story file; may be given again.  [default: the library]",
+        autocompletion=lambda incomplete: [
+            name for name in SCENARIOS if name.startswith(incomplete)
+        ],
     ),
 ]
+ListThem = Annotated[bool, typer.Option("--list", help="List the stories; play nothing.")]
 Counterexamples = Annotated[
     list[str] | None,
     typer.Option(
@@ -125,12 +130,15 @@ def chaos(
     soak: SoakTime = None,
     resume: SoakFolder = None,
     summary: SummaryOption = None,
+    list_them: ListThem = False,
     as_json: JsonOption = False,
 ) -> int:
     """Run stories of faults on real processes.
 
     Brokers run under a real ZooKeeper, and every check judges what they did.
     """
+    if list_them:
+        return list_stories(as_json=as_json)
     given = [story or soak, replay, shrink, from_counterexample, moves]
     require_summary(summary, is_left=not any([*given[2:], soak, resume]))
     require_one(given)
@@ -167,6 +175,20 @@ def chaos(
         tell_known(results)
     page = leave_files(head, results, summary)
     return tell(results, head.folder, page, as_json=as_json, is_whole=not any(given))
+
+
+def list_stories(*, as_json: bool) -> int:
+    """The stories of the library, with the faults that each does."""
+    rows = [
+        {"name": name, "faults": scenario.kinds, "says": scenario.sentence}
+        for name, scenario in SCENARIOS.items()
+    ]
+    if as_json:
+        show_json({"stories": rows})
+        return 0
+    cells = [[row["name"], ", ".join(row["faults"]), row["says"]] for row in rows]
+    show_table("", ("name", "faults", "what it shows"), cells)
+    return 0
 
 
 def new_head(

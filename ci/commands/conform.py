@@ -128,10 +128,15 @@ def explain(
     name: Annotated[
         str, typer.Argument(metavar="ID", help="Of a case, a requirement or a profile.")
     ],
+    as_json: JsonOption = False,
 ) -> int:
     """Tell what a case, a requirement or a profile is about, and what judges it."""
     with as_usage(ChoiceError):
-        say(explanation(name))
+        told = explanation(name)
+    if as_json:
+        show_json({"name": name, "lines": told.splitlines()})
+        return 0
+    say(told)
     return 0
 
 

@@ -32,11 +32,14 @@ def report(run: SuiteFolder, as_json: JsonOption = False) -> int:
     return exit_code_of(found)
 
 
-def validate(run: SuiteFolder) -> int:
+def validate(run: SuiteFolder, as_json: JsonOption = False) -> int:
     """Is a run whole, and are its files those that it left? Exit code 3 when not."""
     with as_usage(ChoiceError):
         found = read_run(run)
     told = [*found.doubts, *altered(run)]
+    if as_json:
+        show_json({"run": str(run), "whole": not told, "doubts": told})
+        return HarnessError.exit_code if told else 0
     for sentence in told:
         say(sentence)
     say(f"{run} is not as it should be" if told else f"{run} is whole and unchanged")

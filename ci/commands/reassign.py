@@ -110,15 +110,21 @@ def verify(
     reassignment_json_file: ReassignmentFile = None,
     bootstrap_server: BootstrapServers = None,
     cluster: ClusterFolder = DEFAULT_FOLDER,
+    as_json: JsonOption = False,
 ) -> int:
     """Check that partitions have their target replicas; exit code 3 while one has not."""
     wanted = wanted_moves(topic, partition, replicas, reassignment_json_file)
     moving = list(client_process.answers("list_reassignments", bootstrap_server, cluster))
     topics = described(bootstrap_server, cluster)["topics"]
     states = [(one, state_of(one, moving, topics)) for one in wanted]
+    is_over = all(state is MoveState.COMPLETED for _, state in states)
+    if as_json:
+        places = [{"topic": one["topic"], "partition": one["partition"]} for one in wanted]
+        rows = [{**place, "state": str(s)} for place, (_, s) in zip(places, states, strict=True)]
+        show_json({"partitions": rows, "completed": is_over})
+        return 0 if is_over else HarnessError.exit_code
     for one, state in states:
         say(f"Reassignment of partition {one['topic']}-{one['partition']} {state}.")
-    is_over = all(state is MoveState.COMPLETED for _, state in states)
     return 0 if is_over else HarnessError.exit_code
 
 

@@ -70,7 +70,7 @@ class Scenario:
     @property
     def needs_links(self) -> bool:
         """True when it hurts connections: all of them go through the proxy then."""
-        return self.has_links or needs_links(self._kinds())
+        return self.has_links or needs_links(self.kinds)
 
     def leads_connections(self, implementation: Implementation) -> bool:
         """True when all connections go through the proxy: it hurts them, or requests on them."""
@@ -89,15 +89,17 @@ class Scenario:
     @property
     def needs_relay(self) -> bool:
         """True when in network namespaces packets must be kept for later."""
-        return needs_relay(self._kinds())
+        return needs_relay(self.kinds)
 
     @property
     def needs_ensemble(self) -> bool:
         """True when it hurts servers of ZooKeeper: it runs on an ensemble of our own only."""
-        return HurtServer.kind in self._kinds()
+        return HurtServer.kind in self.kinds
 
-    def _kinds(self) -> list[str]:
-        return [fault.kind for fault in self._faults()]
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The kinds of faults that it does, each once; a story that a seed draws has none yet."""
+        return tuple(dict.fromkeys(fault.kind for fault in self._faults()))
 
     def _faults(self) -> list[Fault]:
         steps = (fault_of(step) for step in self.story.steps if isinstance(step, FaultStep))
