@@ -70,16 +70,32 @@ class LastVerdict:
 
 
 @cache
+def _models() -> tuple[Model, ...]:
+    """Read once: it is asked for many names."""
+    return load_models()
+
+
+@cache
+def _hazards() -> tuple[Hazard, ...]:
+    return load_hazards()
+
+
+@cache
+def _mutants() -> tuple[dict[str, Any], ...]:
+    return tuple(described())
+
+
+@cache
 def names() -> dict[NameKind, tuple[str, ...]]:
     """All that can be asked for."""
     return {
         NameKind.REQUIREMENT: tuple(requirements()),
         NameKind.CHECK: tuple(map(str, Invariant)),
         NameKind.LIVENESS: tuple(map(str, Liveness)),
-        NameKind.MUTANT: tuple(row["mutant"] for row in described()),
-        NameKind.HAZARD: tuple(hazard.id for hazard in load_hazards()),
+        NameKind.MUTANT: tuple(row["mutant"] for row in _mutants()),
+        NameKind.HAZARD: tuple(hazard.id for hazard in _hazards()),
         NameKind.FAULT: tuple(KINDS),
-        NameKind.MODEL: tuple(model.name for model in load_models()),
+        NameKind.MODEL: tuple(model.name for model in _models()),
         NameKind.BUG: tuple(bugs()),
         NameKind.STORY: tuple(SCENARIOS),
     }
@@ -178,14 +194,14 @@ def _judged_by(name: str) -> dict[str, tuple[str, ...]]:
     ]
     return {
         "requirement": tuple(demanding),
-        "mutant": tuple(row["mutant"] for row in described() if name in row["caught_by"]),
+        "mutant": tuple(row["mutant"] for row in _mutants() if name in row["caught_by"]),
         "specs": tuple(dict.fromkeys(tla)),
-        "model": tuple(model.name for model in load_models() if model.invariant == name),
+        "model": tuple(model.name for model in _models() if model.invariant == name),
     }
 
 
 def _mutant(name: str) -> Explanation:
-    row = next(row for row in described() if row["mutant"] == name)
+    row = next(row for row in _mutants() if row["mutant"] == name)
     again = f"fencepost simulate --mutant {name} --seed {row['seed']}"
     if row["shows"]:
         again = f"fencepost simulate --steps {name}"
@@ -207,7 +223,7 @@ def _mutant(name: str) -> Explanation:
 
 
 def _hazard(name: str) -> Explanation:
-    one: Hazard = next(hazard for hazard in load_hazards() if hazard.id == name)
+    one: Hazard = next(hazard for hazard in _hazards() if hazard.id == name)
     steps = {str(number): step for number, step in enumerate(one.story, 1)}
     mutant = one.switch.get("mutants")
     return Explanation(
@@ -249,9 +265,10 @@ def _fault(name: str) -> Explanation:
 
 
 def _model(name: str) -> Explanation:
-    one: Model = next(model for model in load_models() if model.name == name)
+    one: Model = next(model for model in _models() if model.name == name)
     found = f"{one.expected} {one.invariant}" if one.invariant else str(one.expected)
-    is_hazard = one.hazard in names()[NameKind.HAZARD]
+    known = (NameKind.HAZARD, NameKind.REQUIREMENT)
+    stake = next((str(kind) for kind in known if one.hazard in names()[kind]), "at stake")
     return Explanation(
         kind=NameKind.MODEL,
         name=name,
@@ -262,7 +279,7 @@ def _model(name: str) -> Explanation:
             "size": f"{one.distinct_states:,} distinct states, tier {one.tier}",
         },
         links={
-            "hazard" if is_hazard else "requirement": (one.hazard,) if one.hazard else (),
+            stake: (one.hazard,) if one.hazard else (),
             "mutant": one.mutants,
             "property": (one.invariant,) if one.invariant else (),
         },
