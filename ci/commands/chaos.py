@@ -165,8 +165,7 @@ def chaos(
     if soak:
         plan = soak_plan(soak, settings, story, seed=seed or 0)
         return begin_soak(plan, out, as_json=as_json)
-    asked_again = f"fencepost chaos{stories_and(settings, story or (), seed)}"
-    head = new_head(settings, seed, out, asked_again)
+    head = new_head(settings, seed, out, stories_and(settings, story or (), seed))
     with progress("chaos") as advance, as_usage(errors.ChoiceError):
         results = run_all(
             scenarios, settings=settings, seed=seed, out=head.folder, on_progress=advance
@@ -208,8 +207,9 @@ def new_head(
 
 
 def stories_and(settings: ClusterSettings, stories: Sequence[str], seed: int | None) -> str:
-    """The options that ask for the same run again, with a space before each."""
-    words = [f" --story {quote(story)}" for story in stories]
+    """The command that asks for the same run again."""
+    words = ["fencepost chaos"]
+    words += [f" --story {quote(story)}" for story in stories]
     words.append(f" --level {settings.level}{settings.implementation.again}")
     words += [] if seed is None else [f" --seed {seed}"]
     words += [] if settings.network == PROXY else [f" --network {settings.network}"]

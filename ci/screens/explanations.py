@@ -41,7 +41,7 @@ class NameKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Explanation:
+class ExplainedName:
     """One thing, as a person asks for it."""
 
     kind: NameKind
@@ -101,7 +101,7 @@ def names() -> dict[NameKind, tuple[str, ...]]:
     }
 
 
-def explanations(name: str) -> list[Explanation]:
+def explanations(name: str) -> list[ExplainedName]:
     """All that has this name, in whatever case it is written; empty when nothing has."""
     wanted, found = name.casefold(), []
     for kind, known in names().items():
@@ -112,7 +112,7 @@ def explanations(name: str) -> list[Explanation]:
     return found or [_of_bug(bug) for bug in aliases]
 
 
-def last_verdicts(about: Explanation, run: StoredRun | None) -> Iterator[LastVerdict]:
+def last_verdicts(about: ExplainedName, run: StoredRun | None) -> Iterator[LastVerdict]:
     """What the run says of it, case by case; of a mutant what became of that one."""
     for group in run.groups if run else ():
         for case in group.cases:
@@ -125,11 +125,11 @@ def last_verdicts(about: Explanation, run: StoredRun | None) -> Iterator[LastVer
                     yield LastVerdict(case=place, verdict=verdict, message=member)
 
 
-def _requirement(name: str) -> Explanation:
+def _requirement(name: str) -> ExplainedName:
     one: Requirement = requirements()[name]
     tla = tuple(f"{part.module}!{operator}" for part in one.tla for operator in part.names)
     cases = tuple(case.case_id for case in all_cases() if name in case.requirements)
-    return Explanation(
+    return ExplainedName(
         kind=NameKind.REQUIREMENT,
         name=name,
         title=one.statement,
@@ -152,12 +152,12 @@ def _requirement(name: str) -> Explanation:
     )
 
 
-def _check(name: str) -> Explanation:
+def _check(name: str) -> ExplainedName:
     invariant = Invariant(name)
     parts = IMPLIED_BY.get(invariant, (invariant,))
     modules = [sys.modules[CHECKS[part].run.__module__] for part in parts]
     implied = f"implied by {' and '.join(parts)}" if invariant in IMPLIED_BY else ""
-    return Explanation(
+    return ExplainedName(
         kind=NameKind.CHECK,
         name=name,
         title=PROMISES.get(invariant, ""),
@@ -168,8 +168,8 @@ def _check(name: str) -> Explanation:
     )
 
 
-def _liveness(name: str) -> Explanation:
-    return Explanation(
+def _liveness(name: str) -> ExplainedName:
+    return ExplainedName(
         kind=NameKind.LIVENESS,
         name=name,
         title="It must come to hold some day once the faults are over.",
@@ -200,13 +200,13 @@ def _judged_by(name: str) -> dict[str, tuple[str, ...]]:
     }
 
 
-def _mutant(name: str) -> Explanation:
+def _mutant(name: str) -> ExplainedName:
     row = next(row for row in _mutants() if row["mutant"] == name)
     again = f"fencepost simulate --mutant {name} --seed {row['seed']}"
     if row["shows"]:
         again = f"fencepost simulate --steps {name}"
     judges = (*row["caught_by"], *([row["shows"]] if row["shows"] else []))
-    return Explanation(
+    return ExplainedName(
         kind=NameKind.MUTANT,
         name=name,
         title=row["rule"],
@@ -222,11 +222,11 @@ def _mutant(name: str) -> Explanation:
     )
 
 
-def _hazard(name: str) -> Explanation:
+def _hazard(name: str) -> ExplainedName:
     one: Hazard = next(hazard for hazard in _hazards() if hazard.id == name)
     steps = {str(number): step for number, step in enumerate(one.story, 1)}
     mutant = one.switch.get("mutants")
-    return Explanation(
+    return ExplainedName(
         kind=NameKind.HAZARD,
         name=name,
         title=one.title,
@@ -243,10 +243,10 @@ def _hazard(name: str) -> Explanation:
     )
 
 
-def _fault(name: str) -> Explanation:
+def _fault(name: str) -> ExplainedName:
     kind: FaultKind = KINDS[name]
     stories = [story for story, one in SCENARIOS.items() if name in one.kinds]
-    return Explanation(
+    return ExplainedName(
         kind=NameKind.FAULT,
         name=name,
         title=kind.sentence,
@@ -264,12 +264,12 @@ def _fault(name: str) -> Explanation:
     )
 
 
-def _model(name: str) -> Explanation:
+def _model(name: str) -> ExplainedName:
     one: Model = next(model for model in _models() if model.name == name)
     found = f"{one.expected} {one.invariant}" if one.invariant else str(one.expected)
     known = (NameKind.HAZARD, NameKind.REQUIREMENT)
     stake = next((str(kind) for kind in known if one.hazard in names()[kind]), "at stake")
-    return Explanation(
+    return ExplainedName(
         kind=NameKind.MODEL,
         name=name,
         title=one.shows,
@@ -288,12 +288,12 @@ def _model(name: str) -> Explanation:
     )
 
 
-def _bug(name: str) -> Explanation:
+def _bug(name: str) -> ExplainedName:
     return _of_bug(bugs()[name])
 
 
-def _of_bug(bug: Bug) -> Explanation:
-    return Explanation(
+def _of_bug(bug: Bug) -> ExplainedName:
+    return ExplainedName(
         kind=NameKind.BUG,
         name=bug.id,
         title=bug.says,
@@ -311,9 +311,9 @@ def _of_bug(bug: Bug) -> Explanation:
     )
 
 
-def _story(name: str) -> Explanation:
+def _story(name: str) -> ExplainedName:
     scenario = SCENARIOS[name]
-    return Explanation(
+    return ExplainedName(
         kind=NameKind.STORY,
         name=name,
         title=scenario.sentence,
@@ -329,7 +329,7 @@ def _story(name: str) -> Explanation:
     )
 
 
-_BY_KIND: Mapping[NameKind, Callable[[str], Explanation]] = {
+_BY_KIND: Mapping[NameKind, Callable[[str], ExplainedName]] = {
     NameKind.REQUIREMENT: _requirement,
     NameKind.CHECK: _check,
     NameKind.LIVENESS: _liveness,
@@ -342,7 +342,7 @@ _BY_KIND: Mapping[NameKind, Callable[[str], Explanation]] = {
 }
 
 
-def lines_of(about: Explanation, verdicts: Sequence[LastVerdict], run: str) -> Iterator[str]:
+def lines_of(about: ExplainedName, verdicts: Sequence[LastVerdict], run: str) -> Iterator[str]:
     """The explanation for people; `run` is the folder that the verdicts are of."""
     yield f"{about.kind} {about.name}: {about.title}".rstrip(": ")
     if about.source:
@@ -361,7 +361,7 @@ def all_names() -> Iterable[str]:
     return dict.fromkeys(name for known in names().values() for name in known)
 
 
-def as_document(about: Explanation, verdicts: Sequence[LastVerdict]) -> dict[str, Any]:
+def as_document(about: ExplainedName, verdicts: Sequence[LastVerdict]) -> dict[str, Any]:
     """The same for machines."""
     return {
         "kind": str(about.kind),
