@@ -188,7 +188,7 @@ def run(seeds: range, *, level: int, mutant: str | None, wish: SimulationRequest
         )
     shrunk = small_story(result) if wish.shrink else None
     if traces:
-        write_run(head_of(result, seeds, traces, run_id), record_of(result))
+        write_run(head_of(result, seeds, wish, traces, run_id), record_of(result))
     if wish.as_json:
         show_json(document(result, wish, shrunk))
     else:
@@ -196,9 +196,13 @@ def run(seeds: range, *, level: int, mutant: str | None, wish: SimulationRequest
     return exit_code([of_seeds(result).verdict])
 
 
-def head_of(result: SimulationResult, seeds: range, folder: Path, run_id: str) -> RunHead:
+def head_of(
+    result: SimulationResult, seeds: range, wish: SimulationRequest, folder: Path, run_id: str
+) -> RunHead:
     """What the files of a run say of it."""
     asked = f"fencepost simulate --seeds {len(seeds)} --seed {seeds.start} --level {result.level}"
+    if wish.upgrade_from is not None:
+        asked += f" --upgrade-from {wish.upgrade_from}"
     return RunHead(
         folder=folder,
         run_id=run_id,
