@@ -20,9 +20,9 @@ local_cluster.down(Path(sys.argv[1]))
 
 
 @contextmanager
-def running(folder: Path) -> Iterator[ClusterStatus]:
+def running(folder: Path, *, is_wired: bool = False) -> Iterator[ClusterStatus]:
     """The cluster is up; another process takes it down when this context or this process ends."""
-    status = local_cluster.up(folder)
+    status = local_cluster.up(folder, is_wired=is_wired)
     command = [sys.executable, "-c", _TAKE_DOWN, str(folder)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, start_new_session=True) as guard:
         yield status

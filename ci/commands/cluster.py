@@ -1,17 +1,24 @@
 """`fencepost cluster`: brokers and a ZooKeeper on this machine that stay after the command."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from fencepost.ci.gate.failures import UsageError
+from fencepost.ci.gate.failures import UsageError, as_usage
 from fencepost.ci.gate.places import require_cluster_folder
 from fencepost.ci.options import NEWEST_LEVEL, ClusterFolder, JsonOption, LevelOption
 from fencepost.ci.screens.console import note, say, show_json, show_table
+from fencepost.conformance.adapters.by_hand import faults as by_hand
+from fencepost.conformance.adapters.choices import PROXY
+from fencepost.conformance.adapters.errors import ChoiceError
 from fencepost.conformance.adapters.local_cluster import (
     DEFAULT_FOLDER,
     ClusterStatus,
+    command,
     down as stop,
     require_down,
     start_broker as start_again,
@@ -29,7 +36,16 @@ Brokers = Annotated[int, typer.Option(min=1, max=50, help="Number of brokers.")]
 Port = Annotated[
     int | None, typer.Option(min=1, max=65535, help="Port of ZooKeeper.  [default: a free one]")
 ]
-BrokerId = Annotated[int, typer.Argument(min=0, help="Id of a broker.", show_default=False)]
+BROKER_HELP = "A broker: its id, controller, leader(TOPIC/P) or follower(TOPIC/P,N)."
+Broker = Annotated[str, typer.Argument(metavar="BROKER", help=BROKER_HELP, show_default=False)]
+OneEnd = Annotated[
+    str, typer.Argument(metavar="A", help=f"{BROKER_HELP} Or zookeeper.", show_default=False)
+]
+OtherEnd = Annotated[str, typer.Argument(metavar="B", help="The same.", show_default=False)]
+NetworkOption = Annotated[
+    str | None,
+    typer.Option(metavar=PROXY, help="With it connections can be cut: they go through a proxy."),
+]
 TlsOption = Annotated[
     bool, typer.Option("--tls", help="Connections by mutual TLS; certificates are made for it.")
 ]
@@ -40,7 +56,7 @@ QuotaOption = Annotated[
     bool,
     typer.Option("--mutation-quota", help="Quotas limit the creation and deletion of partitions."),
 ]
-COLUMNS = ("broker_id", "pid", "address", "is_controller")
+COLUMNS = ("broker_id", "pid", "is_paused", "address", "is_controller")
 
 
 @app.command("up")
@@ -51,6 +67,7 @@ def up(
     tls: TlsOption = False,
     authorizer: AuthorizerOption = False,
     mutation_quota: QuotaOption = False,
+    network: NetworkOption = None,
     cluster: ClusterFolder = DEFAULT_FOLDER,
     as_json: JsonOption = False,
 ) -> int:
@@ -59,6 +76,10 @@ def up(
     require_down(cluster)
     if authorizer and not tls:
         raise UsageError("--authorizer needs --tls: without it nothing proves the name of a user")
+    if network not in (None, PROXY):
+        raise UsageError(f"--network is {network!r}; give {PROXY}, or leave it out")
+    if network and tls:
+        raise UsageError(f"--network {PROXY} reads no TLS; leave out one of them")
     note(f"cluster: starting ZooKeeper and {count(brokers, 'broker')} in {cluster}")
     identities = cluster.absolute() / "tls" if tls else None
     settings = ClusterSettings(
@@ -68,7 +89,10 @@ def up(
         authorizer=authorizer,
         extra=("--mutation-quota",) if mutation_quota else (),
     )
-    show(start(cluster, settings=settings, zookeeper_port=zookeeper_port), as_json)
+    found = start(
+        cluster, settings=settings, zookeeper_port=zookeeper_port, is_wired=network is not None
+    )
+    show(found, as_json)
     return 0
 
 
@@ -89,22 +113,89 @@ def status(cluster: ClusterFolder = DEFAULT_FOLDER, as_json: JsonOption = False)
     return ExitCode.INCOMPLETE if missing else ExitCode.FINE
 
 
-@app.command("stop-broker")
-def stop_broker(broker_id: BrokerId, cluster: ClusterFolder = DEFAULT_FOLDER) -> int:
-    """Stop one broker, once others lead what it led."""
-    require_cluster_folder(cluster)
-    end(cluster, broker_id)
+@app.command("stop")
+def stop_broker(named: Broker, cluster: ClusterFolder = DEFAULT_FOLDER) -> int:
+    """Ask a broker to end, once others lead what it led."""
+    with on(cluster):
+        broker_id = by_hand.broker_named(cluster, named)
+        end(cluster, broker_id)
     say(f"Broker {broker_id} has ended.")
     return 0
 
 
-@app.command("start-broker")
-def start_broker(broker_id: BrokerId, cluster: ClusterFolder = DEFAULT_FOLDER) -> int:
-    """Start a broker that was stopped, on its data."""
-    require_cluster_folder(cluster)
-    start_again(cluster, broker_id)
+@app.command("start")
+def start_broker(named: Broker, cluster: ClusterFolder = DEFAULT_FOLDER) -> int:
+    """Start a broker that was stopped or killed, on its data."""
+    with on(cluster):
+        broker_id = by_hand.broker_named(cluster, named)
+        start_again(cluster, broker_id)
     say(f"Broker {broker_id} is registered.")
     return 0
+
+
+@app.command("kill")
+def kill(named: Broker, cluster: ClusterFolder = DEFAULT_FOLDER) -> int:
+    """Kill a broker at once (SIGKILL); others lead when its session is over."""
+    with on(cluster):
+        broker_id, proof = by_hand.kill(cluster, named)
+    say(f"Broker {broker_id} is dead: {proof}. Its session ends later; then others lead.")
+    say(f"To start it again: {command(f'start {broker_id}', cluster)}")
+    return 0
+
+
+@app.command("pause")
+def pause(named: Broker, cluster: ClusterFolder = DEFAULT_FOLDER) -> int:
+    """Let a broker stand still (SIGSTOP), as in a long garbage collection."""
+    with on(cluster):
+        broker_id, proof = by_hand.pause(cluster, named)
+    say(f"Broker {broker_id} stands still: {proof}.")
+    say(f"To let it go on: {command(f'resume {broker_id}', cluster)}")
+    return 0
+
+
+@app.command("resume")
+def resume(named: Broker, cluster: ClusterFolder = DEFAULT_FOLDER) -> int:
+    """Let a broker that stands still go on (SIGCONT)."""
+    with on(cluster):
+        broker_id, proof = by_hand.resume(cluster, named)
+    say(f"Broker {broker_id} goes on: {proof}.")
+    return 0
+
+
+@app.command("expire")
+def expire(named: Broker, cluster: ClusterFolder = DEFAULT_FOLDER) -> int:
+    """End the ZooKeeper session of a broker that lives; it registers anew by itself."""
+    with on(cluster):
+        broker_id, proof = by_hand.expire(cluster, named)
+    say(f"The session of broker {broker_id} is over: {proof}. It registers anew by itself.")
+    return 0
+
+
+@app.command("cut")
+def cut(first: OneEnd, second: OtherEnd, cluster: ClusterFolder = DEFAULT_FOLDER) -> int:
+    """Let nothing pass between two brokers, or a broker and ZooKeeper."""
+    with on(cluster):
+        proof = by_hand.cut(cluster, first, second)
+    say(f"Nothing passes between {first} and {second}: {proof}.")
+    say(f"To open the way: {command(f'mend {first} {second}', cluster)}")
+    return 0
+
+
+@app.command("mend")
+def mend(first: OneEnd, second: OtherEnd, cluster: ClusterFolder = DEFAULT_FOLDER) -> int:
+    """Open the way that was cut between the two."""
+    with on(cluster):
+        proof = by_hand.mend(cluster, first, second)
+    say(f"The way between {first} and {second} is open: {proof}.")
+    return 0
+
+
+@contextmanager
+def on(folder: Path) -> Iterator[None]:
+    """The folder can be used, and a name that is none is a mistake of the command line."""
+    require_cluster_folder(folder)
+    with as_usage(ChoiceError):
+        yield
 
 
 def show(found: ClusterStatus, as_json: bool) -> None:

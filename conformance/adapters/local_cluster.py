@@ -12,13 +12,17 @@ from shlex import quote
 
 import msgspec
 
+from fencepost.conformance.adapters.choices import PROXY
 from fencepost.conformance.adapters.cluster import START_DEADLINE_S, STOP_GRACE_S, ClusterUnderTest
 from fencepost.conformance.adapters.errors import ClusterError
 from fencepost.conformance.adapters.folders import Folders
 from fencepost.conformance.adapters.reference import implementation_of
 from fencepost.conformance.adapters.settings import ClusterSettings
 from fencepost.conformance.adapters.zookeepers import ZooKeeperInUse
+from fencepost.fault_injection.injectors.processes import is_standing
 from fencepost.fault_injection.network.certificates import CertificateAuthority, write_secret
+from fencepost.fault_injection.network.links import LinkError
+from fencepost.fault_injection.network.proxy.links import ProxyLinks, ProxyWiring
 from fencepost.fault_injection.processes.managed_process import ProcessError
 from fencepost.fault_injection.processes.supervisor import Supervisor
 from fencepost.fault_injection.zookeeper.secured import SecuredZooKeeperServer
@@ -48,6 +52,8 @@ class LocalCluster(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     """Users but the administrator need permissions."""
     extra: tuple[str, ...] = ()
     """More flags for every broker."""
+    network: str = ""
+    """`proxy` when its connections go through one, so that they can be cut."""
 
     @property
     def settings(self) -> ClusterSettings:
@@ -69,6 +75,8 @@ class BrokerStatus:
     broker_id: int
     pid: int | None
     """None when it does not run."""
+    is_paused: bool
+    """It stands still."""
     address: str | None
     """None when it is not registered."""
     is_controller: bool
@@ -84,9 +92,13 @@ class ClusterStatus:
 
 
 def up(
-    folder: Path, *, settings: ClusterSettings | None = None, zookeeper_port: int | None = None
+    folder: Path,
+    *,
+    settings: ClusterSettings | None = None,
+    zookeeper_port: int | None = None,
+    is_wired: bool = False,
 ) -> ClusterStatus:
-    """The cluster runs, and goes on after this process.
+    """The cluster runs, and goes on after this process; wired, its connections can be cut.
 
     Raises `ClusterError` when it is up already or does not come up, and `ZooKeeperError`, for one
     when the port is in use; then nothing of it is left running, nor when this process is killed.
@@ -98,7 +110,10 @@ def up(
     run_id = f"local-{secrets.token_hex(3)}"
     supervisor = Supervisor(Folders(root=folder).processes, run_id, detached=True)
     try:
-        found = _start(folder, settings, supervisor, zookeeper_port)
+        state = _begin(folder, settings, supervisor, zookeeper_port)
+        if is_wired:
+            state = msgspec.structs.replace(state, network=PROXY)
+        found = _start(folder, state, supervisor)
         supervisor.close()
     except BaseException:
         supervisor.end()
@@ -121,7 +136,7 @@ def down(folder: Path) -> None:
 
 def status(folder: Path) -> ClusterStatus:
     """The processes and registrations now; raises `ClusterError` when the cluster is not up."""
-    with _found(folder) as cluster:
+    with found_in(folder) as cluster:
         return _status(cluster)
 
 
@@ -130,8 +145,8 @@ def stop_broker(folder: Path, broker_id: int) -> None:
 
     Raises `ClusterError` when it does not run, and when it had to be killed.
     """
-    with _found(folder) as cluster:
-        _require_known(cluster, broker_id)
+    with found_in(folder) as cluster:
+        require_known(cluster, broker_id)
         processes = cluster.running_processes()
         if broker_id not in processes:
             raise ClusterError(f"broker {broker_id} does not run")
@@ -145,8 +160,8 @@ def stop_broker(folder: Path, broker_id: int) -> None:
 
 def start_broker(folder: Path, broker_id: int) -> None:
     """The broker is registered again, on its data; raises `ClusterError` when it runs already."""
-    with _found(folder) as cluster:
-        _require_known(cluster, broker_id)
+    with found_in(folder) as cluster:
+        require_known(cluster, broker_id)
         running = cluster.running_processes().get(broker_id)
         if running is not None:
             raise ClusterError(f"broker {broker_id} runs already, as pid {running.pid}")
@@ -231,9 +246,10 @@ def _runs(folder: Path) -> bool:
         return any(process.is_running for process in supervisor.processes.values())
 
 
-def _start(
+def _begin(
     folder: Path, settings: ClusterSettings, supervisor: Supervisor, port: int | None
-) -> ClusterStatus:
+) -> LocalCluster:
+    """Its ZooKeeper runs."""
     directory, tls = Folders(root=folder).zookeeper, settings.tls
     server = (
         SecuredZooKeeperServer(supervisor, directory, tls / ZOOKEEPER, port=port)
@@ -241,7 +257,7 @@ def _start(
         else ZooKeeperServer(supervisor, directory, port=port)
     )
     server.start()
-    state = LocalCluster(
+    return LocalCluster(
         run_id=supervisor.run_id,
         zookeeper=server.address,
         brokers=settings.brokers,
@@ -251,7 +267,11 @@ def _start(
         authorizer=settings.authorizer,
         extra=settings.extra,
     )
-    cluster = _cluster(folder, state, supervisor)
+
+
+def _start(folder: Path, state: LocalCluster, supervisor: Supervisor) -> ClusterStatus:
+    links = ProxyLinks.start(supervisor) if state.network == PROXY else None
+    cluster = _cluster(folder, state, supervisor, links)
     try:
         cluster.start()
         found = _status(cluster)
@@ -262,12 +282,17 @@ def _start(
 
 
 @contextmanager
-def _found(folder: Path) -> Iterator[ClusterUnderTest]:
+def found_in(folder: Path) -> Iterator[ClusterUnderTest]:
     """The cluster that is up in the folder, for a look or a change."""
     state = load(folder)
     with _adopted(folder) as supervisor:
         try:
-            cluster = _cluster(folder, state, supervisor)
+            links = ProxyLinks.found(supervisor) if state.network == PROXY else None
+            cluster = _cluster(folder, state, supervisor, links)
+        except LinkError as error:
+            raise ClusterError(
+                f"{error}; end what is left with: {command('down', folder)}"
+            ) from error
         except ZooKeeperError as error:
             raise ClusterError(
                 f"the ZooKeeper of the cluster in {folder} does not answer; "
@@ -279,14 +304,21 @@ def _found(folder: Path) -> Iterator[ClusterUnderTest]:
             cluster.close()
 
 
-def _require_known(cluster: ClusterUnderTest, broker_id: int) -> None:
+def require_known(cluster: ClusterUnderTest, broker_id: int) -> None:
+    """Raise `ClusterError` when it has no such broker."""
     known = cluster.settings.broker_ids
     if broker_id not in known:
         choice = ", ".join(map(str, known))
         raise ClusterError(f"there is no broker {broker_id}; choose one of {choice}")
 
 
-def _cluster(folder: Path, state: LocalCluster, supervisor: Supervisor) -> ClusterUnderTest:
+def _cluster(
+    folder: Path, state: LocalCluster, supervisor: Supervisor, links: ProxyLinks | None
+) -> ClusterUnderTest:
+    wiring = None
+    if links is not None:
+        broker_ids = state.settings.broker_ids
+        wiring = ProxyWiring(links=links, zookeeper=state.zookeeper, broker_ids=broker_ids)
     return ClusterUnderTest(
         state.settings,
         folder=folder,
@@ -295,6 +327,7 @@ def _cluster(folder: Path, state: LocalCluster, supervisor: Supervisor) -> Clust
         zookeeper=ZooKeeperInUse(
             address=state.zookeeper, tls=Path(state.tls) / ADMIN if state.tls else None
         ),
+        wiring=wiring,
     )
 
 
@@ -317,6 +350,7 @@ def _status(cluster: ClusterUnderTest) -> ClusterStatus:
             BrokerStatus(
                 broker_id=broker_id,
                 pid=processes[broker_id].pid if broker_id in processes else None,
+                is_paused=broker_id in processes and is_standing(processes[broker_id].pid),
                 address=registration.address if registration else None,
                 is_controller=broker_id == controller,
             )

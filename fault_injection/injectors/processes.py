@@ -264,6 +264,11 @@ class BounceInjector(ProcessEndInjector[BounceBroker]):
         self.process = target.process(broker_id)
 
 
+def is_standing(pid: int) -> bool:
+    """True of a process that a signal has stopped."""
+    return process_state(pid) == "T"
+
+
 def process_state(pid: int) -> str:
     """The state letter of a process; empty when it is gone."""
     stat = read_stat(PROC / str(pid))

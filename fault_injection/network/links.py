@@ -69,6 +69,14 @@ class Links:
                     said = process.log_tail(4)
                     raise LinkError(f"the {cls.NAME} does not start: {said or error}") from error
 
+    @classmethod
+    def found(cls, supervisor: Supervisor) -> Self:
+        """The one that runs already in the folder of `supervisor`; raises `LinkError`."""
+        try:
+            return cls(connected(supervisor.directory.absolute(), cls.ANSWER_S))
+        except OSError as error:
+            raise LinkError(f"the {cls.NAME} has ended: {error}") from error
+
     def close(self) -> None:
         """Close the connection; the process runs until the run ends."""
         self._answers.close()
