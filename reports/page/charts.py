@@ -41,7 +41,7 @@ def timeline_picture(timeline: Timeline, title: str) -> Markup:
     ]
     for index, lane in enumerate(timeline.lanes):
         children += _lane(lane, timeline.faults, scale, top + index * LANE_HEIGHT)
-    return svg.picture((WIDTH, bottom + AXIS_HEIGHT), title, *children)
+    return svg.picture((WIDTH, bottom + AXIS_HEIGHT), title, *children, css="timeline")
 
 
 class _Scale:

@@ -2,8 +2,10 @@
 
 from fencepost.conformance.verdict import Verdict, worst
 from fencepost.reports.analysis.aggregates import Analysis, FailoverReport
+from fencepost.reports.analysis.narrative import Moment, Voice
 from fencepost.reports.analysis.stages import ANALYSE, Detail, StageEntry
 from fencepost.reports.analysis.story import facts_of, grouped, story_of
+from fencepost.reports.analysis.timelines import Timeline
 from fencepost.reports.page.charts import budget_picture, timeline_picture
 from fencepost.reports.page.proofs import proof_tables
 from fencepost.reports.page.views import (
@@ -221,11 +223,23 @@ def _timelines(analysis: Analysis) -> tuple[TimelineView, ...]:
                 facts=facts_of(folder),
                 picture=timeline_picture(timeline, f"Timeline of {inside(folder.title)}"),
                 left_out=listing([words for words in left_out if words]),
-                moments=tuple((at(m.at_ns), str(m.voice), m.text) for m in timeline.moments),
+                moments=tuple(
+                    (at(m.at_ns), str(m.voice), _kind(m, timeline), m.text)
+                    for m in timeline.moments
+                ),
                 is_open=len(analysis.timelines) <= OPEN_AT_MOST,
             )
         )
     return tuple(views)
+
+
+def _kind(moment: Moment, timeline: Timeline) -> str:
+    """`fault` where one begins, `leader` where a partition gets another."""
+    begins = {fault.start_ns for fault in timeline.faults}
+    turns = {bar.start_ns for lane in timeline.lanes for bar in lane.bars}
+    if moment.voice is Voice.FAULT and moment.at_ns in begins:
+        return "fault"
+    return "leader" if moment.voice is Voice.CLUSTER and moment.at_ns in turns else ""
 
 
 _PHASES = {

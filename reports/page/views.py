@@ -142,8 +142,8 @@ class TimelineView:
     facts: str
     picture: Markup
     left_out: str
-    moments: tuple[tuple[str, str, str], ...]
-    """(time, subject, sentence): what happened, in order."""
+    moments: tuple[tuple[str, str, str, str], ...]
+    """(time, subject, what it can be looked for as, sentence): what happened, in order."""
     is_open: bool
     """True when they are shown without being asked for."""
 

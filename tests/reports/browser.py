@@ -4,6 +4,7 @@ import base64
 import fcntl
 import json
 import os
+import re
 import select
 import shutil
 import signal
@@ -100,9 +101,55 @@ class Browser:
 
     def evaluate(self, expression: str) -> Any:  # noqa: ANN401 - whatever the page answers
         """The value of a JavaScript expression about the page."""
-        answer = self._ask("Runtime.evaluate", expression=expression, returnByValue=True)
+        answer = self._ask(
+            "Runtime.evaluate",
+            expression=expression,
+            returnByValue=True,
+            awaitPromise=True,
+            userGesture=True,
+        )
         assert "exceptionDetails" not in answer, answer
         return answer["result"].get("value")
+
+    def await_that(self, expression: str) -> None:
+        """Returns when the expression holds; the deadline of the browser is that of the wait."""
+        while not self.evaluate(expression):
+            assert time.monotonic() < self._deadline, f"never was: {expression}"
+            self.evaluate("new Promise(done => requestAnimationFrame(done))")
+
+    def forbid_scripts(self) -> None:
+        """From the next page on, the page runs no script; `evaluate` still answers."""
+        self._ask("Emulation.setScriptExecutionDisabled", value=True)
+
+    def press(self, *keys: str) -> None:
+        """Press and release each key: a character, or a name as in `KeyboardEvent.key`."""
+        for key in keys:
+            text = {"Enter": "\r", " ": " "}.get(key, key if len(key) == 1 else "")
+            code = {"Enter": 13, "Tab": 9, "Escape": 27, "ArrowDown": 40, "ArrowUp": 38}.get(key, 0)
+            told = {"key": key, "windowsVirtualKeyCode": code, "code": key}
+            self._ask("Input.dispatchKeyEvent", type="keyDown", text=text, **told)
+            self._ask("Input.dispatchKeyEvent", type="keyUp", **told)
+
+    def point_at(self, selector: str) -> None:
+        """Bring the first such element into view and move the pointer to its middle."""
+        x, y = self.evaluate(
+            f"(() => {{ const one = document.querySelector({json.dumps(selector)});"
+            "one.scrollIntoView({block: 'center'}); const box = one.getBoundingClientRect();"
+            "return [box.x + box.width / 2, box.y + box.height / 2]; })()"
+        )
+        self._ask("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)
+
+    def sheets(self) -> int:
+        """How many sheets of A4 the page is on paper."""
+        answer = self._ask("Page.printToPDF", paperWidth=8.27, paperHeight=11.69)
+        return len(re.findall(rb"/Type\s*/Page\b", base64.b64decode(answer["data"])))
+
+    def allow_clipboard(self) -> None:
+        """Let the page read what it copied."""
+        session, self._session = self._session, None
+        names = ["clipboardReadWrite", "clipboardSanitizedWrite"]
+        self._ask("Browser.grantPermissions", permissions=names)
+        self._session = session
 
     def screenshot(self, scale: float = 1.0, *, is_whole: bool = False) -> bytes:
         """The window, or the whole page, as a PNG."""

@@ -35,9 +35,38 @@ def failing_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return built(save_all(run, stories), "FAIL")
 
 
-def built(run: Path, chaos: str) -> Path:
+HOSTILE = "</script><b>\"'&{{ 7 * 7 }}\u202e"
+LONG_RECORDS = 17_000
+"""Each is six events: asked, appended twice, fetched, committed, answered."""
+
+
+@pytest.fixture(scope="session")
+def hostile_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    run = tmp_path_factory.mktemp("hostile") / "run"
+    return built(save_all(run, {"chaos/loss": truncation_story("h", topic=HOSTILE)}), "FAIL")
+
+
+@pytest.fixture(scope="session")
+def long_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    run = tmp_path_factory.mktemp("long") / "run"
+    return built(save_all(run, {"chaos/long": truncation_story("l", rest=LONG_RECORDS)}), "FAIL")
+
+
+@pytest.fixture(scope="session")
+def whole_gate(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """As many models and mutants as the gate has, and more."""
+    run = tmp_path_factory.mktemp("gate") / "run"
+    stories = {
+        "chaos/truncation_loss": truncation_story("g"),
+        **{f"chaos/killed_{n}": failover_story(f"g{n}") for n in range(6)},
+    }
+    save_all(run, stories)
+    return built(run, "FAIL", copies=90)
+
+
+def built(run: Path, chaos: str, copies: int = 1) -> Path:
     """The run with its report, without Spark; `test_on_spark.py` shows that it finds the same."""
-    write_stages(run, chaos)
+    write_stages(run, chaos, copies)
     (run / AGGREGATES).write_bytes(analysed(run, run / PARQUET).to_json())
     render(run)
     return run

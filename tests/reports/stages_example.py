@@ -137,5 +137,16 @@ def scenario(name: str, verdict: str) -> dict[str, Any]:
     }
 
 
-def write_stages(run: Path, chaos: str = "PASS") -> None:
-    (run / "stages.json").write_text(json.dumps(stages(chaos)))
+def write_stages(run: Path, chaos: str = "PASS", copies: int = 1) -> None:
+    """Each model and mutant is there `copies` times, under another name each time."""
+    told = stages(chaos)
+    for stage in told:
+        for kind, key in (("models", "name"), ("mutants", "mutant")):
+            rows = stage.get("detail", {}).get(kind)
+            if rows:
+                stage["detail"][kind] = [
+                    {**row, key: row[key] + (f"_{copy}" if copy else "")}
+                    for copy in range(copies)
+                    for row in rows
+                ]
+    (run / "stages.json").write_text(json.dumps(told))

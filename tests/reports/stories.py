@@ -378,15 +378,20 @@ def failover_story(run_id: str, topic: str = TOPIC) -> Story:
     return story
 
 
-def truncation_story(run_id: str, topic: str = TOPIC, mutant: str = "") -> Story:
-    """Broker 2 cuts its log to a high watermark that lags, then leads: record 1 is gone."""
+def truncation_story(run_id: str, topic: str = TOPIC, mutant: str = "", rest: int = 0) -> Story:
+    """Broker 2 cuts its log to a high watermark that lags, then leads: record 1 is gone.
+
+    `rest` more records are written, and kept, after that.
+    """
     backend = "sim" if mutant else "real"
     story = Story(run_id, topic=topic, level=0, mutant=mutant, backend=backend)
     begin(story)
     story.at(2, "TruncateLog", leader_epoch=0, offset=1, high_watermark=1, log_end_offset=1)
     kill_leader_after_truncation(story)
-    story.produce((1, "client-1/2/1"), (2, 1), [2, 3])
-    story.final_read(["client-1/0/1", "client-1/2/1"], (2, 1))
+    values = [f"client-1/{number}/1" for number in range(2, 3 + rest)]
+    for offset, value in enumerate(values, 1):
+        story.produce((offset, value), (2, 1), [2, 3])
+    story.final_read(["client-1/0/1", *values], (2, 1))
     story.end()
     return story
 
