@@ -58,6 +58,7 @@ COMMANDS = {
     "merge": ("merge.merge", "Join the shares of a gate that ran on several machines."),
     "diff": ("diff.diff", "Compare two runs: what is new, fixed, gone or slower."),
     "cluster": ("cluster.app", "A local cluster to play with."),
+    "watch": ("watch.watch", "The local cluster on one live screen."),
     "mutants": ("mutants.app", "The deliberately wrong rules of the core."),
     "faults": ("faults.app", "The kinds of faults that can be injected."),
     "conform": ("conform.app", "The conformance suite, over one or several implementations."),

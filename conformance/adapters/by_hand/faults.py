@@ -25,6 +25,7 @@ from fencepost.fault_injection.faults.targets import FaultError, Target, broker,
 from fencepost.fault_injection.faults.zookeeper_faults import CutZooKeeper, ExpireSession
 from fencepost.fault_injection.injectors.dispatch import injector_for
 from fencepost.fault_injection.injectors.injection import ResolvedFault
+from fencepost.fault_injection.injectors.injector import InjectionError
 from fencepost.fault_injection.injectors.links import LinkCutInjector
 from fencepost.fault_injection.injectors.processes import PauseInjector, is_standing
 from fencepost.fault_injection.network.wiring import ZOOKEEPER
@@ -105,6 +106,31 @@ def mend(folder: Path, first: str, second: str) -> str:
         return "; ".join(_awaited(one.healed, "a probe that passes") for one in injectors)
 
 
+def cuts_of(cluster: ClusterUnderTest) -> list[str]:
+    """What is cut by hand now, each in a few words."""
+    try:
+        links = cluster.wiring.links
+    except InjectionError:
+        return []
+    ids = cluster.settings.broker_ids
+    ways = {
+        _fault_id(CutZooKeeper.kind, one): f"broker {one} is cut from ZooKeeper" for one in ids
+    } | {
+        _fault_id(CutOneWay.kind, a, b): f"brokers {a} and {b} are cut from each other"
+        for a in ids
+        for b in ids
+        if a < b
+    }
+    found = links.status(list(ways))
+    return [what for what, status in zip(ways.values(), found, strict=True) if status is not None]
+
+
+def _fault_id(kind: str, broker_id: int, receiver_id: int | None = None) -> str:
+    """The same for the same way, so that another command finds the rule."""
+    towards = "" if receiver_id is None else f"-{receiver_id}"
+    return f"by-hand-{kind}-{broker_id}{towards}"
+
+
 @contextmanager
 def _on(folder: Path, named: str) -> Iterator[tuple[ClusterUnderTest, int]]:
     """The cluster, and the broker that is named by its id or a role."""
@@ -174,9 +200,8 @@ def _require_running(cluster: ClusterUnderTest, broker_id: int) -> None:
 def _resolved(
     cluster: ClusterUnderTest, fault: Fault, broker_id: int, receiver_id: int | None = None
 ) -> ResolvedFault[Any]:
-    towards = "" if receiver_id is None else f"-{receiver_id}"
     return ResolvedFault(
-        fault_id=f"by-hand-{fault.kind}-{broker_id}{towards}",
+        fault_id=_fault_id(fault.kind, broker_id, receiver_id),
         fault=fault,
         target=cluster,
         victim_id=broker_id,

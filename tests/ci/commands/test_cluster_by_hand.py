@@ -1,8 +1,17 @@
 """A local cluster is broken by hand, and each command tells what it saw."""
 
+import fcntl
 import json
+import os
+import pty
+import signal
+import struct
+import subprocess
+import sys
+import termios
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +22,8 @@ from fencepost.conformance.adapters.local_cluster import DEFAULT_FOLDER
 from tests import local_cluster
 
 DEADLINE_S = 60.0
+ROOT = Path(__file__).resolve().parents[3]
+ALTERNATE_SCREEN, USUAL_SCREEN = b"\x1b[?1049h", b"\x1b[?1049l"
 
 pytestmark = pytest.mark.zookeeper
 
@@ -114,6 +125,8 @@ def test_a_way_is_cut_and_mended(capsys: Captured) -> None:
 def test_a_broker_is_cut_from_zookeeper(capsys: Captured) -> None:
     assert run(["cluster", "cut", "zookeeper", "2"]) == 0
     assert "closed to probes" in capsys.readouterr().out
+    assert run(["watch", "--once"]) == 0
+    assert "FAULT broker 2 is cut from ZooKeeper" in capsys.readouterr().out
 
     assert run(["cluster", "mend", "2", "zookeeper"]) == 0
     assert "open to probes" in capsys.readouterr().out
@@ -135,3 +148,48 @@ def test_what_cannot_be_broken_is_told(
     assert run(["cluster", *words]) == code
 
     assert told in capsys.readouterr().err
+
+
+def test_one_screen_shows_the_cluster(capsys: Captured) -> None:
+    assert run(["topics", "create", "seen", "--replica-assignment", "1:2"]) == 0
+    assert run(["produce", "seen", "--value", "a"]) == 0
+    assert run(["cluster", "pause", "3"]) == 0
+    capsys.readouterr()
+    assert run(["watch", "--once"]) == 0
+    told = capsys.readouterr().out
+    assert run(["watch", "--json"]) == 0
+    plain = json.loads(capsys.readouterr().out)
+    assert run(["cluster", "resume", "3"]) == 0
+
+    assert "FAULT broker 3 stands still" in told
+    assert len(told.splitlines()) <= 24
+    (seen,) = [one for one in plain["partitions"] if one["partition"] == "seen/0"]
+    assert (seen["leader"], seen["high_watermark"], seen["lag"]) == (1, 1, 0)
+    assert [one["broker_id"] for one in plain["brokers"] if one["is_paused"]] == [3]
+
+
+def test_the_live_screen_ends_with_ctrl_c(folder: Path) -> None:
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+    process = subprocess.Popen(
+        [sys.executable, "-m", "fencepost.ci", "watch", "--every", "0.2"],
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "TERM": "xterm"},
+    )
+    os.close(theirs)
+    shown = b""
+    while shown.count(b"controller ") < 2:  # it renews itself
+        shown += os.read(ours, 4096)
+    process.send_signal(signal.SIGINT)
+    with suppress(OSError):  # Linux says so when the other side is closed
+        while part := os.read(ours, 4096):
+            shown += part
+    os.close(ours)
+
+    assert process.wait(DEADLINE_S) == 0
+    assert shown.index(ALTERNATE_SCREEN) < shown.index(USUAL_SCREEN)
+    assert b"Traceback" not in shown
+    assert b"fencepost cluster down ends it" in shown
