@@ -20,6 +20,7 @@ ClientId = Annotated[
     str | None, typer.Option(help="Of this client-id; an empty one is any without its own.")
 ]
 COLUMNS = ("user", "client_id", "rate")
+COUNTED = ("rate", "tokens", "throttle_time_ms")
 DEFAULT = "<default>"
 
 
@@ -63,6 +64,28 @@ def describe(
         return 0
     rows = [[_shown(one["user"]), _shown(one["client_id"]), f"{one['rate']:g}"] for one in found]
     show_table("Partitions per second", COLUMNS, rows)
+    return 0
+
+
+@app.command("metrics")
+def metrics(
+    bootstrap_server: BootstrapServers = None,
+    cluster: ClusterFolder = DEFAULT_FOLDER,
+    as_json: JsonOption = False,
+) -> int:
+    """Show what the controller counts: tokens that are left, and how long a client is refused."""
+    found = list(answers("mutation_metrics", bootstrap_server, cluster))
+    if as_json:
+        show_json(found)
+        return 0
+    rows = [
+        [
+            *(_shown(one[name]) for name in ("user", "client_id")),
+            *(f"{one[name]:g}" for name in COUNTED),
+        ]
+        for one in found
+    ]
+    show_table("Mutations of topics", (*COLUMNS[:2], *COUNTED), rows)
     return 0
 
 

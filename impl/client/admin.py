@@ -43,6 +43,15 @@ class QuotaEntity(NamedTuple):
     client_id: str | None
 
 
+class QuotaMetrics(NamedTuple):
+    """One bucket now: partitions per second, what is left of them, and how long to be silent."""
+
+    rate: float
+    tokens: float
+    """Below 0 nothing is admitted."""
+    throttle_time_ms: int
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewTopic:
     """A topic to create; `assignment` is as in `Admin.create_topic`."""
@@ -330,6 +339,26 @@ class Admin:
                 if rates:
                     found[_entity_of(kind, one.names)] = float(rates[0])
         return found
+
+    async def mutation_metrics(self) -> dict[QuotaEntity, QuotaMetrics]:
+        """What the controller counts for each entity whose clients have mutated topics (QUOTA-007).
+
+        Its predecessor's counts are gone with it.
+        """
+        response = await self._cluster.ask_any(
+            "DescribeMutationQuotas",
+            wire.DescribeMutationQuotasRequest(),
+            deadline=self._deadline(),
+            effect=Effect.NONE,
+        )
+        return {
+            _entity_of(one.kind, one.names): QuotaMetrics(
+                rate=float(one.rate),
+                tokens=float(one.tokens),
+                throttle_time_ms=one.throttle_time_ms,
+            )
+            for one in response.buckets
+        }
 
     async def _mutate(self, method: str, request: Message, api_version: int) -> Message:
         """As `_change`; what the quota refuses is asked for again as long as time allows."""

@@ -254,6 +254,14 @@ async def describe_mutation_quotas(servers: str) -> Answers:
         yield {"user": entity.user, "client_id": entity.client_id, "rate": rate}
 
 
+async def mutation_metrics(servers: str) -> Answers:
+    """One object per used bucket: `user`, `client_id`, `rate`, `tokens`, `throttle_time_ms`."""
+    async with Admin(servers, options=AS_COMMAND) as admin:
+        found = await admin.mutation_metrics()
+    for entity, metrics in found.items():
+        yield {**entity._asdict(), **metrics._asdict()}
+
+
 async def alter_configs(
     servers: str, kind: str, names: Sequence[str], changes: Mapping[str, str | None]
 ) -> Answers:
@@ -335,6 +343,7 @@ CALLS: dict[str, Callable[..., Answers]] = {
         elect,
         alter_mutation_quota,
         describe_mutation_quotas,
+        mutation_metrics,
         alter_configs,
         describe_configs,
         create_token,

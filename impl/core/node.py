@@ -37,6 +37,7 @@ from fencepost.impl.core.types.broker_reports import (
 from fencepost.impl.core.types.config_messages import (
     DescribeConfigsRequest,
     DescribeDelegationTokenRequest,
+    DescribeMutationQuotasRequest,
 )
 from fencepost.impl.core.types.effects import Effect
 from fencepost.impl.core.types.events import (
@@ -90,7 +91,9 @@ from fencepost.spec.config_store import CONFIG_CHANGES
 from fencepost.spec.vocabulary import ErrorCode
 from fencepost.spec.znodes import ADMIN, BROKER_IDS, TOPICS, TopicPartition, partition_of, topic_of
 
-DescribeRequest = DescribeConfigsRequest | DescribeDelegationTokenRequest
+DescribeRequest = (
+    DescribeConfigsRequest | DescribeDelegationTokenRequest | DescribeMutationQuotasRequest
+)
 
 
 class Node:
@@ -229,7 +232,11 @@ class Node:
         match request:
             case RedirectedRequest():
                 self.mutations.on_request(token, request, event.asker, event.wall_ms)
-            case DescribeConfigsRequest() | DescribeDelegationTokenRequest():
+            case (
+                DescribeConfigsRequest()
+                | DescribeDelegationTokenRequest()
+                | DescribeMutationQuotasRequest()
+            ):
                 self._describe(event, request)
             case CreateTopicRequest():
                 counted = charges(event, "CreateTopics", request)
@@ -259,6 +266,8 @@ class Node:
                 self.config_reads.on_describe_configs(event.token, request)
             case DescribeDelegationTokenRequest():
                 self.config_reads.on_describe_tokens(event.token, request, event.asker)
+            case DescribeMutationQuotasRequest():
+                self.quotas.on_describe(event.token)
 
     def _resign_to(self, request: ControlRequest) -> None:
         """A controller that meets a larger epoch resigns (CTL-007)."""

@@ -696,6 +696,34 @@ class DescribeConfigsResponse(_message.Message):
     entities: _containers.RepeatedCompositeFieldContainer[EntityConfig]
     def __init__(self, error_code: _Optional[str] = ..., message: _Optional[str] = ..., broker_id: _Optional[int] = ..., config_version: _Optional[int] = ..., entities: _Optional[_Iterable[_Union[EntityConfig, _Mapping]]] = ...) -> None: ...
 
+class DescribeMutationQuotasRequest(_message.Message):
+    __slots__ = ()
+    def __init__(self) -> None: ...
+
+class QuotaMetrics(_message.Message):
+    __slots__ = ("kind", "names", "rate", "tokens", "throttle_time_ms")
+    KIND_FIELD_NUMBER: _ClassVar[int]
+    NAMES_FIELD_NUMBER: _ClassVar[int]
+    RATE_FIELD_NUMBER: _ClassVar[int]
+    TOKENS_FIELD_NUMBER: _ClassVar[int]
+    THROTTLE_TIME_MS_FIELD_NUMBER: _ClassVar[int]
+    kind: str
+    names: _containers.RepeatedScalarFieldContainer[str]
+    rate: str
+    tokens: str
+    throttle_time_ms: int
+    def __init__(self, kind: _Optional[str] = ..., names: _Optional[_Iterable[str]] = ..., rate: _Optional[str] = ..., tokens: _Optional[str] = ..., throttle_time_ms: _Optional[int] = ...) -> None: ...
+
+class DescribeMutationQuotasResponse(_message.Message):
+    __slots__ = ("error_code", "message", "buckets")
+    ERROR_CODE_FIELD_NUMBER: _ClassVar[int]
+    MESSAGE_FIELD_NUMBER: _ClassVar[int]
+    BUCKETS_FIELD_NUMBER: _ClassVar[int]
+    error_code: str
+    message: str
+    buckets: _containers.RepeatedCompositeFieldContainer[QuotaMetrics]
+    def __init__(self, error_code: _Optional[str] = ..., message: _Optional[str] = ..., buckets: _Optional[_Iterable[_Union[QuotaMetrics, _Mapping]]] = ...) -> None: ...
+
 class AlterConfigsRequest(_message.Message):
     __slots__ = ("header", "entities", "validate_only")
     HEADER_FIELD_NUMBER: _ClassVar[int]

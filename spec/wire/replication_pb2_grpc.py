@@ -169,6 +169,11 @@ class ReplicationStub:
                 request_serializer=fencepost_dot_spec_dot_wire_dot_replication__pb2.DescribeConfigsRequest.SerializeToString,
                 response_deserializer=fencepost_dot_spec_dot_wire_dot_replication__pb2.DescribeConfigsResponse.FromString,
                 _registered_method=True)
+        self.DescribeMutationQuotas = channel.unary_unary(
+                '/fencepost.Replication/DescribeMutationQuotas',
+                request_serializer=fencepost_dot_spec_dot_wire_dot_replication__pb2.DescribeMutationQuotasRequest.SerializeToString,
+                response_deserializer=fencepost_dot_spec_dot_wire_dot_replication__pb2.DescribeMutationQuotasResponse.FromString,
+                _registered_method=True)
         self.CreateDelegationToken = channel.unary_unary(
                 '/fencepost.Replication/CreateDelegationToken',
                 request_serializer=fencepost_dot_spec_dot_wire_dot_replication__pb2.CreateDelegationTokenRequest.SerializeToString,
@@ -361,6 +366,13 @@ class ReplicationServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def DescribeMutationQuotas(self, request, context):
+        """The metrics of KIP-599, of the controller alone: another broker answers NOT_CONTROLLER.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def CreateDelegationToken(self, request, context):
         """Delegation tokens (KIP-48); as the changes above, the first three are redirected.
         """
@@ -531,6 +543,11 @@ def add_ReplicationServicer_to_server(servicer, server):
                     servicer.DescribeConfigs,
                     request_deserializer=fencepost_dot_spec_dot_wire_dot_replication__pb2.DescribeConfigsRequest.FromString,
                     response_serializer=fencepost_dot_spec_dot_wire_dot_replication__pb2.DescribeConfigsResponse.SerializeToString,
+            ),
+            'DescribeMutationQuotas': grpc.unary_unary_rpc_method_handler(
+                    servicer.DescribeMutationQuotas,
+                    request_deserializer=fencepost_dot_spec_dot_wire_dot_replication__pb2.DescribeMutationQuotasRequest.FromString,
+                    response_serializer=fencepost_dot_spec_dot_wire_dot_replication__pb2.DescribeMutationQuotasResponse.SerializeToString,
             ),
             'CreateDelegationToken': grpc.unary_unary_rpc_method_handler(
                     servicer.CreateDelegationToken,
@@ -1287,6 +1304,33 @@ class Replication:
             '/fencepost.Replication/DescribeConfigs',
             fencepost_dot_spec_dot_wire_dot_replication__pb2.DescribeConfigsRequest.SerializeToString,
             fencepost_dot_spec_dot_wire_dot_replication__pb2.DescribeConfigsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def DescribeMutationQuotas(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/fencepost.Replication/DescribeMutationQuotas',
+            fencepost_dot_spec_dot_wire_dot_replication__pb2.DescribeMutationQuotasRequest.SerializeToString,
+            fencepost_dot_spec_dot_wire_dot_replication__pb2.DescribeMutationQuotasResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -4,7 +4,7 @@
 admission asks what rates the configuration holds: changed ones count at once (KAFKA-10458).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -23,6 +23,10 @@ from fencepost.impl.core.rules.quota import (
     quota_of,
 )
 from fencepost.impl.core.types.actions import Named, action, taken
+from fencepost.impl.core.types.config_messages import (
+    DescribeMutationQuotasResponse,
+    QuotaMetrics,
+)
 from fencepost.impl.core.types.effects import RefusalTold
 from fencepost.impl.core.types.events import RequestReceived
 from fencepost.impl.core.types.refusals import Refusal
@@ -113,16 +117,30 @@ class MutationQuotas:
         """So many are left."""
         self._buckets[entity] = Bucket(tokens, self._outbox.now_ms)
 
-    def described(self) -> list[tuple[Entity, Quota, Fraction, int]]:
+    def on_describe(self, token: int) -> None:
         """The metrics: rate, tokens and throttle time of each used bucket (QUOTA-007)."""
-        found = []
+        refusal = self.refuse()
+        if refusal is None:
+            response = DescribeMutationQuotasResponse(buckets=tuple(self._metrics()))
+        else:
+            code, message = refusal
+            response = DescribeMutationQuotasResponse(error_code=code, message=message)
+        self._outbox.reply(token, response)
+
+    def _metrics(self) -> Iterator[QuotaMetrics]:
         for entity in sorted(self._buckets, key=_key):
             known = self.quota(Client(entity.user or ANONYMOUS, entity.client_id or ""))
-            if known is not None and known[0] == entity:
-                tokens = self.tokens(*known)
-                throttle = self._config.rules.throttle_ms(tokens, known[1].rate)
-                found.append((entity, known[1], tokens, throttle))
-        return found
+            if known is None or known[0] != entity:
+                continue
+            tokens, rate = self.tokens(*known), known[1].rate
+            kind, names = _configured(entity)
+            yield QuotaMetrics(
+                kind=kind,
+                names=names,
+                rate=str(float(rate)),
+                tokens=str(float(tokens)),
+                throttle_time_ms=self._config.rules.throttle_ms(tokens, rate),
+            )
 
     def _learn(self) -> None:
         """Buckets are those of the present generation, rates those that the store knows."""
@@ -329,6 +347,16 @@ def _rate(text: str) -> Fraction | None:
     except ValueError:
         return None
     return Fraction(str(rate)) if 0 <= rate < float("inf") else None
+
+
+def _configured(entity: Entity) -> tuple[EntityKind, tuple[str, ...]]:
+    """As the configuration calls it; the other way of `_entity`."""
+    user, client_id = entity
+    if user is None:
+        return EntityKind.CLIENT, (client_id or "",)
+    if client_id is None:
+        return EntityKind.USER, (user,)
+    return EntityKind.USER_CLIENT, (user, client_id)
 
 
 def _key(entity: Entity) -> tuple[str, str, bool, bool]:

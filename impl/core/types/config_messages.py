@@ -142,6 +142,27 @@ class DescribeConfigsResponse(AdminResponse, frozen=True, kw_only=True):
     entities: tuple[EntityConfig, ...] = ()
 
 
+class DescribeMutationQuotasRequest(Struct, frozen=True, kw_only=True):
+    """What became of the quotas of this controller (QUOTA-007)."""
+
+
+class QuotaMetrics(Struct, frozen=True, kw_only=True):
+    """One bucket as it is now; rate and tokens in decimals."""
+
+    kind: EntityKind
+    names: tuple[str, ...]
+    rate: str
+    tokens: str
+    throttle_time_ms: int
+    """Until a mutation is admitted; 0: at once."""
+
+
+class DescribeMutationQuotasResponse(AdminResponse, frozen=True, kw_only=True):
+    """The buckets that were used."""
+
+    buckets: tuple[QuotaMetrics, ...] = ()
+
+
 ConfigRequest = (
     AlterConfigsRequest
     | IncrementalAlterConfigsRequest

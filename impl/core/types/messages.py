@@ -25,6 +25,8 @@ from fencepost.impl.core.types.config_messages import (
     DescribeConfigsResponse,
     DescribeDelegationTokenRequest,
     DescribeDelegationTokenResponse,
+    DescribeMutationQuotasRequest,
+    DescribeMutationQuotasResponse,
     ExpireDelegationTokenResponse,
     IncrementalAlterConfigsResponse,
     RenewDelegationTokenResponse,
@@ -424,6 +426,7 @@ Request = (
     | DescribeConfigsRequest
     | TokenRequest
     | DescribeDelegationTokenRequest
+    | DescribeMutationQuotasRequest
 )
 Response = (
     LeaderAndIsrResponse
@@ -457,6 +460,7 @@ Response = (
     | RenewDelegationTokenResponse
     | ExpireDelegationTokenResponse
     | DescribeDelegationTokenResponse
+    | DescribeMutationQuotasResponse
 )
 CommandRequest = LeaderAndIsrRequest | StopReplicaRequest
 """What the controller has a broker do."""

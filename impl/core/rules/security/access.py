@@ -142,6 +142,7 @@ ON_CLUSTER = {
     messages.AlterPartitionReassignmentsRequest: Operation.ALTER,
     messages.ListPartitionReassignmentsRequest: Operation.DESCRIBE,
     configs.AlterClientQuotasRequest: Operation.ALTER_CONFIGS,
+    configs.DescribeMutationQuotasRequest: Operation.DESCRIBE_CONFIGS,
     configs.CreateAclsRequest: Operation.ALTER,
     configs.DeleteAclsRequest: Operation.ALTER,
 }

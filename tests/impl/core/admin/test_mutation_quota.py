@@ -5,6 +5,10 @@ from msgspec import structs
 
 from fencepost.impl.core.config import Config
 from fencepost.impl.core.types.asker import Asker
+from fencepost.impl.core.types.config_messages import (
+    DescribeMutationQuotasRequest,
+    DescribeMutationQuotasResponse,
+)
 from fencepost.impl.core.types.effects import ActionTaken, ListChildren, ReadZnodes
 from fencepost.impl.core.types.events import RequestReceived
 from fencepost.impl.core.types.messages import (
@@ -28,6 +32,7 @@ from fencepost.spec.znodes import BROKER_IDS, TOPICS
 from tests.impl.core.build import ME
 from tests.impl.core.configuration.test_config_store import put
 from tests.impl.core.driver import Driver, Fate
+from tests.impl.core.roles import elect_other
 
 ANY_USER = ConfigEntity(EntityKind.USER, ("",))
 ANN = ConfigEntity(EntityKind.USER, ("ann",))
@@ -296,10 +301,26 @@ def test_metrics_are_those_of_used_buckets(limited: Driver) -> None:
     create(limited, topic("a", 30, user="ann"))
     create(limited, topic("b", 5, user="bob"))
 
-    assert [
-        (entity.user, float(quota.rate), float(tokens), throttle)
-        for entity, quota, tokens, throttle in limited.node.quotas.described()
-    ] == [("ann", 2.0, -10.0, 5000), ("bob", 2.0, 15.0, 0)]
+    told = limited.deliver(DescribeMutationQuotasRequest(), DescribeMutationQuotasResponse)
+
+    assert [structs.astuple(one) for one in told.buckets] == [
+        (EntityKind.USER, ("ann",), "2.0", "-10.0", 5000),
+        (EntityKind.USER, ("bob",), "2.0", "15.0", 0),
+    ]
+
+
+def test_metrics_are_asked_of_the_controller_and_there_are_none_without_a_quota() -> None:
+    other = Driver(Config(broker_id=ME, has_mutation_quota=True))
+    elect_other(other, 3)
+    other.start()
+    without = controlling(has_quota=False)
+    told = [
+        one.deliver(DescribeMutationQuotasRequest(), DescribeMutationQuotasResponse)
+        for one in (other, without)
+    ]
+
+    assert [one.error_code for one in told] == [ErrorCode.NOT_CONTROLLER, ErrorCode.NONE]
+    assert [one.buckets for one in told] == [(), ()]
 
 
 # Muting
