@@ -12,6 +12,7 @@ from fencepost.reports.page.views import (
     Alike,
     Broken,
     BrokenCheck,
+    FileLink,
     RecordMark,
     ReplicaRow,
     StepGroup,
@@ -31,7 +32,7 @@ from fencepost.reports.page.words import (
 T = TypeVar("T")
 
 
-def story_of(folder: FolderReport) -> Broken:
+def story_of(folder: FolderReport, files: tuple[FileLink, ...] = ()) -> Broken:
     """The story of a run in which at least one check failed."""
     failed = sorted(folder.failed, key=lambda check: gravity(check.invariant))
     first = min(failed, key=_instant)
@@ -54,6 +55,7 @@ def story_of(folder: FolderReport) -> Broken:
         narrow_diagram=spacetime_picture(evidence, title, is_narrow=True),
         steps=tuple(_step_groups(folder.name, evidence)),
         checks=tuple(_broken_check(check) for check in failed),
+        files=files,
     )
 
 

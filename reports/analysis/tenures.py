@@ -34,6 +34,8 @@ class Tenure:
     """0: the only one."""
     leader_epoch: int
     leader: int | None
+    isr: tuple[int, ...] = ()
+    """As the leader had it when it began."""
     decided_ns: int | None
     published_ns: int | None
     told_ns: int | None
@@ -76,6 +78,22 @@ class WriteBin:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Level:
+    """How far one partition was at the end of one column of the picture, as its leader told."""
+
+    folder: int
+    topic: str
+    partition: int
+    column: int
+    high_watermark: int
+    log_end_offset: int
+
+
+LEVEL_ACTIONS = (Action.BECOME_LEADER, Action.LEADER_APPEND, Action.ADVANCE_HIGH_WATERMARK)
+"""With which a leader tells its high watermark and its log end offset."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Turn:
     """A replica learned of a new ISR or of the end of its leadership, or cut its log."""
 
@@ -112,6 +130,7 @@ class Leadership:
     writes: tuple[WriteBin, ...] = ()
     unserved: tuple[Unserved, ...] = ()
     turns: tuple[Turn, ...] = ()
+    levels: tuple[Level, ...] = ()
     noise: Mapping[int, HostInterference] = field(default_factory=dict)
     """By folder, what the host did to its run."""
 
@@ -128,6 +147,7 @@ def together(parts: Iterable[Leadership]) -> Leadership:
         writes=_sorted((w for part in found for w in part.writes), *place, "column"),
         unserved=_sorted((t for part in found for t in part.unserved), *place),
         turns=_sorted((t for part in found for t in part.turns), *turn),
+        levels=_sorted((level for part in found for level in part.levels), *place, "column"),
         noise={folder: noise for part in found for folder, noise in sorted(part.noise.items())},
     )
 
@@ -148,11 +168,14 @@ class _Steps:
     """The first stamp of each step, the first leader named, and the last acknowledgement."""
 
     leader: int | None = None
+    isr: tuple[int, ...] = ()
     named_ns: int | None = None
     last_acknowledged_ns: int | None = None
     stamps: dict[str, int] = field(default_factory=dict)
 
     def see(self, event: TraceEvent, step: str) -> None:
+        if step == "leading" and event.mono_ns < self.stamps.get(step, event.mono_ns + 1):
+            self.isr = tuple(event.isr or ())
         self.stamps[step] = min(event.mono_ns, self.stamps.get(step, event.mono_ns))
         is_first = self.named_ns is None or event.mono_ns < self.named_ns
         if event.leader is not None and is_first:
@@ -186,6 +209,7 @@ def _tenure(folder: int, term: _Term, steps: _Steps) -> Tenure:
         folder=folder,
         **term._asdict(),
         leader=steps.leader,
+        isr=steps.isr,
         decided_ns=steps.stamps.get("decided"),
         published_ns=steps.stamps.get("published"),
         told_ns=steps.stamps.get("told"),
@@ -275,6 +299,34 @@ def writes_of(
 def _is_told(event: TraceEvent) -> bool:
     is_open = event.kind is Kind.COMPLETE and event.outcome is Outcome.INDEFINITE
     return is_acknowledged(event) or (is_open and is_write(event))
+
+
+def levels_of(
+    folder: int, events: Iterable[TraceEvent], span_ns: tuple[int, int]
+) -> tuple[Level, ...]:
+    """How far each partition was at the end of each column of a picture that spans `span_ns`."""
+    first_ns, length_ns = span_ns[0], max(1, span_ns[1] - span_ns[0])
+    found: dict[tuple[str, int, int], tuple[tuple[int, int, int], Level]] = {}
+    for event in events:
+        if event.topic is None or event.partition is None or event.kind is not Kind.ACTION:
+            continue
+        high_watermark, end = event.high_watermark, event.log_end_offset
+        if event.action not in LEVEL_ACTIONS or high_watermark is None or end is None:
+            continue
+        column = min(BINS - 1, (event.mono_ns - first_ns) * BINS // length_ns)
+        level = Level(
+            folder=folder,
+            topic=event.topic,
+            partition=event.partition,
+            column=column,
+            high_watermark=high_watermark,
+            log_end_offset=end,
+        )
+        key = (event.topic, event.partition, column)
+        order = (event.mono_ns, event.seq, -1 if event.broker_id is None else event.broker_id)
+        if key not in found or order >= found[key][0]:
+            found[key] = order, level
+    return tuple(level for _, (_, level) in sorted(found.items(), key=lambda one: one[0]))
 
 
 _TURNS = (Action.ADOPT_ISR, Action.TRUNCATE_LOG, Action.FENCE_LEADER)

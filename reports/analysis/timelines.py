@@ -1,12 +1,13 @@
 """What a timeline picture of one run shows: faults, the leader of each partition, and writes."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from fencepost.reports.analysis.folder_report import FolderReport
 from fencepost.reports.analysis.metrics import Occurrence, occurrences
 from fencepost.reports.analysis.narrative import MOMENTS_SHOWN, Moment, moments
-from fencepost.reports.analysis.tenures import BINS, Leadership, Tenure, WriteBin
+from fencepost.reports.analysis.tenures import BINS, Leadership, Tenure, Turn, WriteBin
+from fencepost.spec.vocabulary import Action
 
 PARTITIONS_SHOWN = 6
 TIMELINES_SHOWN = 24
@@ -35,6 +36,15 @@ class LeaderBar:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class IsrSpan:
+    """The in-sync replicas, as the leader had them for a time."""
+
+    members: tuple[int, ...]
+    start_ns: int
+    end_ns: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PartitionLane:
     """One partition on the picture."""
 
@@ -43,6 +53,9 @@ class PartitionLane:
     bars: tuple[LeaderBar, ...]
     writes: tuple[int, ...]
     """Acknowledged records per column, `BINS` of them."""
+    isr: tuple[IsrSpan, ...] = ()
+    levels: tuple[tuple[int, int, int], ...] = ()
+    """(column, high watermark, log end offset) at the end of each column that tells them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,7 +105,18 @@ def _timeline(
         folder=folder,
         duration_ns=duration_ns,
         faults=tuple(_span(fault, start_ns, duration_ns) for fault in own[:FAULTS_SHOWN]),
-        lanes=tuple(_lane(key, tenures[key], writes, start_ns, duration_ns) for key in chosen),
+        lanes=tuple(
+            replace(
+                _lane(key, tenures[key], writes, start_ns, duration_ns),
+                isr=_isr_spans(key, tenures[key], leadership.turns, (start_ns, duration_ns)),
+                levels=tuple(
+                    (level.column, level.high_watermark, level.log_end_offset)
+                    for level in leadership.levels
+                    if (level.folder, level.topic, level.partition) == (folder, *key)
+                ),
+            )
+            for key in chosen
+        ),
         lanes_left_out=len(tenures) - len(chosen),
         faults_left_out=max(0, len(own) - FAULTS_SHOWN),
         moments=told[:MOMENTS_SHOWN],
@@ -108,6 +132,29 @@ def _span(fault: Occurrence, start_ns: int, duration_ns: int) -> FaultSpan:
         target=fault.target,
         start_ns=fault.start_ns - start_ns,
         end_ns=end_ns,
+    )
+
+
+def _isr_spans(
+    key: tuple[str, int],
+    tenures: Sequence[Tenure],
+    turns: Sequence[Turn],
+    span_ns: tuple[int, int],
+) -> tuple[IsrSpan, ...]:
+    """From each beginning of a tenure and each ISR that a leader adopted to the next."""
+    folder, (start_ns, duration_ns) = tenures[0].folder, span_ns
+    told = [(t.leading_ns - start_ns, t.isr) for t in tenures if t.leading_ns is not None and t.isr]
+    told += [
+        (turn.mono_ns - start_ns, turn.isr)
+        for turn in turns
+        if (turn.folder, turn.topic, turn.partition) == (folder, *key)
+        and turn.action == Action.ADOPT_ISR
+    ]
+    told.sort()
+    ends = [at_ns for at_ns, _ in told[1:]] + [duration_ns]
+    return tuple(
+        IsrSpan(members=tuple(sorted(members)), start_ns=at_ns, end_ns=max(at_ns, end_ns))
+        for (at_ns, members), end_ns in zip(told, ends, strict=False)
     )
 
 

@@ -9,7 +9,9 @@ import numpy as np
 
 from fencepost.reports.analysis.tenures import (
     BINS,
+    LEVEL_ACTIONS,
     Leadership,
+    Level,
     WriteBin,
     tenures_of,
     turns_of,
@@ -27,6 +29,7 @@ def leadership_of(rows: BucketRows, folder: int, span_ns: tuple[int, int]) -> Le
         writes=_writes(rows, folder, span_ns),
         unserved=unserved_of(folder, events),
         turns=turns_of(folder, events),
+        levels=_levels(rows, folder, span_ns),
     )
 
 
@@ -86,6 +89,33 @@ def _writes(rows: BucketRows, folder: int, span_ns: tuple[int, int]) -> tuple[Wr
             )
         )
     return tuple(sorted(bins, key=lambda one: (one.topic, one.partition, one.column)))
+
+
+def _levels(rows: BucketRows, folder: int, span_ns: tuple[int, int]) -> tuple[Level, ...]:
+    """As `tenures.levels_of`."""
+    first_ns, length_ns = span_ns[0], max(1, span_ns[1] - span_ns[0])
+    told = rows.is_kind("action") & rows.is_action(*LEVEL_ACTIONS)
+    told &= rows.is_told("high_watermark") & rows.is_told("log_end_offset")
+    own, stamp = np.flatnonzero(told), rows.numbers("mono_ns")
+    column = np.minimum(BINS - 1, (stamp - first_ns) * BINS // length_ns)
+    place = joint(rows.partition[own], column[own])
+    seq, broker_id = rows.numbers("seq")[own], rows.numbers("broker_id", -1)[own]
+    order = np.lexsort((broker_id, seq, stamp[own], place))
+    last = own[order[np.diff(place[order], append=-1) != 0]]
+    levels = []
+    for row in last.tolist():
+        partition = rows.name(int(rows.partition[row]))
+        levels.append(
+            Level(
+                folder=folder,
+                topic=partition.topic,
+                partition=partition.partition,
+                column=int(column[row]),
+                high_watermark=int(rows.numbers("high_watermark")[row]),
+                log_end_offset=int(rows.numbers("log_end_offset")[row]),
+            )
+        )
+    return tuple(sorted(levels, key=lambda one: (one.topic, one.partition, one.column)))
 
 
 def _sums(places: Numbers, numbers: Numbers) -> Numbers:

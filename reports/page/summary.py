@@ -1,5 +1,8 @@
 """From the aggregates of a run to the values of its page."""
 
+from collections.abc import Mapping
+from dataclasses import dataclass
+
 from fencepost.conformance.verdict import Verdict, worst
 from fencepost.reports.analysis.aggregates import Analysis, FailoverReport
 from fencepost.reports.analysis.narrative import Moment, Voice
@@ -11,6 +14,7 @@ from fencepost.reports.page.proofs import proof_tables
 from fencepost.reports.page.views import (
     Broken,
     Figure,
+    FileLink,
     HazardRow,
     LatencyRow,
     MatrixRow,
@@ -35,18 +39,32 @@ OPEN_AT_MOST = 4
 """With more runs than that, what happened in each is shown when it is asked for."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Files:
+    """What lies beside the page."""
+
+    by_folder: Mapping[str, tuple[FileLink, ...]]
+    of_run: tuple[FileLink, ...]
+
+
+NO_FILES = Files(by_folder={}, of_run=())
+
+
 def summarise(
     analysis: Analysis,
     stages: tuple[StageEntry, ...],
     matrix: tuple[MatrixRow, ...],
     hazards: tuple[HazardRow, ...],
+    files: Files = NO_FILES,
 ) -> Page:
     """The page of a run; depends on nothing else."""
     detail = together(stages)
     others = [stage.verdict for stage in stages if stage.stage != ANALYSE]
     verdict = worst([*_verdict_of(analysis, stages), *others])
     broken = tuple(
-        story_of(folder) for folder in analysis.folders if folder.failed and not folder.is_canary
+        story_of(folder, files.by_folder.get(folder.name, ()))
+        for folder in analysis.folders
+        if folder.failed and not folder.is_canary
     )
     return Page(
         verdict=verdict,
@@ -70,6 +88,8 @@ def summarise(
         matrix=matrix,
         folders=analysis.folders,
         analysis=analysis,
+        files=files.by_folder,
+        run_files=files.of_run,
         left_out=tuple(_left_out(analysis, stages)),
     )
 
@@ -212,6 +232,7 @@ def _timelines(analysis: Analysis) -> tuple[TimelineView, ...]:
     views = []
     for timeline in analysis.timelines:
         folder = analysis.folders[timeline.folder]
+        title = f"Timeline of {inside(folder.title)}"
         left_out = [
             count(timeline.lanes_left_out, "partition") if timeline.lanes_left_out else "",
             count(timeline.faults_left_out, "fault") if timeline.faults_left_out else "",
@@ -221,7 +242,8 @@ def _timelines(analysis: Analysis) -> tuple[TimelineView, ...]:
             TimelineView(
                 title=folder.title,
                 facts=facts_of(folder),
-                picture=timeline_picture(timeline, f"Timeline of {inside(folder.title)}"),
+                picture=timeline_picture(timeline, title),
+                narrow_picture=timeline_picture(timeline, title, is_narrow=True),
                 left_out=listing([words for words in left_out if words]),
                 moments=tuple(
                     (at(m.at_ns), str(m.voice), _kind(m, timeline), m.text)

@@ -1,5 +1,6 @@
 """The page as plain values: what the template shows, in its order, with its words."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from markupsafe import Markup
@@ -21,6 +22,15 @@ class Figure:
 
     value: str
     label: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileLink:
+    """A file that lies beside the page."""
+
+    name: str
+    address: str
+    """Relative to the page."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,6 +142,7 @@ class Broken:
     steps: tuple[StepGroup, ...]
     """The diagram as a list."""
     checks: tuple[BrokenCheck, ...]
+    files: tuple[FileLink, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,6 +152,8 @@ class TimelineView:
     title: str
     facts: str
     picture: Markup
+    narrow_picture: Markup
+    """The same for a phone."""
     left_out: str
     moments: tuple[tuple[str, str, str, str], ...]
     """(time, subject, what it can be looked for as, sentence): what happened, in order."""
@@ -212,6 +225,9 @@ class Page:
     matrix: tuple[MatrixRow, ...]
     folders: tuple[FolderReport, ...]
     analysis: Analysis
+    files: Mapping[str, tuple[FileLink, ...]]
+    """What lies in each trace folder, by its name."""
+    run_files: tuple[FileLink, ...]
     left_out: tuple[str, ...]
     baseline: RunComparison | None = None
     """What differs from a run that was named; None: none was."""

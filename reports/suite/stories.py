@@ -14,6 +14,7 @@ from fencepost.conformance.verdict import CheckResult, Violation
 from fencepost.reports.analysis.evidence import display_order, gather, witness_lines
 from fencepost.reports.analysis.folder_report import CheckOutcome, FolderReport, FoundViolation
 from fencepost.reports.analysis.story import story_of
+from fencepost.reports.page.files import files_of
 from fencepost.reports.page.views import Broken
 from fencepost.spec.trace import TraceEvent
 
@@ -50,7 +51,8 @@ def broken_case(run: SuiteRun, end: CaseEnd, index: int) -> Broken | None:
         backend="real",
         reproduce=end.again,
     )
-    return replace(story_of(report), headline=end.message)
+    files = files_of(run.folder, end.folder)
+    return replace(story_of(report, files), headline=end.message)
 
 
 def _outcome(check: CheckResult, events: Sequence[TraceEvent], start_ns: int) -> CheckOutcome:

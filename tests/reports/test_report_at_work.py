@@ -70,7 +70,7 @@ CUT_WORDS = """
   while (walker.nextNode()) {
     const element = walker.currentNode.parentElement;
     if (!walker.currentNode.data.trim() || !element.checkVisibility()) continue;
-    if (element.closest(".skip, .proofs, svg.timeline, thead, .said")) continue;
+    if (element.closest(".skip, .proofs, thead, .said")) continue;
     range.selectNodeContents(walker.currentNode);
     const box = range.getBoundingClientRect();
     if (box.width && (box.right > innerWidth + 1 || box.left < -1)) {

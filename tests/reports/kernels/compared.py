@@ -7,6 +7,7 @@ from fencepost.conformance.checks.registry import CHECKS, RUN_STARTED, run_check
 from fencepost.conformance.verdict import CheckResult, merge
 from fencepost.reports.analysis.tenures import (
     Leadership,
+    levels_of,
     tenures_of,
     turns_of,
     unserved_of,
@@ -55,6 +56,7 @@ def leadership_by_definition(events: Sequence[TraceEvent], span: tuple[int, int]
         writes=writes_of(0, bucket, span),
         unserved=unserved_of(0, bucket),
         turns=turns_of(0, bucket),
+        levels=levels_of(0, bucket, span),
     )
 
 

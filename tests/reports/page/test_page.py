@@ -4,12 +4,14 @@ import base64
 import hashlib
 import re
 from pathlib import Path
+from urllib.parse import unquote
 
 import pytest
 
 from fencepost.conformance.verdict import Verdict
 from fencepost.reports.analysis.aggregates import AGGREGATES
 from fencepost.reports.analysis.story import grouped
+from fencepost.reports.page.files import files_of
 from fencepost.reports.page.page import POLICY, SCRIPT
 from fencepost.reports.page.render import render
 from fencepost.reports.page.words import alike, anchor
@@ -135,6 +137,40 @@ def test_what_is_left_out_of_the_picture_is_in_the_list(failing: Path) -> None:
     assert listed.count('class="proof"') == drawn.count('class="ring"') == 2
 
 
+def test_what_lies_beside_the_page_is_linked(failing: Path) -> None:
+    links = [unquote(one) for one in re.findall(r'href="(\./[^"]+)"', failing.read_text())]
+
+    assert "./chaos/truncation_loss/trace-broker-2.ndjson" in links
+    assert all((failing.parent / link).exists() for link in links)
+
+
+def test_a_folder_with_an_odd_name_is_linked_too(tmp_path: Path) -> None:
+    name = 'chaos/a "b" #1?'
+    (tmp_path / name / "processes").mkdir(parents=True)
+    (tmp_path / name / "processes" / "broker-1.log").touch()
+
+    addresses = [link.address for link in files_of(tmp_path, name)]
+
+    assert addresses == [
+        "./chaos/a%20%22b%22%20%231%3F",
+        "./chaos/a%20%22b%22%20%231%3F/processes/broker-1.log",
+    ]
+
+
+def test_the_timeline_has_the_isr_and_the_log_beside_the_leader(passing: Path) -> None:
+    html = passing.read_text()
+    picture = html.partition("timeline wide")[2].partition("</svg>")[0]
+
+    assert "broker 2 leads in epoch 1" in picture
+    assert re.search(r"isr \[1, 2, 3\] from \+0\.\d+ s", picture)
+    assert re.search(r"isr \[2, 3\] from", picture)
+    assert ">hw 4 of leo 4<" in picture
+    steps = re.search(r'd="M([^"]+)" class="watermark"', picture)
+    assert steps is not None
+    heights = [float(y) for y in re.findall(r"V([\d.]+)", steps[1])]
+    assert heights[-1] == min(heights) < heights[0]
+
+
 def test_violations_of_one_cause_are_one_row(failing: Path) -> None:
     assert [len(found) for found in grouped(["a 1", "b 1", "a 22"], alike)] == [2, 1]
     assert alike("Offset 3 was read as 4.") == alike("Offset 12 was read as 5.")
@@ -184,7 +220,7 @@ def test_the_page_loads_nothing_and_runs_its_own_script_alone(failing: Path) -> 
     digest = base64.b64encode(hashlib.sha256(SCRIPT.encode()).digest()).decode()
     assert f"script-src 'sha256-{digest}'" in POLICY
     assert len(SCRIPT.encode()) <= SCRIPT_BYTES_MAX
-    assert not re.search(r"""(?:src|href)=["'](?!#|data:,)""", html)
+    assert not re.search(r"""(?:src|href)=["'](?!#|data:,|\./)""", html)
     assert not re.search(r"\bon\w+=|https?://|@import|url\(", html)
     assert not re.search(r"\b(?:innerHTML|insertAdjacentHTML|eval|Function|fetch)\b", SCRIPT)
 
