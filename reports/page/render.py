@@ -11,7 +11,7 @@ from fencepost.reports.analysis.stages import STAGES, load_stages
 from fencepost.reports.page.comparison import load_comparison
 from fencepost.reports.page.files import files_of_all, files_of_run
 from fencepost.reports.page.page import page_html
-from fencepost.reports.page.summary import Files, summarise, together
+from fencepost.reports.page.summary import PageFiles, summarise, together
 from fencepost.reports.tables.errors import ReportError
 
 REPORT = "report.html"
@@ -28,7 +28,7 @@ def render(run: Path) -> Path:
         raise ReportError(f"{run} has no {AGGREGATES} and no {STAGES}", "analyse the run first")
     analysis = not_analysed() if found is None else found
     hazards = hazard_rows(together(stages).models)
-    files = Files(
+    files = PageFiles(
         by_folder=files_of_all(run, (folder.name for folder in analysis.folders)),
         of_run=files_of_run(run),
     )

@@ -40,14 +40,14 @@ OPEN_AT_MOST = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Files:
+class PageFiles:
     """What lies beside the page."""
 
     by_folder: Mapping[str, tuple[FileLink, ...]]
     of_run: tuple[FileLink, ...]
 
 
-NO_FILES = Files(by_folder={}, of_run=())
+NO_FILES = PageFiles(by_folder={}, of_run=())
 
 
 def summarise(
@@ -55,7 +55,7 @@ def summarise(
     stages: tuple[StageEntry, ...],
     matrix: tuple[MatrixRow, ...],
     hazards: tuple[HazardRow, ...],
-    files: Files = NO_FILES,
+    files: PageFiles = NO_FILES,
 ) -> Page:
     """The page of a run; depends on nothing else."""
     detail = together(stages)
