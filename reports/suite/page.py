@@ -14,7 +14,7 @@ from fencepost.conformance.suite.records import CaseEnd, SuiteRun
 from fencepost.conformance.verdict import Verdict, worst
 from fencepost.reports.page.page import html_of
 from fencepost.reports.page.views import Broken, Figure
-from fencepost.reports.page.words import count, listing, seconds
+from fencepost.reports.page.words import anchor, count, listing, seconds
 from fencepost.reports.suite.implementations import fact_groups
 from fencepost.reports.suite.stories import broken_case
 from fencepost.reports.suite.views import (
@@ -43,7 +43,7 @@ def suite_page(run: SuiteRun) -> SuitePage:
     told = dict(_stories(run))
     rest = [end for end in failures(run) if _key(end) not in told]
     anchors = {key: story.anchor for key, story in told.items()}
-    shortfalls = tuple(_shortfall(end, number) for number, end in enumerate(rest))
+    shortfalls = tuple(_shortfall(end) for end in rest)
     anchors |= {_key(end): one.anchor for end, one in zip(rest, shortfalls, strict=True)}
     targets = tuple(_target(run, name) for name in run.header.targets)
     return SuitePage(
@@ -76,9 +76,9 @@ def _stories(run: SuiteRun) -> Iterator[tuple[_Key, Broken]]:
             yield _key(end), story
 
 
-def _shortfall(end: CaseEnd, number: int) -> Shortfall:
+def _shortfall(end: CaseEnd) -> Shortfall:
     return Shortfall(
-        anchor=f"case-{number}",
+        anchor=anchor("case", end.target, end.case),
         title=f"{end.target} · {end.case}",
         verdict=end.verdict,
         message=end.message,

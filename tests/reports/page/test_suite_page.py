@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from urllib.parse import unquote
 from xml.etree import ElementTree as ET
 
 import jsonschema
@@ -93,10 +94,28 @@ def test_every_case_is_a_row_of_junit_with_what_became_of_it(folder: Path) -> No
     assert missing.find("skipped") is not None
 
 
+def test_the_matrix_of_implementations_has_names_that_stay(folder: Path) -> None:
+    page = write_report(read_run(folder)).read_text()
+    ids = re.findall(r'\bid="([^"]+)"', page)
+
+    assert len(ids) == len(set(ids))
+    assert {"requirement-ISR-001", "case-isr/a", "case-kafka~3a~3.9.1-isr/a"} <= set(ids)
+    row = page.partition('id="requirement-ISR-001"')[2].partition("</tr>")[0]
+    assert re.findall(r'data-label="([^"]+)"', row) == ["reference", "kafka:3.9.1"]
+    targets = re.findall(r'<a class="cell" href="#([^"]+)"', page)
+    assert targets
+    assert {unquote(target) for target in targets} <= set(ids)
+
+
 def test_what_each_target_declares_is_a_column_of_one_table(folder: Path) -> None:
     write_report(read_run(folder))
     page = (folder / "report.html").read_text()
-    assert '<th scope="row">roles</th><td>exact</td><td>not begun</td>' in page
+    row = re.search(r'<th scope="row">roles</th>(.*?)</tr>', page)
+    assert row is not None
+    assert re.findall(r'<td data-label="([^"]+)">([^<]+)</td>', row[1]) == [
+        ("reference", "exact"),
+        ("kafka:3.9.1", "not begun"),
+    ]
 
     found = msgspec.structs.replace(HEADER, targets=("reference", "toy", "broken"))
     records = [
