@@ -51,7 +51,8 @@ IsTold(told) ==
 
 (* A controller knows what it has read: the brokers that are registered when *)
 (* it looks, and of the state what ZooKeeper holds. Brokers that have come   *)
-(* are told, unless a decision is due; and what is to be told is told to all.*)
+(* are told, and no others, unless a decision is due; and what is to be told *)
+(* is told to all.                                                           *)
 \* @req CTL-005
 \* @req FAIL-006
 ControllersKnowWhatTheyRead ==
@@ -66,7 +67,8 @@ ControllersKnowWhatTheyRead ==
         /\ now.status = "active" /\ next.live_brokers # now.live_brokers =>
             \/ next.status = "standing"
             \/ /\ next.live_brokers = Registered
-               /\ Exists(znodes, StatePath) /\ ~(Registered \subseteq now.live_brokers) =>
+               /\ IF Registered \subseteq now.live_brokers THEN next.to_send = now.to_send
+                  ELSE Exists(znodes, StatePath) =>
                     next.to_send # <<>> \/ IsAffected(Registered)
         /\ (/\ now.status = "active"
             /\ next.status = "active"
