@@ -8,6 +8,7 @@ were read from its log after the run; they stand where their transaction was fir
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import msgspec
 import numpy as np
@@ -136,36 +137,66 @@ def _witness_places(violation: Violation, ordered: Sequence[TraceEvent]) -> list
     ]
 
 
-def gather(
-    violation: Violation,
-    ordered: Sequence[TraceEvent],
-    start_ns: int,
-    replay: Replay | None = None,
-) -> ViolationContext:
-    """The surroundings of `violation` among the events of its partition and the shared ones.
+def gather(violation: Violation, ordered: Sequence[TraceEvent], start_ns: int) -> ViolationContext:
+    """The surroundings of `violation` among the events of its partition and the shared ones."""
+    (found,) = gather_all([violation], ordered, start_ns)
+    return found
 
-    A `replay` of these events serves several violations.
-    """
-    replicas = replay or Replay(ordered)
+
+def gather_all(
+    violations: Sequence[Violation], ordered: Sequence[TraceEvent], start_ns: int
+) -> list[ViolationContext]:
+    """The surroundings of each violation; the events are gone through once for all."""
+    scenes = [_scene(violation, ordered) for violation in violations]
+    places = {place for scene in scenes for place in (scene.first_shown, scene.instant)}
+    replay = Replay(ordered)
+    states = {place: replay.before(place) for place in sorted(places)}
+    return [_context(scene, ordered, start_ns, states) for scene in scenes]
+
+
+class _Scene(NamedTuple):
+    """A violation, and places among the ordered events."""
+
+    violation: Violation
+    instant: int
+    """Of the last witness, which completes the contradiction."""
+    main: Sequence[int]
+    """Steps that are shown, ascending."""
+    chosen: Sequence[int]
+    """With those that are shown when they are asked for."""
+
+    @property
+    def first_shown(self) -> int:
+        return self.chosen[0] if self.chosen else 0
+
+
+def _scene(violation: Violation, ordered: Sequence[TraceEvent]) -> _Scene:
     places = _witness_places(violation, ordered)
-    # The last witness completes the contradiction.
-    instant = max(places, default=len(ordered) - 1)
+    instant = max(places, default=max(0, len(ordered) - 1))
     first = min(places, default=instant)
-    witness = {_identity(event) for event in violation.witness}
     main = _choose(ordered, first, instant, places)
     chosen = sorted({*main, *_more(len(ordered), (first, instant), main)})
-    steps = _steps(ordered, chosen, (witness, main), start_ns)
-    before = replicas.before(chosen[0] if chosen else 0)
-    at = replicas.before(max(0, instant))
+    return _Scene(violation, instant, main, chosen)
+
+
+def _context(
+    scene: _Scene,
+    ordered: Sequence[TraceEvent],
+    start_ns: int,
+    states: Mapping[int, tuple[ReplicaState, ...]],
+) -> ViolationContext:
+    violation, instant, main, chosen = scene
+    witness = {_identity(event) for event in violation.witness}
+    before = states[scene.first_shown]
     return ViolationContext(
         message=violation.message,
         witness=witness_lines(violation, start_ns),
         at_ns=max(0, ordered[instant].mono_ns - start_ns) if ordered else 0,
-        replicas=at,
+        replicas=states[instant],
         before=f"{ordered[instant].node}: {describe(ordered[instant])}" if ordered else "",
         leading_before=tuple(f"broker-{r.broker_id}" for r in before if r.role == "leader"),
         down_before=tuple(f"broker-{r.broker_id}" for r in before if r.process != "running"),
-        steps=steps,
+        steps=_steps(ordered, chosen, (witness, main), start_ns),
         messages=messages_between([ordered[i] for i in chosen], [i in main for i in chosen]),
         left_out_after=len(ordered) - 1 - chosen[-1] if chosen else 0,
     )

@@ -1,7 +1,7 @@
 """The state of every replica of one partition at an instant, rebuilt from the trace alone."""
 
 from bisect import insort
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import islice
 
@@ -102,23 +102,19 @@ def replica_states(events: Iterable[TraceEvent]) -> tuple[ReplicaState, ...]:
 
 
 class Replay:
-    """The replicas before any of these events in display order; cheapest if asked ascending."""
+    """The replicas before any of these events in display order, if asked ascending."""
 
-    def __init__(self, ordered: Sequence[TraceEvent]) -> None:
-        self._ordered = ordered
+    def __init__(self, ordered: Iterable[TraceEvent]) -> None:
+        self._ordered = iter(ordered)
         self._replicas: dict[int, _Replica] = {}
         self._at = 0
-        self._told: dict[int, tuple[ReplicaState, ...]] = {}
 
     def before(self, place: int) -> tuple[ReplicaState, ...]:
         """As `replica_states` of the events before that place."""
-        if place not in self._told:
-            if place < self._at:
-                self._replicas, self._at = {}, 0
-            _see(self._replicas, islice(self._ordered, self._at, place))
-            self._at = place
-            self._told[place] = _all_frozen(self._replicas)
-        return self._told[place]
+        assert place >= self._at
+        _see(self._replicas, islice(self._ordered, place - self._at))
+        self._at = place
+        return _all_frozen(self._replicas)
 
 
 def _see(replicas: dict[int, _Replica], events: Iterable[TraceEvent]) -> None:

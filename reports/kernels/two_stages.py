@@ -35,17 +35,17 @@ _Control = Mapping[TopicPartition, Sequence[TraceEvent]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PartResult:
-    """What one check found in one partition, or in all those in which all is well."""
+class PartResults:
+    """What checks found in one partition, or kernels in all those in which all is well."""
 
-    result: CheckResult
+    results: tuple[CheckResult, ...]
     events: Sequence[TraceEvent] = ()
     """All of the partition, when something is violated."""
 
 
 def judge_bucket(
     rows: BucketRows, begun: Sequence[TraceEvent], dialect: TraceDialect = SPEC
-) -> Iterator[PartResult]:
+) -> Iterator[PartResults]:
     """What each check per partition finds in a bucket; `begun` are the `RunStarted` of the run.
 
     First what the kernels found to be well, then partition by partition, ascending.
@@ -53,20 +53,23 @@ def judge_bucket(
     checks = [check for check in CHECKS.values() if check.per_partition]
     control = split_by_partition(rows.few)
     found = _stage_one(rows, begun, control, dialect)
-    for check in checks:
-        if (own := found.get(check.invariant)) is not None:
-            premises = int(own.premises[~own.suspicious].sum())
-            well = CheckResult(invariant=check.invariant, premise_count=premises)
-            yield PartResult(result=well)
+    yield PartResults(
+        results=tuple(
+            CheckResult(invariant=name, premise_count=int(own.premises[~own.suspicious].sum()))
+            for name, own in found.items()
+        )
+    )
     for partition, code in sorted((rows.name(code), code) for code in range(rows.count)):
         events = _LazyEvents(rows, code)
+        results = []
         for check in checks:
             own = found.get(check.invariant)
             if own is not None and not own.suspicious[code]:
                 continue
             given = control.get(partition, ()) if own is None else events.all
-            result = check.judge([*begun, *given], dialect)
-            yield PartResult(result=result, events=events.all if result.violations else ())
+            results.append(check.judge([*begun, *given], dialect))
+        is_violated = any(result.violations for result in results)
+        yield PartResults(results=tuple(results), events=events.all if is_violated else ())
 
 
 class _LazyEvents:

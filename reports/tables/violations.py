@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
-from typing import NamedTuple
 
 import msgspec
 import pyarrow as pa
@@ -21,8 +20,7 @@ from fencepost.conformance.checks.registry import CHECKS, RUN_STARTED, Invariant
 from fencepost.conformance.checks.trace_dialect import DIALECTS, SPEC
 from fencepost.conformance.runs.host_interference import read_interference
 from fencepost.conformance.verdict import CheckResult, Violation, merge
-from fencepost.reports.analysis.evidence import ViolationContext, display_order, gather
-from fencepost.reports.analysis.replicas import Replay
+from fencepost.reports.analysis.evidence import ViolationContext, display_order, gather, gather_all
 from fencepost.reports.analysis.tenures import Leadership, shared_rows, together
 from fencepost.reports.kernels.bucket_rows import KERNEL_COLUMNS, BucketRows
 from fencepost.reports.kernels.leadership_rows import leadership_of
@@ -150,30 +148,24 @@ def _per_partition(task: JudgeTask, target: Path) -> Findings:
     begun = [event for event in shared if event.action in RUN_STARTED]
     rows = BucketRows(read_split(target, task.folder, task.bucket, KERNEL_COLUMNS))
     found: list[Judged] = []
-    around: _Around | None = None
     for part in judge_bucket(rows, begun, DIALECTS[task.dialect]):
-        if part.events and (around is None or around.events is not part.events):
-            ordered = display_order(chain(shared, part.events))
-            around = _Around(part.events, ordered, Replay(ordered))
-        evidence = None
-        if part.result.violations and around is not None:
-            first = part.result.violations[0]
-            evidence = gather(first, around.ordered, task.span_ns[0], around.replay)
-        found.append(Judged(folder=task.folder, result=part.result, evidence=evidence))
+        first = [result.violations[0] for result in part.results if result.violations]
+        around = display_order(chain(shared, part.events)) if first else ()
+        evidence = iter(gather_all(first, around, task.span_ns[0]))
+        found.extend(
+            Judged(
+                folder=task.folder,
+                result=result,
+                evidence=next(evidence) if result.violations else None,
+            )
+            for result in part.results
+        )
     return Findings(
         judged=tuple(
             _together(task.folder, check.invariant, found) for check in _checks(per_partition=True)
         ),
         leadership=leadership_of(rows, task.folder, task.span_ns),
     )
-
-
-class _Around(NamedTuple):
-    """The events of a partition, and with the shared ones in the order in which they are shown."""
-
-    events: Sequence[TraceEvent]
-    ordered: Sequence[TraceEvent]
-    replay: Replay
 
 
 def _across(task: JudgeTask, target: Path) -> Findings:

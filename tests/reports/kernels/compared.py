@@ -41,7 +41,8 @@ def in_two_stages(events: Sequence[TraceEvent]) -> dict[Invariant, CheckResult]:
     two_stages.FEW_ROWS = 1
     parts: dict[Invariant, list[CheckResult]] = {check.invariant: [] for check in PER_PARTITION}
     for part in judge_bucket(rows_of(events), begun):
-        parts[part.result.invariant].append(part.result)
+        for result in part.results:
+            parts[result.invariant].append(result)
     return {invariant: merge(invariant, found) for invariant, found in parts.items()}
 
 
