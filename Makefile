@@ -69,6 +69,7 @@ nightly: setup
 	@$(RUN) fencepost.ci.bench.mutation.seeds --check
 	@$(RUN) fencepost.ci.bench.mutation.core --count 50 --seed $(DRAW)
 	@$(RUN) fencepost.ci.bench.mutation.checks --count 50 --seed $(DRAW)
+	@$(RUN) fencepost.ci.bench.reports.agreement
 	@$(RUN) fencepost.ci.bench.fuzz --seed $(DRAW)
 	@$(RUN) fencepost.ci conform run --profile core -t 'cmd:$(BIN)/python tests/conformance/adapters/remote/broker_adapter.py'
 

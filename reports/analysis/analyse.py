@@ -34,6 +34,7 @@ from fencepost.reports.tables.ingest import ingest
 from fencepost.reports.tables.session import spark_session
 from fencepost.reports.tables.sources import StoredTables, tables_to_start_from
 from fencepost.reports.tables.violations import Judged, judge
+from fencepost.reports.trend.run_table import add_runs, stored_runs
 from fencepost.spec.versions import version_of
 from fencepost.spec.vocabulary import Invariant
 
@@ -50,10 +51,15 @@ def _silent(_done: int, _total: int, _text: str) -> None:
 
 
 def analyse(
-    run: Path, *, spark_master: str | None = None, on_progress: Progress = _silent
+    run: Path,
+    *,
+    spark_master: str | None = None,
+    table: Path | None = None,
+    on_progress: Progress = _silent,
 ) -> Analysis:
     """Ingest and judge the traces of `run`; leaves `aggregates.json` and `parquet/` there.
 
+    With `table`, its runs are in that table of many runs, too.
     `run` may be such a `parquet/` itself: it is judged as it is, and nothing is read besides.
     Raises `ReportError` when there is nothing to analyse, or Spark or the folder refuses.
     """
@@ -62,12 +68,14 @@ def analyse(
     on_progress(0, len(STEPS) - 1, STEPS[0])
     with spark_session(spark_master) as spark:
         try:
-            analysis = _analyse(spark, run, source, budgets, on_progress)
+            analysis, found = _analyse(spark, run, source, budgets, on_progress)
         except PySparkException as error:
             raise _gave_up(run, error) from None
         except OSError as error:
             raise _refused(run, error) from error
     _save(run, analysis)
+    if table is not None:
+        add_runs(table, stored_runs(analysis, found))
     on_progress(len(STEPS) - 1, len(STEPS) - 1, STEPS[-1])
     return analysis
 
@@ -108,7 +116,8 @@ def _analyse(
     source: StoredTables | tuple[TraceFolder, ...],
     budgets: Budgets,
     on_progress: Progress,
-) -> Analysis:
+) -> tuple[Analysis, tuple[Failover, ...]]:
+    """The analysis, and all failovers that were measured."""
     on_progress(1, len(STEPS) - 1, STEPS[1])
     if isinstance(source, StoredTables):
         target, folders, health = run, source.folders, source.health
@@ -126,7 +135,8 @@ def _analyse(
     )
     failover = failover_report(findings.leadership, reports, budgets)
     pictures = timelines(reports, starts, findings.leadership)
-    return conclude(reports, health, findings.judged, failover, pictures)
+    analysis = conclude(reports, health, findings.judged, failover, pictures)
+    return analysis, measured_failovers(findings.leadership, reports)
 
 
 def placed(reports: Iterable[FolderReport]) -> tuple[FolderReport, ...]:
@@ -166,6 +176,7 @@ def folder_report(
         run_ids=tuple(sorted({run_id for file in own for run_id in file.run_ids})),
         events=sum(file.events for file in own),
         duration_ns=span[1] - span[0],
+        begun_ns=next((file.begun_ns for file in own if file.begun_ns is not None), None),
         has_end=any(file.ended for file in own),
         lost_lines=sum(file.missing_lines for file in own),
         foreign_lines=sum(file.foreign_lines for file in own),
@@ -256,12 +267,19 @@ def _is(part: Judged, invariant: Invariant, counted: Mapping[int, FolderReport])
     return is_told and counted[part.folder].decides(invariant)
 
 
+def measured_failovers(
+    leadership: Leadership, reports: Sequence[FolderReport]
+) -> tuple[Failover, ...]:
+    """The failovers on real processes whose brokers were all heard."""
+    real = {report.index for report in reports if report.is_real and report.is_whole}
+    return tuple(failover for failover in failovers(leadership) if failover.folder in real)
+
+
 def failover_report(
     leadership: Leadership, reports: Sequence[FolderReport], budgets: Budgets
 ) -> FailoverReport:
     """Latencies of the failovers on real processes, against the budgets."""
-    real = {report.index for report in reports if report.is_real and report.is_whole}
-    found = tuple(failover for failover in failovers(leadership) if failover.folder in real)
+    found = measured_failovers(leadership, reports)
     rows = latencies(found, budgets)
     complete = sum(failover.is_complete for failover in found)
     unfinished = [f for f in found if f.is_unfinished(budgets.limit_ms(f.fault, "total"))]

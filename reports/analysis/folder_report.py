@@ -13,6 +13,9 @@ from fencepost.reports.page.words import inside, run_title
 from fencepost.reports.tables.damage import Told
 from fencepost.spec.vocabulary import Invariant
 
+REFERENCE = "reference"
+"""The implementation of a run that names none."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundViolation:
@@ -60,7 +63,10 @@ class FolderReport:
     """Why nothing that it shows counts, one sentence each."""
     unheard: tuple[str, ...] = ()
     """Brokers without a trace, one sentence each; what clients saw is judged, and no more."""
+    begun_ns: int | None = None
+    """When it began, on the wall clock."""
     backend: str = ""
+    implementation: str = REFERENCE
     level: int | None = None
     seed: int | None = None
     scenario: str = ""
@@ -78,6 +84,7 @@ class FolderReport:
             has_start=started is not None,
             is_described=bool(told),
             backend=_text(told.get("backend")),
+            implementation=_text(told.get("implementation")) or REFERENCE,
             level=_number(told.get("level")),
             seed=_number(told.get("seed")),
             scenario=_text(told.get("scenario")),
@@ -108,6 +115,11 @@ class FolderReport:
     def decides(self, invariant: Invariant) -> bool:
         """True when the check sees all of this run that it needs."""
         return not self.unheard or not lacks(invariant, OF_CLIENTS)
+
+    @property
+    def decided(self) -> tuple[CheckOutcome, ...]:
+        """The checks that had something to decide, in registry order."""
+        return tuple(c for c in self.checks if c.premise_count and self.decides(c.invariant))
 
     @property
     def failed(self) -> tuple[CheckOutcome, ...]:

@@ -36,6 +36,8 @@ class FileHealth:
     """The nodes that wrote the file's lines, ascending."""
     started: str | None = None
     """The `detail` of `RunStarted`, when this file holds it."""
+    begun_ns: int | None = None
+    """When that was, on the wall clock."""
     ended: bool = False
     """True when this file holds `RunEnded`."""
     first_ns: int | None = None
@@ -79,6 +81,7 @@ def _take_over(whole: FileHealth, part: FileHealth) -> None:
     whole.run_ids = sorted({*whole.run_ids, *part.run_ids})
     whole.nodes = sorted({*whole.nodes, *part.nodes})
     whole.started = whole.started if part.started is None else part.started
+    whole.begun_ns = whole.begun_ns if part.begun_ns is None else part.begun_ns
     whole.ended |= part.ended
     whole.first_ns = _least(whole.first_ns, part.first_ns)
     if part.last_ns is not None:
@@ -139,9 +142,10 @@ class HealthCount:
                 own_numbers.add(rows.column("seq").to_numpy())
 
     def _note_run(self, rows: pa.Table) -> None:
-        for row in rows.select(["action", "detail"]).to_pylist():
+        for row in rows.select(["action", "detail", "wall_ns"]).to_pylist():
             if row["action"] == "RunStarted":
                 self._health.started = row["detail"] or "{}"
+                self._health.begun_ns = row["wall_ns"]
             if row["action"] == "RunEnded":
                 self._health.ended = True
 

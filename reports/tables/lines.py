@@ -37,7 +37,7 @@ _DEFAULTS = {
     if not field.required and field.default is not None
 }
 """What a line means that leaves the field out; null is no value of these."""
-_ALWAYS = frozenset((*_REQUIRED, *_DEFAULTS, "detail"))
+_ALWAYS = frozenset((*_REQUIRED, *_DEFAULTS, "detail", "wall_ns"))
 """Columns that a table has, whatever it holds."""
 _WORDS = {name: frozenset(member.value for member in words) for name, words in WORDS.items()}
 """The words that a field admits."""

@@ -34,6 +34,7 @@ from fencepost.reports.tables.folders import PARQUET
 from fencepost.reports.tables.seeds import on_spark
 from fencepost.reports.tables.session import spark_session
 from fencepost.reports.tables.sources import tables_to_start_from
+from fencepost.reports.trend.run_table import read_runs
 from fencepost.spec.vocabulary import Invariant
 from tests.conformance import fake_simulator
 from tests.reports.aggregated import analysed
@@ -234,6 +235,46 @@ def test_an_ingest_that_a_full_disk_has_ended_goes_on_when_there_is_room(tmp_pat
     assert {path: path.stat().st_mtime_ns for path in notes} == notes
     assert len(list(columns.rglob("_parts/*/*.json"))) > len(notes) > 0
     assert again.to_json() == whole.to_json()
+
+
+@pytest.mark.usefixtures("spark")
+def test_a_run_at_a_hadoop_address_is_read_there_and_its_report_left_there(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run, table = tmp_path / "run", tmp_path / "table"
+    failover_story("r").save(run)
+    before = {path: path.stat().st_mtime_ns for path in run.iterdir()}
+
+    code = run_command(["report", f"file://{run}", "--table", f"file://{table}"])
+    told = capsys.readouterr().out
+    again = run_command(["report", f"file://{run}/{PARQUET}"])
+    trend = run_command(["report", "--table", f"file://{table}"])
+
+    assert (code, again, trend) == (0, 0, 0)
+    assert f"report file://{run}/report.html" in told
+    assert (run / "report.html").stat().st_size > 10_000
+    assert {path: path.stat().st_mtime_ns for path in before} == before
+    assert [row.row.run_id for row in read_runs(table)] == ["r"]
+    assert (table / "report.html").exists()
+    assert not list(tmp_path.rglob("*.crc"))
+
+
+@pytest.mark.usefixtures("spark")
+@pytest.mark.parametrize(
+    ("address", "told"),
+    [
+        ("file:///no/such/run", "holds no trace"),
+        ("nothing://host/run", 'No FileSystem for scheme "nothing"; check the address'),
+    ],
+)
+def test_a_hadoop_address_without_a_run_is_one_sentence(
+    address: str, told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_command(["report", address]) in (3, 4)
+    heard = capsys.readouterr().err
+    assert told in heard
+    assert address in heard
+    assert "Traceback" not in heard
 
 
 def test_a_run_that_was_cut_off_is_inconclusive(tmp_path: Path) -> None:

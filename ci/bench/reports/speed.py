@@ -7,8 +7,11 @@ each check without kernels. What is broken in the traces must be found, or the b
 
 import sys
 from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
 from itertools import chain
+from multiprocessing import get_context
 from pathlib import Path
+from resource import RUSAGE_SELF, getrusage
 from tempfile import TemporaryDirectory
 from time import process_time
 
@@ -16,6 +19,7 @@ import pyarrow.json as pj
 import pyarrow.parquet as pq
 
 from fencepost.ci.bench.measured import Measured, show_measured
+from fencepost.ci.bench.reports.made_runs import made_runs
 from fencepost.ci.bench.reports.made_traces import MadeTrace, make_trace
 from fencepost.reports.analysis.analyse import span_of
 from fencepost.reports.kernels import two_stages
@@ -24,6 +28,9 @@ from fencepost.reports.tables.ingest import bucket_count, convert_file
 from fencepost.reports.tables.parts import FileTask
 from fencepost.reports.tables.schema import arrow_schema
 from fencepost.reports.tables.violations import Findings, combine, judge_task, judge_tasks
+from fencepost.reports.trend.page import write_trend
+from fencepost.reports.trend.run_table import add_runs
+from fencepost.reports.trend.trend import RECENT_RUNS
 from fencepost.spec.vocabulary import Invariant
 
 EVENTS = 300_000
@@ -33,6 +40,10 @@ INGEST_TARGET_US = 6.0
 CHECKS_TARGET_US = 1.0
 HOT_TARGET_US = 10.0
 BYTES_TARGET = 30.0
+MEMORY_TARGET_MB = 2000.0
+KIB_PER_MB = 1000.0
+RUNS = 1000
+TREND_TARGET_S = 10.0
 
 
 class _Report:
@@ -103,14 +114,40 @@ def many_partitions(events: int) -> Iterator[Measured]:
 def hot_partition(events: int) -> Iterator[Measured]:
     """One partition with something broken: linear when twice the events cost as much for each."""
     for share in (2, 1):
-        with TemporaryDirectory() as scratch:
-            run = Path(scratch) / "run"
-            report = _Report(run, make_trace(run, events // share, 1, is_broken=True))
-            report.ingest()
-            cost = report.cost(report.judge)
-            require_found(report)
-            size = f"{report.made.events:,} events, 1 partition"
-            yield _line("checks, all in doubt", size, cost, HOT_TARGET_US)
+        with TemporaryDirectory() as scratch, _own_process() as alone:
+            judged = alone.submit(_judge_hot, Path(scratch) / "run", events // share)
+            made, cost, peak_mb = judged.result()
+        size = f"{made:,} events, 1 partition"
+        yield _line("checks, all in doubt", size, cost, HOT_TARGET_US)
+        yield Measured(
+            what="memory of these", size=size, figure=peak_mb, target=MEMORY_TARGET_MB, unit="MB"
+        )
+
+
+def _own_process() -> ProcessPoolExecutor:
+    return ProcessPoolExecutor(1, get_context("spawn"))
+
+
+def _judge_hot(run: Path, events: int) -> tuple[int, float, float]:
+    """Events, microseconds per event, and the most that this process ever held."""
+    report = _Report(run, make_trace(run, events, 1, is_broken=True))
+    report.ingest()
+    cost = report.cost(report.judge)
+    require_found(report)
+    return report.made.events, cost, getrusage(RUSAGE_SELF).ru_maxrss / KIB_PER_MB
+
+
+def many_runs() -> Iterator[Measured]:
+    """The page of a table of many runs, of which the last ones are slower."""
+    with TemporaryDirectory() as scratch:
+        table = Path(scratch)
+        add_runs(table, made_runs(RUNS, slow_from=RUNS - RECENT_RUNS))
+        begun = process_time()
+        _, trend = write_trend(table)
+        cost = process_time() - begun
+    if not trend.regressions:
+        raise SystemExit("the table's regressions were not found")
+    yield Measured(what="trend", size=f"{RUNS:,} runs", figure=cost, target=TREND_TARGET_S)
 
 
 def require_found(report: _Report) -> None:
@@ -133,4 +170,4 @@ def _line(what: str, size: str, cost: float, target: float, parts: str = "") -> 
 
 if __name__ == "__main__":
     wanted = int(sys.argv[1]) if len(sys.argv) > 1 else EVENTS
-    show_measured("reports", chain(many_partitions(wanted), hot_partition(wanted)))
+    show_measured("reports", chain(many_partitions(wanted), hot_partition(wanted), many_runs()))

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from msgspec.structs import replace
 
+from fencepost.ci.bench.reports.agreement import by_definition, in_two_stages
 from fencepost.conformance.verdict import CheckResult
 from fencepost.conformance.whitebox.simulate import Subject
 from fencepost.reports.kernels import (
@@ -23,7 +24,7 @@ from fencepost.reports.kernels import (
 from fencepost.reports.kernels.bucket_rows import BucketRows, Cells, Found
 from fencepost.spec.trace import TraceEvent
 from fencepost.spec.vocabulary import Invariant
-from tests.reports.kernels.compared import assert_same, by_definition, in_two_stages
+from tests.reports.kernels.compared import assert_same
 from tests.reports.kernels.histories import EDITS, good_history
 
 GOOD = good_history()

@@ -1,0 +1,96 @@
+"""Kernels and definitions find the same: `python -m fencepost.ci.bench.reports.agreement [NAME…]`.
+
+Of every trace that the simulator leaves of something wrong: one run of each mutant, the steps of
+each counterexample, and each story. A disagreement is a wrong kernel, whatever the run shows.
+"""
+
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+
+from fencepost.ci.bench.golden_master import STORIES
+from fencepost.ci.screens.console import say
+from fencepost.conformance.checks.ordering import partition_of_event
+from fencepost.conformance.checks.registry import CHECKS, RUN_STARTED, judge, run_check
+from fencepost.conformance.verdict import CheckResult, merge
+from fencepost.conformance.whitebox.simulate import REFERENCE_TARGET, load
+from fencepost.reports.kernels import two_stages
+from fencepost.reports.kernels.bucket_rows import KERNEL_COLUMNS, BucketRows
+from fencepost.reports.kernels.two_stages import judge_bucket
+from fencepost.reports.tables.buckets import BULK, SplitRows
+from fencepost.reports.tables.schema import encoded, to_table
+from fencepost.spec.trace import TraceEvent
+from fencepost.spec.vocabulary import Invariant
+
+PER_PARTITION = [check for check in CHECKS.values() if check.per_partition]
+
+
+def rows_of(events: Sequence[TraceEvent]) -> BucketRows:
+    """The events about partitions, as a bucket has them."""
+    own = [event for event in events if partition_of_event(event)]
+    few, bulk = (
+        encoded(to_table(event for event in own if (event.action in BULK) is is_bulk))
+        for is_bulk in (False, True)
+    )
+    told = [name for name in bulk.column_names if name in KERNEL_COLUMNS]
+    return BucketRows(SplitRows(few, bulk.select(told), lambda: bulk))
+
+
+def in_two_stages(events: Sequence[TraceEvent]) -> dict[Invariant, CheckResult]:
+    """What kernels and definitions together find, however few events there are."""
+    begun = [event for event in events if event.action in RUN_STARTED]
+    two_stages.FEW_ROWS, few_rows = 1, two_stages.FEW_ROWS
+    parts: dict[Invariant, list[CheckResult]] = {check.invariant: [] for check in PER_PARTITION}
+    for part in judge_bucket(rows_of(events), begun):
+        for result in part.results:
+            parts[result.invariant].append(result)
+    two_stages.FEW_ROWS = few_rows
+    return {invariant: merge(invariant, found) for invariant, found in parts.items()}
+
+
+def by_definition(events: Sequence[TraceEvent]) -> dict[Invariant, CheckResult]:
+    """What the definitions find."""
+    return {check.invariant: run_check(check, events) for check in PER_PARTITION}
+
+
+def traces(names: Sequence[str]) -> Iterator[tuple[str, Sequence[TraceEvent]]]:
+    """Name and events of each run that is compared, of those with these names or of all."""
+    simulator = load(REFERENCE_TARGET)
+    for record in simulator.mutants():
+        name = str(record["mutant"])
+        if not names or name in names:
+            yield name, _run_of(record)
+        if record["shows"] and (not names or name in names):
+            yield f"counterexample {name}", simulator.replay(name, judge)["events"]
+    for path in sorted(path for folder in STORIES for path in folder.glob("*.yaml")):
+        if not names or path.stem in names:
+            played = simulator.play(path.read_text(encoding="utf-8"), judge)
+            for number, events in enumerate(played["traces"]):
+                yield f"story {path.stem}, trace {number}", events
+
+
+def _run_of(record: Mapping[str, object]) -> Sequence[TraceEvent]:
+    seed, level = record.get("seed"), record.get("level")
+    return load(REFERENCE_TARGET).simulate(
+        seed if isinstance(seed, int) else 0,
+        level=level if isinstance(level, int) else 0,
+        mutant=str(record["mutant"]),
+    )
+
+
+def main(names: Sequence[str]) -> int:
+    """Say what was compared; 1 when anything differs."""
+    compared = violated = 0
+    differing = 0
+    for name, events in traces(names):
+        defined, found = by_definition(events), in_two_stages(events)
+        for one in (one for one in defined if defined[one] != found[one]):
+            differing += 1
+            say(f"the kernels find something else: {one} of {name}")
+        violated += any(result.violations for result in defined.values())
+        compared += 1
+    say(f"{compared} runs compared, {violated} with a violation, {differing} disagreements")
+    return 1 if differing or not compared else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,179 @@
+"""A table of many runs: `run=<run id>/failovers.parquet`, one file for each run of a system.
+
+Its rows are the failovers of the run, and its metadata what is told of the run as a whole. A run is
+added as a whole or not at all, and any reader of partitioned Parquet can read the table.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from urllib.parse import quote
+
+import msgspec
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from fencepost.conformance.verdict import Verdict, worst
+from fencepost.reports.analysis.aggregates import Analysis
+from fencepost.reports.analysis.budgets import PHASES
+from fencepost.reports.analysis.folder_report import FolderReport
+from fencepost.reports.analysis.metrics import Failover
+from fencepost.reports.tables.errors import ReportError
+from fencepost.reports.tables.health import FileHealth
+
+FAILOVERS = "failovers.parquet"
+_RUN = b"run"
+_MS = [pa.field(f"{phase}_ms", pa.float64()) for phase in PHASES]
+FAILOVER_SCHEMA = pa.schema(
+    [
+        ("kind", pa.string()),
+        ("fault", pa.string()),
+        ("topic", pa.string()),
+        ("partition", pa.int64()),
+        ("old_leader", pa.int64()),
+        ("new_leader", pa.int64()),
+        ("noise", pa.string()),
+        *_MS,
+    ]
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunRow:
+    """One run of a system."""
+
+    run_id: str
+    begun_ns: int
+    """On the wall clock; 0 where no line tells."""
+    level: int
+    """-1 where no line tells."""
+    implementation: str
+    scenario: str
+    verdict: Verdict
+    """Of its checks and its traces."""
+    violated: tuple[str, ...]
+    events: int
+    digest: str
+    """Of its trace files."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredRun:
+    """A run and its failovers, which have the columns of `FAILOVER_SCHEMA`."""
+
+    row: RunRow
+    failovers: pa.Table
+
+
+def stored_runs(analysis: Analysis, found: Iterable[Failover]) -> tuple[StoredRun, ...]:
+    """The runs of an analysis that go into a table, with their failovers.
+
+    Runs of mutants are left out, as are those whose traces are of no run or of several.
+    Raises `ReportError` when two of them have one id.
+    """
+    reports = [r for r in analysis.folders if r.is_judged and len(r.run_ids) == 1]
+    times = Counter(report.run_ids[0] for report in reports)
+    for run_id, number in times.items():
+        if number > 1:
+            folders = " and ".join(r.name for r in reports if r.run_ids[0] == run_id)
+            raise ReportError(
+                f"{folders} are both run {run_id}", "one of them is a copy: remove it"
+            )
+    failovers = list(found)
+    return tuple(_stored(report, analysis.health, failovers) for report in reports)
+
+
+def _stored(
+    report: FolderReport, health: Sequence[FileHealth], failovers: Sequence[Failover]
+) -> StoredRun:
+    own = sorted((f.file, f.digest) for f in health if f.folder == report.index)
+    row = RunRow(
+        run_id=report.run_ids[0],
+        begun_ns=report.begun_ns or 0,
+        level=-1 if report.level is None else report.level,
+        implementation=report.implementation,
+        scenario=report.scenario,
+        verdict=worst([report.trace_verdict, *(check.verdict for check in report.decided)]),
+        violated=tuple(check.invariant for check in report.failed),
+        events=report.events,
+        digest=sha256(msgspec.json.encode(own)).hexdigest(),
+    )
+    rows = [_failover_row(one) for one in failovers if one.folder == report.index]
+    return StoredRun(row=row, failovers=pa.Table.from_pylist(rows, schema=FAILOVER_SCHEMA))
+
+
+def _failover_row(one: Failover) -> dict[str, object]:
+    names = FAILOVER_SCHEMA.names[: -len(PHASES)]
+    told = {name: getattr(one, name) for name in names}
+    return told | {f"{phase}_ms": one.phases_ms[phase] for phase in PHASES}
+
+
+def add_runs(table: Path, runs: Sequence[StoredRun]) -> None:
+    """All runs are in the table.
+
+    One that is there already, of the same traces, is written again. Raises `ReportError` when it
+    is there of other traces, before anything is written, and when the folder refuses.
+    """
+    for run in runs:
+        there = _read_row(_place(table, run.row.run_id))
+        if there is not None and there.digest != run.row.digest:
+            raise ReportError(
+                f"{table} holds run {run.row.run_id} already, of other traces",
+                f"two runs have one id: to replace it, remove {_place(table, there.run_id).parent}",
+            )
+    try:
+        for run in runs:
+            _write(_place(table, run.row.run_id), run)
+    except OSError as error:
+        raise ReportError(
+            f"{table} cannot be written ({error.strerror or error})", "name another --table"
+        ) from error
+
+
+def _place(table: Path, run_id: str) -> Path:
+    return table / f"run={quote(run_id, safe='')}" / FAILOVERS
+
+
+def _write(path: Path, run: StoredRun) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    told = run.failovers.replace_schema_metadata({_RUN: msgspec.json.encode(run.row)})
+    draft = path.with_name(f".{FAILOVERS}.draft")
+    pq.write_table(told, draft, compression="zstd")
+    draft.replace(path)
+
+
+def _read_row(path: Path) -> RunRow | None:
+    if not path.exists():
+        return None
+    return _read(path).row
+
+
+def read_runs(table: Path) -> tuple[StoredRun, ...]:
+    """All runs of a table, the oldest first.
+
+    Raises `ReportError` when there is none, or a file is not one of a table.
+    """
+    runs = tuple(_all(table))
+    if not runs:
+        raise ReportError(
+            f"{table} holds no run", "add one: fencepost report RUN --table, and this folder"
+        )
+    return tuple(sorted(runs, key=lambda run: (run.row.begun_ns, run.row.run_id)))
+
+
+def _all(table: Path) -> Iterator[StoredRun]:
+    return (_read(path) for path in sorted(table.glob(f"run=*/{FAILOVERS}")))
+
+
+def _read(path: Path) -> StoredRun:
+    try:
+        with pq.ParquetFile(path) as file:
+            told = (file.metadata.metadata or {}).get(_RUN, b"")
+            return StoredRun(row=msgspec.json.decode(told, type=RunRow), failovers=file.read())
+    except (OSError, pa.ArrowException, msgspec.MsgspecError) as error:
+        raise ReportError(
+            f"{path} is not what this Fencepost writes into a table",
+            "remove it and add the run again",
+        ) from error
