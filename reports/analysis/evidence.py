@@ -8,6 +8,8 @@ were read from its log after the run; they stand where their transaction was fir
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
+from operator import attrgetter
 from typing import NamedTuple
 
 import msgspec
@@ -101,6 +103,9 @@ class ViolationContext:
     left_out_after: int
 
 
+_mono_ns = attrgetter("mono_ns")
+
+
 def display_order(events: Iterable[TraceEvent]) -> list[TraceEvent]:
     """All events in the order in which a diagram shows them; see the module's docstring."""
     rows = list(events)
@@ -110,7 +115,14 @@ def display_order(events: Iterable[TraceEvent]) -> list[TraceEvent]:
             heard[event.zxid] = min(event.mono_ns, heard.get(event.zxid, event.mono_ns))
     known = sorted(heard)
     placed = [event if event.mono_ns > 0 else _placed(event, heard, known) for event in rows]
-    return sorted(placed, key=_display_key)
+    by_time = sorted(placed, key=_mono_ns)
+    if len({*map(_mono_ns, by_time)}) == len(by_time):
+        return by_time
+    return [
+        event
+        for _, together in groupby(by_time, key=_mono_ns)
+        for event in sorted(together, key=_display_key)
+    ]
 
 
 def _placed(event: TraceEvent, heard: Mapping[int, int], known: Sequence[int]) -> TraceEvent:

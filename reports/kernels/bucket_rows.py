@@ -74,6 +74,9 @@ class BucketRows:
         self.partition, self.partitions = partition_codes(self.table)
         self._words: dict[str, tuple[Numbers, list[str]]] = {}
         self._numbers: dict[tuple[str, int], Numbers] = {}
+        self._masks: dict[tuple[str, ...], Mask] = {}
+        self._lengths: dict[str, Numbers] = {}
+        self._items: dict[str, Items] = {}
 
     @property
     def count(self) -> int:
@@ -140,8 +143,13 @@ class BucketRows:
 
     def word(self, name: str, *words: str) -> Mask:
         """Rows in which the column holds one of these words."""
-        codes, found = self._coded(name)
-        return np.isin(codes, [code for code, word in enumerate(found) if word in words])
+        key = (name, *words)
+        if key not in self._masks:
+            codes, found = self._coded(name)
+            is_wanted = np.array([word in words for word in found] + [False])  # -1 is the last
+            self._masks[key] = is_wanted[codes]
+            self._masks[key].flags.writeable = False
+        return self._masks[key]
 
     def _coded(self, name: str) -> tuple[Numbers, list[str]]:
         if name not in self._words:
@@ -150,11 +158,18 @@ class BucketRows:
 
     def lengths(self, name: str) -> Numbers:
         """Of the lists of a column; 0 for null."""
-        column = as_array(self.table.column(name))
-        return np.asarray(pc.fill_null(column.value_lengths(), 0), np.int64)
+        if name not in self._lengths:
+            column = as_array(self.table.column(name))
+            self._lengths[name] = np.asarray(pc.fill_null(column.value_lengths(), 0), np.int64)
+        return self._lengths[name]
 
     def items(self, name: str) -> Items:
         """The members of a list column."""
+        if name not in self._items:
+            self._items[name] = self._items_of(name)
+        return self._items[name]
+
+    def _items_of(self, name: str) -> Items:
         lengths = self.lengths(name)
         members = as_array(self.table.column(name)).flatten().dictionary_encode()
         starts = np.cumsum(lengths) - lengths

@@ -6,7 +6,7 @@ from msgspec.structs import replace
 from fencepost.conformance.checks.registry import CHECKS
 from fencepost.reports.analysis.evidence import STEPS_MAX, ViolationContext, display_order, gather
 from fencepost.reports.analysis.replicas import replica_states
-from fencepost.spec.trace import Kind, Phase
+from fencepost.spec.trace import Kind, Phase, TraceEvent
 from fencepost.spec.vocabulary import Invariant
 from tests.reports.stories import Story, failover_story, truncation_story
 
@@ -100,3 +100,15 @@ def test_a_truncated_record_is_no_longer_in_the_log() -> None:
     held = {s.broker_id: len(s.last_records) for s in replica_states(events[: cut + 1])}
 
     assert held == {1: 2, 2: 1, 3: 2}
+
+
+def test_events_of_one_instant_stand_as_their_clocks_and_numbers_say() -> None:
+    events = [replace(event, mono_ns=event.seq // 3 + 1) for event in failover_story("r").events]
+
+    ordered = display_order(reversed(events))
+
+    def place(event: TraceEvent) -> tuple[object, ...]:
+        is_ours = event.kind is not Kind.ZOOKEEPER
+        return event.mono_ns, is_ours, event.lamport, event.node, event.incarnation, event.seq
+
+    assert ordered == sorted(events, key=place)
