@@ -30,6 +30,12 @@ def accept_older_metadata(rules: Rules) -> Rules:
     return replace(rules, is_newer_metadata=lambda _given, _known: True)
 
 
+@mutant(160, "UMD-002", {Invariant.METADATA_IN_ORDER}, level=ProtocolLevel.MAX_BROKER_EPOCH)
+def take_metadata_twice(rules: Rules) -> Rules:
+    """A broker takes metadata again that it has taken."""
+    return replace(rules, is_newer_metadata=lambda given, known: given >= known)
+
+
 @mutant(
     112,
     "UMD-002",

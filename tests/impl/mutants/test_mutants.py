@@ -32,6 +32,7 @@ from fencepost.spec.vocabulary import (
     Action,
     BrokerId,
     BrokerVersion,
+    ControllerEpoch,
     Ending,
     ErrorCode,
     Invariant,
@@ -390,6 +391,11 @@ def refuses_a_stop_of_the_last_epoch(mutant: str | None) -> bool:
     return config(mutant).rules.is_newer_than_stop(replica, stop)
 
 
+def takes_metadata_again(mutant: str | None) -> bool:
+    version = ControllerEpoch(1), 4
+    return config(mutant).rules.is_newer_metadata(version, version)
+
+
 def next_try_of_a_failed_fetch(mutant: str | None) -> int:
     return config(mutant).retry_at_ms(100)
 
@@ -432,6 +438,7 @@ def leads_without_log(mutant: str | None) -> bool:
         ("return_when_let_go", follows_when_left_out, False, True),
         ("tell_no_failed_log", tells_of_a_failed_log, True, False),
         ("obey_stop_of_last_epoch", refuses_a_stop_of_the_last_epoch, True, False),
+        ("take_metadata_twice", takes_metadata_again, False, True),
         ("retry_at_once", next_try_of_a_failed_fetch, 200, 100),
         ("append_under_a_small_isr", appends_under_a_small_isr, False, True),
         *configuration.CASES,
