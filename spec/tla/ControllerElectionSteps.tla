@@ -30,10 +30,10 @@ TermsBegin ==
                 /\ OnlyChanged({ControllerPath, ControllerEpochPath,
                                 TermPaths[next.controller_epoch]})
                 /\ ~Exists(znodes, TermPaths[next.controller_epoch])
-                /\ \/ /\ znodes'[ControllerPath] = Controller
-                      /\ budget["epoch_writes"] < Limits["epoch_writes"]
-                   \/ /\ znodes'[ControllerPath].data = <<b>>
-                      /\ znodes'[ControllerPath].version = OfficeVersion
+                /\ IF znodes'[ControllerPath] = Controller
+                   THEN budget["epoch_writes"] < Limits["epoch_writes"]
+                   ELSE /\ znodes'[ControllerPath].data = <<b>>
+                        /\ znodes'[ControllerPath].version = OfficeVersion
                 /\ Exists(znodes, ControllerPath) =>
                     Controller.ephemeral_owner \in {NoSession, now.session_id}]_vars
 
