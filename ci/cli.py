@@ -62,6 +62,7 @@ COMMANDS = {
     "mutants": ("mutants.app", "The deliberately wrong rules of the core."),
     "faults": ("faults.app", "The kinds of faults that can be injected."),
     "conform": ("conform.app", "The conformance suite, over one or several implementations."),
+    "doctor": ("doctor.doctor", "Is an implementation well, and if not, what is missing?"),
     "bugs": ("bugs.app", "Bugs of real releases, each with the story that shows it."),
     "topics": ("topics.app", "Create, delete, list and describe topics."),
     "partitions": ("partitions.app", "Add and remove partitions of a topic."),

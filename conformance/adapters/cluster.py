@@ -100,7 +100,7 @@ class ClusterUnderTest:
         """By broker, the zxid of a registration that its former process has left."""
 
     @property
-    def _nodes(self) -> tuple[int, ...]:
+    def nodes(self) -> tuple[int, ...]:
         """All nodes, in the order in which they start."""
         return (*self._parts.lifecycle.controllers, *self.settings.broker_ids)
 
@@ -188,7 +188,7 @@ class ClusterUnderTest:
             self.start()
             yield self
         except KeyboardInterrupt:
-            for process in self._parts.running(self._nodes).values():
+            for process in self._parts.running(self.nodes).values():
                 process.kill()
             raise
         finally:
@@ -208,7 +208,7 @@ class ClusterUnderTest:
             self.await_state(
                 lambda: self.state.controller() == first, START_DEADLINE_S, "a controller"
             )
-        for node_id in self._nodes:
+        for node_id in self.nodes:
             if node_id != first:
                 self.restart(node_id)
         self.await_state(self._is_complete, START_DEADLINE_S, "all brokers and a controller")
@@ -274,7 +274,7 @@ class ClusterUnderTest:
 
     def ended(self) -> list[int]:
         """The brokers and controllers that were started and do not run."""
-        started = {node: self._parts.lifecycle.started(node) for node in self._nodes}
+        started = {node: self._parts.lifecycle.started(node) for node in self.nodes}
         return [b for b, process in started.items() if process and not process.is_running]
 
     def log_tail(self, broker_id: int) -> str:
@@ -414,7 +414,7 @@ class ClusterUnderTest:
             )
 
     def _last_words(self) -> str:
-        tails = {node_id: self.log_tail(node_id) for node_id in self._nodes}
+        tails = {node_id: self.log_tail(node_id) for node_id in self.nodes}
         said = [f"{self._called(node_id)}: {tail}" for node_id, tail in tails.items() if tail]
         return "; the brokers said last:\n" + "\n".join(said) if said else ""
 
