@@ -269,8 +269,8 @@ LoseAnswer ==
 
 DuplicateAnswer ==
     /\ Metadata!Spend("duplicates")
-    /\ \E answer \in fetches :
-          answer.copy = 1 /\ fetches' = fetches \cup {[answer EXCEPT !.copy = 2]}
+    /\ \E answer \in fetches : LET copied == [answer EXCEPT !.copy = 2] IN
+          copied \notin fetches /\ fetches' = fetches \cup {copied}
     /\ UNCHANGED <<znodes, controllers, replicas, messages, breaches>>
 
 (* A command or an answer is lost. For safety a lost message is one that     *)
