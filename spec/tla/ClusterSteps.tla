@@ -307,7 +307,7 @@ RegistrationsAreNew ==
                     /\ HasTopic /\ b \in Topic.assigned[p]
                     /\ logs[b][p].incarnation = Topic.id
                     /\ logs'[b][p] = logs[b][p]
-               /\ MustKeep(b, p) => logs'[b][p].records = logs[b][p].records]_vars
+               /\ MustKeep(b, p) => logs'[b][p] = logs[b][p]]_vars
 
 (* What a bound allows changes something else than what is left of it.       *)
 BoundedStepsHaveEffect ==
