@@ -13,6 +13,7 @@ from fencepost.reports.page.charts import budget_picture, timeline_picture
 from fencepost.reports.page.proofs import proof_tables
 from fencepost.reports.page.views import (
     Broken,
+    BrokenLike,
     Figure,
     FileLink,
     HazardRow,
@@ -34,6 +35,9 @@ from fencepost.reports.page.words import (
     milliseconds,
     seconds,
 )
+
+STORIES_MAX = 12
+"""Ways to break that are told in full: a page of more is not read."""
 
 OPEN_AT_MOST = 4
 """With more runs than that, what happened in each is shown when it is asked for."""
@@ -66,12 +70,16 @@ def summarise(
         for folder in analysis.folders
         if folder.failed and not folder.is_canary
     )
+    ways = grouped(broken, lambda run: (run.first_invariant, alike(run.headline)))
     return Page(
         verdict=verdict,
         headline=_headline(verdict, analysis, stages, broken),
         subline=_subline(analysis, detail),
         figures=_figures(analysis, detail),
-        broken=broken,
+        broken=tuple(
+            BrokenLike(first=found[0], others=tuple(found[1:])) for found in ways[:STORIES_MAX]
+        ),
+        broken_otherwise=tuple(run for found in ways[STORIES_MAX:] for run in found),
         seeds=tuple(
             SeedGroup(first=found[0], others=tuple(found[1:]))
             for found in grouped(detail.violations, lambda v: (v.invariant, alike(v.message)))

@@ -146,6 +146,14 @@ class Broken:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class BrokenLike:
+    """Runs that broke in the same way: one is told in full, the others in a line each."""
+
+    first: Broken
+    others: tuple[Broken, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TimelineView:
     """One run as a picture."""
 
@@ -211,7 +219,9 @@ class Page:
     headline: str
     subline: str
     figures: tuple[Figure, ...]
-    broken: tuple[Broken, ...]
+    broken: tuple[BrokenLike, ...]
+    broken_otherwise: tuple[Broken, ...]
+    """Those that are told in a line for want of room."""
     seeds: tuple[SeedGroup, ...]
     stages: tuple[StageRow, ...]
     detail: Detail

@@ -5,11 +5,14 @@ from pathlib import Path
 
 import pytest
 
+from fencepost.conformance.suite.records import read_run
 from fencepost.reports.analysis.aggregates import AGGREGATES
 from fencepost.reports.page.render import render
+from fencepost.reports.suite.page import write_page
 from fencepost.reports.tables.folders import PARQUET
 from tests.reports.aggregated import analysed, save_all
 from tests.reports.browser import Browser, find_browser
+from tests.reports.page.test_suite_page import cut_off_run
 from tests.reports.stages_example import write_stages
 from tests.reports.stories import failover_story, truncation_story
 
@@ -62,6 +65,15 @@ def whole_gate(tmp_path_factory: pytest.TempPathFactory) -> Path:
     }
     save_all(run, stories)
     return built(run, "FAIL", copies=90)
+
+
+@pytest.fixture(scope="session")
+def suite_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run of the conformance suite over two implementations, one of which fails."""
+    run = tmp_path_factory.mktemp("suite")
+    cut_off_run(run)
+    write_page(read_run(run))
+    return run
 
 
 def built(run: Path, chaos: str, copies: int = 1) -> Path:

@@ -387,17 +387,16 @@ for (const view of all(".spacetime-view")) work(view);
 
 /* ---- The bar, links to rows, and keys ---- */
 
-const jump = (words, kind, action) => {
-  const isAbsent = document.querySelector(`[data-kind~="${kind}"]`) === null;
-  return button(words, action, isAbsent ? { disabled: "" } : {});
-};
+const jump = (words, kind, action) => document.querySelector(`[data-kind~="${kind}"]`) === null
+  ? [] : [button(words, action)];
 
-document.querySelector("nav.toc .wrap")?.append(make("div", { class: "tools", role: "search" },
+const bar = document.querySelector("nav.toc .wrap") ?? document.querySelector("header.top .wrap");
+bar.append(make("div", { class: "tools", role: "search" },
   make("label", { for: "search", class: "skip" }, "Search all tables"), search,
   make("label", { for: "only-bad" }, onlyBad, " only what did not pass"),
-  jump("Next fault", "fault", () => next("fault")),
-  jump("Next leader change", "leader", () => next("leader")),
-  jump("First violation", "proof", firstViolation),
+  ...jump("Next fault", "fault", () => next("fault")),
+  ...jump("Next leader change", "leader", () => next("leader")),
+  ...jump("First violation", "proof", firstViolation),
   theme, said));
 
 document.addEventListener("keydown", event => {

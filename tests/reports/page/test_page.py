@@ -137,6 +137,15 @@ def test_what_is_left_out_of_the_picture_is_in_the_list(failing: Path) -> None:
     assert listed.count('class="proof"') == drawn.count('class="ring"') == 2
 
 
+def test_runs_that_broke_in_one_way_are_told_once(tmp_path: Path) -> None:
+    stories = {f"chaos/loss_{n}": truncation_story(f"r{n}") for n in range(3)}
+    html = rendered(tmp_path, stories, "FAIL").read_text()
+
+    assert html.count('class="card story"') == 1
+    assert "2 more runs that broke in the same way" in html
+    assert {f"run-chaos/loss_{n}" for n in range(3)} <= {*re.findall(r'\bid="([^"]+)"', html)}
+
+
 def test_what_lies_beside_the_page_is_linked(failing: Path) -> None:
     links = [unquote(one) for one in re.findall(r'href="(\./[^"]+)"', failing.read_text())]
 

@@ -51,7 +51,12 @@ NASTY = "</script><b>\x01 & so"
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Of a run in which one case of one target failed, and the last one was not reached."""
+    cut_off_run(tmp_path)
+    return tmp_path
+
+
+def cut_off_run(folder: Path) -> None:
+    """One case of one target failed, and the last one was not reached."""
     records: list[AnyRecord] = [HEADER, TargetRecord.of("reference", REFERENCE)]
     for target, case, verdict in (
         ("reference", "isr/a", Verdict.PASS),
@@ -63,8 +68,7 @@ def folder(tmp_path: Path) -> Path:
             RequirementRecord(target=target, case=case, requirement="ISR-001", verdict=verdict),
             CaseEnd(target=target, case=case, verdict=verdict, message=NASTY, again="again"),
         ]
-    write(tmp_path, records)
-    return tmp_path
+    write(folder, records)
 
 
 def write(folder: Path, records: Sequence[AnyRecord]) -> None:
