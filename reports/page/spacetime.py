@@ -291,8 +291,8 @@ def _cut(step: DiagramStep) -> str:
 
 
 def _words(step: DiagramStep) -> str:
-    is_broker = step.node.startswith("broker-")
-    return f"{step.node.removeprefix('broker-')}: {step.text}" if is_broker else step.text
+    is_client = step.node.startswith("client-")
+    return step.text if is_client else f"{step.node.removeprefix('broker-')}: {step.text}"
 
 
 def _colour(node: str) -> str:

@@ -60,8 +60,8 @@ def whole_gate(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """As many models and mutants as the gate has, and more."""
     run = tmp_path_factory.mktemp("gate") / "run"
     stories = {
-        "chaos/truncation_loss": truncation_story("g"),
-        **{f"chaos/killed_{n}": failover_story(f"g{n}") for n in range(6)},
+        **{f"chaos/loss_{n}": truncation_story(f"g{n}", rest=n * 4) for n in range(8)},
+        **{f"chaos/killed_{n}": failover_story(f"h{n}") for n in range(20)},
     }
     save_all(run, stories)
     return built(run, "FAIL", copies=90)

@@ -130,6 +130,8 @@ def test_the_picture_opens_zooms_and_keeps_time(browser: Browser, failing_run: P
 
     browser.evaluate("document.querySelector('svg.wide .opens').dispatchEvent(new Event('click'))")
     assert shown < browser.evaluate(SHOWN) <= browser.evaluate(HELD)
+    gap = browser.evaluate("document.querySelector('svg.wide .opens').textContent")
+    assert gap.startswith("⋮ fold ")
     browser.evaluate(f"{button('All events')}.click()")
     assert browser.evaluate(SHOWN) == browser.evaluate(HELD)
     assert browser.evaluate(HEIGHT) > height

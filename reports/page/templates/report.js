@@ -187,6 +187,7 @@ const work = view => {
   const main = new Set([...Array(count).keys()].filter(step => !isFolded(words.get(step))));
   const shown = new Set(main);
   const ties = new Map();
+  const gaps = new Map();
   let isTime = false;
   let zoom = 1;
   let current = -1;
@@ -251,7 +252,11 @@ const work = view => {
       move(part, labels[step]);
       if (step < count) fold(part, shown.has(step));
       const gap = part.querySelector(".gap");
-      if (gap) gap.classList.toggle("told", hiddenBefore(step).every(other => shown.has(other)) && hiddenBefore(step).length > 0);
+      if (gaps.has(gap)) {
+        const isTold = hiddenBefore(step).every(other => shown.has(other));
+        gap.textContent = isTold ? gaps.get(gap).replace("⋮", "⋮ fold").replace(" more", "") : gaps.get(gap);
+        gap.setAttribute("aria-expanded", String(isTold));
+      }
       if (step < count) tie(step, heights, labels);
     }
     for (const [step, part] of marks) { move(part, heights[step]); fold(part, shown.has(step)); }
@@ -339,6 +344,8 @@ const work = view => {
   for (const gap of all(".gap", picture)) {
     const step = Number(gap.parentElement.dataset.step);
     if (hiddenBefore(step).length === 0) continue;
+    gaps.set(gap, gap.textContent);
+    gap.setAttribute("aria-expanded", "false");
     gap.setAttribute("tabindex", "0");
     gap.setAttribute("role", "button");
     gap.classList.add("opens");
