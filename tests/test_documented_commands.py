@@ -1,0 +1,157 @@
+"""Every command of README and docs is executed here, or has a reason why it is executed elsewhere.
+
+A command that is new in a document fails until it is one or the other.
+"""
+
+import re
+import shlex
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from fencepost.ci.cli import run
+from tests.test_documents import ROOT, command_lines
+
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+DEADLINE_S = 60.0
+SESSIONS = {
+    "commands.md": "A cluster to play with",
+    "first_hour.md": "2. Break a cluster by hand",
+}
+"""Page -> the section whose first blocks are one session on a cluster."""
+AT_ONCE = re.compile(
+    r"fencepost ("
+    r"lab( [\w-]+)?|check --list|mutants list|explain [\w-]+|"
+    r"faults (list|schema|explain proc\.pause)|bugs (list|explain [A-Z]+-[\w-]+)|"
+    r"conform (list( --profile core)?|explain ISR-001)|chaos --list|"
+    r"simulate --steps \w+|simulate --story \w+/\S+\.yaml)"
+)
+"""What takes seconds, and no cluster of the reader's own."""
+FINDS_SOMETHING = re.compile(r"fencepost simulate --steps ")
+"""A mutant is broken: the exit code is that of a violation."""
+ELSEWHERE = {
+    r"make ": "a target of the Makefile: each is what its name says, and the landing runs check",
+    r"\.venv/bin/fencepost gate|fencepost gate": "minutes: tests/ci/gate plays small gates",
+    r"fencepost merge": "shards: tests/ci/gate",
+    r"fencepost diff": "two runs are needed: tests/ci/commands and tests/ci/results compare some",
+    r"fencepost report": "Spark: tests/reports, and tests/ci for the command",
+    r"fencepost check( |$)": "TLC: make models plays every row of spec/models.toml",
+    r"fencepost prove": "z3: tests/spec/proofs",
+    r"fencepost chaos( |$)": "real processes: the gate and tests/chaos play every story",
+    r"fencepost simulate( |$)": "seeds: the gate runs hundreds, tests/ci/commands the options",
+    r"fencepost conform( |$)": "minutes, or an adapter: tests/ci/commands and make conformance",
+    r"fencepost doctor": "a cluster of its own: tests/ci/commands/test_doctor_command.py",
+    r"fencepost bugs run": "releases of Apache Kafka: make kafka",
+    r"fencepost heal": "what a killed run has left: tests/chaos/test_leftovers.py",
+    r"fencepost tokens": "a cluster with TLS: tests/conformance/adapters/test_secured_cluster.py",
+    r"fencepost acls add$": "a word in a sentence; the session has it whole",
+    r"fencepost cluster (up --(tls|mutation-quota)|stop ID)": "tests/conformance/adapters",
+    r"fencepost cluster up --brokers 3$": "the sessions begin with it, and with more options",
+    r"fencepost (quotas|configs)": "other values: tests/ci/commands/test_config_commands.py",
+    r"fencepost (produce|topics|partitions|bugs|faults explain)$": "a word in a sentence",
+    r"fencepost (bugs|faults) explain ID": "a placeholder",
+    r"fencepost faults schema '>'": "with a shell; the same without is executed",
+    r"fencepost --install-completion": "changes the reader's shell: tests/ci/test_command_line.py",
+    r"python -m ": "generators, benches and lints: the landing runs those that check",
+}
+"""How a command begins -> why this file does not execute it, and what does."""
+
+
+def section(page: str) -> str:
+    """The section of a page that holds its session."""
+    text = (ROOT / "docs" / page).read_text()
+    return text[text.index(f"## {SESSIONS[page]}") :].split("\n## ", 1)[0]
+
+
+def session(page: str) -> list[list[str]]:
+    """The command lines of its blocks, in order."""
+    blocks = re.findall(r"^```\n(.*?)^```$", section(page), re.MULTILINE | re.DOTALL)
+    return [words for block in blocks for words in command_lines(block)]
+
+
+def documented() -> list[str]:
+    """Every command line of the pages, once."""
+    found = (shlex.join(words) for page in PAGES for words in command_lines(page.read_text()))
+    return sorted(set(found))
+
+
+def reason(line: str) -> str | None:
+    """Why it is not executed here."""
+    return next((why for begin, why in ELSEWHERE.items() if re.match(begin, line)), None)
+
+
+def is_in_session(line: str) -> bool:
+    return any(line == shlex.join(words) for page in SESSIONS for words in session(page))
+
+
+def at_once() -> list[str]:
+    return [line for line in documented() if AT_ONCE.fullmatch(line)]
+
+
+def test_every_command_is_executed_or_has_a_reason() -> None:
+    lost = [
+        line
+        for line in documented()
+        if not AT_ONCE.fullmatch(line) and not is_in_session(line) and reason(line) is None
+    ]
+
+    assert lost == []
+
+
+def test_every_reason_is_needed() -> None:
+    left = [line for line in documented() if not AT_ONCE.fullmatch(line)]
+    left = [line for line in left if not is_in_session(line)]
+
+    assert [begin for begin in ELSEWHERE if not any(re.match(begin, line) for line in left)] == []
+
+
+def test_what_a_reason_names_is_there() -> None:
+    named = {name for why in ELSEWHERE.values() for name in re.findall(r"tests/[\w/.]+\b", why)}
+
+    assert len(named) > 5
+    assert [name for name in sorted(named) if not (ROOT / name).exists()] == []
+
+
+@pytest.mark.parametrize("line", at_once())
+def test_a_command_that_takes_seconds_does_what_its_page_says(
+    line: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(ROOT)
+    code = run(shlex.split(line)[1:])
+
+    assert code == (1 if FINDS_SOMETHING.match(line) else 0)
+    assert capsys.readouterr().out
+
+
+def played(page: str) -> Iterator[tuple[str, int]]:
+    """Each command of the session that needs no TLS, and how it ended."""
+    for words in session(page):
+        line = shlex.join(words)
+        if words[1] == "tokens":
+            assert reason(line)
+            continue
+        code = run(words[1:])
+        deadline = time.monotonic() + DEADLINE_S
+        while words[1:3] == ["reassign", "verify"] and code and time.monotonic() < deadline:
+            code = run(words[1:])
+        yield line, code
+
+
+@pytest.mark.zookeeper
+@pytest.mark.parametrize("page", sorted(SESSIONS))
+def test_the_session_of_a_page_goes_as_it_is_written(
+    page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    ended: list[tuple[str, int]] = []
+    try:
+        ended.extend(played(page))
+    finally:
+        if not ended or ended[-1][0] != "fencepost cluster down":
+            run(["cluster", "down"])
+
+    assert [(line, code) for line, code in ended if code] == []
+    assert len(ended) > 10
