@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from fencepost.conformance.whitebox.absent_rules import ABSENT_RULES
-from fencepost.conformance.whitebox.simulate import Simulator, load
+from fencepost.conformance.whitebox.simulate import load
+from fencepost.conformance.whitebox.simulator import Simulator
 from fencepost.conformance.whitebox.stepped import is_visible
 from fencepost.spec.hazards import Hazard, HazardFinding, load_hazards
 from fencepost.spec.tlc.models import load_models
