@@ -437,7 +437,8 @@ def _check_row(check: "CheckOutcome", analysis: "Analysis") -> dict[str, Any]:
     """What a check found over all runs: its first violation, and the command that shows it."""
     found = len(check.violations) + check.omitted_violations
     first, reproduce = _first_violation(check, analysis)
-    parts = (first, count(found, "violation") if found else "", *check.doubts)
+    idle = "its premise did not occur in any run" if check.verdict is Verdict.VACUOUS else ""
+    parts = (first, count(found, "violation") if found else "", idle, *check.doubts)
     return {
         "name": str(check.invariant),
         "verdict": str(check.verdict),
