@@ -122,8 +122,10 @@ def simulate(run: GateRun) -> StageOutcome:
             on_progress=advance,
             choose=run.shard.take,
         )
-    hunted = of_hunt(caught, level=newest).joined(of_undecided(undecided_rules()))
-    return of_levels(results).joined(hunted)
+    outcome = of_levels(results).joined(of_hunt(caught, level=newest))
+    if run.shard.is_first:  # of the chosen seeds as a whole
+        outcome = outcome.joined(of_undecided(undecided_rules()))
+    return outcome
 
 
 def inject_faults(run: GateRun) -> StageOutcome:

@@ -131,8 +131,6 @@ def _joined_detail(records: Sequence[StageRecord]) -> dict[str, Any]:
                 detail[key] = detail.get(key, 0) + value
             else:
                 detail[key] = value
-    if "undecided" in detail and isinstance(detail["undecided"], list):
-        detail["undecided"] = list({str(row): row for row in detail["undecided"]}.values())
     return detail
 
 
