@@ -29,9 +29,10 @@ PageFile = Annotated[
 def diff(
     before: RunBefore, after: RunAfter, page: PageFile = None, as_json: JsonOption = False
 ) -> int:
-    """Compare two runs of the gate, of chaos, of seeds or of the suite, case by case.
+    """Compare two runs, case by case.
 
-    The exit code is that of what is new alone: 1 for a violation that the first run did not have.
+    They are of the gate, of chaos, of seeds or of the suite. The exit code is that of what is new
+    alone: 1 for a violation that the first run did not have.
     """
     found = compare(read_stored(before), read_stored(after))
     if page is not None:

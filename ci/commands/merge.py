@@ -36,7 +36,10 @@ def merge(
     summary: SummaryOption = None,
     as_json: JsonOption = False,
 ) -> int:
-    """Join the shares of a gate, analyse all their traces together and judge the whole."""
+    """Join the shares of a gate, and judge the whole.
+
+    The traces of all are analysed together.
+    """
     require_summary(summary)
     shares = read_shares(runs)
     given = stored_run(shares[0].folder)

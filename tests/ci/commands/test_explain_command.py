@@ -17,7 +17,20 @@ from fencepost.conformance.verdict import Verdict
 
 CONFIRM = frozenset(
     {
-        *(f"cluster {name}" for name in ("down", "stop-broker", "start-broker")),
+        *(
+            f"cluster {name}"
+            for name in (
+                "down",
+                "stop",
+                "start",
+                "kill",
+                "pause",
+                "resume",
+                "expire",
+                "cut",
+                "mend",
+            )
+        ),
         *("topics create", "topics delete", "partitions add", "partitions remove"),
         *("quotas set", "quotas remove", "configs set", "configs delete"),
         *("acls add", "acls remove", "tokens create", "tokens renew", "tokens expire"),
