@@ -215,7 +215,7 @@ class LastRequests(AskingClient):
             yield from self.expect(election(NO_PARTITION, kind), UNKNOWN)
 
     def _partition_moves(self) -> Step:
-        """First its preferred leader changes, then a replica (REAS-001)."""
+        """First its preferred leader changes, then it is everywhere, then less so (REAS-001)."""
         for replicas in ((self._absent,), (self._second, self._second)):
             yield from self.expect(reassignment(KEY, replicas), INVALID)
         yield from self.expect(reassignment(NO_PARTITION, (self._first,)), UNKNOWN)
@@ -226,6 +226,7 @@ class LastRequests(AskingClient):
             yield from self.expect(election(KEY), ErrorCode.NONE)
         yield Until("the preferred leader", lambda: self.leader_of(KEY) == self._first)
         yield self.served(KEY, turned)
+        yield from self._move_to(tuple(sorted(self.cluster.disks)))
         yield from self._move_to((self._first, self._second))
         yield from self._append(KEY, 2)
 

@@ -6,6 +6,11 @@ versions that have no word for a refusal, and none waits as long as it is told.
 
 from collections.abc import Iterator
 
+from fencepost.impl.core.types.config_messages import (
+    EntityChange,
+    EntryChange,
+    IncrementalAlterConfigsRequest,
+)
 from fencepost.impl.core.types.messages import CreatePartitionsRequest, Request
 from fencepost.impl.core.types.topic_messages import (
     CreateTopicRequest,
@@ -24,7 +29,7 @@ from fencepost.spec.config_store import (
     config_bytes,
     folders_above,
 )
-from fencepost.spec.vocabulary import ANY_VERSION, BrokerId
+from fencepost.spec.vocabulary import ANY_VERSION, BrokerId, ProtocolLevel
 from fencepost.spec.znodes import CONTROLLER, MalformedZnodeError, document_bytes, parse_controller
 
 CLIENTS = 4
@@ -68,7 +73,7 @@ def start_quota_clients(cluster: VirtualCluster) -> list[SimulatedClient]:
 
 
 class QuotaSetter(SimulatedClient):
-    """Writes quotas as the configs command does, until it is stopped."""
+    """Sets quotas as the configs command does, until it is stopped."""
 
     def set_all(self) -> None:
         """Any user has a quota, and one client-id; others follow, and some change."""
@@ -86,6 +91,22 @@ class QuotaSetter(SimulatedClient):
         self._later()
 
     def _set(self, entity: ConfigEntity, rate: str) -> None:
+        if self.cluster.options.level >= ProtocolLevel.CONTROLLER_MUTATIONS:
+            self._ask_for(entity, rate)
+        else:
+            self._write(entity, rate)
+
+    def _ask_for(self, entity: ConfigEntity, rate: str) -> None:
+        """The controller alone writes the configuration."""
+        change = EntityChange(
+            kind=entity.kind,
+            names=entity.names,
+            changes=(EntryChange(name=RATE_NAME, value=rate),),
+        )
+        request = IncrementalAlterConfigsRequest(entities=(change,))
+        self.ask(self.any_broker(), request, lambda _: None)
+
+    def _write(self, entity: ConfigEntity, rate: str) -> None:
         document = config_bytes({RATE_NAME: rate})
         told = document_bytes(ConfigChangesDocument(changes=[[entity.path]]))
         for path, data in ((entity.path, document), (CONFIG_CHANGES, told)):
