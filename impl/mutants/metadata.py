@@ -81,7 +81,7 @@ def accept_missing_epoch(rules: Rules) -> Rules:
     116,
     "UMD-003",
     {Liveness.EVENTUALLY_METADATA_CONVERGES},
-    seed=33,
+    seed=55,
     level=ProtocolLevel.MAX_BROKER_EPOCH,
 )
 def tell_what_predecessor_told(rules: Rules) -> Rules:

@@ -143,7 +143,8 @@ class Controller:
         self._flush()
 
     def _flush(self) -> None:
-        self._channel.flush(self.controller_epoch, self.context)
+        is_deciding = bool(self.elections.busy)
+        self._channel.flush(self.controller_epoch, self.context, is_deciding=is_deciding)
 
     # Broker changes (V3 A)
 

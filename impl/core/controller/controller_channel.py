@@ -70,7 +70,7 @@ class BrokerQueue:
     is_metadata_due: bool = False
     """The broker is to be told all."""
     has_new_brokers: bool = False
-    """Something of both tells of other brokers than it knows."""
+    """Something of both tells of brokers that it does not know."""
 
     @property
     def owes_metadata(self) -> bool:
@@ -191,15 +191,25 @@ class ControllerChannel:
         queue = self._queues.get(broker_id)
         return queue is not None and queue.request_id == request_id
 
-    def flush(self, controller_epoch: ControllerEpoch, context: ControllerContext) -> None:
-        """Every idle queue with something to tell has sent one request."""
+    def flush(
+        self,
+        controller_epoch: ControllerEpoch,
+        context: ControllerContext,
+        *,
+        is_deciding: bool = False,
+    ) -> None:
+        """Every idle queue with something to tell has sent one request.
+
+        While decisions are being made there will be roles to tell: metadata wait for them as if
+        there were some (no leader waits for what clients are told).
+        """
         now_ms = self._outbox.now_ms
         if self._config.rules.tells_metadata:
             self._seal(controller_epoch, context)
         ready = [broker_id for broker_id, q in self._queues.items() if q.is_ready(now_ms)]
         for broker_id in sorted(ready):
             queue = self._queues[broker_id]
-            has_roles = bool(queue.queued or queue.stops)
+            has_roles = is_deciding or bool(queue.queued or queue.stops)
             go_first = self._config.rules.metadata_go_first(queue.has_new_brokers, has_roles)
             if queue.owes_metadata and go_first:
                 if queue.is_metadata_due:

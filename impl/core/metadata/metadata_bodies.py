@@ -20,7 +20,7 @@ _Told = tuple[KnownState, tuple[BrokerId, ...], tuple[BrokerId, ...]]
 
 
 class Sealed(NamedTuple):
-    """A body that will not change, and whether it tells of other brokers than the one before."""
+    """A body that will not change, and whether it tells of brokers that the one before did not."""
 
     body: UpdateMetadataRequest
     has_new_brokers: bool
@@ -41,9 +41,9 @@ class MetadataBodies:
         """The body that tells what has changed since the last one; None when nothing has."""
         touched, context.touched = context.touched, set()
         brokers = _live_brokers(context)
-        has_new_brokers = brokers != self._brokers
+        has_new_brokers = not {*brokers} <= {*self._brokers}
         changed, deleted = self._learn(context, touched)
-        if not (has_new_brokers or changed or deleted):
+        if not (brokers != self._brokers or changed or deleted):
             return None
         self._version += 1
         self._brokers, self._full = brokers, None

@@ -59,6 +59,8 @@ NOT_STEPPED = {
     "trust_version_across_incarnations",
     "forget_producers_on_leader_change",
     "append_under_a_small_isr",
+    *("accept_missing_epoch", "older_brokers_do_what_is_forwarded"),
+    *("obey_stop_of_last_epoch", "retry_at_once"),
     *("any_broker_writes", "forward_again", "apply_again", "lost_answer_is_refusal"),
     *("believe_any_principal", "forwarder_is_principal"),
     *("unbounded_bucket", "charge_validate_only", "client_id_before_user", "bucket_of_the_quota"),

@@ -158,12 +158,15 @@ NOT_MODELLED = {
     *("followers_join_by_id", "init_names_what_changed"),
     *("roles_before_metadata", "isr_changes_untold", "metadata_sent_once"),
     *("refuse_for_ever", "admit_in_debt"),
+    *("tell_what_predecessor_told", "report_to_own_level_only"),
+    *("older_brokers_do_what_is_forwarded", "obey_stop_of_last_epoch", "take_metadata_twice"),
 }
 """The specs' clients ask leaders only; their controllers take each step that is due, without being
 told; their topics are assigned to brokers that there are; disks work; a command is about one
 partition; a watch, a fetch or a start happens when its action is taken; a follower fetches as the
-incarnation that it is; metadata and roles are told in any order, of leaders alone; a bucket is
-charged and filled in whole tokens."""
+incarnation that it is; metadata and roles are told in any order, of leaders alone, by controllers
+of one level; what is forwarded comes to the controller, or late to one that was; a stop is of one
+leader epoch; a bucket is charged and filled in whole tokens."""
 
 
 def test_every_mutant_of_the_core_is_a_mutant_of_the_specs() -> None:

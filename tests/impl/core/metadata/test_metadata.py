@@ -7,6 +7,7 @@ from fencepost.impl.core.config import Config
 from fencepost.impl.core.levels import LEVELS
 from fencepost.impl.core.types.effects import Send
 from fencepost.impl.core.types.messages import (
+    ControlRequest,
     LeaderAndIsrRequest,
     LeaderAndIsrResponse,
     LiveEndpoint,
@@ -16,9 +17,10 @@ from fencepost.impl.core.types.messages import (
     UpdateMetadataResponse,
 )
 from fencepost.spec.vocabulary import BrokerEpoch, BrokerId, ControllerEpoch, ErrorCode
-from tests.impl.core.build import command
+from fencepost.spec.znodes import leader_and_isr_path
+from tests.impl.core.build import T0, command
 from tests.impl.core.controller.test_controller import managing
-from tests.impl.core.driver import Driver
+from tests.impl.core.driver import Driver, Fate
 from tests.impl.core.roles import started
 
 ONE, THREE = BrokerId(1), BrokerId(3)
@@ -144,6 +146,37 @@ def test_all_brokers_are_told_by_one_body_before_their_roles(driver: Driver) -> 
 
     assert sent(driver, 3)[0].request is first
     assert driver.commands(2)
+
+
+def settle(driver: Driver) -> None:
+    """Brokers answer all that they are sent, until nothing is."""
+    answered: set[int] = set()
+    for send in driver.sent:  # grows: an answer sets the next request free
+        if send.request_id in answered or not isinstance(send.request, ControlRequest):
+            continue
+        answered.add(send.request_id)
+        is_metadata = isinstance(send.request, UpdateMetadataRequest)
+        driver.respond(send, UpdateMetadataResponse() if is_metadata else LeaderAndIsrResponse())
+
+
+def test_that_a_broker_is_gone_is_told_after_the_roles_that_it_leaves(driver: Driver) -> None:
+    """No leader waits for what clients are told."""
+    managing(driver)
+    settle(driver)
+    before = len(driver.sent)
+    driver.plan_read(leader_and_isr_path(T0), Fate.HOLD)
+    driver.unregister(2)
+    while_deciding = driver.sent[before:]
+    driver.release()
+    decided = [type(one.request) for one in driver.sent[before:] if one.to == THREE]
+    settle(driver)
+
+    assert while_deciding == []
+    assert decided == [LeaderAndIsrRequest]
+    last = sent(driver, THREE)[-1].request
+    assert isinstance(last, UpdateMetadataRequest)
+    assert [one.broker_id for one in last.brokers] == [1, 3]
+    assert [one.leader for one in last.partitions] == [3]
 
 
 def test_a_body_without_an_answer_is_sent_again_and_a_refused_one_as_a_whole(
