@@ -15,6 +15,12 @@ Captured = pytest.CaptureFixture[str]
 NAMES = [*(step.name for step in STEPS), LAST]
 
 
+@pytest.fixture(autouse=True)
+def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the doctor keeps of a failed examination goes with the test."""
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+
+
 def examined(target: str, capsys: Captured) -> tuple[int, list[dict[str, str]]]:
     """The exit code, and the steps."""
     code = run(["doctor", "--target", target, "--json"])
