@@ -184,21 +184,24 @@ CommandsAreObeyed ==
                 logs'[m.to][m.partition].epoch_start = Len(logs'[m.to][m.partition].records)]_vars
 
 (* What an incarnation of a broker has obeyed it never takes back, and obeys *)
-(* it once.                                                                  *)
+(* it once: a command that changes what a replica believes is gone.          *)
 \* @req CMD-002
 ObeyedStays ==
     [][\A b \in Brokers, p \in Partitions :
         LET now == replicas[b][p] next == replicas'[b][p]
         IN (brokers[b].broker_epoch # Unregistered /\ brokers'[b].broker_epoch # Unregistered) =>
-            \/ next.incarnation > now.incarnation
-            \/ next.incarnation = now.incarnation /\ next.leader_epoch > now.leader_epoch
-            \/ /\ next.incarnation = now.incarnation
-               /\ next.leader_epoch = now.leader_epoch
-               /\ next.role = "none" \/ next.version >= now.version
-               /\ \/ next.role = now.role
-                  \/ next.role = "none"
-                  \/ now.role = "idle"
-                  \/ now.role = "leader" /\ next.role = "fenced"]_vars
+            /\ \/ next.incarnation > now.incarnation
+               \/ next.incarnation = now.incarnation /\ next.leader_epoch > now.leader_epoch
+               \/ /\ next.incarnation = now.incarnation
+                  /\ next.leader_epoch = now.leader_epoch
+                  /\ next.role = "none" \/ next.version >= now.version
+                  /\ \/ next.role = now.role
+                     \/ next.role = "none"
+                     \/ now.role = "idle"
+                     \/ now.role = "leader" /\ next.role = "fenced"
+            /\ (<<next.incarnation, next.leader, next.leader_epoch>>
+                    # <<now.incarnation, now.leader, now.leader_epoch>>) =>
+                \E m \in messages \ messages' : m.to = b /\ m.partition = p]_vars
 
 (* A log in use grows by one record, of its leader's epoch where the leader  *)
 (* takes it, and gets shorter only before its follower has begun to fetch,   *)
