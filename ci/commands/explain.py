@@ -8,7 +8,7 @@ import typer
 from fencepost.ci.gate.failures import UsageError
 from fencepost.ci.gate.runs import LATEST, RUNS
 from fencepost.ci.options import JsonOption
-from fencepost.ci.results.stored_run import StoredRun, read_stored
+from fencepost.ci.results.stored_run import PastRun, read_stored
 from fencepost.ci.screens.console import say, say_fitted, show_json
 from fencepost.ci.screens.explanations import (
     NameKind,
@@ -68,7 +68,7 @@ def explain(
     return 0
 
 
-def stored_run(given: Path | None) -> StoredRun | None:
+def stored_run(given: Path | None) -> PastRun | None:
     """The run that is named, else the latest; None where there was none yet."""
     if given is not None:
         return read_stored(given)

@@ -5,7 +5,7 @@ from dataclasses import asdict
 from fencepost.ci.gate.verdict_files import GateRun, write_json
 from fencepost.ci.results.cases import groups_of
 from fencepost.ci.results.comparison import compare
-from fencepost.ci.results.stored_run import StoredRun, read_stages, read_stored
+from fencepost.ci.results.stored_run import PastRun, read_stages, read_stored
 from fencepost.reports.page.comparison import BASELINE
 
 
@@ -14,7 +14,7 @@ def leave_comparison(run: GateRun) -> None:
     if run.baseline is None:
         return
     head = run.head
-    now = StoredRun(
+    now = PastRun(
         folder=run.folder,
         groups=tuple(groups_of(read_stages(run.folder))),
         settings={

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 
 from fencepost.ci.results.cases import Case, CaseGroup
-from fencepost.ci.results.stored_run import StoredRun
+from fencepost.ci.results.stored_run import PastRun
 from fencepost.conformance.verdict import SHOWN
 from fencepost.reports.page.comparison import ORDER, CaseChange, ChangeKind, RunComparison
 
@@ -15,7 +15,7 @@ Key = tuple[str, str]
 """Group and name of a case."""
 
 
-def compare(before: StoredRun, after: StoredRun) -> RunComparison:
+def compare(before: PastRun, after: PastRun) -> RunComparison:
     """Case by case, first what is new; stages are compared by their times, too."""
     old, new = _by_key(before.groups), _by_key(after.groups)
     found = [one for key in dict.fromkeys((*old, *new)) for one in _changes(key, old, new)]
@@ -83,7 +83,7 @@ def _is_slower(before: float, after: float) -> bool:
     return after - before > SLOWER_S and after > before * SLOWER_FACTOR
 
 
-def _notes(before: StoredRun, after: StoredRun) -> Iterator[str]:
+def _notes(before: PastRun, after: PastRun) -> Iterator[str]:
     """What makes the runs hard to compare; what is the same in both says nothing."""
     for name, was in before.settings.items():
         now = after.settings.get(name, was)

@@ -43,7 +43,7 @@ class StoredStage(msgspec.Struct, frozen=True):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StoredRun:
+class PastRun:
     """What a run found, case by case."""
 
     folder: Path
@@ -52,19 +52,19 @@ class StoredRun:
     """How it was run, as far as it says so."""
 
 
-def read_stored(folder: Path) -> StoredRun:
+def read_stored(folder: Path) -> PastRun:
     """The cases of a run; raises `UsageError` for another folder, `HarnessError` for a bad file."""
     if not folder.is_dir():
         raise UsageError(f"{folder} is not a run folder: there is no such folder")
     if (folder / RESULTS).is_file():
         with as_usage(ChoiceError):
-            return StoredRun(folder=folder, groups=tuple(suite_groups(read_run(folder))))
+            return PastRun(folder=folder, groups=tuple(suite_groups(read_run(folder))))
     records = read_stages(folder)
     if not records:
         raise UsageError(f"{folder} is not a run folder: it holds no {STAGES} and no {RESULTS}")
     verdict = read_verdict(folder)
     settings = {name: str(verdict[name]) for name in SETTINGS if name in verdict}
-    return StoredRun(folder=folder, groups=tuple(groups_of(records)), settings=settings)
+    return PastRun(folder=folder, groups=tuple(groups_of(records)), settings=settings)
 
 
 def read_stages(folder: Path) -> list[StageRecord]:

@@ -12,7 +12,7 @@ from functools import cache
 from typing import Any
 
 from fencepost.ci.commands.mutants import described, killers
-from fencepost.ci.results.stored_run import StoredRun
+from fencepost.ci.results.stored_run import PastRun
 from fencepost.conformance.bugs.archive import Bug, bugs
 from fencepost.conformance.catalogue.requirements import Requirement
 from fencepost.conformance.checks.registry import CHECKS, IMPLIED_BY
@@ -112,7 +112,7 @@ def explanations(name: str) -> list[ExplainedName]:
     return found or [_of_bug(bug) for bug in aliases]
 
 
-def last_verdicts(about: ExplainedName, run: StoredRun | None) -> Iterator[LastVerdict]:
+def last_verdicts(about: ExplainedName, run: PastRun | None) -> Iterator[LastVerdict]:
     """What the run says of it, case by case; of a mutant what became of that one."""
     for group in run.groups if run else ():
         for case in group.cases:
