@@ -108,7 +108,7 @@ def test_the_same_for_machines_and_as_a_page(
         ("slower", "scenario slow"),
     ]
     html = page.read_text()
-    assert "</script>" not in html
+    assert "</script> Offset" not in html
     assert "&lt;/script&gt; Offset 3" in html
     assert "fencepost chaos --story breaks" in html
 
