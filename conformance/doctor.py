@@ -112,7 +112,7 @@ class Patient:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class DoctorStep:
     """What is asked, how, and what to do when the answer is bad."""
 
     name: str
@@ -249,45 +249,45 @@ def _trace_is_valid(settings: ClusterSettings, folder: Path) -> str:
 
 
 STEPS = (
-    Step(
+    DoctorStep(
         name="is it what it says?",
         ask=_answers_verbs,
         do="fencepost conform probe -t TARGET shows every verb; docs/adapter_tutorial.md has them",
     ),
-    Step(
+    DoctorStep(
         name="is there a ZooKeeper?",
         ask=_has_zookeeper,
         do="see that Java 17 or newer starts, or set JAVA_HOME",
     ),
-    Step(
+    DoctorStep(
         name="registers?",
         ask=_registers,
         do="each broker has to create /brokers/ids/ID, ephemeral, with its host and port; its log "
         "is in the folder below",
         adapter_do=NEXT_VERB,
     ),
-    Step(
+    DoctorStep(
         name="elects?",
         ask=_elects,
         do="the first broker has to create /controller, ephemeral, with its id (CTL-001)",
         adapter_do="metadata of the adapter has to name a controller",
     ),
-    Step(
+    DoctorStep(
         name="answers metadata?",
         ask=_answers_metadata,
         do="every broker has to name brokers and leaders to a client that asks",
     ),
-    Step(
+    DoctorStep(
         name="leads?",
         ask=_leads,
         do="the controller has to write leader and ISR of a new partition, and tell its replicas",
     ),
-    Step(
+    DoctorStep(
         name="serves?",
         ask=_serves,
         do="a produce with acks=all is answered when the ISR has it, and a fetch has it then",
     ),
-    Step(
+    DoctorStep(
         name="fails over?",
         ask=_fails_over,
         do="when a session ends the controller has to elect another member of the ISR",

@@ -20,7 +20,7 @@ SESSIONS = {
     "commands.md": "A cluster to play with",
     "first_hour.md": "2. Break a cluster by hand",
 }
-"""Page -> the section whose first blocks are one session on a cluster."""
+"""Page -> a section: its first blocks are one session on a cluster."""
 AT_ONCE = re.compile(
     r"fencepost ("
     r"lab( [\w-]+)?|check --list|mutants list|explain [\w-]+|"

@@ -26,8 +26,8 @@ from fencepost.conformance.verdict import ExitCode, Verdict, exit_code
 from fencepost.reports.analysis.aggregates import Analysis
 from fencepost.reports.analysis.analyse import analyse
 from fencepost.reports.page.render import render
-from fencepost.reports.tables.hadoop import at_hand, is_address
-from fencepost.reports.tables.session import spark_session
+from fencepost.reports.spark.hadoop import at_hand, is_address
+from fencepost.reports.spark.session import spark_session
 from fencepost.reports.trend.page import write_trend
 from fencepost.spec.scratch import scratch_folder
 

@@ -174,7 +174,7 @@ def run(seeds: range, *, level: int, mutant: str | None, wish: SimulationRequest
     traces = make_run_folder(run_id, wish.out) if wish.out else None
     options = SimulationOptions(out=traces, upgrade_from=wish.upgrade_from)
     if wish.spark is not None:
-        from fencepost.reports.tables.seeds import on_spark  # Spark takes half a second to import
+        from fencepost.reports.spark.seeds import on_spark  # Spark takes half a second to import
 
         options = replace(options, spread=on_spark(wish.spark))
     with progress("simulate") as advance, as_usage(ChoiceError):

@@ -43,7 +43,7 @@ class QuotaEntity(NamedTuple):
     client_id: str | None
 
 
-class QuotaMetrics(NamedTuple):
+class MutationMetrics(NamedTuple):
     """One bucket now: partitions per second, what is left of them, and how long to be silent."""
 
     rate: float
@@ -340,8 +340,8 @@ class Admin:
                     found[_entity_of(kind, one.names)] = float(rates[0])
         return found
 
-    async def mutation_metrics(self) -> dict[QuotaEntity, QuotaMetrics]:
-        """What the controller counts for each entity whose clients have mutated topics (QUOTA-007).
+    async def mutation_metrics(self) -> dict[QuotaEntity, MutationMetrics]:
+        """What the controller counts for each entity that has mutated topics (QUOTA-007).
 
         Its predecessor's counts are gone with it.
         """
@@ -352,7 +352,7 @@ class Admin:
             effect=Effect.NONE,
         )
         return {
-            _entity_of(one.kind, one.names): QuotaMetrics(
+            _entity_of(one.kind, one.names): MutationMetrics(
                 rate=float(one.rate),
                 tokens=float(one.tokens),
                 throttle_time_ms=one.throttle_time_ms,

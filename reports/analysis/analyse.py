@@ -26,12 +26,12 @@ from fencepost.reports.analysis.metrics import Failover, PhaseLatency, failovers
 from fencepost.reports.analysis.tenures import Leadership
 from fencepost.reports.analysis.timelines import Timeline, timelines
 from fencepost.reports.page.words import milliseconds
+from fencepost.reports.spark.session import spark_session
 from fencepost.reports.tables.damage import damage_of, unfit_of, unheard_of
 from fencepost.reports.tables.errors import ReportError
 from fencepost.reports.tables.folders import PARQUET, TraceFolder, trace_folders
 from fencepost.reports.tables.health import FileHealth
 from fencepost.reports.tables.ingest import ingest
-from fencepost.reports.tables.session import spark_session
 from fencepost.reports.tables.sources import StoredTables, tables_to_start_from
 from fencepost.reports.tables.violations import Judged, judge
 from fencepost.reports.trend.run_table import add_runs, stored_runs
@@ -270,7 +270,7 @@ def _is(part: Judged, invariant: Invariant, counted: Mapping[int, FolderReport])
 def measured_failovers(
     leadership: Leadership, reports: Sequence[FolderReport]
 ) -> tuple[Failover, ...]:
-    """The failovers on real processes whose brokers were all heard."""
+    """The failovers on real processes of which all brokers were heard."""
     real = {report.index for report in reports if report.is_real and report.is_whole}
     return tuple(failover for failover in failovers(leadership) if failover.folder in real)
 

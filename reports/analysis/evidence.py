@@ -33,7 +33,7 @@ NEAR = 10
 """Events on each side of the violation that are shown, whatever they are."""
 
 MORE_MAX = 200
-"""Events between and after the rows that the page holds for people who ask for them."""
+"""Events between and after the rows that the page holds for people that ask for them."""
 
 AFTER = 100
 """Events after the violation among which those are chosen."""

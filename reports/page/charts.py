@@ -65,7 +65,7 @@ class _Scale:
         return self.left + self.plot * min(1.0, max(0.0, at_ns / self.duration_ns))
 
     def label(self, y: float, words: str, css: str) -> Markup:
-        """The words of a row whose picture has its middle at `y`."""
+        """The words of a row; its picture has its middle at `y`."""
         if self.is_narrow:
             shown = words if len(words) <= 48 else words[:47] + "…"
             return svg.text(self.left, y - 12, shown, css)

@@ -233,7 +233,7 @@ def _step(frame: _Frame, place: int) -> Iterator[Markup]:
 
 
 def _at(frame: _Frame, place: int, css: str, *parts: Markup) -> Markup:
-    """A group at the height of a step, whose parts count from there."""
+    """A group at the height of a step; its parts count from there."""
     step = frame.steps[place] if place < len(frame.steps) else None
     return svg.element(
         "g",

@@ -60,17 +60,17 @@ class RunRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StoredRun:
+class TabledRun:
     """A run and its failovers, which have the columns of `FAILOVER_SCHEMA`."""
 
     row: RunRow
     failovers: pa.Table
 
 
-def stored_runs(analysis: Analysis, found: Iterable[Failover]) -> tuple[StoredRun, ...]:
+def stored_runs(analysis: Analysis, found: Iterable[Failover]) -> tuple[TabledRun, ...]:
     """The runs of an analysis that go into a table, with their failovers.
 
-    Runs of mutants are left out, as are those whose traces are of no run or of several.
+    Runs of mutants are left out, as are those with traces of no run or of several.
     Raises `ReportError` when two of them have one id.
     """
     reports = [r for r in analysis.folders if r.is_judged and len(r.run_ids) == 1]
@@ -87,7 +87,7 @@ def stored_runs(analysis: Analysis, found: Iterable[Failover]) -> tuple[StoredRu
 
 def _stored(
     report: FolderReport, health: Sequence[FileHealth], failovers: Sequence[Failover]
-) -> StoredRun:
+) -> TabledRun:
     own = sorted((f.file, f.digest) for f in health if f.folder == report.index)
     row = RunRow(
         run_id=report.run_ids[0],
@@ -101,7 +101,7 @@ def _stored(
         digest=sha256(msgspec.json.encode(own)).hexdigest(),
     )
     rows = [_failover_row(one) for one in failovers if one.folder == report.index]
-    return StoredRun(row=row, failovers=pa.Table.from_pylist(rows, schema=FAILOVER_SCHEMA))
+    return TabledRun(row=row, failovers=pa.Table.from_pylist(rows, schema=FAILOVER_SCHEMA))
 
 
 def _failover_row(one: Failover) -> dict[str, object]:
@@ -110,7 +110,7 @@ def _failover_row(one: Failover) -> dict[str, object]:
     return told | {f"{phase}_ms": one.phases_ms[phase] for phase in PHASES}
 
 
-def add_runs(table: Path, runs: Sequence[StoredRun]) -> None:
+def add_runs(table: Path, runs: Sequence[TabledRun]) -> None:
     """All runs are in the table.
 
     One that is there already, of the same traces, is written again. Raises `ReportError` when it
@@ -136,7 +136,7 @@ def _place(table: Path, run_id: str) -> Path:
     return table / f"run={quote(run_id, safe='')}" / FAILOVERS
 
 
-def _write(path: Path, run: StoredRun) -> None:
+def _write(path: Path, run: TabledRun) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     told = run.failovers.replace_schema_metadata({_RUN: msgspec.json.encode(run.row)})
     draft = path.with_name(f".{FAILOVERS}.draft")
@@ -150,7 +150,7 @@ def _read_row(path: Path) -> RunRow | None:
     return _read(path).row
 
 
-def read_runs(table: Path) -> tuple[StoredRun, ...]:
+def read_runs(table: Path) -> tuple[TabledRun, ...]:
     """All runs of a table, the oldest first.
 
     Raises `ReportError` when there is none, or a file is not one of a table.
@@ -163,15 +163,15 @@ def read_runs(table: Path) -> tuple[StoredRun, ...]:
     return tuple(sorted(runs, key=lambda run: (run.row.begun_ns, run.row.run_id)))
 
 
-def _all(table: Path) -> Iterator[StoredRun]:
+def _all(table: Path) -> Iterator[TabledRun]:
     return (_read(path) for path in sorted(table.glob(f"run=*/{FAILOVERS}")))
 
 
-def _read(path: Path) -> StoredRun:
+def _read(path: Path) -> TabledRun:
     try:
         with pq.ParquetFile(path) as file:
             told = (file.metadata.metadata or {}).get(_RUN, b"")
-            return StoredRun(row=msgspec.json.decode(told, type=RunRow), failovers=file.read())
+            return TabledRun(row=msgspec.json.decode(told, type=RunRow), failovers=file.read())
     except (OSError, pa.ArrowException, msgspec.MsgspecError) as error:
         raise ReportError(
             f"{path} is not what this Fencepost writes into a table",

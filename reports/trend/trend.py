@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from fencepost.conformance.verdict import Verdict, worst
 from fencepost.reports.analysis.budgets import PHASES, Budgets
 from fencepost.reports.page.words import milliseconds
-from fencepost.reports.trend.run_table import StoredRun
+from fencepost.reports.trend.run_table import TabledRun
 
 RECENT_RUNS = 10
 """The last ones, which are compared with all before them."""
@@ -108,7 +108,7 @@ class Trend:
     """By run, the oldest first."""
 
 
-def trend_of(runs: Sequence[StoredRun], budgets: Budgets) -> Trend:
+def trend_of(runs: Sequence[TabledRun], budgets: Budgets) -> Trend:
     """Of runs in their order; `FAIL` when a budget is missed, `DEVIATES` when a group has grown."""
     found = _grouped(runs)
     spreads = [
@@ -146,7 +146,7 @@ class _Own(NamedTuple):
         return ~self.noisy & ~np.isnan(self.times[phase])
 
 
-def _grouped(runs: Iterable[StoredRun]) -> dict[Group, _Own]:
+def _grouped(runs: Iterable[TabledRun]) -> dict[Group, _Own]:
     parts: dict[Group, list[_Own]] = {}
     for place, run in enumerate(runs):
         kinds = np.array(run.failovers.column("kind").to_pylist(), object)
@@ -201,7 +201,7 @@ def _rank(ascending: Times, percent: int) -> float:
     return float(ascending[max(1, -(-len(ascending) * percent // 100)) - 1])
 
 
-def _grown(group: Group, phase: str, own: _Own, runs: Sequence[StoredRun]) -> Regression | None:
+def _grown(group: Group, phase: str, own: _Own, runs: Sequence[TabledRun]) -> Regression | None:
     seen = own.seen(phase)
     of_runs, values = own.run[seen], own.times[phase][seen]
     distinct = np.unique(of_runs)
@@ -225,7 +225,7 @@ def _grown(group: Group, phase: str, own: _Own, runs: Sequence[StoredRun]) -> Re
     )
 
 
-def _course(own: _Own, runs: Sequence[StoredRun]) -> tuple[RunLatency, ...]:
+def _course(own: _Own, runs: Sequence[TabledRun]) -> tuple[RunLatency, ...]:
     seen = own.seen("total")
     of_runs, values = own.run[seen], own.times["total"][seen]
     bounds = np.flatnonzero(np.diff(of_runs, prepend=-1))

@@ -166,7 +166,7 @@ ClientsSeeCommitLog == Seen!Spec
 
 (* What a client is told its broker knows at that moment: the leader that    *)
 (* takes a record says where, tells its producer once when that is           *)
-(* committed, and readers what is committed. Who does not lead refuses what  *)
+(* committed, and readers what is committed. A follower refuses what         *)
 (* is in no log, and all that is taken is told.                              *)
 \* @req REPL-008
 \* @req CLI-001

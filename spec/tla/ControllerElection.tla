@@ -622,7 +622,7 @@ LateWritePasses == \E one \in requests : one.kind = "write" /\ Apply(one.ops).ok
 LateWriteIsFenced == \E one \in requests : one.kind = "write" /\ ~Apply(one.ops).ok
 LateElectionIsFenced == \E one \in requests : one.kind = "election" /\ ~Apply(one.ops).ok
 
-(* A write is refused while /controller is still the author's, who then      *)
+(* A write is refused while /controller is still the author's: it then       *)
 (* stands again.                                                             *)
 RefusedControllerStands ==
     \E b \in Brokers :

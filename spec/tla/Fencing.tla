@@ -673,7 +673,7 @@ AsStateZnode == INSTANCE StateZnode WITH
 RefinesStateZnode == AsStateZnode!Spec
 
 (* The members that the controller sees as what joined. Ids alone do not say *)
-(* what did: there it is who is registered, and was not gone since the last  *)
+(* what did: there it is what is registered, and was not gone since the last *)
 (* decision.                                                                 *)
 NamesIdsOnly == \A member \in State.isr : member.broker_epoch = NoBrokerEpoch
 SeenMembers ==

@@ -28,11 +28,11 @@ from fencepost.reports.analysis.aggregates import AGGREGATES, Analysis
 from fencepost.reports.analysis.analyse import analyse, load_analysis
 from fencepost.reports.analysis.tenures import tenures_of
 from fencepost.reports.page.render import render
+from fencepost.reports.spark.seeds import on_spark
+from fencepost.reports.spark.session import spark_session
 from fencepost.reports.tables.buckets import bucket_names, read_bucket
 from fencepost.reports.tables.errors import ReportError
 from fencepost.reports.tables.folders import PARQUET
-from fencepost.reports.tables.seeds import on_spark
-from fencepost.reports.tables.session import spark_session
 from fencepost.reports.tables.sources import tables_to_start_from
 from fencepost.reports.trend.run_table import read_runs
 from fencepost.spec.vocabulary import Invariant

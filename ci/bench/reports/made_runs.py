@@ -1,4 +1,4 @@
-"""Runs for a table: of each some failovers whose lengths are drawn from one seed."""
+"""Runs for a table: each with some failovers, their lengths drawn from one seed."""
 
 from collections.abc import Sequence
 from random import Random
@@ -7,15 +7,15 @@ import pyarrow as pa
 
 from fencepost.conformance.verdict import Verdict
 from fencepost.reports.analysis.budgets import PHASES
-from fencepost.reports.trend.run_table import FAILOVER_SCHEMA, RunRow, StoredRun
+from fencepost.reports.trend.run_table import FAILOVER_SCHEMA, RunRow, TabledRun
 
 FAILOVERS_EACH = 12
 LOG_MEDIAN_MS = 6.5
-"""Of the lengths, whose logarithms are normal."""
+"""Of the lengths; their logarithms are normal."""
 LOG_DEVIATION = 0.3
 
 
-def made_runs(runs: int, *, slow_from: int | None = None, seed: int = 16) -> list[StoredRun]:
+def made_runs(runs: int, *, slow_from: int | None = None, seed: int = 16) -> list[TabledRun]:
     """The oldest first; from `slow_from` on their failovers take twice as long."""
     chance = Random(seed)
     return [
@@ -33,7 +33,7 @@ def made_runs(runs: int, *, slow_from: int | None = None, seed: int = 16) -> lis
 
 def made_run(
     number: int, totals_ms: Sequence[float], *, noise: str = "", level: int = 2
-) -> StoredRun:
+) -> TabledRun:
     """A run in which failovers took so long."""
     row = RunRow(
         run_id=f"run-{number:04}",
@@ -47,7 +47,7 @@ def made_run(
         digest=str(number),
     )
     rows = [_failover(place, total_ms, noise) for place, total_ms in enumerate(totals_ms)]
-    return StoredRun(row=row, failovers=pa.Table.from_pylist(rows, schema=FAILOVER_SCHEMA))
+    return TabledRun(row=row, failovers=pa.Table.from_pylist(rows, schema=FAILOVER_SCHEMA))
 
 
 def _failover(partition: int, total_ms: float, noise: str) -> dict[str, object]:

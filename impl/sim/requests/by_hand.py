@@ -170,7 +170,7 @@ class RequestWriter(_HandWriter):
         return path
 
     def _withdraw(self) -> None:
-        """A request of somebody is taken back, whatever the controller is about to do."""
+        """A request of another person is taken back, whatever the controller is about to do."""
         children = self.cluster.zookeeper.children
         paths = [
             f"{kind}/{topic}/{name}"

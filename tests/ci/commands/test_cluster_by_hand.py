@@ -32,7 +32,7 @@ Captured = pytest.CaptureFixture[str]
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """Where a local cluster is up whose connections can be cut."""
+    """Where a local cluster is up; its connections can be cut."""
     found = tmp_path_factory.mktemp("by-hand")
     with local_cluster.running(found / DEFAULT_FOLDER, is_wired=True):
         yield found

@@ -9,8 +9,8 @@ from typing import TypeVar
 from pyspark.errors import PySparkException
 
 from fencepost.conformance.worker_pool import Spread
+from fencepost.reports.spark.session import spark_session
 from fencepost.reports.tables.errors import ReportError
-from fencepost.reports.tables.session import spark_session
 
 A = TypeVar("A")
 R = TypeVar("R")

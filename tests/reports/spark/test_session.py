@@ -6,7 +6,7 @@ from typing import NoReturn
 import pytest
 from py4j.java_gateway import GatewayClient
 
-from fencepost.reports.tables import session
+from fencepost.reports.spark import session
 
 
 class Interrupted:
