@@ -76,8 +76,8 @@ from fencepost.spec.znodes import (
 )
 
 Asked = Generator[Ask, Answer, Refusal | None]
-CANCELS_MAX = 8
-"""Tries to take a request back, against other writes of the topic's znode at the same time."""
+RACES_MAX = 8
+"""Tries to ask or to take a request back, against what is done to the same at the same time."""
 
 
 class PartitionAdmin:
@@ -149,7 +149,7 @@ class PartitionAdmin:
     def cancel_reassignment(self, key: TopicPartition) -> Asked:
         """The request is taken back: what is assigned without it stands (REAS-004)."""
         end = Delete(path=request_path(PARTITIONS_REASSIGNED, key), expected_version=ANY_VERSION)
-        for _ in range(CANCELS_MAX):
+        for _ in range(RACES_MAX):
             znodes = yield from read(topic_path(key.topic))
             if znodes is None:
                 return NO_CONNECTION
@@ -163,7 +163,7 @@ class PartitionAdmin:
                     return Refusal(ErrorCode.NO_REASSIGNMENT_IN_PROGRESS, f"{key} does not move")
                 case result:
                     return _refusal(result)
-        reason = f"topic {key.topic} changed {CANCELS_MAX} times meanwhile"
+        reason = f"topic {key.topic} changed {RACES_MAX} times meanwhile"
         return Refusal(ErrorCode.BROKER_NOT_AVAILABLE, reason)
 
     def _list(self, token: int) -> Script:
@@ -228,14 +228,18 @@ class PartitionAdmin:
     # Writing
 
     def _ask(self, kind: str, key: TopicPartition, data: bytes) -> Asked:
-        """The request stands, instead of one that stood."""
+        """The request stands, instead of one that stood; one that is done meanwhile is none."""
         path = request_path(kind, key)
-        yield from self._write(Create(path=path.rpartition("/")[0], data=b""))
-        result = yield from self._write(Create(path=path, data=data))
-        if isinstance(result, Rejected):
-            instead = SetData(path=path, data=data, expected_version=ANY_VERSION)
-            result = yield from self._write(instead)
-        return _refusal(result)
+        for _ in range(RACES_MAX):
+            yield from self._write(Create(path=path.rpartition("/")[0], data=b""))
+            result = yield from self._write(Create(path=path, data=data))
+            if isinstance(result, Rejected):
+                instead = SetData(path=path, data=data, expected_version=ANY_VERSION)
+                result = yield from self._write(instead)
+            if not (isinstance(result, Rejected) and result.error is ZkError.NO_NODE):
+                return _refusal(result)
+        reason = f"requests about {key} were done {RACES_MAX} times meanwhile"
+        return Refusal(ErrorCode.BROKER_NOT_AVAILABLE, reason)
 
     def _write(self, *ops: WriteOp) -> Generator[Ask, Answer, WriteResult]:
         return write(self._config.rules.may_write[Writer.ADMINISTRATOR], *ops)

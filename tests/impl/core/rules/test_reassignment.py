@@ -8,7 +8,8 @@ from fencepost.impl.core.rules.controller.reassignment import (
     advance_reassignment,
     complete_reassignment,
 )
-from fencepost.spec.vocabulary import Action, BrokerId, ErrorCode
+from fencepost.impl.core.types.zookeeper import Delete
+from fencepost.spec.vocabulary import ANY_VERSION, Action, BrokerId, ErrorCode
 from fencepost.spec.znodes import PARTITIONS_REASSIGNED, request_path
 from tests.impl.core.build import ME, T0, state
 from tests.impl.core.driver import Driver, broker_ids
@@ -122,3 +123,16 @@ def test_a_request_that_is_made_again_is_not_taken_for_the_first(driver: Driver)
     assert topic(driver).partitions["0"] == [3, 2]
     assert len(driver.took(Action.COMPLETE_REASSIGNMENT)) == 2
     assert not exists(driver, move)
+
+
+def test_a_request_instead_of_one_that_is_done_meanwhile_stands(driver: Driver) -> None:
+    move = request_path(PARTITIONS_REASSIGNED, T0)
+    governed(driver, (2, 3))
+    reassign(driver, 2, 3, 4)
+    driver.plan_write(move, None)  # there is one already
+    end = Delete(path=move, expected_version=ANY_VERSION)
+    driver.plan_write(move, None, first=lambda: driver.write(end))
+
+    assert reassign(driver, 3, 2) is ErrorCode.NONE
+
+    assert exists(driver, move)
