@@ -130,8 +130,11 @@ def test_a_request_instead_of_one_that_is_done_meanwhile_stands(driver: Driver) 
     governed(driver, (2, 3))
     reassign(driver, 2, 3, 4)
     driver.plan_write(move, None)  # there is one already
-    end = Delete(path=move, expected_version=ANY_VERSION)
-    driver.plan_write(move, None, first=lambda: driver.write(end))
+
+    def end() -> None:
+        driver.write(Delete(path=move, expected_version=ANY_VERSION))
+
+    driver.plan_write(move, None, first=end)
 
     assert reassign(driver, 3, 2) is ErrorCode.NONE
 
