@@ -27,11 +27,7 @@ class AbsentRule:
     """What there is instead, called as in `lacks`: without it the reason is none."""
 
 
-_UPGRADE = AbsentRule(
-    "all brokers of a run are of one level: none has the code of level 4 and the commands of level "
-    "3, or meets commands that it cannot read",
-    (r".*\.(.*protocol.*|.*missing_epoch.*)",),
-)
+_ROLL_STEP = (r"Step\..*(roll|upgrade|code_level|protocol).*",)
 _SERVES_BY_ROLE = AbsentRule(
     "a leader of the core serves by the role that it was told; no rule asks what its metadata say",
     (r"Rules\..*(leads?|serves?)_by.*",),
@@ -90,8 +86,17 @@ ABSENT_RULES: Mapping[str, AbsentRule] = MappingProxyType(
             "for a broker that changed is dropped: no rule says when one is stamped",
             (r"Rules\..*stamps?_(when|before).*",),
         ),
-        "KIP-380.3": _UPGRADE,
-        "KIP-380.3b": _UPGRADE,
+        "KIP-380.3": AbsentRule(
+            "no step of a story gives a broker other code; random upgrades do, and show "
+            "`accept_missing_epoch`",
+            _ROLL_STEP,
+            ("accept_missing_epoch",),
+        ),
+        "KIP-380.3b": AbsentRule(
+            "no step of a story raises the protocol of a broker, and a roll to a protocol that the "
+            "code of some broker does not understand is refused before it begins",
+            _ROLL_STEP,
+        ),
         "H27b": AbsentRule(
             "the core registers before it reads, and no server answers the same session from "
             "before that",
@@ -149,9 +154,10 @@ ABSENT_RULES: Mapping[str, AbsentRule] = MappingProxyType(
         "KIP-590.2": _forwarding("forwarder_is_principal"),
         "KIP-590.3": _forwarding("believe_any_principal"),
         "KIP-590.4": AbsentRule(
-            "all brokers of a run are of one level, so that none writes while another forwards; "
-            "random runs at level 5 show `any_broker_writes`, with which all of them write",
-            (*_UPGRADE.lacks, *_CONFIG_STEP),
+            "no step of a story gives a broker other code, so that none writes while another "
+            "forwards; random runs at level 5 show `any_broker_writes`, with which all of them "
+            "write",
+            (*_ROLL_STEP, *_CONFIG_STEP),
             ("any_broker_writes",),
         ),
         "KIP-590.5": AbsentRule(

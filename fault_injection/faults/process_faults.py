@@ -147,10 +147,7 @@ class BounceBroker(BrokerFault, frozen=True, kw_only=True, tag="proc.bounce_fast
     spec_actions=RESTARTS,
 )
 class RollBrokers(Fault, frozen=True, kw_only=True, tag="proc.rolling"):
-    """All brokers are restarted one after the other, as for a new version.
-
-    An upgrade takes two passes: one of them brings code to each broker, the next one its protocol.
-    """
+    """All brokers are restarted one after the other, as for a new version."""
 
     how: Annotated[Literal["term", "kill"], Meta(description="how each one ends")] = "term"
     wait: Annotated[
@@ -169,7 +166,10 @@ class RollBrokers(Fault, frozen=True, kw_only=True, tag="proc.rolling"):
     ] = None
     inter_broker_protocol: Annotated[
         Annotated[int, number("a protocol level", ge=2, le=5)] | None,
-        Meta(description="what each one speaks from then on; null: as before"),
+        Meta(
+            description="what each one speaks from then on, in a pass after that of the code; "
+            "null: as before"
+        ),
     ] = None
 
     @property

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import msgspec
 
-from fencepost.spec.trace import TRACE_VERSION, Kind, TraceEvent, TraceFile, read_trace
+from fencepost.spec.trace import BY_HAND, TRACE_VERSION, Kind, TraceEvent, TraceFile, read_trace
 from fencepost.spec.vocabulary import ProtocolLevel
 
 TRACES = "trace-*.ndjson"
@@ -84,7 +84,32 @@ def recorded_run(name: str, lines: list[TraceFileLine]) -> RecordedRun:
     _require_whole(name, lines)
     detail = _detail(name, lines)
     _require_brokers(name, detail.brokers, lines)
-    return RecordedRun(name=name, detail=detail, lines=tuple(lines))
+    return RecordedRun(name=name, detail=detail, lines=tuple(_of_the_protocol(lines)))
+
+
+def _of_the_protocol(lines: list[TraceFileLine]) -> Iterator[TraceFileLine]:
+    """All but the refusals of commands by hand: no controller sent those, and they change nothing.
+
+    What a broker obeys stays, also when a person sent the same.
+    """
+    by_hand = {
+        (one.event.peer, *_command(one.event)) for one in lines if _is_run(one.event, BY_HAND)
+    }
+    for line in lines:
+        is_refusal = line.event.kind is Kind.REFUSAL
+        if not is_refusal or (line.event.node, *_command(line.event)) not in by_hand:
+            yield line
+
+
+def _command(event: TraceEvent) -> tuple[object, ...]:
+    return (
+        event.topic,
+        event.partition,
+        event.partition_incarnation,
+        event.leader_epoch,
+        event.controller_id,
+        event.controller_epoch,
+    )
 
 
 def as_lines(events: list[TraceEvent]) -> list[TraceFileLine]:

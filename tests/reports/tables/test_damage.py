@@ -49,7 +49,7 @@ def _undescribed(run: Path) -> None:
             _of_the_future,
             "The run was written as trace version 9; this Fencepost reads version 1.",
         ),
-        (_undescribed, "What RunStarted of The run tells cannot be read."),
+        (_undescribed, "What RunStarted of the run tells cannot be read."),
     ],
 )
 def test_what_did_not_happen_in_this_run_is_no_violation(

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from fencepost.ci.cli import run as main
-from fencepost.impl.sim.adapter import simulate_long, simulate_modelled
+from fencepost.impl.sim.adapter import simulate, simulate_long, simulate_modelled
 from fencepost.spec.replay.recorded_run import RecordedRun, as_lines, recorded_run
 from fencepost.spec.replay.replay import (
     ZOOKEEPER,
@@ -18,6 +18,7 @@ from fencepost.spec.replay.replay import (
     line_text,
     replay,
 )
+from fencepost.spec.trace import BY_HAND, Kind
 from tests.recorded import write_run
 
 LEVELS = (0, 1, 2)
@@ -126,3 +127,15 @@ def test_what_an_implementation_does_not_show_is_told_and_not_replayed() -> None
     assert partitions.verdict is Replayed.NOT_OBSERVABLE
     lacking = "roles, appends, high_watermarks, isr_changes"
     assert partitions.why == f"the spec needs every one of: {lacking}"
+
+
+def test_the_refusal_of_a_command_by_hand_is_left_out() -> None:
+    """No controller sent it, and it changes nothing."""
+    lines = as_lines(simulate(40, level=2, mutant=None))
+    by_hand = [line for line in lines if line.event.action == BY_HAND]
+
+    kept = recorded_run("by hand", lines).lines
+
+    left_out = [line for line in lines if line not in kept]
+    assert len(left_out) == len(by_hand) > 0
+    assert {line.event.kind for line in left_out} == {Kind.REFUSAL}
