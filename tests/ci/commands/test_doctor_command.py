@@ -70,7 +70,8 @@ def test_the_skeleton_of_an_adapter_is_told_its_next_verb(capsys: Captured, tmp_
 
 
 def test_a_wrong_rule_is_seen_in_the_trace(capsys: Captured) -> None:
-    code, steps = examined("reference:inclusive_high_watermark", capsys)
+    """It breaks no step before: each is as with the right rule, but for the epoch in the trace."""
+    code, steps = examined("reference:absent_epoch_is_one", capsys)
 
     assert code == 3
     assert steps[-1]["step"] == LAST
