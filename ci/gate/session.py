@@ -14,7 +14,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
@@ -166,18 +165,18 @@ def _told(path: Path) -> str:
 
 
 def _write(run: GateRun, stages: dict[str, dict[str, str]]) -> None:
-    document: dict[str, Any] = {
-        "run_id": run.run_id,
-        "tier": str(run.tier),
-        "level": run.level,
-        "seed": run.seed,
-        "zookeeper": run.zookeeper,
-        "spark_master": run.spark_master,
-        "baseline": str(run.baseline.resolve()) if run.baseline else None,
-        "workers": run.workers,
-        "shard": str(run.shard),
-        "target": run.target,
-        "program": program_digest(),
-        "stages": stages,
-    }
-    write_json(run.folder / SESSION, document)
+    document = SessionFile(
+        run_id=run.run_id,
+        tier=run.tier,
+        level=run.level,
+        seed=run.seed,
+        zookeeper=run.zookeeper,
+        spark_master=run.spark_master,
+        baseline=str(run.baseline.resolve()) if run.baseline else None,
+        workers=run.workers,
+        shard=str(run.shard),
+        target=run.target,
+        program=program_digest(),
+        stages=stages,
+    )
+    write_json(run.folder / SESSION, msgspec.to_builtins(document))
