@@ -4,6 +4,7 @@ All that is malformed, or names nothing that there is, is taken away after a whi
 undone must be done then.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from functools import partial
 
@@ -42,14 +43,14 @@ HALF_MADE = "half"
 STRANGE_PLACES = (TopicPartition(TOPIC, 9), TopicPartition("missing", 0))
 
 
-class _HandWriter(SimulatedClient):
+class _HandWriter(SimulatedClient, ABC):
     """Writes one thing after the other until it is stopped."""
 
     between_ms = BETWEEN_MS
 
+    @abstractmethod
     def acts(self) -> tuple[Callable[[], None], ...]:
         """What it may do next."""
-        raise NotImplementedError
 
     def begin_work(self) -> None:
         """Write the next thing after a while."""
