@@ -13,7 +13,7 @@ DRAW ?= $(shell git rev-list --count HEAD 2>/dev/null || echo 0)
 BIN := .venv/bin
 RUN := $(BIN)/python -m
 
-.PHONY: help setup gate test check chaos kafka models nightly bench lock clean
+.PHONY: help setup gate test check chaos kafka models nightly bench docs lock clean
 
 help:
 	@echo 'make gate    the whole gate at tier quick; leaves reports/runs/latest/report.html'
@@ -24,6 +24,7 @@ help:
 	@echo 'make models  all models of tier pull_request, and the committed counterexamples again: some minutes'
 	@echo 'make nightly all models, which actions they take, every repair undone, counterexamples on processes, the suite on its mutants and behind an adapter, edits of specs, core and checks: some three hours'
 	@echo 'make bench   control plane, producing, faults, simulator, specs and reports, with targets: some ten minutes'
+	@echo 'make docs    the documents as a site in dist/site, readable without a server; fetches MkDocs once'
 	@echo 'make setup   only .venv'
 	@echo 'make lock    renew requirements.lock (needs uv)'
 	@echo 'make clean   remove what the other targets made'
@@ -82,10 +83,17 @@ bench: setup
 	@$(RUN) fencepost.ci.bench.specs
 	@$(RUN) fencepost.ci.bench.reports.speed 1000000
 
+docs: setup
+	@$(RUN) pip --disable-pip-version-check --quiet install --require-hashes -r ci/site/requirements.lock
+	@NO_MKDOCS_2_WARNING=1 $(RUN) mkdocs build --strict --quiet -f ci/site/mkdocs.yaml
+	@$(RUN) fencepost.ci.site.built_links dist/site
+
 lock:
 	@command -v uv >/dev/null || { echo 'lock: uv is not on the PATH; install it first' >&2; exit 3; }
 	uv pip compile pyproject.toml --extra dev --extra containers --extra kafka --universal --python-version 3.11 --generate-hashes \
 	  --no-emit-index-url --no-header --upgrade --output-file requirements.lock
+	uv pip compile --group docs --constraint requirements.lock --universal --python-version 3.11 --generate-hashes \
+	  --no-emit-index-url --no-header --upgrade --output-file ci/site/requirements.lock
 
 clean:
 	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis .fencepost dist reports/runs

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from fencepost.ci.cli import COMMANDS, command_of
+from fencepost.ci.site.api_pages import public_names
 from fencepost.fault_injection.stories.story_file import read_story
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -162,26 +163,6 @@ def test_every_yaml_block_is_a_story(block: str, tmp_path: Path) -> None:
     path.write_text(block)
 
     assert read_story(path).actions
-
-
-def public_names() -> Iterator[tuple[str, str]]:
-    """Module and name of what `docs/api.md` lists: in the first cell of a row, or in a sentence."""
-    for section in re.split(r"^## ", (ROOT / "docs" / "api.md").read_text(), flags=re.MULTILINE)[
-        1:
-    ]:
-        heading, _, body = section.partition("\n")
-        module = re.search(r"`(fencepost[\w.]+)`", heading)
-        prose = re.sub(r"^```.*?^```$", "", body, flags=re.MULTILINE | re.DOTALL)
-        rows = [line for line in prose.splitlines() if line.startswith("|")] or prose.splitlines()
-        for line in rows if module else ():
-            first, *others = line.strip("| ").split(" | ")
-            names = re.findall(r"`([A-Za-z_][\w.]*)(?:\([^`]*\))?`", first)
-            dotted = [name for name in names if name.startswith("fencepost.")]
-            yield from ((name.rpartition(".")[0], name.rpartition(".")[2]) for name in dotted)
-            if not dotted and module:
-                yield from ((module.group(1), name) for name in names)
-            elif listed := re.match(r"(`\w+`(, )?)+", " ".join(others)):
-                yield from ((dotted[0], name) for name in re.findall(r"`(\w+)`", listed.group()))
 
 
 def test_the_page_of_the_public_api_names_what_is_there() -> None:

@@ -90,14 +90,19 @@ def _show_stop(where: str, stop: LabStop) -> None:
     say("")
     say(f"-- {where}")
     _paragraph(stop.says)
-    for order, printed in stop.orders:
-        say(f"    {order}")
-        for line in printed:
-            say(f"        prints: {line}")
+    show_orders(stop)
     if stop.after is not None:
         show_state(stop.before, stop.after)
     if stop.look:
         _paragraph(f"LOOK: {stop.look}")
+
+
+def show_orders(stop: LabStop) -> None:
+    """Print each step of the story as it is written, and what it printed."""
+    for order, printed in stop.orders:
+        say(f"    {order}")
+        for line in printed:
+            say(f"        prints: {line}")
 
 
 def _paragraph(text: str) -> None:
