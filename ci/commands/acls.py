@@ -9,7 +9,7 @@ import typer
 from fencepost.ci.client_process import answers, call
 from fencepost.ci.gate.failures import UsageError
 from fencepost.ci.options import BootstrapServers, ClusterFolder, JsonOption
-from fencepost.ci.screens.console import say, show_json, show_table
+from fencepost.ci.screens.console import show_json, show_table, tell
 from fencepost.conformance.adapters.local_cluster import DEFAULT_FOLDER
 from fencepost.spec.config_store import Acl, EntityKind, PatternType, acl_of
 
@@ -23,6 +23,7 @@ Topic = Annotated[str | None, typer.Option(help="On this topic; *: on any.")]
 Prefix = Annotated[str | None, typer.Option(help="On topics whose names begin so.")]
 OnCluster = Annotated[bool, typer.Option("--on-cluster", help="On the cluster itself.")]
 COLUMNS = ("resource", "principal", "permission", "operation", "host")
+RESOURCE = ("pattern", "resource_type", "name")
 CLUSTER_NAME = "kafka-cluster"
 
 
@@ -34,6 +35,10 @@ class AclOption(NamedTuple):
 
     def __str__(self) -> str:
         return _sentence(self.names, self.acl)
+
+    def document(self) -> dict[str, str]:
+        """As `list` tells it."""
+        return dict(zip(RESOURCE, self.names, strict=True)) | self.acl._asdict()
 
 
 @app.command("add")
@@ -47,12 +52,13 @@ def add(
     on_cluster: OnCluster = False,
     bootstrap_server: BootstrapServers = None,
     cluster: ClusterFolder = DEFAULT_FOLDER,
+    as_json: JsonOption = False,
 ) -> int:
     """Allow or deny a user one operation."""
     acl = _acl(allow_principal, deny_principal, operation, host)
     entry = AclOption(_resource(topic, prefix, on_cluster=on_cluster), acl)
     _alter(entry, {acl.text: ""}, bootstrap_server, cluster)
-    say(f"Added: {entry}.")
+    tell({"added": entry.document()}, f"Added: {entry}.", as_json=as_json)
     return 0
 
 
@@ -67,12 +73,13 @@ def remove(
     on_cluster: OnCluster = False,
     bootstrap_server: BootstrapServers = None,
     cluster: ClusterFolder = DEFAULT_FOLDER,
+    as_json: JsonOption = False,
 ) -> int:
     """Take back what was added with the same options; what is not there is no error."""
     acl = _acl(allow_principal, deny_principal, operation, host)
     entry = AclOption(_resource(topic, prefix, on_cluster=on_cluster), acl)
     _alter(entry, {acl.text: None}, bootstrap_server, cluster)
-    say(f"No more: {entry}.")
+    tell({"removed": entry.document()}, f"No more: {entry}.", as_json=as_json)
     return 0
 
 
@@ -85,7 +92,7 @@ def list_acls(
     """Show all permissions and denials, as a broker has read them."""
     found = answers("describe_configs", bootstrap_server, cluster, kinds=["acl"], names=[])
     rows = [
-        dict(zip(("pattern", "resource_type", "name"), one["names"], strict=True)) | acl._asdict()
+        AclOption(tuple(one["names"]), acl).document()
         for one in found
         for acl in map(acl_of, sorted(one["entries"]))
         if acl is not None

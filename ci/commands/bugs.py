@@ -9,6 +9,7 @@ import typer
 
 from fencepost.ci.commands.chaos import leave_files, make_ready, new_head, tell
 from fencepost.ci.commands.mutants import described
+from fencepost.ci.completion import completing
 from fencepost.ci.gate.failures import as_usage
 from fencepost.ci.options import JsonOption, OutFolder
 from fencepost.ci.screens.console import progress, say, show_json, show_table
@@ -23,7 +24,12 @@ app = typer.Typer(no_args_is_help=True)
 COLUMNS = ("id", "shows on", "not on", "found by", "hazard", "simulated", "what happens")
 
 BugName = Annotated[
-    str, typer.Argument(metavar="ID", help="The number of an issue or a proposal, as KIP-101.")
+    str,
+    typer.Argument(
+        metavar="ID",
+        help="The number of an issue or a proposal, as KIP-101.",
+        autocompletion=completing("bug"),
+    ),
 ]
 Target = Annotated[
     str,

@@ -10,6 +10,7 @@ import typer
 
 from fencepost.ci.commands.chaos_soak import begin_soak, resume_soak, soak_plan
 from fencepost.ci.commands.chaos_stepped import follow_counterexamples, make_moves
+from fencepost.ci.completion import completing
 from fencepost.ci.gate.failures import UsageError, as_usage
 from fencepost.ci.gate.outcomes import of_scenarios
 from fencepost.ci.gate.places import enter_network
@@ -50,9 +51,7 @@ Stories = Annotated[
         "--story",
         metavar="NAME|FILE",
         help="A story of the library, or a story file; may be given again.  [default: the library]",
-        autocompletion=lambda incomplete: [
-            name for name in SCENARIOS if name.startswith(incomplete)
-        ],
+        autocompletion=completing("story"),
     ),
 ]
 ListThem = Annotated[bool, typer.Option("--list", help="List the stories; play nothing.")]
@@ -62,6 +61,7 @@ Counterexamples = Annotated[
         "--from-counterexample",
         metavar="MODEL|all",
         help="Step processes along the counterexample of a model, with its hazard and without.",
+        autocompletion=completing("model"),
     ),
 ]
 MovesFile = Annotated[
@@ -70,7 +70,11 @@ MovesFile = Annotated[
 ]
 Mutant = Annotated[
     str,
-    typer.Option(metavar="NAME", help="Break one rule in all brokers; the checks should find it."),
+    typer.Option(
+        metavar="NAME",
+        help="Break one rule in all brokers; the checks should find it.",
+        autocompletion=completing("mutant"),
+    ),
 ]
 ReplayedRun = Annotated[
     Path | None,

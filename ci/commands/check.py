@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from fencepost.ci.commands.check_replay import TraceOption, replay
+from fencepost.ci.completion import completing
 from fencepost.ci.gate.failures import UsageError, as_usage
 from fencepost.ci.gate.places import require_cache, require_out, require_tlc
 from fencepost.ci.gate.tiers import EFFORT
@@ -19,6 +20,7 @@ ModelNames = Annotated[
     typer.Argument(
         metavar="[MODEL]...",
         help="Models to check; --list names all.  [default: those of the tier]",
+        autocompletion=completing("model"),
     ),
 ]
 ModelTier = Annotated[
@@ -53,7 +55,10 @@ WithoutRepairs = Annotated[
 HazardIds = Annotated[
     list[str] | None,
     typer.Option(
-        "--hazard", metavar="ID", help="With --without-repairs: this hazard only; --list names all."
+        "--hazard",
+        metavar="ID",
+        help="With --without-repairs: this hazard only; --list names all.",
+        autocompletion=completing("hazard"),
     ),
 ]
 

@@ -11,7 +11,7 @@ import typer
 from fencepost.ci.gate.failures import UsageError, as_usage
 from fencepost.ci.gate.places import require_cluster_folder
 from fencepost.ci.options import NEWEST_LEVEL, ClusterFolder, JsonOption, LevelOption
-from fencepost.ci.screens.console import note, say, show_json, show_table
+from fencepost.ci.screens.console import note, show_json, show_table, tell
 from fencepost.conformance.adapters.by_hand import faults as by_hand
 from fencepost.conformance.adapters.choices import PROXY
 from fencepost.conformance.adapters.errors import ChoiceError
@@ -97,15 +97,22 @@ def up(
 
 
 @app.command("down")
-def down(cluster: ClusterFolder = DEFAULT_FOLDER) -> int:
+def down(
+    cluster: ClusterFolder = DEFAULT_FOLDER,
+    as_json: JsonOption = False,
+) -> int:
     """Stop the cluster; its data stays."""
     stop(cluster)
-    say(f"the cluster in {cluster} is down; its data is still there")
+    sentence = f"the cluster in {cluster} is down; its data is still there"
+    tell({"cluster": str(cluster), "is_up": False}, sentence, as_json=as_json)
     return 0
 
 
 @app.command("status")
-def status(cluster: ClusterFolder = DEFAULT_FOLDER, as_json: JsonOption = False) -> int:
+def status(
+    cluster: ClusterFolder = DEFAULT_FOLDER,
+    as_json: JsonOption = False,
+) -> int:
     """Show the brokers that run, and the controller among them."""
     found = look(cluster)
     show(found, as_json)
@@ -114,79 +121,121 @@ def status(cluster: ClusterFolder = DEFAULT_FOLDER, as_json: JsonOption = False)
 
 
 @app.command("stop")
-def stop_broker(named: Broker, cluster: ClusterFolder = DEFAULT_FOLDER) -> int:
+def stop_broker(
+    named: Broker, cluster: ClusterFolder = DEFAULT_FOLDER, as_json: JsonOption = False
+) -> int:
     """Ask a broker to end, once others lead what it led."""
     with on(cluster):
         broker_id = by_hand.broker_named(cluster, named)
         end(cluster, broker_id)
-    say(f"Broker {broker_id} has ended.")
+    document = {"broker_id": broker_id, "is_running": False}
+    tell(document, f"Broker {broker_id} has ended.", as_json=as_json)
     return 0
 
 
 @app.command("start")
-def start_broker(named: Broker, cluster: ClusterFolder = DEFAULT_FOLDER) -> int:
+def start_broker(
+    named: Broker, cluster: ClusterFolder = DEFAULT_FOLDER, as_json: JsonOption = False
+) -> int:
     """Start a broker that was stopped or killed, on its data."""
     with on(cluster):
         broker_id = by_hand.broker_named(cluster, named)
         start_again(cluster, broker_id)
-    say(f"Broker {broker_id} is registered.")
+    document = {"broker_id": broker_id, "is_running": True}
+    tell(document, f"Broker {broker_id} is registered.", as_json=as_json)
     return 0
 
 
 @app.command("kill")
-def kill(named: Broker, cluster: ClusterFolder = DEFAULT_FOLDER) -> int:
+def kill(
+    named: Broker, cluster: ClusterFolder = DEFAULT_FOLDER, as_json: JsonOption = False
+) -> int:
     """Kill a broker at once (SIGKILL); others lead when its session is over."""
     with on(cluster):
         broker_id, proof = by_hand.kill(cluster, named)
-    say(f"Broker {broker_id} is dead: {proof}. Its session ends later; then others lead.")
-    say(f"To start it again: {command(f'start {broker_id}', cluster)}")
+    undo = command(f"start {broker_id}", cluster)
+    tell(
+        {"broker_id": broker_id, "proof": proof, "undo": undo},
+        f"Broker {broker_id} is dead: {proof}. Its session ends later; then others lead.",
+        f"To start it again: {undo}",
+        as_json=as_json,
+    )
     return 0
 
 
 @app.command("pause")
-def pause(named: Broker, cluster: ClusterFolder = DEFAULT_FOLDER) -> int:
+def pause(
+    named: Broker, cluster: ClusterFolder = DEFAULT_FOLDER, as_json: JsonOption = False
+) -> int:
     """Let a broker stand still (SIGSTOP), as in a long garbage collection."""
     with on(cluster):
         broker_id, proof = by_hand.pause(cluster, named)
-    say(f"Broker {broker_id} stands still: {proof}.")
-    say(f"To let it go on: {command(f'resume {broker_id}', cluster)}")
+    undo = command(f"resume {broker_id}", cluster)
+    tell(
+        {"broker_id": broker_id, "proof": proof, "undo": undo},
+        f"Broker {broker_id} stands still: {proof}.",
+        f"To let it go on: {undo}",
+        as_json=as_json,
+    )
     return 0
 
 
 @app.command("resume")
-def resume(named: Broker, cluster: ClusterFolder = DEFAULT_FOLDER) -> int:
+def resume(
+    named: Broker, cluster: ClusterFolder = DEFAULT_FOLDER, as_json: JsonOption = False
+) -> int:
     """Let a broker that stands still go on (SIGCONT)."""
     with on(cluster):
         broker_id, proof = by_hand.resume(cluster, named)
-    say(f"Broker {broker_id} goes on: {proof}.")
+    document = {"broker_id": broker_id, "proof": proof}
+    tell(document, f"Broker {broker_id} goes on: {proof}.", as_json=as_json)
     return 0
 
 
 @app.command("expire")
-def expire(named: Broker, cluster: ClusterFolder = DEFAULT_FOLDER) -> int:
+def expire(
+    named: Broker, cluster: ClusterFolder = DEFAULT_FOLDER, as_json: JsonOption = False
+) -> int:
     """End the ZooKeeper session of a broker that lives; it registers anew by itself."""
     with on(cluster):
         broker_id, proof = by_hand.expire(cluster, named)
-    say(f"The session of broker {broker_id} is over: {proof}. It registers anew by itself.")
+    sentence = f"The session of broker {broker_id} is over: {proof}. It registers anew by itself."
+    tell({"broker_id": broker_id, "proof": proof}, sentence, as_json=as_json)
     return 0
 
 
 @app.command("cut")
-def cut(first: OneEnd, second: OtherEnd, cluster: ClusterFolder = DEFAULT_FOLDER) -> int:
+def cut(
+    first: OneEnd,
+    second: OtherEnd,
+    cluster: ClusterFolder = DEFAULT_FOLDER,
+    as_json: JsonOption = False,
+) -> int:
     """Let nothing pass between two brokers, or a broker and ZooKeeper."""
     with on(cluster):
         proof = by_hand.cut(cluster, first, second)
-    say(f"Nothing passes between {first} and {second}: {proof}.")
-    say(f"To open the way: {command(f'mend {first} {second}', cluster)}")
+    undo = command(f"mend {first} {second}", cluster)
+    tell(
+        {"between": [first, second], "proof": proof, "undo": undo},
+        f"Nothing passes between {first} and {second}: {proof}.",
+        f"To open the way: {undo}",
+        as_json=as_json,
+    )
     return 0
 
 
 @app.command("mend")
-def mend(first: OneEnd, second: OtherEnd, cluster: ClusterFolder = DEFAULT_FOLDER) -> int:
+def mend(
+    first: OneEnd,
+    second: OtherEnd,
+    cluster: ClusterFolder = DEFAULT_FOLDER,
+    as_json: JsonOption = False,
+) -> int:
     """Open the way that was cut between the two."""
     with on(cluster):
         proof = by_hand.mend(cluster, first, second)
-    say(f"The way between {first} and {second} is open: {proof}.")
+    sentence = f"The way between {first} and {second} is open: {proof}."
+    tell({"between": [first, second], "proof": proof}, sentence, as_json=as_json)
     return 0
 
 

@@ -8,7 +8,7 @@ import typer
 from fencepost.ci.client_process import answers, call
 from fencepost.ci.gate.failures import UsageError
 from fencepost.ci.options import BootstrapServers, ClusterFolder, JsonOption
-from fencepost.ci.screens.console import say, show_json, show_table
+from fencepost.ci.screens.console import show_json, show_table, tell
 from fencepost.conformance.adapters.local_cluster import DEFAULT_FOLDER
 from fencepost.spec.config_store import DEFAULT, ConfigEntity, EntityKind
 
@@ -72,6 +72,7 @@ def set_entries(
     client_id: ClientId = None,
     bootstrap_server: BootstrapServers = None,
     cluster: ClusterFolder = DEFAULT_FOLDER,
+    as_json: JsonOption = False,
 ) -> int:
     """Set entries of one entity, together or not at all; others stay."""
     entity = Chosen(topic, broker, user, client_id).required()
@@ -87,7 +88,8 @@ def set_entries(
         changes=changes,
     )
     told = ", ".join(f"{name}={value}" for name, value in changes.items())
-    say(f"{_named(entity.kind, entity.names)}: {told}.")
+    document = {"kind": entity.kind, "names": entity.names, "set": changes}
+    tell(document, f"{_named(entity.kind, entity.names)}: {told}.", as_json=as_json)
     return 0
 
 
@@ -100,6 +102,7 @@ def delete(
     client_id: ClientId = None,
     bootstrap_server: BootstrapServers = None,
     cluster: ClusterFolder = DEFAULT_FOLDER,
+    as_json: JsonOption = False,
 ) -> int:
     """Take entries of one entity away; one that is not there is no error."""
     entity = Chosen(topic, broker, user, client_id).required()
@@ -111,7 +114,8 @@ def delete(
         names=entity.names,
         changes=dict.fromkeys(names),
     )
-    say(f"{_named(entity.kind, entity.names)}: no {', '.join(names)}.")
+    document = {"kind": entity.kind, "names": entity.names, "deleted": names}
+    tell(document, f"{_named(entity.kind, entity.names)}: no {', '.join(names)}.", as_json=as_json)
     return 0
 
 

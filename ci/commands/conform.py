@@ -13,6 +13,7 @@ from fencepost.ci.commands.conform_adapter import make_adapter, probe_target
 from fencepost.ci.commands.conform_expect import app as expect_app
 from fencepost.ci.commands.conform_report import SuiteFolder, diff, report, tell, validate
 from fencepost.ci.commands.conform_selftest import selftest
+from fencepost.ci.completion import completing
 from fencepost.ci.gate.failures import UsageError, as_usage
 from fencepost.ci.gate.runs import make_run_folder, new_run_id
 from fencepost.ci.options import JsonOption, OutFolder
@@ -58,18 +59,29 @@ Targets = Annotated[
     ),
 ]
 ProfileName = Annotated[
-    str, typer.Option("--profile", metavar="NAME", help="The cases of a profile.")
+    str,
+    typer.Option(
+        "--profile",
+        metavar="NAME",
+        help="The cases of a profile.",
+        autocompletion=completing("profile"),
+    ),
 ]
 Select = Annotated[
     list[str] | None,
     typer.Option(
         metavar="PATTERN",
         help="Cases by id with * and ?, area, requirement or word; may be given again.",
+        autocompletion=completing("case", "requirement"),
     ),
 ]
 Skip = Annotated[
     list[str] | None,
-    typer.Option(metavar="PATTERN", help="Leave out these cases; may be given again."),
+    typer.Option(
+        metavar="PATTERN",
+        help="Leave out these cases; may be given again.",
+        autocompletion=completing("case", "requirement"),
+    ),
 ]
 OptionalSeed = Annotated[
     int | None,
@@ -126,7 +138,12 @@ def list_cases(
 @app.command("explain")
 def explain(
     name: Annotated[
-        str, typer.Argument(metavar="ID", help="Of a case, a requirement or a profile.")
+        str,
+        typer.Argument(
+            metavar="ID",
+            help="Of a case, a requirement or a profile.",
+            autocompletion=completing("case", "requirement", "profile"),
+        ),
     ],
     as_json: JsonOption = False,
 ) -> int:

@@ -7,7 +7,7 @@ import typer
 
 from fencepost.ci.gate.failures import HarnessError, as_usage
 from fencepost.ci.options import JsonOption
-from fencepost.ci.screens.console import note, say, show_json, show_table
+from fencepost.ci.screens.console import note, say, show_json, show_table, tell
 from fencepost.conformance.adapters.errors import ChoiceError
 from fencepost.conformance.adapters.remote.probe import OK, UNSUPPORTED, AdapterProbe, probe
 from fencepost.conformance.adapters.remote.skeleton import Language, new_adapter
@@ -69,12 +69,14 @@ def tell_probe(found: AdapterProbe) -> None:
 def make_adapter(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="A new folder.")],
     lang: Annotated[Language, typer.Option(help="What it is written in.")],
+    as_json: JsonOption = False,
 ) -> int:
     """Write the skeleton of an adapter, which answers what `probe` asks."""
     with as_usage(ChoiceError):
         made = new_adapter(lang, folder)
-    for path in made.files:
-        say(str(path))
+    files = [str(path) for path in made.files]
+    document = {"files": files, "build": made.build, "target": made.target}
+    tell(document, *files, as_json=as_json)
     if made.build:
         note(f"build it: {made.build}")
     note(f"then: fencepost conform probe --target '{made.target}'")

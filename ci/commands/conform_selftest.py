@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from fencepost.ci.completion import completing
 from fencepost.ci.gate.failures import as_usage
 from fencepost.ci.gate.runs import make_run_folder, new_run_id
 from fencepost.ci.options import NEWEST_LEVEL, JsonOption, LevelOption, OutFolder
@@ -24,10 +25,19 @@ FOUND = "mutants.json"
 def selftest(
     select: Annotated[
         list[str] | None,
-        typer.Option(metavar="PATTERN", help="Cases, as conform run selects them; no zoo then."),
+        typer.Option(
+            metavar="PATTERN",
+            help="Cases, as conform run selects them; no zoo then.",
+            autocompletion=completing("case", "requirement"),
+        ),
     ] = None,
     mutant: Annotated[
-        str, typer.Option(metavar="NAME", help="Try this mutant only.  [default: until one dies]")
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="Try this mutant only.  [default: until one dies]",
+            autocompletion=completing("mutant"),
+        ),
     ] = "",
     level: LevelOption = NEWEST_LEVEL,
     out: OutFolder = None,

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from fencepost.ci.completion import completing
 from fencepost.ci.gate.failures import UsageError
 from fencepost.ci.gate.runs import LATEST, RUNS
 from fencepost.ci.options import JsonOption
@@ -21,18 +22,12 @@ from fencepost.ci.screens.explanations import (
 )
 from fencepost.fault_injection.stories.story_refusal import instead
 
-
-def begun_with(incomplete: str) -> list[str]:
-    """The names that a shell may complete this to."""
-    return [name for name in all_names() if name.casefold().startswith(incomplete.casefold())]
-
-
 Name = Annotated[
     str,
     typer.Argument(
         metavar="ID",
         help="Of a requirement, check, mutant, hazard, fault kind, model, bug or story.",
-        autocompletion=begun_with,
+        autocompletion=completing(""),
     ),
 ]
 ListThem = Annotated[bool, typer.Option("--list", help="List all names; ID may be a kind then.")]

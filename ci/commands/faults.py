@@ -4,6 +4,7 @@ from typing import Annotated
 
 import typer
 
+from fencepost.ci.completion import completing
 from fencepost.ci.gate.failures import as_usage
 from fencepost.ci.options import JsonOption
 from fencepost.ci.screens.console import say, show_json, show_table
@@ -16,7 +17,12 @@ app = typer.Typer(no_args_is_help=True)
 COLUMNS = ("kind", "backends", "parameters", "what happens")
 
 KindName = Annotated[
-    str, typer.Argument(metavar="KIND", help="A kind of fault, such as proc.pause.")
+    str,
+    typer.Argument(
+        metavar="KIND",
+        help="A kind of fault, such as proc.pause.",
+        autocompletion=completing("fault"),
+    ),
 ]
 
 
@@ -69,8 +75,8 @@ def explain(kind: KindName, as_json: JsonOption = False) -> int:
 
 
 @app.command("schema")
-def schema() -> int:
-    """Print the JSON Schema of story files, for editors and other programs."""
+def schema(_as_json: JsonOption = True) -> int:
+    """Print the JSON Schema of story files, for editors and other programs; always JSON."""
     print(schema_text(), end="")
     return 0
 

@@ -6,6 +6,7 @@ from typing import Annotated
 import msgspec
 import typer
 
+from fencepost.ci.completion import completing
 from fencepost.ci.gate.failures import as_usage
 from fencepost.ci.options import JsonOption
 from fencepost.ci.screens.console import say, show_json
@@ -16,7 +17,12 @@ from fencepost.conformance.whitebox.labs import ORDER, lab_story, play_lab
 
 LabName = Annotated[
     str | None,
-    typer.Argument(metavar="NAME", help="Which one; none lists them.", show_default=False),
+    typer.Argument(
+        metavar="NAME",
+        help="Which one; none lists them.",
+        show_default=False,
+        autocompletion=completing("lab"),
+    ),
 ]
 NoWait = Annotated[
     bool,

@@ -6,8 +6,14 @@ import typer
 
 from fencepost.ci.client_process import call
 from fencepost.ci.commands.topics import Assignment, parse_assignment
-from fencepost.ci.options import BootstrapServers, ClusterFolder, PartitionNumbers, TopicName
-from fencepost.ci.screens.console import say
+from fencepost.ci.options import (
+    BootstrapServers,
+    ClusterFolder,
+    JsonOption,
+    PartitionNumbers,
+    TopicName,
+)
+from fencepost.ci.screens.console import tell
 from fencepost.conformance.adapters.local_cluster import DEFAULT_FOLDER
 from fencepost.reports.page.words import count
 
@@ -25,6 +31,7 @@ def add(
     replica_assignment: Assignment = None,
     bootstrap_server: BootstrapServers = None,
     cluster: ClusterFolder = DEFAULT_FOLDER,
+    as_json: JsonOption = False,
 ) -> int:
     """Add partitions, and wait until each has a leader."""
     assignment = parse_assignment(replica_assignment)
@@ -36,7 +43,8 @@ def add(
         total=partitions,
         assignment=assignment,
     )
-    say(f"Topic {topic} has {partitions} partitions.")
+    sentence = f"Topic {topic} has {partitions} partitions."
+    tell({"topic": topic, "partitions": partitions}, sentence, as_json=as_json)
     return 0
 
 
@@ -46,9 +54,11 @@ def remove(
     partition: PartitionNumbers,
     bootstrap_server: BootstrapServers = None,
     cluster: ClusterFolder = DEFAULT_FOLDER,
+    as_json: JsonOption = False,
 ) -> int:
     """Remove partitions with their records, and wait until they are gone."""
     numbers = sorted(set(partition))
     call("remove_partitions", bootstrap_server, cluster, topic=topic, partitions=numbers)
-    say(f"Removed {count(len(numbers), 'partition')} of topic {topic}.")
+    sentence = f"Removed {count(len(numbers), 'partition')} of topic {topic}."
+    tell({"topic": topic, "removed": numbers}, sentence, as_json=as_json)
     return 0

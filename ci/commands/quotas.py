@@ -8,7 +8,7 @@ import typer
 from fencepost.ci.client_process import answers, call
 from fencepost.ci.gate.failures import UsageError
 from fencepost.ci.options import BootstrapServers, ClusterFolder, JsonOption
-from fencepost.ci.screens.console import say, show_json, show_table
+from fencepost.ci.screens.console import show_json, show_table, tell
 from fencepost.conformance.adapters.local_cluster import DEFAULT_FOLDER
 
 app = typer.Typer(no_args_is_help=True)
@@ -31,10 +31,12 @@ def set_quota(
     client_id: ClientId = None,
     bootstrap_server: BootstrapServers = None,
     cluster: ClusterFolder = DEFAULT_FOLDER,
+    as_json: JsonOption = False,
 ) -> int:
     """Limit the partitions that are created and deleted per second, of a user or a client-id."""
     _alter(user, client_id, rate, bootstrap_server, cluster)
-    say(f"{_named(user, client_id)}: {rate:g} partitions per second.")
+    sentence = f"{_named(user, client_id)}: {rate:g} partitions per second."
+    tell({"user": user, "client_id": client_id, "rate": rate}, sentence, as_json=as_json)
     return 0
 
 
@@ -44,10 +46,12 @@ def remove(
     client_id: ClientId = None,
     bootstrap_server: BootstrapServers = None,
     cluster: ClusterFolder = DEFAULT_FOLDER,
+    as_json: JsonOption = False,
 ) -> int:
     """Take a quota away."""
     _alter(user, client_id, None, bootstrap_server, cluster)
-    say(f"{_named(user, client_id)}: no quota.")
+    document = {"user": user, "client_id": client_id, "rate": None}
+    tell(document, f"{_named(user, client_id)}: no quota.", as_json=as_json)
     return 0
 
 

@@ -19,7 +19,7 @@ from fencepost.ci.options import (
     OptionalPartitionNumbers,
     PartitionNumber,
 )
-from fencepost.ci.screens.console import complain, say, show_json
+from fencepost.ci.screens.console import complain, say, show_json, tell
 from fencepost.conformance.adapters.local_cluster import DEFAULT_FOLDER
 
 app = typer.Typer(no_args_is_help=True)
@@ -60,10 +60,11 @@ def execute(
     reassignment_json_file: ReassignmentFile = None,
     bootstrap_server: BootstrapServers = None,
     cluster: ClusterFolder = DEFAULT_FOLDER,
+    as_json: JsonOption = False,
 ) -> int:
     """Begin to move partitions; `reassign list` shows the progress."""
     wanted = wanted_moves(topic, partition, replicas, reassignment_json_file)
-    return ask("reassign", "moving", bootstrap_server, cluster, wanted)
+    return ask("reassign", ("moving", as_json), bootstrap_server, cluster, wanted)
 
 
 @app.command("cancel")
@@ -73,10 +74,11 @@ def cancel(
     reassignment_json_file: ReassignmentFile = None,
     bootstrap_server: BootstrapServers = None,
     cluster: ClusterFolder = DEFAULT_FOLDER,
+    as_json: JsonOption = False,
 ) -> int:
     """Cancel reassignments: partitions go back to their previous replicas."""
     wanted = wanted_moves(topic, partition, None, reassignment_json_file)
-    return ask("reassign", "going back", bootstrap_server, cluster, wanted)
+    return ask("reassign", ("going back", as_json), bootstrap_server, cluster, wanted)
 
 
 @app.command("list")
@@ -160,6 +162,7 @@ def elect(
     election_type: Kind = ElectionType.PREFERRED,
     bootstrap_server: BootstrapServers = None,
     cluster: ClusterFolder = DEFAULT_FOLDER,
+    as_json: JsonOption = False,
 ) -> int:
     """Elect other leaders of partitions, and wait for them.
 
@@ -175,10 +178,11 @@ def elect(
     else:
         wanted = in_need(described(bootstrap_server, cluster), election_type, topic)
     if not wanted:
-        say("Every leader is the one that an election would choose.")
+        sentence = "Every leader is the one that an election would choose."
+        tell({"partitions": []}, sentence, as_json=as_json)
         return 0
     kind = election_type.value
-    return ask("elect", "elected", bootstrap_server, cluster, wanted, kind=kind)
+    return ask("elect", ("elected", as_json), bootstrap_server, cluster, wanted, kind=kind)
 
 
 def in_need(
@@ -202,22 +206,28 @@ def in_need(
 
 def ask(
     name: str,
-    done: str,
+    telling: tuple[str, bool],
     bootstrap_server: str | None,
     cluster: Path,
     partitions: list[dict[str, Any]],
     **arguments: object,
 ) -> int:
-    """Print what became of each partition; the exit code of the worst."""
-    worst = 0
+    """Print what became of each partition, and the exit code of the worst.
+
+    `telling` is the word for what went well, and whether programs read it.
+    """
+    done, as_json = telling
     given = json.dumps(partitions)
+    rows = []
     for answer in client_process.answers(name, bootstrap_server, cluster, given=given, **arguments):
-        if answer["error"] is None:
-            say(f"{answer['topic']}-{answer['partition']}: {done}")
-        else:
+        if answer["error"] is not None:
             complain(answer["error"])
-        worst = max(worst, answer["exit_code"])
-    return worst
+        elif not as_json:
+            say(f"{answer['topic']}-{answer['partition']}: {done}")
+        rows.append(answer)
+    if as_json:
+        show_json({"partitions": rows})
+    return max((answer["exit_code"] for answer in rows), default=0)
 
 
 def wanted_moves(

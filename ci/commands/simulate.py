@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from fencepost.ci.completion import SOURCES, completing
 from fencepost.ci.gate.failures import UsageError, as_usage
 from fencepost.ci.gate.outcomes import of_seeds
 from fencepost.ci.gate.runs import make_run_folder, new_run_id
@@ -20,7 +21,7 @@ from fencepost.ci.options import (
     require_spark_master,
 )
 from fencepost.ci.results.run_files import write_run
-from fencepost.ci.screens.console import progress, say, show_json, show_table
+from fencepost.ci.screens.console import progress, say, show_json, show_table, tell as confirm
 from fencepost.conformance.adapters.errors import ChoiceError
 from fencepost.conformance.checks.registry import judge
 from fencepost.conformance.scenarios.find_story import find_file
@@ -47,12 +48,18 @@ FirstSeed = Annotated[
     typer.Option(min=0, help="The first seed; without --seeds, the only one.  [default: 0]"),
 ]
 MutantName = Annotated[
-    str | None, typer.Option(help="Break one rule; fencepost mutants list names them.")
+    str | None,
+    typer.Option(
+        help="Break one rule; fencepost mutants list names them.",
+        autocompletion=completing("mutant"),
+    ),
 ]
 StepsFile = Annotated[
     str | None,
     typer.Option(
-        metavar="FILE|MUTANT", help="Replay steps of the specs: a file, or a mutant's own."
+        metavar="FILE|MUTANT",
+        help="Replay steps of the specs: a file, or a mutant's own.",
+        autocompletion=completing("schedule"),
     ),
 ]
 StoryFile = Annotated[
@@ -61,6 +68,7 @@ StoryFile = Annotated[
         "--story",
         metavar="NAME|FILE",
         help="Play the steps of a story; compare the output with its file.",
+        autocompletion=completing("played story"),
     ),
 ]
 Rewrite = Annotated[
@@ -93,6 +101,11 @@ SparkMaster = Annotated[
         callback=require_spark_master,
     ),
 ]
+ListThem = Annotated[
+    bool, typer.Option("--list", help="List mutants, steps and stories; run nothing.")
+]
+LISTED = {"mutant": "mutant", "steps": "schedule", "story": "played story"}
+"""Option -> the kind of its names."""
 COLUMNS = ("seed", "invariant", "message", "reproduce")
 ROWS_MAX = 10
 SEEDS = 200
@@ -113,6 +126,7 @@ def simulate(
     steps: StepsFile = None,
     story: StoryFile = None,
     rewrite: Rewrite = False,
+    list_them: ListThem = False,
     as_json: JsonOption = False,
 ) -> int:
     """Run the protocol in virtual time.
@@ -131,6 +145,9 @@ def simulate(
         "--spark-master": spark_master,
         "--workers": workers,
     }
+    if list_them:
+        refuse_beside("--list runs nothing", {**chosen, "--steps": steps, "--story": story})
+        return list_names(as_json=as_json)
     if story is not None:
         refuse_beside("--story plays one file", {**chosen, "--steps": steps})
         return play_story(story, rewrite=rewrite, as_json=as_json)
@@ -153,6 +170,14 @@ def simulate(
             "--shrink makes no run smaller that upgrades brokers", {"--shrink": shrink or None}
         )
     return run(wanted(seeds, seed), level=level, mutant=mutant, wish=wish)
+
+
+def list_names(*, as_json: bool) -> int:
+    """The names that the options take, each after its option."""
+    found = {option: list(SOURCES[kind]()) for option, kind in LISTED.items()}
+    lines = (f"--{option}\t{name}" for option, names in found.items() for name in names)
+    confirm(found, *lines, as_json=as_json)
+    return 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

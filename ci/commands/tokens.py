@@ -9,7 +9,7 @@ import typer
 from fencepost.ci.client_process import answers, call
 from fencepost.ci.gate.failures import UsageError
 from fencepost.ci.options import BootstrapServers, ClusterFolder, JsonOption
-from fencepost.ci.screens.console import say, show_json, show_table
+from fencepost.ci.screens.console import show_json, show_table, tell
 from fencepost.conformance.adapters.local_cluster import DEFAULT_FOLDER
 from fencepost.fault_injection.network.certificates import write_secret
 from fencepost.spec.wire.tokens import TOKEN_VARIABLE, HeldToken, token_document
@@ -31,6 +31,7 @@ def create(
     max_lifetime_s: Annotated[int, typer.Option(help="Never longer; -1: 7 days.")] = DEFAULT_MS,
     bootstrap_server: BootstrapServers = None,
     cluster: ClusterFolder = DEFAULT_FOLDER,
+    as_json: JsonOption = False,
 ) -> int:
     """Make a token of the user that asks; the file is for whoever is to act for that user."""
     if out.exists():
@@ -42,7 +43,10 @@ def create(
     )
     held = HeldToken(token_id=made["token_id"], hmac=bytes.fromhex(made["hmac"]))
     write_secret(out, token_document(held))
-    say(f"{held.token_id}: until {_shown(made['expires_ms'])}; use it with {TOKEN_VARIABLE}={out}")
+    ends = made["expires_ms"]
+    sentence = f"{held.token_id}: until {_shown(ends)}; use it with {TOKEN_VARIABLE}={out}"
+    document = {"token_id": held.token_id, "expires_ms": ends, "file": str(out)}
+    tell(document, sentence, as_json=as_json)
     return 0
 
 
@@ -52,11 +56,12 @@ def renew(
     seconds: Annotated[int, typer.Option(help="From now; -1: a day.")] = DEFAULT_MS,
     bootstrap_server: BootstrapServers = None,
     cluster: ClusterFolder = DEFAULT_FOLDER,
+    as_json: JsonOption = False,
 ) -> int:
     """Let a token live on, never beyond its maximum."""
     renew_ms = _milliseconds(seconds)
     changed = call("renew_token", bootstrap_server, cluster, token_id=token_id, renew_ms=renew_ms)
-    say(f"{token_id}: until {_shown(changed['expires_ms'])}.")
+    _tell_end(token_id, changed["expires_ms"], as_json=as_json)
     return 0
 
 
@@ -66,11 +71,12 @@ def expire(
     seconds: Annotated[int, typer.Option(help="From now; -1: at once.")] = DEFAULT_MS,
     bootstrap_server: BootstrapServers = None,
     cluster: ClusterFolder = DEFAULT_FOLDER,
+    as_json: JsonOption = False,
 ) -> int:
     """End a token."""
     after_ms = _milliseconds(seconds)
     changed = call("expire_token", bootstrap_server, cluster, token_id=token_id, after_ms=after_ms)
-    say(f"{token_id}: until {_shown(changed['expires_ms'])}.")
+    _tell_end(token_id, changed["expires_ms"], as_json=as_json)
     return 0
 
 
@@ -99,6 +105,11 @@ def describe(
     ]
     show_table("Delegation tokens", COLUMNS, rows)
     return 0
+
+
+def _tell_end(token_id: str, expires_ms: int, *, as_json: bool) -> None:
+    document = {"token_id": token_id, "expires_ms": expires_ms}
+    tell(document, f"{token_id}: until {_shown(expires_ms)}.", as_json=as_json)
 
 
 def _principal(name: str) -> str:

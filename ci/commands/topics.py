@@ -15,7 +15,7 @@ from fencepost.ci.options import (
     TopicName,
     require_text,
 )
-from fencepost.ci.screens.console import say, show_json
+from fencepost.ci.screens.console import say, show_json, tell
 from fencepost.conformance.adapters.local_cluster import DEFAULT_FOLDER
 from fencepost.reports.page.words import count
 
@@ -57,6 +57,7 @@ def create(
     ] = False,
     bootstrap_server: BootstrapServers = None,
     cluster: ClusterFolder = DEFAULT_FOLDER,
+    as_json: JsonOption = False,
 ) -> int:
     """Create a topic, and wait until each partition has a leader."""
     assignment = parse_assignment(replica_assignment)
@@ -72,11 +73,12 @@ def create(
         assignment=assignment,
         if_not_exists=if_not_exists,
     )
-    if answer["is_done"]:
-        say(f"Created topic {topic}.")
-        return 0
-    found = described(bootstrap_server, cluster)["topics"].get(topic, ())
-    say(f"Topic {topic} exists already{_otherwise(found, partitions, replication_factor)}.")
+    sentence = f"Created topic {topic}."
+    if not answer["is_done"]:
+        found = described(bootstrap_server, cluster)["topics"].get(topic, ())
+        otherwise = _otherwise(found, partitions, replication_factor)
+        sentence = f"Topic {topic} exists already{otherwise}."
+    tell({"topic": topic, "created": answer["is_done"]}, sentence, as_json=as_json)
     return 0
 
 
@@ -115,10 +117,13 @@ def delete(
     ] = False,
     bootstrap_server: BootstrapServers = None,
     cluster: ClusterFolder = DEFAULT_FOLDER,
+    as_json: JsonOption = False,
 ) -> int:
     """Delete a topic with all its records, and wait until it is gone."""
     answer = call("delete_topic", bootstrap_server, cluster, topic=topic, if_exists=if_exists)
-    say(f"Deleted topic {topic}." if answer["is_done"] else f"There is no topic {topic}.")
+    is_done = answer["is_done"]
+    sentence = f"Deleted topic {topic}." if is_done else f"There is no topic {topic}."
+    tell({"topic": topic, "deleted": is_done}, sentence, as_json=as_json)
     return 0
 
 

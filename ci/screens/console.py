@@ -6,7 +6,7 @@ Progress goes to stderr, so that stdout holds the result alone and a machine can
 import json
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from textwrap import TextWrapper
 from unicodedata import category
@@ -96,6 +96,15 @@ def printable(text: str) -> str:
 def show_json(value: object) -> None:
     """Print `value` as one JSON document."""
     print(json.dumps(value, indent=2, sort_keys=True))
+
+
+def tell(document: Mapping[str, object], *sentences: str, as_json: bool) -> None:
+    """Print what came of a command: its sentences, or for programs the same as a document."""
+    if as_json:
+        show_json(document)
+        return
+    for sentence in sentences:
+        say(sentence)
 
 
 def note(message: str) -> None:

@@ -38,6 +38,9 @@ class Simulator(Protocol):
     ) -> dict[str, Any]:
         """What comes of a schedule of steps: a file, or that of a mutant; `impl.sim.adapter`."""
 
+    def replayed(self) -> list[str]:
+        """The names that `replay` takes without a file's path."""
+
     def schedules(self) -> list[dict[str, str]]:
         """The counterexamples that are led when all are: `schedule`, `row` and `violates`."""
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 from fencepost.fault_injection.stories.story_file import story_from_document
 from fencepost.impl.mutants.mutant import Mutant, MutantName
 from fencepost.impl.mutants.mutants import MUTANTS, SUITE_MUTANTS, mutant_name
-from fencepost.impl.sim.counterexamples import moves, replay, schedules, why_not_stepped
+from fencepost.impl.sim.counterexamples import moves, replay, replayed, schedules, why_not_stepped
 from fencepost.impl.sim.draw.draw import DrawKind, draw, draw_variations, swarm
 from fencepost.impl.sim.draw.upgrades import upgrading
 from fencepost.impl.sim.engine.move_lists import moves_of_run, moves_of_variation
@@ -30,6 +30,7 @@ __all__ = [
     "play",
     "play_story",
     "replay",
+    "replayed",
     "schedules",
     "shrink",
     "simulate",

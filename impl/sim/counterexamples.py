@@ -73,6 +73,11 @@ def _play_story(path: Path, judge: Judge) -> dict[str, object]:
     }
 
 
+def replayed() -> list[str]:
+    """The names that `replay` takes without a file's path."""
+    return sorted(path.stem for path in SCHEDULES.iterdir())
+
+
 def schedules() -> list[dict[str, str]]:
     """The counterexamples that are led when all are: `schedule`, its `row`, what it `violates`.
 

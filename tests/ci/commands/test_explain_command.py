@@ -1,44 +1,16 @@
 """`fencepost explain`: every name that there is has an explanation, and the last verdict on it."""
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from fencepost.ci.cli import COMMANDS, command_of, run
+from fencepost.ci.cli import run
 from fencepost.ci.gate.verdict_files import StageRecord, write_stages
 from fencepost.ci.screens.explanations import NameKind, explanations, names
 from fencepost.conformance.scenarios import SCENARIOS
 from fencepost.conformance.verdict import Verdict
-
-CONFIRM = frozenset(
-    {
-        *(
-            f"cluster {name}"
-            for name in (
-                "down",
-                "stop",
-                "start",
-                "kill",
-                "pause",
-                "resume",
-                "expire",
-                "cut",
-                "mend",
-            )
-        ),
-        *("topics create", "topics delete", "partitions add", "partitions remove"),
-        *("quotas set", "quotas remove", "configs set", "configs delete"),
-        *("acls add", "acls remove", "tokens create", "tokens renew", "tokens expire"),
-        *("reassign execute", "reassign cancel", "elect elect"),
-        *("conform new-adapter", "faults schema"),
-    }
-)
-"""These do something and say that it is done, or print a document of their own."""
 
 
 def test_every_name_has_an_explanation_with_a_text_and_a_source() -> None:
@@ -173,41 +145,3 @@ def test_stories_are_listed_where_they_are_chosen(capsys: pytest.CaptureFixture[
     rows = {row["name"]: row for row in json.loads(capsys.readouterr().out)["stories"]}
     assert list(rows) == list(SCENARIOS)
     assert rows["leader_pause"]["faults"] == ["proc.pause"]
-
-
-def test_what_shows_something_shows_it_to_machines_too() -> None:
-    without = set()
-    for name in COMMANDS:
-        command = command_of(name)
-        for inner, one in (vars(command).get("commands") or {name: command}).items():
-            options = {option for parameter in one.params for option in parameter.opts}
-            if "--json" not in options and not vars(one).get("commands"):
-                without.add(f"{name} {inner}")
-
-    assert without == CONFIRM
-
-
-@pytest.mark.parametrize(
-    ("line", "expected"),
-    [
-        ("fencepost expl", "explain"),
-        ("fencepost chaos --sto", "--story"),
-        ("fencepost chaos --story leader_pau", "leader_pause"),
-        ("fencepost explain no_step_d", "no_step_down"),
-        ("fencepost cluster st", "status"),
-    ],
-)
-def test_a_shell_completes_commands_options_and_names(line: str, expected: str) -> None:
-    environment = {
-        **os.environ,
-        "_FENCEPOST_COMPLETE": "complete_bash",
-        "COMP_WORDS": line,
-        "COMP_CWORD": str(len(line.split()) - 1),
-    }
-    command = [sys.executable, "-m", "fencepost.ci"]
-
-    done = subprocess.run(
-        command, env=environment, capture_output=True, text=True, check=False, timeout=120
-    )
-
-    assert expected in done.stdout.split(), done.stderr
