@@ -301,10 +301,13 @@ NewIncarnationJoins ==
     \E p \in Partitions : IsServed(p) /\ MemberIds(State(p).isr) = FirstAssigned
         /\ State(p).isr # FirstIsr
 
-(* A leader finds its write done after a lost reply.                         *)
+(* A leader finds its write done after a lost reply, and goes on with it.    *)
 OwnWriteIsFound ==
     \E l \in Brokers, p \in Partitions :
         IsWaiting(l, p) /\ replicas[l][p].is_reply_lost /\ IsOwnWrite(l, p)
+OwnWriteIsAdopted ==
+    IsPast("lost_replies") /\ \E p \in Partitions : IsServed(p) /\ StateVersion(p) = 1
+        /\ replicas[State(p).leader][p].isr = State(p).isr
 LeaderIsFenced == \E b \in Brokers, p \in Partitions : replicas[b][p].role = "fenced"
 
 (* The topic is gone from every broker, and served again as another.         *)

@@ -634,4 +634,7 @@ RestartDropsDirectory ==
     \E b \in Brokers : IsPast("crashes") /\ IsPast("records") /\ replicas[b].is_up
         /\ replicas[b].incarnation = NoIncarnation /\ Topic.removing # NoIncarnation
 RestartedReplicaServes == IsPast("crashes") /\ IsServed /\ Incarnation \in committed
+RestartOfFormerIncarnation ==
+    \E b \in Brokers : HasState /\ ~replicas[b].is_up /\ replicas[b].record
+        /\ replicas[b].incarnation < Incarnation
 =============================================================================

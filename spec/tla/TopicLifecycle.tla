@@ -681,4 +681,13 @@ RestartDropsDirectory ==
     \E b \in Brokers : IsPast("crashes") /\ replicas[b].is_up /\ obeyed[b] = NoIncarnation
         /\ replicas[b].incarnation = NoIncarnation /\ replicas[b].oldest > 1
 RestartedReplicaServes == IsPast("crashes") /\ IsServed
+
+(* A broker does not run while the only stop comes, and has to find by itself*)
+(* that its directory is left over.                                          *)
+StopIsLost ==
+    \E b \in Brokers : LET known == replicas[b].incarnation IN
+        /\ ~replicas[b].is_up /\ known \notin {NoIncarnation, CurrentIncarnation}
+        /\ \A c \in Controllers : IsActive(c)
+            /\ known \notin controllers[c].to_stop \cup {controllers[c].known}
+        /\ \A m \in messages : m.to = b => m.type # "stop_replica"
 =============================================================================
