@@ -90,6 +90,11 @@ class BucketRows:
         return found
 
     @cached_property
+    def by_name(self) -> list[int]:
+        """The codes of the partitions, ascending by name."""
+        return sorted(range(self.count), key=self.name)
+
+    @cached_property
     def few(self) -> list[TraceEvent]:
         """The events that are few, as they are."""
         return from_table(self._rows.few)

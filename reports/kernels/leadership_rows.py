@@ -5,6 +5,9 @@ not served the writes after its last one: all between these are left out. Writes
 picture are counted without events.
 """
 
+from collections.abc import Iterator
+from typing import NamedTuple, TypedDict
+
 import numpy as np
 
 from fencepost.reports.analysis.tenures import (
@@ -65,57 +68,73 @@ def _telling(rows: BucketRows) -> Mask:
 
 def _writes(rows: BucketRows, folder: int, span_ns: tuple[int, int]) -> tuple[WriteBin, ...]:
     """As `tenures.writes_of`."""
-    first_ns, length_ns = span_ns[0], max(1, span_ns[1] - span_ns[0])
     acknowledged = _is_acknowledged(rows)
     unanswered = _is_write(rows) & rows.is_kind("complete") & rows.is_outcome("indefinite")
-    column = np.minimum(BINS - 1, (rows.numbers("mono_ns") - first_ns) * BINS // length_ns)
-    told = acknowledged | unanswered
-    place = joint(rows.partition[told], column[told])
+    told = np.flatnonzero(acknowledged | unanswered)
+    picture = _picture(rows, told, span_ns)
+    place = picture.place
     records = _sums(place, np.where(acknowledged, rows.lengths("values"), 0)[told])
     missed = _sums(place, unanswered[told].astype(np.int64))
-    _, at = np.unique(place, return_index=True)
-    own = np.flatnonzero(told)[at]
-    bins = []
-    for row, done, left in zip(own.tolist(), records.tolist(), missed.tolist(), strict=True):
-        partition = rows.name(int(rows.partition[row]))
-        bins.append(
-            WriteBin(
-                folder=folder,
-                topic=partition.topic,
-                partition=partition.partition,
-                column=int(column[row]),
-                records=done,
-                unanswered=left,
-            )
-        )
-    return tuple(sorted(bins, key=lambda one: (one.topic, one.partition, one.column)))
+    found = np.flatnonzero(np.bincount(place))
+    own = zip(picture.names(found), records[found].tolist(), missed[found].tolist(), strict=True)
+    return tuple(
+        WriteBin(folder=folder, **named, records=done, unanswered=left) for named, done, left in own
+    )
 
 
 def _levels(rows: BucketRows, folder: int, span_ns: tuple[int, int]) -> tuple[Level, ...]:
     """As `tenures.levels_of`."""
-    first_ns, length_ns = span_ns[0], max(1, span_ns[1] - span_ns[0])
     told = rows.is_kind("action") & rows.is_action(*LEVEL_ACTIONS)
     told &= rows.is_told("high_watermark") & rows.is_told("log_end_offset")
     own, stamp = np.flatnonzero(told), rows.numbers("mono_ns")
-    column = np.minimum(BINS - 1, (stamp - first_ns) * BINS // length_ns)
-    place = joint(rows.partition[own], column[own])
+    picture = _picture(rows, own, span_ns)
     seq, broker_id = rows.numbers("seq")[own], rows.numbers("broker_id", -1)[own]
-    order = np.lexsort((broker_id, seq, stamp[own], place))
-    last = own[order[np.diff(place[order], append=-1) != 0]]
-    levels = []
-    for row in last.tolist():
-        partition = rows.name(int(rows.partition[row]))
-        levels.append(
-            Level(
-                folder=folder,
-                topic=partition.topic,
-                partition=partition.partition,
-                column=int(column[row]),
-                high_watermark=int(rows.numbers("high_watermark")[row]),
-                log_end_offset=int(rows.numbers("log_end_offset")[row]),
-            )
-        )
-    return tuple(sorted(levels, key=lambda one: (one.topic, one.partition, one.column)))
+    order = np.lexsort((broker_id, seq, stamp[own], picture.place))
+    is_last = order[np.diff(picture.place[order], append=-1) != 0]
+    last = own[is_last]
+    length = rows.numbers("high_watermark")[last].tolist()
+    end = rows.numbers("log_end_offset")[last].tolist()
+    found = zip(picture.names(picture.place[is_last]), length, end, strict=True)
+    return tuple(
+        Level(folder=folder, **named, high_watermark=committed, log_end_offset=ended)
+        for named, committed, ended in found
+    )
+
+
+class _Named(TypedDict):
+    """A column of the picture of a partition."""
+
+    topic: str
+    partition: int
+    column: int
+
+
+class _Picture(NamedTuple):
+    """Where rows are in the picture."""
+
+    rows: BucketRows
+    place: Numbers
+    """Partition and column of each row in one number, ascending as their names do."""
+    first: int
+    """The first column: before the span, if any row is."""
+
+    def names(self, places: Numbers) -> Iterator[_Named]:
+        """What each place is."""
+        width = BINS - self.first
+        partitions = [self.rows.name(code) for code in self.rows.by_name]
+        for place in places.tolist():
+            topic, partition = partitions[place // width]
+            yield _Named(topic=topic, partition=partition, column=place % width + self.first)
+
+
+def _picture(rows: BucketRows, own: Numbers, span_ns: tuple[int, int]) -> _Picture:
+    """Where these rows are."""
+    first_ns, length_ns = span_ns[0], max(1, span_ns[1] - span_ns[0])
+    column = np.minimum(BINS - 1, (rows.numbers("mono_ns")[own] - first_ns) * BINS // length_ns)
+    first = int(column.min(initial=0))
+    ranks = np.empty(rows.count, np.int64)
+    ranks[rows.by_name] = np.arange(rows.count)
+    return _Picture(rows, ranks[rows.partition[own]] * (BINS - first) + column - first, first)
 
 
 def _sums(places: Numbers, numbers: Numbers) -> Numbers:

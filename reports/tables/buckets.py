@@ -11,7 +11,7 @@ The rows of such a file are in runs, each sorted by partition; those of one part
 
 import zlib
 from collections.abc import Callable, Iterable
-from functools import partial
+from functools import lru_cache, partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -33,7 +33,7 @@ from fencepost.reports.tables.schema import (
 )
 from fencepost.spec.trace import TraceEvent
 from fencepost.spec.vocabulary import Action
-from fencepost.spec.znodes import TopicPartition, leader_and_isr_path, partition_of
+from fencepost.spec.znodes import TopicPartition, partition_of
 
 SHARED = "shared"
 """The bucket of the events about no partition."""
@@ -57,7 +57,7 @@ FEW = "-few"
 TOLD = b"told"
 """In the metadata of a file: its columns that are not null throughout."""
 
-RUN_ROWS = 400_000
+RUN_ROWS = 800_000
 """A worker holds so many rows in memory, and sorts them; some 250 bytes each."""
 
 NEAR = 8
@@ -252,36 +252,38 @@ def read_bucket(
 
     With `actions`, only events with one of these are read; with `partition`, only those about it.
     """
-    wanted = None if actions is None else pc.field("action").isin(sorted(actions))
-    if partition is not None:
-        is_about = _is_about(partition)
-        wanted = is_about if wanted is None else wanted & is_about
     only_few = actions is not None and not actions & BULK
-    return from_table(read_columns(target, folder, bucket, wanted, only_few=only_few))
-
-
-def _is_about(partition: TopicPartition) -> pc.Expression:
-    """As `partition_of_event` says it."""
-    topic, number = pc.field("topic"), pc.field("partition")
-    is_named = (topic == partition.topic) & (number == partition.partition)
-    is_unnamed = topic.is_null() | number.is_null()
-    return is_named | (is_unnamed & (pc.field("path") == leader_and_isr_path(partition)))
-
-
-def read_columns(
-    target: Path,
-    folder: int,
-    bucket: str,
-    wanted: pc.Expression | None = None,
-    *,
-    only_few: bool = False,
-) -> pa.Table:
-    """As `read_bucket`, as columns; of the rows that are wanted, or only of those that are few."""
     paths = _files(target, folder, bucket, f"*{FEW}.parquet" if only_few else "*.parquet")
-    if wanted is None:
-        return _read_all(paths, stored_schema().names)
-    tables = [pq.read_table(path, filters=wanted, partitioning=None) for path in paths]
-    return pa.concat_tables(tables) if tables else stored_schema().empty_table()
+    every = stored_schema().names
+    rows = [_wanted(_read(path, every), actions, partition) for path in paths]
+    return from_table(_joined([table for table in rows if table.num_rows]))
+
+
+def _wanted(
+    rows: pa.Table, actions: frozenset[str] | None, partition: TopicPartition | None
+) -> pa.Table:
+    """The rows with one of these actions that are about this partition."""
+    if actions is not None:
+        rows = rows.filter(pc.is_in(rows.column("action"), pa.array(sorted(actions))))
+    if partition is not None:
+        codes, names = partition_codes(rows)
+        own = [code for code, name in enumerate(names) if name == partition]
+        rows = rows.filter(pa.array(np.isin(codes, own)))
+    return rows
+
+
+def read_shared(target: Path, folder: int) -> tuple[TraceEvent, ...]:
+    """The events of the bucket `shared`; read once by a process that asks for them again."""
+    files = ((path, path.stat()) for path in _files(target, folder, SHARED, "*.parquet"))
+    stamps = tuple((path, found.st_mtime_ns, found.st_size) for path, found in files)
+    return _read_shared(target, folder, stamps)
+
+
+@lru_cache(maxsize=1)
+def _read_shared(
+    target: Path, folder: int, _stamps: tuple[tuple[Path, int, int], ...]
+) -> tuple[TraceEvent, ...]:
+    return tuple(read_bucket(target, folder, SHARED))
 
 
 def read_split(target: Path, folder: int, bucket: str, names: frozenset[str]) -> SplitRows:
@@ -300,7 +302,10 @@ def _files(target: Path, folder: int, bucket: str, pattern: str) -> list[Path]:
 
 def _read_all(paths: list[Path], names: list[str]) -> pa.Table:
     """These columns; those in which no file has anything are left out."""
-    tables = [_read(path, names) for path in paths]
+    return _joined([_read(path, names) for path in paths])
+
+
+def _joined(tables: list[pa.Table]) -> pa.Table:
     return pa.concat_tables([_NO_ROWS.select(_ALWAYS), *tables], promote_options="default")
 
 

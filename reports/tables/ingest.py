@@ -26,7 +26,7 @@ from fencepost.reports.tables.sources import (
     stored_tables,
 )
 
-BUCKET_BYTES = 64 << 20
+BUCKET_BYTES = 256 << 20
 BUCKETS_MAX = 256
 FOREIGN = "_foreign"
 """Where the lines that are no events are kept, one JSON object each; Spark skips this folder."""

@@ -25,7 +25,7 @@ from fencepost.reports.analysis.tenures import Leadership, shared_rows, together
 from fencepost.reports.kernels.bucket_rows import KERNEL_COLUMNS, BucketRows
 from fencepost.reports.kernels.leadership_rows import leadership_of
 from fencepost.reports.kernels.two_stages import judge_bucket
-from fencepost.reports.tables.buckets import SHARED, bucket_names, read_bucket, read_split
+from fencepost.reports.tables.buckets import bucket_names, read_bucket, read_shared, read_split
 from fencepost.reports.tables.schema import ArrowFunction
 from fencepost.spec.trace import TraceEvent
 from fencepost.spec.vocabulary import Invariant
@@ -144,7 +144,7 @@ def _without_collector() -> Iterator[None]:
 
 
 def _per_partition(task: JudgeTask, target: Path) -> Findings:
-    shared = read_bucket(target, task.folder, SHARED)
+    shared = read_shared(target, task.folder)
     begun = [event for event in shared if event.action in RUN_STARTED]
     rows = BucketRows(read_split(target, task.folder, task.bucket, KERNEL_COLUMNS))
     found: list[Judged] = []
@@ -179,7 +179,7 @@ def _across(task: JudgeTask, target: Path) -> Findings:
             around = display_order(_read_around(task, target, result.violations[0]))
             evidence = gather(result.violations[0], around, task.span_ns[0])
         judged.append(Judged(folder=task.folder, result=result, evidence=evidence))
-    shared = read_bucket(target, task.folder, SHARED)
+    shared = read_shared(target, task.folder)
     leadership = Leadership(
         shared=shared_rows(task.folder, shared), noise={task.folder: read_interference(shared)}
     )
@@ -190,27 +190,24 @@ def _checks(*, per_partition: bool) -> list[InvariantCheck]:
     return [check for check in CHECKS.values() if check.per_partition is per_partition]
 
 
-def _read_all(task: JudgeTask, target: Path, actions: frozenset[str] | None) -> list[TraceEvent]:
-    buckets = [SHARED, *bucket_names(target, task.folder)]
-    return [
-        event for bucket in buckets for event in read_bucket(target, task.folder, bucket, actions)
-    ]
+def _read_all(task: JudgeTask, target: Path, actions: frozenset[str]) -> list[TraceEvent]:
+    shared = [event for event in read_shared(target, task.folder) if event.action in actions]
+    buckets = bucket_names(target, task.folder)
+    parts = (read_bucket(target, task.folder, bucket, actions) for bucket in buckets)
+    return [*shared, *chain.from_iterable(parts)]
 
 
 def _read_around(task: JudgeTask, target: Path, violation: Violation) -> list[TraceEvent]:
     """The events about no partition and those of the violation's, whatever else the folder has."""
-    shared = read_bucket(target, task.folder, SHARED)
+    shared = read_shared(target, task.folder)
     if violation.topic is None or violation.partition is None:
-        return shared
+        return [*shared]
     partition = TopicPartition(violation.topic, violation.partition)
-    return [
-        *shared,
-        *(
-            event
-            for bucket in bucket_names(target, task.folder)
-            for event in read_bucket(target, task.folder, bucket, partition=partition)
-        ),
-    ]
+    parts = (
+        read_bucket(target, task.folder, bucket, partition=partition)
+        for bucket in bucket_names(target, task.folder)
+    )
+    return [*shared, *next(filter(None, parts), ())]  # all of a partition are in one bucket
 
 
 def _together(folder: int, invariant: Invariant, found: Iterable[Judged]) -> Judged:
