@@ -7,15 +7,14 @@ from typing import Annotated, Any
 import msgspec
 import typer
 
-from fencepost.ci.commands.chaos import leave_files, make_ready, new_head, tell
+from fencepost.ci.commands.chaos import leave_files, make_ready, new_head, play_all, tell
 from fencepost.ci.commands.mutants import described
 from fencepost.ci.completion import completing
 from fencepost.ci.gate.failures import as_usage
 from fencepost.ci.options import JsonOption, OutFolder
-from fencepost.ci.screens.console import progress, say, show_json, show_table
+from fencepost.ci.screens.console import say, show_json, show_table
 from fencepost.conformance.adapters.errors import ChoiceError
 from fencepost.conformance.bugs.archive import Bug, bugs, find_bug
-from fencepost.conformance.runs.chaos import run_all
 from fencepost.conformance.runs.run_settings import settings_of
 from fencepost.conformance.runs.scenario import ScenarioResult
 from fencepost.spec.hazards import Hazard, load_hazards
@@ -81,10 +80,7 @@ def run(bug: BugName, target: Target, out: OutFolder = None, as_json: JsonOption
         scenario = found.scenario()
     make_ready(settings, [scenario])
     head = new_head(settings, None, out, f"fencepost chaos --story {scenario.name}")
-    with progress("bugs") as advance, as_usage(ChoiceError):
-        results = run_all(
-            [scenario], settings=settings, seed=None, out=head.folder, on_progress=advance
-        )
+    results = play_all([scenario], settings, None, head)
     page = leave_files(head, results)
     code = tell(results, head.folder, page, as_json=as_json, is_whole=False)
     if not as_json:

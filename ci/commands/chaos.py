@@ -3,15 +3,14 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
-from shlex import quote
 from typing import Annotated, Any
 
 import typer
 
-from fencepost.ci.commands.chaos_soak import begin_soak, resume_soak, soak_plan
+from fencepost.ci.commands.chaos_soak import asked_again, begin_soak, resume_soak, soak_plan
 from fencepost.ci.commands.chaos_stepped import follow_counterexamples, make_moves
 from fencepost.ci.completion import completing
-from fencepost.ci.gate.failures import UsageError, as_usage
+from fencepost.ci.gate.failures import INTERRUPTED, UsageError, as_usage
 from fencepost.ci.gate.outcomes import of_scenarios
 from fencepost.ci.gate.places import enter_network
 from fencepost.ci.gate.runs import make_run_folder, new_run_id
@@ -29,12 +28,12 @@ from fencepost.ci.results.run_files import write_run
 from fencepost.ci.results.step_summary import leave_summary, require_summary
 from fencepost.ci.screens.console import note, progress, say, show_json, show_table
 from fencepost.conformance.adapters import errors
-from fencepost.conformance.adapters.choices import EMBEDDED, PROXY
+from fencepost.conformance.adapters.choices import PROXY
 from fencepost.conformance.adapters.networks import require_network
 from fencepost.conformance.adapters.settings import ClusterSettings
 from fencepost.conformance.adapters.zookeepers import require_zookeeper
 from fencepost.conformance.runs import fault_table
-from fencepost.conformance.runs.chaos import run_all, selected
+from fencepost.conformance.runs.chaos import ChaosInterrupted, run_all, selected
 from fencepost.conformance.runs.run_folder import begun_in
 from fencepost.conformance.runs.run_settings import settings_of
 from fencepost.conformance.runs.scenario import Scenario, ScenarioResult
@@ -144,7 +143,7 @@ def chaos(
     if list_them:
         return list_stories(as_json=as_json)
     given = [story or soak, replay, shrink, from_counterexample, moves]
-    require_summary(summary, is_left=not any([*given[2:], soak, resume]))
+    require_summary(summary, is_left=not any(given[2:]))
     require_one(given)
     require_no_place(from_counterexample or moves, zookeeper or network or target)
     if moves:
@@ -157,7 +156,7 @@ def chaos(
     if resume:
         chosen = [*given[1:], story, out, target, mutant, network, zookeeper]
         is_alone = not any(chosen) and seed is None and level is None
-        return resume_soak(resume, soak, is_alone=is_alone, as_json=as_json)
+        return resume_soak(resume, soak, summary, is_alone=is_alone, as_json=as_json)
     with as_usage(errors.ChoiceError):
         scenarios = [find_executed(replay)] if replay else selected(story or (), network or PROXY)
         before = recorded(scenarios, replay) if story or replay else []
@@ -168,16 +167,31 @@ def chaos(
     make_ready(settings, scenarios)
     if soak:
         plan = soak_plan(soak, settings, story, seed=seed or 0)
-        return begin_soak(plan, out, as_json=as_json)
-    head = new_head(settings, seed, out, stories_and(settings, story or (), seed))
-    with progress("chaos") as advance, as_usage(errors.ChoiceError):
-        results = run_all(
-            scenarios, settings=settings, seed=seed, out=head.folder, on_progress=advance
-        )
+        return begin_soak(plan, out, summary, as_json=as_json)
+    head = new_head(settings, seed, out, asked_again(settings, story or (), seed))
+    results = play_all(scenarios, settings, seed, head, summary)
     if not settings.implementation.broken_rule:
         tell_known(results)
     page = leave_files(head, results, summary)
     return tell(results, head.folder, page, as_json=as_json, is_whole=not any(given))
+
+
+def play_all(
+    scenarios: Sequence[Scenario],
+    settings: ClusterSettings,
+    seed: int | None,
+    head: RunHead,
+    summary: Path | None = None,
+) -> Sequence[ScenarioResult]:
+    """How each ended; when it is interrupted, the folder has all files and tells of what was."""
+    with progress(head.command) as advance, as_usage(errors.ChoiceError):
+        try:
+            return run_all(
+                scenarios, settings=settings, seed=seed, out=head.folder, on_progress=advance
+            )
+        except ChaosInterrupted as cut:
+            leave_files(head, cut.judged, summary, left=cut.left)
+            raise
 
 
 def list_stories(*, as_json: bool) -> int:
@@ -210,30 +224,28 @@ def new_head(
     )
 
 
-def stories_and(settings: ClusterSettings, stories: Sequence[str], seed: int | None) -> str:
-    """The command that asks for the same run again."""
-    words = ["fencepost chaos"]
-    words += [f" --story {quote(story)}" for story in stories]
-    words.append(f" --level {settings.level}{settings.implementation.again}")
-    words += [] if seed is None else [f" --seed {seed}"]
-    words += [] if settings.network == PROXY else [f" --network {settings.network}"]
-    words += [] if settings.zookeeper == EMBEDDED else [f" --zookeeper {quote(settings.zookeeper)}"]
-    return "".join(words)
-
-
 def leave_files(
-    head: RunHead, results: Sequence[ScenarioResult], summary: Path | None = None
+    head: RunHead,
+    results: Sequence[ScenarioResult],
+    summary: Path | None = None,
+    *,
+    left: Sequence[str] = (),
 ) -> Path:
     """The same files as a gate of one stage leaves; the path of the report.
 
-    A single story says itself how it is run again.
+    A single story says itself how it is run again. `left` names the stories that an interruption
+    kept from being judged.
     """
     seconds = sum(result.seconds for result in results)
-    again = results[0].reproduce if len(results) == 1 else head.reproduce
-    record = StageRecord.of("chaos", seconds, of_scenarios(results))
+    again = results[0].reproduce if len(results) == 1 and not left else head.reproduce
+    record = StageRecord.of("chaos", seconds, of_scenarios(results, left))
     head = replace(head, reproduce=again)
-    leave_summary(summary, head, [record])
-    return write_run(head, record)
+    code = INTERRUPTED if left else None
+    page = write_run(head, record, code)
+    leave_summary(summary, head, [record], code)
+    if left:
+        note(f"chaos: {record.summary}; files in {head.folder}")
+    return page
 
 
 def make_small(run: Path, out: Path | None, network: str | None, *, as_json: bool) -> int:

@@ -2,14 +2,20 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from shlex import quote
 
 import msgspec
 
 from fencepost.ci.gate.failures import INTERRUPTED, UsageError as Misuse, as_usage
 from fencepost.ci.gate.places import enter_network
 from fencepost.ci.gate.runs import make_run_folder, new_run_id
+from fencepost.ci.gate.soak_outcome import of_soak
+from fencepost.ci.gate.verdict_files import RunHead, StageRecord
+from fencepost.ci.results.run_files import write_run
+from fencepost.ci.results.step_summary import leave_summary
 from fencepost.ci.screens.console import say_fitted, show_json
 from fencepost.ci.screens.soak_screen import soak_screen, totals_lines, verdict_counts
+from fencepost.conformance.adapters.choices import EMBEDDED, PROXY
 from fencepost.conformance.adapters.errors import ChoiceError
 from fencepost.conformance.adapters.networks import require_network
 from fencepost.conformance.adapters.settings import ClusterSettings
@@ -62,12 +68,21 @@ def _wherever(story: str) -> str:
     return str(path.resolve()) if path else story
 
 
-def begin_soak(plan: SoakPlan, out: Path | None, *, as_json: bool) -> int:
+def begin_soak(
+    plan: SoakPlan, out: Path | None, summary: Path | None = None, *, as_json: bool
+) -> int:
     """A new soak; the exit code of what it found."""
-    return _run(begin(plan, make_run_folder(new_run_id(), out)), as_json=as_json)
+    return _run(begin(plan, make_run_folder(new_run_id(), out)), summary, as_json=as_json)
 
 
-def resume_soak(folder: Path, duration: str | None, *, is_alone: bool, as_json: bool) -> int:
+def resume_soak(
+    folder: Path,
+    duration: str | None,
+    summary: Path | None = None,
+    *,
+    is_alone: bool,
+    as_json: bool,
+) -> int:
     """As `begin_soak`, of one that was interrupted; `duration` is of all sittings together.
 
     It says itself what it plays: with other options beside it, it is no `is_alone` and refused.
@@ -79,21 +94,53 @@ def resume_soak(folder: Path, duration: str | None, *, is_alone: bool, as_json: 
         plan = soak.plan
         require_network(plan.settings, selected(plan.stories))
     enter_network(plan.network)
-    return _run(soak, as_json=as_json)
+    return _run(soak, summary, as_json=as_json)
 
 
-def _run(soak: Soak, *, as_json: bool) -> int:
-
+def _run(soak: Soak, summary: Path | None, *, as_json: bool) -> int:
     plan = soak.plan
     with as_usage(ChoiceError), soak_screen(plan) as watcher:
         totals = soak.run(watcher)
+    code = INTERRUPTED if totals.is_interrupted else int(exit_code(totals.verdicts))
+    page = _leave_files(soak, totals, summary, code)
     if as_json:
-        show_json(_document(soak, totals))
-    else:
-        for line in summary_lines(soak, totals):
-            say_fitted(line)
-    code = exit_code(totals.verdicts)
-    return INTERRUPTED if totals.is_interrupted and code != 1 else int(code)
+        show_json({**_document(soak, totals), "report": str(page)})
+        return code
+    for line in (*summary_lines(soak, totals), f"report {page}"):
+        say_fitted(line)
+    return code
+
+
+def _leave_files(soak: Soak, totals: Totals, summary: Path | None, code: int) -> Path:
+    """The same files as other runs leave, of all sittings; the path of the report."""
+    plan = soak.plan
+    head = RunHead(
+        folder=soak.folder,
+        run_id=new_run_id(),
+        command="chaos",
+        level=plan.level,
+        seed=plan.seed,
+        reproduce=asked_again(
+            plan.settings, plan.stories, plan.seed, f" --soak {plan.duration_s:.0f}s"
+        ),
+        target=plan.command,
+    )
+    record = StageRecord.of("chaos", totals.seconds, of_soak(totals))
+    leave_summary(summary, head, [record], code)
+    return write_run(head, record, code)
+
+
+def asked_again(
+    settings: ClusterSettings, stories: Sequence[str], seed: int | None, soak: str = ""
+) -> str:
+    """The command that asks for the same run, or soak, again."""
+    words = [f"fencepost chaos{soak}"]
+    words += [f" --story {quote(story)}" for story in stories]
+    words.append(f" --level {settings.level}{settings.implementation.again}")
+    words += [] if seed is None else [f" --seed {seed}"]
+    words += [] if settings.network == PROXY else [f" --network {settings.network}"]
+    words += [] if settings.zookeeper == EMBEDDED else [f" --zookeeper {quote(settings.zookeeper)}"]
+    return "".join(words)
 
 
 def summary_lines(soak: Soak, totals: Totals) -> list[str]:

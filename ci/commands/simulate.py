@@ -8,8 +8,8 @@ from typing import Annotated, Any
 import typer
 
 from fencepost.ci.completion import SOURCES, completing
-from fencepost.ci.gate.failures import UsageError, as_usage
-from fencepost.ci.gate.outcomes import of_seeds
+from fencepost.ci.gate.failures import INTERRUPTED, UsageError, as_usage
+from fencepost.ci.gate.outcomes import cut_short, of_seeds
 from fencepost.ci.gate.runs import make_run_folder, new_run_id
 from fencepost.ci.gate.tiers import effort_of
 from fencepost.ci.gate.verdict_files import RunHead, StageRecord
@@ -21,7 +21,7 @@ from fencepost.ci.options import (
     require_spark_master,
 )
 from fencepost.ci.results.run_files import write_run
-from fencepost.ci.screens.console import progress, say, show_json, show_table, tell as confirm
+from fencepost.ci.screens.console import note, progress, say, show_json, show_table, tell as confirm
 from fencepost.conformance.adapters.errors import ChoiceError
 from fencepost.conformance.checks.registry import judge
 from fencepost.conformance.scenarios.find_story import find_file
@@ -29,6 +29,7 @@ from fencepost.conformance.verdict import Verdict, exit_code
 from fencepost.conformance.whitebox.coverage import CALM
 from fencepost.conformance.whitebox.shrink import ShrunkSeed, shrink_seed
 from fencepost.conformance.whitebox.simulate import (
+    SeedsInterrupted,
     SimulationOptions,
     SimulationResult,
     Subject,
@@ -202,15 +203,22 @@ def run(seeds: range, *, level: int, mutant: str | None, wish: SimulationRequest
         from fencepost.reports.spark.seeds import on_spark  # Spark takes half a second to import
 
         options = replace(options, spread=on_spark(wish.spark))
-    with progress("simulate") as advance, as_usage(ChoiceError):
-        result = run_seeds(
-            seeds,
-            level=level,
-            mutant=mutant,
-            jobs=effort_of(Tier.QUICK, wish.workers).workers,
-            on_progress=advance,
-            options=options,
-        )
+    try:
+        with progress("simulate") as advance, as_usage(ChoiceError):
+            result = run_seeds(
+                seeds,
+                level=level,
+                mutant=mutant,
+                jobs=effort_of(Tier.QUICK, wish.workers).workers,
+                on_progress=advance,
+                options=options,
+            )
+    except SeedsInterrupted as cut:
+        record = record_of(cut.result, is_whole=False)
+        note(f"simulate: {record.summary}, {count(cut.left, 'seed')} not judged")
+        if traces:
+            write_run(head_of(cut.result, seeds, wish, traces, run_id), record, INTERRUPTED)
+        raise
     shrunk = small_story(result) if wish.shrink else None
     if traces:
         write_run(head_of(result, seeds, wish, traces, run_id), record_of(result))
@@ -238,9 +246,10 @@ def head_of(
     )
 
 
-def record_of(result: SimulationResult) -> StageRecord:
-    """The run as the stage `simulate` of a gate."""
-    return StageRecord.of("simulate", result.seconds, of_seeds(result))
+def record_of(result: SimulationResult, *, is_whole: bool = True) -> StageRecord:
+    """The run as the stage `simulate` of a gate; not whole when it was interrupted."""
+    outcome = of_seeds(result)
+    return StageRecord.of("simulate", result.seconds, outcome if is_whole else cut_short(outcome))
 
 
 def tell(

@@ -9,7 +9,7 @@ import traceback
 from collections.abc import Callable, Sequence
 
 from fencepost.ci.gate.failures import INTERRUPTED
-from fencepost.ci.gate.outcomes import StageOutcome
+from fencepost.ci.gate.outcomes import CUT_SHORT, StageInterrupted, StageOutcome
 from fencepost.ci.gate.session import begin_session, clear_stage, note_stage, only_one
 from fencepost.ci.gate.verdict_files import VERDICT, GateRun, GateStage, StageRecord, write_stages
 from fencepost.ci.results.run_files import write_results
@@ -60,10 +60,11 @@ def _run_gate(
             if stage.in_report:
                 note_stage(run, stage)
                 write_stages(run.folder, records)
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as error:
         code = INTERRUPTED
         seconds = time.monotonic() - started
-        records += [_interrupted(stage, seconds) for stage in stages[len(records) : begun]]
+        cut = [_interrupted(stage, seconds, error) for stage in stages[len(records) : begun]]
+        records += cut
         records += [_not_begun(stage) for stage in stages[begun:]]
         write_stages(run.folder, records)
         raise
@@ -90,13 +91,11 @@ def _crashed(run: GateRun, stage: GateStage, error: Exception) -> StageOutcome:
     return StageOutcome(verdict=Verdict.ERROR, summary=f"{sentence} (see {CRASHES})")
 
 
-def _interrupted(stage: GateStage, seconds: float) -> StageRecord:
-    return StageRecord(
-        stage=stage.name,
-        verdict=Verdict.NOT_RUN,
-        seconds=seconds,
-        summary="interrupted before its end",
-    )
+def _interrupted(stage: GateStage, seconds: float, error: KeyboardInterrupt) -> StageRecord:
+    """What it had found, if it tells; it begins anew when the gate is gone on with."""
+    nothing = StageOutcome(verdict=Verdict.NOT_RUN, summary=CUT_SHORT)
+    outcome = error.outcome if isinstance(error, StageInterrupted) else nothing
+    return StageRecord.of(stage.name, seconds, outcome)
 
 
 def _not_begun(stage: GateStage) -> StageRecord:

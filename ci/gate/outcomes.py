@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from fencepost.ci.results.simulated_checks import check_rows
@@ -26,6 +26,7 @@ VIOLATIONS_LISTED = 50
 
 DOUBTS_LISTED = 3
 """Reasons that one line names; the report has them all."""
+CUT_SHORT = "interrupted before its end"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,6 +49,23 @@ class StageOutcome:
             figures=self.figures | other.figures,
             detail=self.detail | other.detail,
         )
+
+
+class StageInterrupted(KeyboardInterrupt):
+    """An interruption in the middle of a stage, with what the stage had found before."""
+
+    def __init__(self, outcome: StageOutcome) -> None:
+        super().__init__()
+        self.outcome = outcome
+
+
+def cut_short(outcome: StageOutcome) -> StageOutcome:
+    """The same where an interruption left the rest undone: it is no pass, and a violation stays."""
+    return replace(
+        outcome,
+        verdict=worst((outcome.verdict, Verdict.NOT_RUN)),
+        summary=f"{CUT_SHORT}; {outcome.summary}",
+    )
 
 
 def of_models(models: Sequence["Model"], results: Sequence["ModelResult"]) -> StageOutcome:
@@ -308,8 +326,21 @@ def _mutant_row(result: "MutantResult", level: int) -> dict[str, Any]:
     return _told(result, *MUTANT) | seen | {"reproduce": result.reproduce or tried}
 
 
-def of_scenarios(results: Sequence["ScenarioResult"]) -> StageOutcome:
-    """The verdicts of the chaos scenarios: one that fails fails the stage, expected or not."""
+def of_scenarios(results: Sequence["ScenarioResult"], left: Sequence[str] = ()) -> StageOutcome:
+    """The verdicts of the chaos scenarios: one that fails fails the stage, expected or not.
+
+    `left` names those that an interruption kept from being judged.
+    """
+    outcome = _of_scenarios(results)
+    if not left:
+        return outcome
+    row = {"verdict": str(Verdict.NOT_RUN), "message": "not judged: interrupted", "reproduce": ""}
+    rows = [*outcome.detail["scenarios"], *({"name": name, **row} for name in left)]
+    figures = {**outcome.figures, "scenarios": len(rows)}
+    return cut_short(replace(outcome, figures=figures, detail={"scenarios": rows}))
+
+
+def _of_scenarios(results: Sequence["ScenarioResult"]) -> StageOutcome:
     rows = [_scenario_row(result) for result in results]
     passed = sum(1 for row in rows if row["verdict"] == Verdict.PASS)
     acknowledged = sum(result.acknowledged for result in results)

@@ -131,7 +131,10 @@ def whole_stages(
 
 
 def clear_stage(run: GateRun, stage: GateStage) -> None:
-    """Nothing is left of what the stage had begun."""
+    """Nothing is left of what the stage had begun, nor is it told to be whole."""
+    if (run.folder / SESSION).is_file():
+        others = read_session(run.folder).stages
+        _write(run, {name: files for name, files in others.items() if name != stage.name})
     for name in stage.leaves:
         path = run.folder / name
         if path.is_dir():

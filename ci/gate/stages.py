@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from fencepost.ci.gate.outcomes import (
+    StageInterrupted,
     StageOutcome,
     of_analysis,
     of_canary,
@@ -130,16 +131,19 @@ def simulate(run: GateRun) -> StageOutcome:
 
 def inject_faults(run: GateRun) -> StageOutcome:
     """Directed scenarios on real processes and a real ZooKeeper."""
-    from fencepost.conformance.runs.chaos import run_all, selected
+    from fencepost.conformance.runs.chaos import ChaosInterrupted, run_all, selected
 
     with progress("chaos") as advance:
-        results = run_all(
-            run.shard.take(selected(_effort(run).scenarios)),
-            settings=settings_of_gate(run),
-            seed=run.seed,
-            out=run.folder / "chaos",
-            on_progress=advance,
-        )
+        try:
+            results = run_all(
+                run.shard.take(selected(_effort(run).scenarios)),
+                settings=settings_of_gate(run),
+                seed=run.seed,
+                out=run.folder / "chaos",
+                on_progress=advance,
+            )
+        except ChaosInterrupted as cut:
+            raise StageInterrupted(of_scenarios(cut.judged, cut.left)) from cut
     return of_scenarios(results)
 
 

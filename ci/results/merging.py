@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fencepost.ci.gate.failures import HarnessError, UsageError
+from fencepost.ci.gate.failures import INTERRUPTED, HarnessError, UsageError
 from fencepost.ci.gate.session import SessionFile, read_session
 from fencepost.ci.gate.shards import Shard
 from fencepost.ci.gate.stages import stages_of
@@ -68,7 +68,7 @@ def _read_share(folder: Path) -> MachineShare:
         raise UsageError(f"{folder} is a whole gate and no share of one; give runs of --shard")
     owed = {stage.name for stage in stages_of(shard) if stage.in_report}
     ended = {record.stage for record in records if record.verdict is not Verdict.NOT_RUN}
-    if not read_verdict(folder) or owed - ended:
+    if read_verdict(folder).get("exit_code", INTERRUPTED) == INTERRUPTED or owed - ended:
         raise HarnessError(
             f"share {shard} in {folder} did not end; go on with it by gate --resume {folder}"
         )

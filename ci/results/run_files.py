@@ -34,13 +34,13 @@ def write_results(head: RunHead, records: Sequence[StageRecord], code: int | Non
     write_badge(head.folder, message, colour_of(verdict))
 
 
-def write_run(head: RunHead, record: StageRecord) -> Path:
-    """All files of a run of one stage; the path of its report.
+def write_run(head: RunHead, record: StageRecord, code: int | None = None) -> Path:
+    """All files of a run of one stage; the path of its report. `code` is as above.
 
     Its traces are not analysed: `fencepost report RUN` adds what Spark finds in them.
     """
     from fencepost.reports.page.render import render  # templates are much to import for a run
 
     write_stages(head.folder, [record])
-    write_results(head, [record])
+    write_results(head, [record], code)
     return render(head.folder)

@@ -23,6 +23,16 @@ Progress = Callable[[int, int, str], None]
 """Called with what is done, what there is to do, and what happens now."""
 
 
+class ChaosInterrupted(KeyboardInterrupt):
+    """The person, or the machine, wants an end; what was judged before is whole."""
+
+    def __init__(self, judged: Sequence[ScenarioResult], left: Sequence[str]) -> None:
+        super().__init__()
+        self.judged = tuple(judged)
+        self.left = tuple(left)
+        """The names of the scenarios that were not judged; the first had begun."""
+
+
 def selected(stories: Sequence[str] = (), network: str = PROXY) -> list[Scenario]:
     """The stories of these names and files, each once; without any, all that the network can have.
 
@@ -51,21 +61,31 @@ def run_all(
     result tells of both; one that fails is never run again. Without a seed each has its own. In
     network namespaces, this process must be in a network of its own already. Raises `ChoiceError`
     before anything starts when the network or the address is wrong, and `ZooKeeperError` when
-    nothing answers at the address.
+    nothing answers at the address; an interruption becomes `ChaosInterrupted`.
     """
     require_network(settings, scenarios)
     require_zookeeper(settings.zookeeper)
     results: list[ScenarioResult] = []
-    for done, scenario in enumerate(scenarios):
+    try:
+        for done, scenario in enumerate(scenarios):
+            if on_progress:
+                on_progress(done, len(scenarios), scenario.name)
+            results.append(_decided(scenario, settings=settings, seed=seed, out=out))
         if on_progress:
-            on_progress(done, len(scenarios), scenario.name)
-        chosen = scenario.story.seed if seed is None else seed
-        result = run(scenario, settings=settings, seed=chosen, folder=out / scenario.name)
-        if result.verdict in UNDECIDED:
-            folder = out / f"{scenario.name}-again"
-            again = run(scenario, settings=settings, seed=chosen, folder=folder)
-            result = replace(again, earlier=f"{result.verdict} in {result.folder}: {result.why}")
-        results.append(result)
-    if on_progress:
-        on_progress(len(scenarios), len(scenarios), "done")
+            on_progress(len(scenarios), len(scenarios), "done")
+    except KeyboardInterrupt as error:
+        left = [scenario.name for scenario in scenarios[len(results) :]]
+        raise ChaosInterrupted(results, left) from error
     return tuple(results)
+
+
+def _decided(
+    scenario: Scenario, *, settings: ClusterSettings, seed: int | None, out: Path
+) -> ScenarioResult:
+    """How it ended, the second time where the first decided nothing."""
+    chosen = scenario.story.seed if seed is None else seed
+    result = run(scenario, settings=settings, seed=chosen, folder=out / scenario.name)
+    if result.verdict not in UNDECIDED:
+        return result
+    again = run(scenario, settings=settings, seed=chosen, folder=out / f"{scenario.name}-again")
+    return replace(again, earlier=f"{result.verdict} in {result.folder}: {result.why}")

@@ -93,6 +93,8 @@ class Totals:
     memory_mb: int = 0
     """The most that the harness held at the end of a round."""
     verdicts: Counter[Verdict] = field(default_factory=Counter)
+    passed: Counter[str] = field(default_factory=Counter)
+    """By story."""
     findings: list[SoakRound] = field(default_factory=list)
     """Rounds that did not pass, the first `BUNDLES_MAX`."""
     is_interrupted: bool = False
@@ -101,6 +103,11 @@ class Totals:
     def verdict(self) -> Verdict:
         """The worst of all rounds; `NOT_RUN` before the first has ended."""
         return worst(self.verdicts)
+
+    @property
+    def told(self) -> Counter[Verdict]:
+        """How many of each verdict are among the findings."""
+        return Counter(one.verdict for one in self.findings)
 
     def add(self, round_: SoakRound) -> None:
         """One more round has ended."""
@@ -113,7 +120,9 @@ class Totals:
         self.noisy += bool(round_.noise)
         self.memory_mb = max(self.memory_mb, round_.memory_mb)
         self.verdicts[round_.verdict] += 1
-        if round_.verdict is not Verdict.PASS and len(self.findings) < BUNDLES_MAX:
+        if round_.verdict is Verdict.PASS:
+            self.passed[round_.scenario] += 1
+        elif len(self.findings) < BUNDLES_MAX:
             self.findings.append(round_)
 
 

@@ -110,6 +110,16 @@ class SimulationOptions:
 DEFAULT_OPTIONS = SimulationOptions()
 
 
+class SeedsInterrupted(KeyboardInterrupt):
+    """The person, or the machine, wants an end; what was judged before is whole."""
+
+    def __init__(self, result: "SimulationResult", left: int) -> None:
+        super().__init__()
+        self.result = result
+        self.left = left
+        """How many seeds were not judged."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SeedResult:
     """What one seed gave."""
@@ -251,7 +261,8 @@ def run_seeds(
 ) -> SimulationResult:
     """Simulate and judge every seed, over `jobs` processes; the result does not depend on them.
 
-    Raises `ChoiceError` for an unknown level, mutant or simulator.
+    Raises `ChoiceError` for an unknown level, mutant or simulator; an interruption becomes
+    `SeedsInterrupted`.
     """
     started = monotonic()
     wanted = sorted(seeds)
@@ -261,14 +272,22 @@ def run_seeds(
     subject.require_known()
     results: list[SeedResult] = []
     judge = partial(judge_seed, subject)
-    with closing(options.spread(judge, wanted, jobs=jobs, chunk=CHUNK)) as judged:
-        for result in judged:
-            results.append(result)
-            if on_progress:
-                on_progress(len(results), len(wanted), f"seed {result.seed}")
-    traces = _write_failing(subject, results, options.out) if options.out else ()
-    found = _summary(subject, results, seconds=monotonic() - started, traces=tuple(traces))
-    return replace(found, is_share=options.is_share)
+
+    def summed_up(*, is_share: bool) -> SimulationResult:
+        traces = _write_failing(subject, results, options.out) if options.out else ()
+        found = _summary(subject, results, seconds=monotonic() - started, traces=tuple(traces))
+        return replace(found, is_share=is_share)
+
+    try:
+        with closing(options.spread(judge, wanted, jobs=jobs, chunk=CHUNK)) as judged:
+            for result in judged:
+                results.append(result)
+                if on_progress:
+                    on_progress(len(results), len(wanted), f"seed {result.seed}")
+    except KeyboardInterrupt as error:
+        left = len(wanted) - len(results)
+        raise SeedsInterrupted(summed_up(is_share=True), left) from error
+    return summed_up(is_share=options.is_share)
 
 
 def hunt_mutants(

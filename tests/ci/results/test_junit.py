@@ -1,11 +1,12 @@
 """One test case per check, scenario, model and family of mutants; nothing twice, nothing lost."""
 
 from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
-from xml.etree import ElementTree as ET
+from typing import Any, cast
 
 import pytest
+from junitparser import Error, Failure, JUnitXml, Skipped, TestCase, TestSuite
 
 from fencepost.ci.gate.outcomes import of_hunt, of_levels
 from fencepost.ci.gate.verdict_files import StageRecord
@@ -65,16 +66,29 @@ def by_name(one: StageRecord) -> dict[str, Case]:
     return {case.name: case for case in cases}
 
 
-def parsed(folder: Path) -> ET.Element:
-    """The file read back; every count in it is that of the elements below."""
-    root = ET.parse(folder / "junit.xml").getroot()  # noqa: S314 - we wrote it
-    for element in (root, *root.iter("testsuite")):
-        cases = list(element.iter("testcase"))
-        assert int(element.attrib["tests"]) == len(cases)
-        for tag, counted in (("failure", "failures"), ("error", "errors"), ("skipped", "skipped")):
-            told = sum(len(case.findall(tag)) for case in cases)
-            assert int(element.attrib[counted]) == told
-    return root
+def parsed(folder: Path) -> JUnitXml:
+    """The file as a build server reads it; every count in it is that of the cases below."""
+    read = JUnitXml.fromfile(str(folder / "junit.xml"))
+    of_suites = {name: list(suite) for name, suite in suites(read).items()}
+    all_cases = [case for cases in of_suites.values() for case in cases]
+    counted: list[tuple[JUnitXml | TestSuite, list[TestCase]]] = [(read, all_cases)]
+    counted += [(suites(read)[name], of) for name, of in of_suites.items()]
+    for told, cases in counted:
+        found = Counter(type(result) for case in cases for result in case.result)
+        assert (told.tests, told.failures) == (len(cases), found[Failure])
+        assert (told.errors, told.skipped) == (found[Error], found[Skipped])
+    names = [(case.classname, case.name) for case in all_cases]
+    assert len(set(names)) == len(names)
+    return read
+
+
+def suites(read: JUnitXml) -> dict[str, TestSuite]:
+    return {suite.name: suite for suite in cast(Iterable[TestSuite], read)}
+
+
+def broken(read: JUnitXml) -> dict[str, Failure]:
+    found = [case for suite in suites(read).values() for case in suite]
+    return {case.name: r for case in found for r in case.result if isinstance(r, Failure)}
 
 
 def test_a_stage_is_no_case_beside_the_cases_that_explain_it() -> None:
@@ -192,16 +206,12 @@ def test_the_file_is_read_back_with_properties_sentences_and_commands(tmp_path: 
 
     write_junit(tmp_path, groups_of(stages))
 
-    root = parsed(tmp_path)
-    assert [suite.get("name") for suite in root] == ["spec", "chaos", "analyse", "report"]
-    assert (root.get("tests"), root.get("failures"), root.get("skipped")) == ("4", "3", "1")
-    told = {one.get("name"): one.get("value") for one in root[0].iter("property")}
+    read = parsed(tmp_path)
+    assert list(suites(read)) == ["spec", "chaos", "analyse", "report"]
+    assert (read.tests, read.failures, read.skipped, read.time) == (4, 3, 1, 8.0)
+    told = {one.name: one.value for one in suites(read)["spec"].properties()}
     assert told == {"verdict": "FAIL", "summary": "s", "tried": "3"}
-    found = {
-        case.get("name"): (element.get("message"), element.get("type"), element.text)
-        for case in root.iter("testcase")
-        for element in case.findall("failure")
-    }
+    found = {name: (one.message, one.type, one.text) for name, one in broken(read).items()}
     assert found == {
         "model MCx": (
             "FAIL: 4 states, not 5",
@@ -223,5 +233,5 @@ def test_what_xml_cannot_write_does_not_break_the_file(tmp_path: Path, character
 
     write_junit(tmp_path, groups_of([record("chaos", Verdict.FAIL, scenarios=[nasty])]))
 
-    (failure,) = parsed(tmp_path).iter("failure")
-    assert failure.get("message") == "FAIL: a?b ]]> <é>"
+    (failure,) = broken(parsed(tmp_path)).values()
+    assert failure.message == "FAIL: a?b ]]> <é>"
