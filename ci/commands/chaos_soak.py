@@ -9,7 +9,7 @@ import msgspec
 from fencepost.ci.gate.failures import INTERRUPTED, UsageError as Misuse, as_usage
 from fencepost.ci.gate.places import enter_network
 from fencepost.ci.gate.runs import make_run_folder, new_run_id
-from fencepost.ci.gate.soak_outcome import of_soak
+from fencepost.ci.gate.scenario_outcomes import of_soak
 from fencepost.ci.gate.verdict_files import RunHead, StageRecord
 from fencepost.ci.results.run_files import write_run
 from fencepost.ci.results.step_summary import leave_summary

@@ -10,8 +10,6 @@ from fencepost.conformance.verdict import Verdict, worst
 from fencepost.reports.page.words import count
 
 if TYPE_CHECKING:  # much to import for annotations; and reports start threads, which chaos must not
-    from fencepost.conformance.runs.scenario import ScenarioResult
-    from fencepost.conformance.whitebox.canary import Canary
     from fencepost.conformance.whitebox.simulate import MutantResult, SeedResult, SimulationResult
     from fencepost.reports.analysis.aggregates import Analysis
     from fencepost.reports.analysis.folder_report import CheckOutcome
@@ -94,7 +92,7 @@ def of_models(models: Sequence["Model"], results: Sequence["ModelResult"]) -> St
     )
 
 
-def _told(source: object, *names: str) -> dict[str, Any]:
+def attributes_of(source: object, *names: str) -> dict[str, Any]:
     """The named attributes, by their names; tuples as lists, as JSON has them."""
     values = {name: getattr(source, name) for name in names}
     return {name: list(one) if isinstance(one, tuple) else one for name, one in values.items()}
@@ -106,12 +104,11 @@ MODEL_FOUND = (
     *("cached", "agrees", "why"),
 )
 MUTANT = ("mutant", "family", "rule", "requirement", "caught_by", "seed", "message")
-SCENARIO = ("name", "verdict", "expected", "seed", "acknowledged", "reproduce")
 REPLAY = ("run", "partition", "verdict", "events", "violated", "why")
 
 
 def _model_row(model: "Model", result: "ModelResult") -> dict[str, Any]:
-    told = _told(model, *MODEL) | _told(result, *MODEL_FOUND)
+    told = attributes_of(model, *MODEL) | attributes_of(result, *MODEL_FOUND)
     taken = [
         {"module": module, "action": action, "behaviours": number}
         for (module, action), number in sorted(result.taken.items())
@@ -196,7 +193,12 @@ def of_replay(replay: "ReplayReport") -> StageOutcome:
 
 
 def _replay_row(result: "ReplayResult") -> dict[str, Any]:
-    row = _told(result, *REPLAY) | {"file": None, "line": None, "state": None, "enabled": []}
+    row = attributes_of(result, *REPLAY) | {
+        "file": None,
+        "line": None,
+        "state": None,
+        "enabled": [],
+    }
     if stopped := result.explanation:
         line = stopped.event.line
         enabled = [list(pair) for pair in stopped.enabled]
@@ -219,7 +221,7 @@ def of_seeds(result: "SimulationResult") -> StageOutcome:
     rows = _violations(result)
     violating = {row["seed"] for row in rows}
     errors = [
-        _told(failing, "seed", "reproduce") | {"message": failing.error}
+        attributes_of(failing, "seed", "reproduce") | {"message": failing.error}
         for failing in result.failing
         if failing.error
     ]
@@ -288,8 +290,8 @@ def _distinct(failing: "SeedResult") -> list[dict[str, Any]]:
 
 
 def _violation_rows(failing: "SeedResult") -> list[dict[str, Any]]:
-    rows = [_told(failure, "invariant", "message") for failure in failing.failures]
-    return [row | _told(failing, "seed", "reproduce") for row in rows]
+    rows = [attributes_of(failure, "invariant", "message") for failure in failing.failures]
+    return [row | attributes_of(failing, "seed", "reproduce") for row in rows]
 
 
 def of_hunt(results: Sequence["MutantResult"], *, level: int) -> StageOutcome:
@@ -323,82 +325,7 @@ def _mutant_row(result: "MutantResult", level: int) -> dict[str, Any]:
     """No seed at all was tried of a mutant that a replayed counterexample shows."""
     tried = f"fencepost simulate --seeds {result.seeds} --level {level:d} --mutant {result.mutant}"
     seen = {"caught": result.is_caught, "seeds_tried": result.seeds}
-    return _told(result, *MUTANT) | seen | {"reproduce": result.reproduce or tried}
-
-
-def of_scenarios(results: Sequence["ScenarioResult"], left: Sequence[str] = ()) -> StageOutcome:
-    """The verdicts of the chaos scenarios: one that fails fails the stage, expected or not.
-
-    `left` names those that an interruption kept from being judged.
-    """
-    outcome = _of_scenarios(results)
-    if not left:
-        return outcome
-    row = {"verdict": str(Verdict.NOT_RUN), "message": "not judged: interrupted", "reproduce": ""}
-    rows = [*outcome.detail["scenarios"], *({"name": name, **row} for name in left)]
-    figures = {**outcome.figures, "scenarios": len(rows)}
-    return cut_short(replace(outcome, figures=figures, detail={"scenarios": rows}))
-
-
-def _of_scenarios(results: Sequence["ScenarioResult"]) -> StageOutcome:
-    rows = [_scenario_row(result) for result in results]
-    passed = sum(1 for row in rows if row["verdict"] == Verdict.PASS)
-    acknowledged = sum(result.acknowledged for result in results)
-    faults = sum(len(result.faults) for result in results)
-    indefinite = sum(result.indefinite_outcomes.indefinite for result in results)
-    unsettled = sum(result.indefinite_outcomes.unsettled for result in results)
-    return StageOutcome(
-        verdict=worst(result.verdict for result in results),
-        summary=(
-            f"{passed} of {count(len(rows), 'scenario')} passed, {count(faults, 'fault')}, "
-            f"{count(acknowledged, 'request')} acknowledged, "
-            f"{unsettled} of {count(indefinite, 'operation')} without an answer left open"
-        ),
-        figures={
-            "scenarios": len(rows),
-            "scenarios_passed": passed,
-            "faults": faults,
-            "acknowledged": acknowledged,
-            "operations": sum(result.indefinite_outcomes.operations for result in results),
-            "indefinite": indefinite,
-            "unsettled": unsettled,
-            "noisy_scenarios": sum(1 for result in results if result.interference),
-            "trace_events": sum(result.events for result in results),
-        },
-        detail={"scenarios": rows},
-    )
-
-
-def of_canary(canary: "Canary") -> StageOutcome:
-    """The known defect must be found, or nothing that passed can be believed."""
-    return StageOutcome(
-        verdict=canary.verdict,
-        summary=canary.sentence,
-        figures={"canary": canary.mutant, "canary_found": canary.is_found},
-        detail={} if canary.is_found else {"scenarios": [_scenario_row(canary.result)]},
-    )
-
-
-def _scenario_row(result: "ScenarioResult") -> dict[str, Any]:
-    return {
-        **_told(result, *SCENARIO),
-        **_told(result.indefinite_outcomes, "indefinite", "unsettled"),
-        "faults": len(result.faults),
-        "floors": " / ".join(str(min(counts)) for counts in _counts(result)),
-        "noise": "; ".join(result.interference),
-        "seconds": round(result.seconds, 1),
-        "message": "; ".join(part for part in (result.why, _earlier(result)) if part),
-    }
-
-
-def _earlier(result: "ScenarioResult") -> str:
-    return f"run again, since it ended {result.earlier}" if result.earlier else ""
-
-
-def _counts(result: "ScenarioResult") -> list[tuple[int, ...]]:
-    """Acknowledged before, during and after each fault; empty where it was not counted."""
-    floors = [(floor.before, floor.during, floor.after) for floor in result.floors]
-    return list(zip(*floors, strict=True))
+    return attributes_of(result, *MUTANT) | seen | {"reproduce": result.reproduce or tried}
 
 
 def of_analysis(analysis: "Analysis") -> StageOutcome:

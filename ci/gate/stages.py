@@ -10,16 +10,15 @@ from fencepost.ci.gate.outcomes import (
     StageInterrupted,
     StageOutcome,
     of_analysis,
-    of_canary,
     of_coverage,
     of_hunt,
     of_levels,
     of_models,
     of_replay,
-    of_scenarios,
     of_trials,
     of_undecided,
 )
+from fencepost.ci.gate.scenario_outcomes import of_canary, of_scenarios
 from fencepost.ci.gate.seeds import gate_seeds, later_seeds, undecided_rules
 from fencepost.ci.gate.shards import WHOLE, Shard
 from fencepost.ci.gate.tiers import Effort, effort_of

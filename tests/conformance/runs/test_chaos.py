@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from fencepost.ci.gate.outcomes import of_scenarios
+from fencepost.ci.gate.scenario_outcomes import of_scenarios
 from fencepost.conformance.adapters.errors import ChoiceError
 from fencepost.conformance.adapters.grpc_transport import GrpcTransport
 from fencepost.conformance.adapters.settings import ClusterSettings

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from fencepost.ci.gate.outcomes import of_canary
+from fencepost.ci.gate.scenario_outcomes import of_canary
 from fencepost.conformance.adapters.settings import ClusterSettings
 from fencepost.conformance.runs.scenario import Problem, ScenarioResult
 from fencepost.conformance.verdict import CheckResult, Verdict, Violation

@@ -3,7 +3,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -84,7 +83,7 @@ def _folder_of_the_ledger(tmp_path: Path) -> None:
     (tmp_path / "other").mkdir()
 
 
-def test_three_seconds_after_the_harness_is_killed_none_of_its_processes_lives(
+def test_soon_after_the_harness_is_killed_none_of_its_processes_lives(
     tmp_path: Path, eventually: Eventually
 ) -> None:
     with start_harness(tmp_path, "time.sleep(600)") as harness:
@@ -92,10 +91,9 @@ def test_three_seconds_after_the_harness_is_killed_none_of_its_processes_lives(
         assert [lives(pid) for pid in pids] == [True] * 4
         assert len(reapers_of(tmp_path)) == 1
         harness.kill()
-        killed = time.monotonic()
 
+    # How soon, ci/bench/leftovers measures; these would sleep for ten minutes.
     assert eventually(lambda: not any(map(lives, pids)))
-    assert time.monotonic() - killed < 3
     assert eventually(lambda: reapers_of(tmp_path) == [])
     assert Ledger(tmp_path / LEDGER_FILE).open_entries() == []
 

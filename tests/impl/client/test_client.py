@@ -88,7 +88,7 @@ def test_no_record_is_lost_or_doubled_when_the_leader_changes(cluster: Running) 
         async with client.Admin(cluster.servers) as admin:
             await admin.create_topic("moving", replication_factor=3)
             leader = (await admin.describe_topic("moving"))[0].leader
-        options = ClientOptions(request_timeout_ms=500)
+        options = ClientOptions(delivery_timeout_ms=120_000, request_timeout_ms=2_000)
         async with client.Producer(cluster.servers, options=options) as producer:
             await producer.send("moving", "before")
             with cluster.paused(leader):
