@@ -22,7 +22,7 @@ class ConfigWrite:
     after: Mapping[str, str]
 
     def changed(self) -> Iterator[str]:
-        """Each entry that is another one, `name=value`, ascending; `name=` where it is gone."""
+        """Each other entry, `name=value`, ascending; `name=` where it is gone or empty."""
         for name in sorted({*self.before, *self.after}):
             value = self.after.get(name)
             if value != self.before.get(name):

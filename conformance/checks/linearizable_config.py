@@ -105,7 +105,7 @@ def _judge_changes(
     for write in writes:
         is_set_by_clients = write.path in paths and write.event.action == "SetData"
         for entry in write.changed():
-            is_gone = entry.endswith("=")
+            is_gone = entry.endswith("=") and entry[:-1] not in write.after
             if (write.path, entry) not in wanted and (is_gone or is_set_by_clients):
                 name, _, value = entry.partition("=")
                 what = "gone" if is_gone else f"set to {value}"

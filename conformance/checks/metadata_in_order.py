@@ -6,7 +6,8 @@ ZooKeeper's own record.
 - What a broker takes of a partition is a state that ZooKeeper held (UMD-002), and what it takes of
   brokers are registrations that ZooKeeper held.
 - The version of its znode never goes back while the broker runs.
-- No body is taken twice, and none after a later one of the controllers (UMD-002).
+- No body is taken twice, and none after a later one of the controllers (UMD-002); what is taken of
+  a partition is of the body that was taken last.
 - A broker takes a role from a controller that has told it which brokers there are (KAFKA-4443).
   While brokers are upgraded to level 4, controllers that speak a level below tell nothing.
 """
@@ -111,6 +112,16 @@ def _check_start(
             stored = published.get((*key, event.znode_version))
             _check_state(event, newest.get(key), stored, evidence)
             newest[key] = event
+            _check_part(event, brokers, evidence)
+
+
+def _check_part(event: TraceEvent, body: TraceEvent | None, evidence: Evidence) -> None:
+    """What is taken of a partition is a part of a body that is taken."""
+    if event.metadata_version is None or (body is not None and _body(event) == _body(body)):
+        return
+    message = "Broker {} took a state of {} with body {} of controller epoch {}, which it did not"
+    told = message.format(event.broker_id, partition_of_event(event), *_body(event)[::-1])
+    evidence.violated(f"{told} take last.", body, event)
 
 
 def _check_body(event: TraceEvent, before: TraceEvent | None, evidence: Evidence) -> None:

@@ -7,11 +7,11 @@ from fencepost.impl.core.configuration.config_store import ConfigStore
 from fencepost.impl.core.configuration.stored_acls import StoredAuthorizer
 from fencepost.impl.core.configuration.stored_tokens import stored_token
 from fencepost.impl.core.rules.security.acls import USER, Authorizer
+from fencepost.impl.core.rules.security.token_gate import TokenGate
 from fencepost.impl.core.rules.security.tokens import TakenProofs
 from fencepost.impl.shell.clock import wall_ms
 from fencepost.impl.shell.options import NodeOptions
 from fencepost.impl.shell.rpc.request_gate import RequestGate
-from fencepost.impl.shell.rpc.token_gate import TokenGate
 from fencepost.spec.wire.tls import TlsIdentity
 from fencepost.spec.wire.tokens import read_token_key
 

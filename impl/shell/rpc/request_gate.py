@@ -1,27 +1,15 @@
-"""Where a broker with TLS decides which requests it takes: the one place (SEC-001 to 003)."""
+"""Where a broker with TLS decides which requests it takes, by certificates (SEC-001 to 003)."""
 
 from collections.abc import Callable, Mapping, Sequence
 from ipaddress import ip_address
 from urllib.parse import unquote
 
-from msgspec import structs
-
-from fencepost.impl.core.rules.security.access import (
-    ProvenCaller,
-    WithoutToken,
-    access_of,
-    may_see,
-    may_see_token,
-    refuse_request,
-)
+from fencepost.impl.core.rules.security.access import ProvenCaller
 from fencepost.impl.core.rules.security.acls import Authorizer
-from fencepost.impl.core.types.config_messages import (
-    CreateDelegationTokenResponse,
-    DescribeDelegationTokenResponse,
-)
-from fencepost.impl.core.types.messages import MetadataResponse, Request, Response
+from fencepost.impl.core.rules.security.gate import Gate
+from fencepost.impl.core.rules.security.token_gate import TokenGate
+from fencepost.impl.core.types.messages import Request, Response
 from fencepost.impl.core.types.refusals import Refusal
-from fencepost.impl.shell.rpc.token_gate import NOT_TAKEN, TokenGate
 from fencepost.spec.wire import replication_pb2
 from fencepost.spec.wire.tls import TlsIdentity, broker_named
 from fencepost.spec.wire.tokens import SignedCall
@@ -40,13 +28,9 @@ class RequestGate:
         authorizer: Callable[[], Authorizer | None] = lambda: None,
         tokens: TokenGate | None = None,
     ) -> None:
-        """`authorizer` gives the one that holds now; None: every user may do what users do.
-
-        Without `tokens` nothing that has to do with delegation tokens is taken.
-        """
+        """As of a `Gate`."""
         self.identity = identity
-        self._authorizer = authorizer
-        self._tokens = tokens
+        self._gate = Gate(authorizer, tokens)
 
     def caller(self, proven: Mapping[str, Sequence[bytes]], peer: str) -> ProvenCaller:
         """Which broker or user has the connection, by what TLS has `proven`; `peer` as in gRPC."""
@@ -59,37 +43,18 @@ class RequestGate:
         self, request: Request, caller: ProvenCaller, call: SignedCall, shown: object
     ) -> ProvenCaller | bytes:
         """For which the request is taken, given the token that is `shown`; or its answer."""
-        if shown is not None:
-            tokens = self._tokens
-            holder = tokens.holder(caller, str(shown), call) if tokens else NOT_TAKEN
-            if isinstance(holder, Refusal):
-                return _answer(type(request), holder)
-            caller = holder
-        return self.refuse(request, caller) or caller
+        text = None if shown is None else str(shown)
+        admitted = self._gate.admit(request, caller, call, text)
+        return _answer(type(request), admitted) if isinstance(admitted, Refusal) else admitted
 
     def refuse(self, request: Request, caller: ProvenCaller) -> bytes | None:
         """The answer to a request that is not taken; None: it is."""
-        refusal = refuse_request(request, caller, self._authorizer())
-        if refusal is None and self._tokens is None and access_of(request) == WithoutToken():
-            refusal = NOT_TAKEN
+        refusal = self._gate.refuse(request, caller)
         return None if refusal is None else _answer(type(request), refusal)
 
     def shown(self, response: Response, caller: ProvenCaller) -> Response:
-        """The response without what the caller may not know of, and with the secret that it may."""
-        authorizer = self._authorizer()
-        match response:
-            case MetadataResponse(partitions=partitions):
-                seen = tuple(p for p in partitions if may_see(p.topic, caller, authorizer))
-                return structs.replace(response, partitions=seen)
-            case DescribeDelegationTokenResponse(tokens=tokens):
-                known = tuple(one for one in tokens if may_see_token(one, caller, authorizer))
-                return structs.replace(response, tokens=known)
-            case CreateDelegationTokenResponse(token_id=token_id) if token_id and self._tokens:
-                is_asked_here = caller.broker_id is None
-                secret = self._tokens.secret_of(token_id) if is_asked_here else b""
-                return structs.replace(response, hmac=secret)
-            case _:
-                return response
+        """The response as the caller may see it."""
+        return self._gate.shown(response, caller)
 
 
 def _answer(kind: type[Request], refusal: Refusal) -> bytes:

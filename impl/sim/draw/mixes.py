@@ -110,6 +110,7 @@ SWARM = RunMix(
         "by_hand": (*(False,) * 11, True),
         "asks_by_hand": (*(False,) * 11, True),
         "asks_last": (False, True),
+        "secured": (False, True),
         "mutation_quota": (*(False,) * 70, True),
         "flush_ms": (*(0,) * 6, 2_000, FLUSHED_NEVER_MS),
         "reads_max": (1, 2, 1_000, 1_000),

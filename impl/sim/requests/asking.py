@@ -12,10 +12,14 @@ from fencepost.impl.sim.engine.liveness_state import is_converged
 from fencepost.impl.sim.injectors.driver import SimulatedFaultDriver
 from fencepost.impl.sim.world.clients import SimulatedClient, error_codes
 from fencepost.impl.sim.world.cluster import VirtualCluster
+from fencepost.impl.sim.world.listener import Caller
 from fencepost.impl.sim.world.operations import request_of
-from fencepost.spec.vocabulary import BrokerId, ErrorCode
+from fencepost.spec.config_store import ConfigEntity
+from fencepost.spec.trace import Kind
+from fencepost.spec.vocabulary import BrokerId, ErrorCode, Outcome
 from fencepost.spec.znodes import TopicPartition
 
+CLIENT_ALTERS = "AlterConfigs"
 DONE_MS = 15_000
 """What is granted has come at the latest after this time."""
 LOOK_MS = 5
@@ -38,9 +42,10 @@ class After:
     ms: int
 
 
-Asked = tuple[BrokerId | None, Request] | Until | After
+Asked = tuple[BrokerId | None, Request] | tuple[BrokerId | None, Request, Caller] | Until | After
 Step = Generator[Asked, Response | None, None]
-"""Yields what is asked, of a broker or of any, and is sent the answer; or yields a wait."""
+"""Yields what is asked, of a broker or of any, perhaps by a caller that has proven who it is, and
+is sent the answer; or yields a wait."""
 
 
 class AskingClient(SimulatedClient):
@@ -70,8 +75,8 @@ class AskingClient(SimulatedClient):
                 self._wait(step, self.cluster.scheduler.now_ms + DONE_MS)
             case After(ms=ms):
                 self.cluster.scheduler.after_ms(ms, self._go_on)
-            case to, request:
-                self.ask(self.any_broker() if to is None else to, request, self._go_on)
+            case to, request, *callers:
+                self.ask(to or self.any_broker(), request, self._go_on, *callers)
 
     def _wait(self, until: Until, deadline_ms: int) -> None:
         is_late = self.cluster.scheduler.now_ms >= deadline_ms
@@ -85,12 +90,30 @@ class AskingClient(SimulatedClient):
 
     # What scripts are made of
 
-    def expect(self, request: Request, *codes: ErrorCode, to: BrokerId | None = None) -> Step:
+    def expect(
+        self,
+        request: Request,
+        *codes: ErrorCode,
+        to: BrokerId | None = None,
+        caller: Caller | None = None,
+    ) -> Step:
         """The answer has these error codes, one for each thing that was asked."""
-        told = results(answer := (yield to, request))
+        answer = yield (to, request, caller) if caller else (to, request)
+        told = results(answer)
         if told != [*codes]:
             name = type(answer if answer is not None else request).__name__
-            self.wrong.append(f"{name}: {', '.join(told)} in place of {', '.join(codes)}")
+            by = f" for {caller.proven.name or 'a stranger'}" if caller else ""
+            self.wrong.append(f"{name}{by}: {', '.join(told)} in place of {', '.join(codes)}")
+
+    def drops(self, entity: ConfigEntity, gone: Sequence[str], asked: Step) -> Step:
+        """What is asked is a change after which entries are gone: the trace tells it."""
+        told = {"action": CLIENT_ALTERS, "path": entity.path, "op_id": self.next_operation()}
+        inv_ns = self.trace.now_ns()
+        values = [f"{name}=" for name in gone]
+        self.trace.write({"kind": Kind.INVOKE, "values": values, **told})
+        yield from asked
+        ends = {"kind": Kind.COMPLETE, "inv_ns": inv_ns, "outcome": Outcome.OK}
+        self.trace.write({**ends, **told})
 
     def operate(self, operation: Operation) -> Generator[Asked, Response | None, Answer]:
         """The leader of the partition does it, and answers."""

@@ -5,7 +5,7 @@ undone must be done then.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 
 from fencepost.impl.core.types.zookeeper import Create, Delete, SetData
@@ -13,6 +13,13 @@ from fencepost.impl.sim.engine.options import TOPIC
 from fencepost.impl.sim.world.admin_workload import delete_controller
 from fencepost.impl.sim.world.clients import SimulatedClient
 from fencepost.impl.sim.world.cluster import VirtualCluster
+from fencepost.spec.config_store import (
+    CONFIG_CHANGES,
+    ConfigChangesDocument,
+    ConfigEntity,
+    config_bytes,
+    folders_above,
+)
 from fencepost.spec.vocabulary import ANY_VERSION, BrokerId, ElectionKind
 from fencepost.spec.znodes import (
     CONTROLLER,
@@ -79,6 +86,18 @@ class _HandWriter(SimulatedClient, ABC):
         """Delete the znode if it is there and has no children."""
         if self._is_there(path):
             self.cluster.write_by_hand(Delete(path=path, expected_version=ANY_VERSION))
+
+
+def write_config_by_hand(
+    cluster: VirtualCluster, entity: ConfigEntity, entries: Mapping[str, str]
+) -> None:
+    """The entries of the entity are these; brokers are told, as the configs command tells them."""
+    told = document_bytes(ConfigChangesDocument(changes=[[entity.path]]))
+    for path, data in ((entity.path, config_bytes(entries)), (CONFIG_CHANGES, told)):
+        for folder in (*folders_above(path), path):
+            if cluster.zookeeper.peek(folder).stat is None:
+                cluster.write_by_hand(Create(path=folder, data=b""))
+        cluster.write_by_hand(SetData(path=path, data=data, expected_version=ANY_VERSION))
 
 
 class ElectionWriter(_HandWriter):

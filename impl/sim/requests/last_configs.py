@@ -30,16 +30,13 @@ from fencepost.spec.config_store import (
     ConfigEntity,
     EntityKind,
 )
-from fencepost.spec.trace import Kind
 from fencepost.spec.vocabulary import (
     ANY_VERSION,
     BrokerId,
     ControllerEpoch,
     ErrorCode,
-    Outcome,
 )
 
-CLIENT_ALTERS = "AlterConfigs"
 TOPIC = ConfigEntity(EntityKind.TOPIC, ("last",))
 BROKERS = ConfigEntity(EntityKind.BROKER, ("",))
 USER = ConfigEntity(EntityKind.USER, ("u",))
@@ -233,17 +230,9 @@ class LastConfigs:
         *left: EntryChange,
     ) -> Step:
         """A change after which entries are gone, which the trace tells: no other one may be."""
-        asked = {"action": CLIENT_ALTERS, "path": entity.path}
-        operation = self._client.next_operation()
-        values = [f"{name}=" for name in gone]
-        inv_ns = self._client.trace.now_ns()
-        self._client.trace.write(
-            {"kind": Kind.INVOKE, "op_id": operation, "values": values, **asked}
-        )
         drops = () if kind is AlterConfigsRequest else (_entry(DELETE, name) for name in gone)
-        yield from self._change(kind, entity, *drops, *left)
-        told = {"kind": Kind.COMPLETE, "op_id": operation, "inv_ns": inv_ns, "outcome": Outcome.OK}
-        self._client.trace.write({**told, **asked})
+        asked = self._change(kind, entity, *drops, *left)
+        yield from self._client.drops(entity, gone, asked)
 
     def _tells(self, entity: ConfigEntity, **entries: str) -> Step:
         """Every broker tells these entries of the entity, of the version that ZooKeeper has."""

@@ -36,6 +36,8 @@ from fencepost.impl.core.types.topic_messages import (
 from fencepost.impl.sim.injectors.driver import SimulatedFaultDriver
 from fencepost.impl.sim.requests.asking import After, AskingClient, Replicas, Step, Until, results
 from fencepost.impl.sim.requests.last_configs import LastConfigs
+from fencepost.impl.sim.requests.last_rights import LastRights
+from fencepost.impl.sim.requests.last_tokens import LastTokens
 from fencepost.impl.sim.requests.late_commands import LateCommands
 from fencepost.impl.sim.world.admin_workload import (
     addition,
@@ -118,6 +120,11 @@ class LastRequests(AskingClient):
             yield from self._isr_is_dead()
         if self.cluster.options.level >= ProtocolLevel.CONTROLLER_MUTATIONS:
             yield from LastConfigs(self).script()
+        if (
+            self.cluster.options.secured
+            and self.cluster.options.level >= ProtocolLevel.BROKER_EPOCH
+        ):
+            yield from LastRights(self, LastTokens.of).script()
         yield from self._metadata_is_true()
         yield from self._cluster_is_quiet()
 

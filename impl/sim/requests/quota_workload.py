@@ -18,19 +18,15 @@ from fencepost.impl.core.types.topic_messages import (
     DeleteTopicRequest,
     DeleteTopicsRequest,
 )
-from fencepost.impl.core.types.zookeeper import Create, SetData
+from fencepost.impl.sim.requests.by_hand import write_config_by_hand
 from fencepost.impl.sim.world.clients import SimulatedClient
 from fencepost.impl.sim.world.cluster import VirtualCluster
 from fencepost.spec.config_store import (
-    CONFIG_CHANGES,
-    ConfigChangesDocument,
     ConfigEntity,
     EntityKind,
-    config_bytes,
-    folders_above,
 )
-from fencepost.spec.vocabulary import ANY_VERSION, BrokerId, ProtocolLevel
-from fencepost.spec.znodes import CONTROLLER, MalformedZnodeError, document_bytes, parse_controller
+from fencepost.spec.vocabulary import BrokerId, ProtocolLevel
+from fencepost.spec.znodes import CONTROLLER, MalformedZnodeError, parse_controller
 
 CLIENTS = 4
 USERS = ("ann", "bob")
@@ -94,7 +90,7 @@ class QuotaSetter(SimulatedClient):
         if self.cluster.options.level >= ProtocolLevel.CONTROLLER_MUTATIONS:
             self._ask_for(entity, rate)
         else:
-            self._write(entity, rate)
+            write_config_by_hand(self.cluster, entity, {RATE_NAME: rate})
 
     def _ask_for(self, entity: ConfigEntity, rate: str) -> None:
         """The controller alone writes the configuration."""
@@ -105,15 +101,6 @@ class QuotaSetter(SimulatedClient):
         )
         request = IncrementalAlterConfigsRequest(entities=(change,))
         self.ask(self.any_broker(), request, lambda _: None)
-
-    def _write(self, entity: ConfigEntity, rate: str) -> None:
-        document = config_bytes({RATE_NAME: rate})
-        told = document_bytes(ConfigChangesDocument(changes=[[entity.path]]))
-        for path, data in ((entity.path, document), (CONFIG_CHANGES, told)):
-            for folder in (*folders_above(path), path):
-                if self.cluster.zookeeper.peek(folder).stat is None:
-                    self.cluster.write_by_hand(Create(path=folder, data=b""))
-            self.cluster.write_by_hand(SetData(path=path, data=data, expected_version=ANY_VERSION))
 
 
 class MutatingClient(SimulatedClient):

@@ -42,6 +42,7 @@ from fencepost.impl.core.types.topic_messages import (
 )
 from fencepost.impl.sim.engine.options import BATCH_RECORDS_MAX, RunOptions
 from fencepost.impl.sim.world.cluster import VirtualCluster
+from fencepost.impl.sim.world.listener import Caller
 from fencepost.impl.sim.world.operations import TracedClient, TracedOperation, request_of
 from fencepost.spec.trace import FINAL_READER
 from fencepost.spec.vocabulary import NO_PRODUCER, BrokerId, ErrorCode, Outcome
@@ -83,8 +84,17 @@ class SimulatedClient(TracedClient):
         """Forget the broker asked last, which does not lead or did not answer."""
         self._leaders.pop(key, None)
 
-    def ask(self, to: BrokerId, request: Request, then: Callable[[Response | None], None]) -> None:
-        """Send one request; `then` runs exactly once, with None when no answer came in time."""
+    def ask(
+        self,
+        to: BrokerId,
+        request: Request,
+        then: Callable[[Response | None], None],
+        caller: Caller | None = None,
+    ) -> None:
+        """Send one request; `then` runs exactly once, with None when no answer came in time.
+
+        A `caller` has proven who it is; else the client says so.
+        """
         pending = [True]
         move_recorder = self.move_recorder
         origin = move_recorder.asks(self.name) if move_recorder else None
@@ -98,7 +108,7 @@ class SimulatedClient(TracedClient):
                 then(response)
 
         self.cluster.send_request(
-            asker=asker_of(self.name),
+            asker=caller or asker_of(self.name),
             receiver=to,
             request=request,
             lamport=self.trace.clock.now,

@@ -33,6 +33,7 @@ from fencepost.impl.core.types.events import (
     ZooKeeperEvent,
 )
 from fencepost.impl.core.types.messages import Request, Response
+from fencepost.impl.core.types.refusals import Refusal
 from fencepost.impl.core.types.scripts import Ask
 from fencepost.impl.crash_points import CrashPlan
 from fencepost.impl.failed_steps import refusal, without_claims, without_failed
@@ -41,6 +42,7 @@ from fencepost.impl.sim.engine.move_recorder import RequestOrigin
 from fencepost.impl.sim.engine.options import RunOptions
 from fencepost.impl.sim.engine.recorder import NodeTrace
 from fencepost.impl.sim.world.disk import SimulatedDisk
+from fencepost.impl.sim.world.listener import Caller, SimulatedListener, broker_caller
 from fencepost.impl.sim.world.network import SimulatedNetwork
 from fencepost.impl.sim.world.simulated_broker import Answer, SimulatedBroker
 from fencepost.impl.sim.world.virtual_world import VirtualWorld
@@ -76,7 +78,7 @@ class ProcessHost(VirtualWorld):
     def send_request(
         self,
         *,
-        asker: Asker,
+        asker: Asker | Caller,
         receiver: BrokerId,
         request: Request,
         lamport: int,
@@ -116,6 +118,7 @@ class Process(SimulatedBroker):
         """The same of what ZooKeeper was asked."""
         self.failed_tries = FailedTries()
         self.node = self._boot(trace)
+        self._listener = SimulatedListener(self.broker_id, self.node, cluster.scheduler)
         self.zookeeper = SimulatedZooKeeperClient(
             scheduler=cluster.scheduler,
             server=cluster.zookeeper,
@@ -328,7 +331,7 @@ class Process(SimulatedBroker):
             self.gate(lambda: self._receive(effect.request_id, response, lamport))
 
         self.cluster.send_request(
-            asker=asker_of(node_name(self.broker_id)),
+            asker=self._as_asker(),
             receiver=effect.to,
             request=effect.request,
             lamport=self.trace.clock.now,
@@ -349,7 +352,35 @@ class Process(SimulatedBroker):
         lamport: int,
         answer: Answer,
         origin: RequestOrigin | None = None,
-        asker: Asker = UNKNOWN_ASKER,
+        asker: Asker | Caller = UNKNOWN_ASKER,
     ) -> None:
-        """Take a request that has reached the process, unless it is paused or dead."""
-        self.gate(partial(super().receive, request, lamport, answer, origin, asker))
+        """Take a request that has reached the process, unless it is paused or dead.
+
+        One of a caller that has proven who it is must pass the gate.
+        """
+        if isinstance(asker, Caller):
+            self.gate(partial(self._admit, request, lamport, answer, origin, asker))
+        else:
+            self.gate(partial(super().receive, request, lamport, answer, origin, asker))
+
+    def _admit(
+        self,
+        request: Request,
+        lamport: int,
+        answer: Answer,
+        origin: RequestOrigin | None,
+        caller: Caller,
+    ) -> None:
+        admitted = self._listener.admit(request, caller)
+        if isinstance(admitted, Refusal):
+            answer(self._listener.refused(request, admitted), lamport)
+            return
+
+        def show(response: Response, answer_lamport: int) -> None:
+            answer(self._listener.shown(response, admitted), answer_lamport)
+
+        super().receive(request, lamport, show, origin, admitted.asker)
+
+    def _as_asker(self) -> Asker | Caller:
+        is_secured = self.cluster.options.secured
+        return broker_caller(self.broker_id) if is_secured else asker_of(node_name(self.broker_id))

@@ -65,6 +65,7 @@ class SimulatedBroker(ABC):
     def __init__(self, world: VirtualWorld, config: Config, disk: SimulatedDisk) -> None:
         self.move_recorder = world.move_recorder
         self.clock = VirtualClock(world.scheduler)
+        self._scheduler = world.scheduler
         self.config = config
         self.broker_id = config.broker_id
         self.disk = disk
@@ -105,9 +106,14 @@ class SimulatedBroker(ABC):
         if self.move_recorder is not None:
             self.move_recorder.arrived(self, self._tokens, origin)
         connection = asker.principal if asker is not UNKNOWN_ASKER else ""
-        self.step(
-            RequestReceived(token=self._tokens, request=request, asker=asker, connection=connection)
+        received = RequestReceived(
+            token=self._tokens,
+            request=request,
+            asker=asker,
+            connection=connection,
+            wall_ms=self._scheduler.now_ms,
         )
+        self.step(received)
 
     def respond(self, send: Send, response: Response | None, lamport: int) -> None:
         """Let the core take the response to its request; None: there was none in time."""

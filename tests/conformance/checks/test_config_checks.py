@@ -274,3 +274,13 @@ def test_write_of_another_session_than_the_controllers_is_told() -> None:
 @pytest.mark.parametrize("detail", ['{"level": 4}', "{}", "[]", "?", '{"level": "5"}'])
 def test_any_session_writes_where_the_run_is_not_of_level_5(detail: str) -> None:
     assert only_controller_writes.check(governed(detail, [WRITTEN]).events).premise_count == 0
+
+
+def test_an_entry_without_a_value_is_there() -> None:
+    trace = Trace()
+    write(trace, 5, color="a", empty="")
+    write(trace, 6, color="a")
+
+    assert found(linearizable_config.check, trace) == [
+        f"{PATH}: empty is gone, and no client asked for that."
+    ]

@@ -133,3 +133,16 @@ def test_below_level_4_there_is_nothing_to_decide() -> None:
     follow(trace)
 
     assert check(trace.events).premise_count == 0
+
+
+def test_what_is_taken_of_a_partition_is_of_the_body_that_was_taken() -> None:
+    trace = published()
+    body = {"controller_epoch": 1, "metadata_version": 4}
+    trace.broker(3, Action.UPDATE_METADATA, partition=None, topic=None, **body)
+    state = {"leader": 1, "leader_epoch": 0, "isr": [1, 2], "znode_version": 0}
+    for number in (4, 5):
+        told = {**state, **body, "metadata_version": number, "partition_incarnation": 10}
+        trace.broker(3, Action.UPDATE_METADATA, **told)
+
+    (message,) = found(trace)
+    assert "took a state of orders/0 with body 5 of controller epoch 1" in message

@@ -10,9 +10,9 @@ from google.protobuf.message import Message
 from grpc import aio
 
 from fencepost.impl.core.rules.security.acls import AclEntry, Authorizer
+from fencepost.impl.core.rules.security.token_gate import TokenGate
 from fencepost.impl.shell.rpc.request_gate import RequestGate
 from fencepost.impl.shell.rpc.service import REQUEST_TYPES, RpcServer
-from fencepost.impl.shell.rpc.token_gate import TokenGate
 from fencepost.spec.trace import LamportClock
 from fencepost.spec.vocabulary import BrokerId
 from fencepost.spec.wire import replication_pb2 as wire

@@ -6,11 +6,11 @@ import pytest
 
 from fencepost.fault_injection.network.certificates import CertificateAuthority
 from fencepost.impl.core.rules.security.access import ProvenCaller
+from fencepost.impl.core.rules.security.token_gate import TokenGate
 from fencepost.impl.core.rules.security.tokens import DelegationToken, TakenProofs, token_hmac
 from fencepost.impl.core.types.asker import Asker
 from fencepost.impl.core.types.config_messages import CreateDelegationTokenResponse
 from fencepost.impl.shell.rpc.request_gate import RequestGate
-from fencepost.impl.shell.rpc.token_gate import TokenGate
 from fencepost.spec.vocabulary import BrokerId, ErrorCode
 from fencepost.spec.wire import replication_pb2 as wire
 from fencepost.spec.wire.conventions import RECEIVER_KEY

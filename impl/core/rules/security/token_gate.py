@@ -1,4 +1,4 @@
-"""Where a broker with TLS takes calls that show a delegation token (SEC-003)."""
+"""Who calls with a delegation token: what its proof is worth (SEC-003)."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
