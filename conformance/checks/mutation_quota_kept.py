@@ -5,6 +5,7 @@ tokens: a client may take the burst at once, and the rate gives back in the time
 
 - A topic is admitted while no more than the burst is taken, and may go over it once. A request too
   old for a refusal is admitted always, and its connection is muted until no more is taken.
+- Where something is admitted, the wait that is told is just that; none where it may be refused.
 - A refusal finds more taken, is in a version that has a word for it, and says the least time in
   whole milliseconds after which no more is.
 - The connection of an answer is muted for as long as each refusal in it says, and nothing that was
@@ -139,8 +140,11 @@ class _Process:
             self.evidence.violated(message, event)
         bucket.taken += partitions
         bucket.counted_ms = event.clock_ms or 0
-        if not _is_refusable(event):
-            self._owes(event, _wait_ms(over + partitions, rate))
+        wait_ms = 0 if _is_refusable(event) else _wait_ms(over + partitions, rate)
+        if event.throttle_time_ms not in (None, wait_ms):
+            told = f"told to wait {event.throttle_time_ms} ms, where {wait_ms} ms are right"
+            self.evidence.violated(f"{_client(event)} is admitted, and {told}.", event)
+        self._owes(event, wait_ms)
 
     def _refuse(self, event: TraceEvent, rate: Fraction, over: Fraction) -> None:
         told_ms, needed_ms = event.throttle_time_ms or 0, _wait_ms(over, rate)

@@ -67,7 +67,7 @@ class RunOptions:
     """Once all is healed, an administrator asks for all that can be asked for, and for wrong
     things (`last_requests.py`)."""
     secured: bool = False
-    """Brokers prove to each other who they are, and take nothing from others that only brokers
+    """Brokers prove their names to each other, and take nothing from others that only brokers
     may ask for (SEC-002); users do in the last requests."""
     mutation_quota: bool = False
     """Quotas limit what clients create and delete, beside the topic that is written and read."""

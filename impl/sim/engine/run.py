@@ -12,6 +12,7 @@ from fencepost.impl.sim.engine.liveness_state import ORPHANS, unhealed, unserved
 from fencepost.impl.sim.engine.move_recorder import MoveRecorder
 from fencepost.impl.sim.engine.options import TOPIC, RunOptions
 from fencepost.impl.sim.injectors.driver import SimulatedFaultDriver
+from fencepost.impl.sim.requests.last_quotas import LastQuotas
 from fencepost.impl.sim.requests.last_requests import LastRequests
 from fencepost.impl.sim.world.admin_workload import delete_controller, remove_bad_topic
 from fencepost.impl.sim.world.clients import FinalReader, SimulatedClient
@@ -104,13 +105,16 @@ class SimulatedRun:
     def heal_and_ask(self) -> set[Liveness]:
         """As `heal`; what is healed is asked for everything, where the options say so."""
         options, owed = self.cluster.options, self.heal()
-        if owed or not options.asks_last or options.level < ProtocolLevel.LEADER_EPOCH:
+        if owed or options.level < ProtocolLevel.LEADER_EPOCH:
             return owed
-        return self.ask_last()
+        if options.mutation_quota:
+            return self.ask_last(LastQuotas(self.cluster, self.injector))
+        if options.asks_last:
+            return self.ask_last(LastRequests(self.cluster, self.injector))
+        return owed
 
-    def ask_last(self) -> set[Liveness]:
+    def ask_last(self, asking: LastQuotas | LastRequests) -> set[Liveness]:
         """Ask the healed cluster for everything; returns what does not hold when that is done."""
-        asking = LastRequests(self.cluster, self.injector)
         asking.begin_work(asking.script())
         if not self.pass_time(LAST_REQUESTS_MS, lambda: asking.is_done):
             asking.wrong.append("the last requests have not ended")

@@ -7,12 +7,13 @@ from functools import partial
 from fencepost.fault_injection.faults.fault import Fault
 from fencepost.fault_injection.stories.story import StoryAction
 from fencepost.fault_injection.workload.operations import Answer, Operation
+from fencepost.impl.core.types.asker import Asker
 from fencepost.impl.core.types.messages import Request, Response
+from fencepost.impl.sim.engine.listener import CertifiedCaller
 from fencepost.impl.sim.engine.liveness_state import is_converged
 from fencepost.impl.sim.injectors.driver import SimulatedFaultDriver
 from fencepost.impl.sim.world.clients import SimulatedClient, error_codes
 from fencepost.impl.sim.world.cluster import VirtualCluster
-from fencepost.impl.sim.world.listener import Caller
 from fencepost.impl.sim.world.operations import request_of
 from fencepost.spec.config_store import ConfigEntity
 from fencepost.spec.trace import Kind
@@ -42,10 +43,12 @@ class After:
     ms: int
 
 
-Asked = tuple[BrokerId | None, Request] | tuple[BrokerId | None, Request, Caller] | Until | After
+By = CertifiedCaller | Asker
+"""The sender: by a certificate, or over a plain connection of another name than the client's."""
+Asked = tuple[BrokerId | None, Request] | tuple[BrokerId | None, Request, By] | Until | After
 Step = Generator[Asked, Response | None, None]
-"""Yields what is asked, of a broker or of any, perhaps by a caller that has proven who it is, and
-is sent the answer; or yields a wait."""
+"""Yields what is asked, of a broker or of any, perhaps by another, and is sent the
+answer; or yields a wait."""
 
 
 class AskingClient(SimulatedClient):
@@ -95,14 +98,14 @@ class AskingClient(SimulatedClient):
         request: Request,
         *codes: ErrorCode,
         to: BrokerId | None = None,
-        caller: Caller | None = None,
+        caller: By | None = None,
     ) -> Step:
         """The answer has these error codes, one for each thing that was asked."""
         answer = yield (to, request, caller) if caller else (to, request)
         told = results(answer)
         if told != [*codes]:
             name = type(answer if answer is not None else request).__name__
-            by = f" for {caller.proven.name or 'a stranger'}" if caller else ""
+            by = f" for {caller.principal or 'a stranger'}" if caller else ""
             self.wrong.append(f"{name}{by}: {', '.join(told)} in place of {', '.join(codes)}")
 
     def drops(self, entity: ConfigEntity, gone: Sequence[str], asked: Step) -> Step:

@@ -48,10 +48,10 @@ from fencepost.impl.core.types.topic_messages import (
     CreateTopicsRequest,
     DeleteTopicsRequest,
 )
+from fencepost.impl.sim.engine.listener import SUPER_USER, CertifiedCaller, broker_caller
 from fencepost.impl.sim.requests.asking import AskingClient, Step, Until
 from fencepost.impl.sim.requests.by_hand import write_config_by_hand
 from fencepost.impl.sim.world.admin_workload import election
-from fencepost.impl.sim.world.listener import SUPER_USER, Caller, broker_caller
 from fencepost.spec.config_store import CONFIG_CHANGES, ConfigEntity, EntityKind
 from fencepost.spec.vocabulary import (
     ANY_VERSION,
@@ -98,15 +98,15 @@ RULES: Mapping[tuple[str, str, str], tuple[str, ...]] = {
 """Pattern, type and name of a resource -> its entries."""
 
 
-def user(name: str, host: str = HERE) -> Caller:
+def user(name: str, host: str = HERE) -> CertifiedCaller:
     """A user with a certificate, at a host."""
-    return Caller(ProvenCaller(name=name, host=host))
+    return CertifiedCaller(ProvenCaller(name=name, host=host))
 
 
 ROOT, BOB = user(SUPER_USER), user("bob")
 TOPICS_OWN = "read write describe alter remove describe_configs alter_configs"
 OF_CLUSTER = "write_ids elect list_moves describe_all alter_quotas"
-RIGHTS: tuple[tuple[Caller, str], ...] = (
+RIGHTS: tuple[tuple[CertifiedCaller, str], ...] = (
     (ROOT, f"{TOPICS_OWN} {OF_CLUSTER} create"),
     (user("ann"), "read describe write_ids"),
     (user("ann", THERE), "write_ids"),
@@ -119,8 +119,8 @@ RIGHTS: tuple[tuple[Caller, str], ...] = (
     (user("gus"), ""),
     (user(""), ""),
 )
-"""Who -> what of `attempts` the entries come to."""
-SEEN: tuple[tuple[Caller, bool, bool], ...] = (
+"""Caller -> what of `attempts` the entries come to."""
+SEEN: tuple[tuple[CertifiedCaller, bool, bool], ...] = (
     (ROOT, True, True),
     (broker_caller(BrokerId(1)), True, True),
     (user("ann"), True, False),
@@ -129,7 +129,7 @@ SEEN: tuple[tuple[Caller, bool, bool], ...] = (
     (user("eve"), False, False),
     (user("gus"), False, False),
 )
-"""Who -> whether metadata show the topic, and other topics, which are not about it."""
+"""Caller -> whether metadata show the topic, and other topics, which are not about it."""
 
 
 class Attempt(NamedTuple):
@@ -180,7 +180,7 @@ def attempts() -> dict[str, Attempt]:
 
 @dataclass(frozen=True, slots=True)
 class LastRights:
-    """The part of the last requests that is about who may ask for what."""
+    """The part of the last requests that is about rights."""
 
     client: AskingClient
     meanwhile: Callable[["LastRights"], Step]
@@ -202,7 +202,7 @@ class LastRights:
         yield from self._forwarders_are_believed()
         yield from self.meanwhile(self)
         if self.client.cluster.options.newest_level < ProtocolLevel.CONTROLLER_MUTATIONS:
-            yield from self._what_cannot_be_read_denies()  # later, nobody else writes these
+            yield from self._what_cannot_be_read_denies()  # later, the controller alone writes them
         for names, texts in RULES.items():
             yield from self._change(DeleteAclsRequest, names, EntryOperation.DELETE, texts)
         yield self.all_read()
@@ -225,7 +225,7 @@ class LastRights:
         operation: EntryOperation,
         texts: tuple[str, ...],
     ) -> Step:
-        """By the super user, and by nobody else."""
+        """By the super user, and by no other."""
         changes = tuple(EntryChange(operation=operation, name=text) for text in texts)
         entity = ConfigEntity(EntityKind.ACL, names)
         request = kind(entities=(EntityChange(kind=entity.kind, names=names, changes=changes),))
@@ -234,7 +234,7 @@ class LastRights:
         asked = self.client.expect(request, OK, caller=ROOT)
         yield from self.client.drops(entity, gone, asked)
 
-    def _has_rights(self, caller: Caller, rights: list[str]) -> Step:
+    def _has_rights(self, caller: CertifiedCaller, rights: list[str]) -> Step:
         """What the caller may ask for is answered as ever, and all else refused."""
         for name, (request, code, refused) in attempts().items():
             is_stranger = not caller.proven.name

@@ -29,6 +29,7 @@ from fencepost.impl.core.types.config_messages import (
     TokenDescription,
 )
 from fencepost.impl.core.types.messages import Request, Response
+from fencepost.impl.sim.engine.listener import TOKEN_KEY, CertifiedCaller, signed_call
 from fencepost.impl.sim.requests.asking import After, Asked, AskingClient, Step
 from fencepost.impl.sim.requests.last_rights import (
     KEY,
@@ -40,7 +41,6 @@ from fencepost.impl.sim.requests.last_rights import (
     attempts,
     user,
 )
-from fencepost.impl.sim.world.listener import TOKEN_KEY, Caller, signed_call
 from fencepost.spec.vocabulary import BrokerId, ErrorCode
 from fencepost.spec.wire.tokens import HeldToken, prove
 
@@ -96,7 +96,7 @@ class LastTokens:
         yield from self._are_expired(long, other)
 
     def _wrong_ones_are_refused(self) -> Step:
-        """And those whose connection proves nothing make none."""
+        """And a connection that proves nothing makes none."""
         too_many = tuple(f"User:u{number}" for number in range(RENEWERS_MAX + 1))
         for renewers, lifetime_ms in (
             (too_many, -1),
@@ -113,7 +113,7 @@ class LastTokens:
         yield from self.client.expect(nobody, NOT_OF_CLUSTER, caller=user(""))
 
     def _make(
-        self, owner: Caller, renewers: tuple[str, ...], lifetime_ms: int = -1
+        self, owner: CertifiedCaller, renewers: tuple[str, ...], lifetime_ms: int = -1
     ) -> Generator[Asked, Response | None, Made | None]:
         """A new token of the owner, which lives as long as it may."""
         request = CreateDelegationTokenRequest(renewers=renewers, max_lifetime_ms=lifetime_ms)
@@ -252,7 +252,7 @@ class LastTokens:
         caller = shown_by(GUS, self._proof(request, to, made))
         yield from self.client.expect(request, code, to=to, caller=caller)
 
-    def _lives(self, made: Made, request: Change, caller: Caller, life_ms: int) -> Step:
+    def _lives(self, made: Made, request: Change, caller: CertifiedCaller, life_ms: int) -> Step:
         """The token is over so long from now, or at the end of its longest life."""
         begun_ms = self._now_ms
         told = yield None, request, caller
@@ -288,6 +288,6 @@ class LastTokens:
         return prove(held, call, stamp_ms=stamp_ms, nonce=f"{self._nonces}").text
 
 
-def shown_by(caller: Caller, proof: str) -> Caller:
+def shown_by(caller: CertifiedCaller, proof: str) -> CertifiedCaller:
     """The caller shows the proof of a token."""
-    return Caller(caller.proven, proof)
+    return CertifiedCaller(caller.proven, proof)

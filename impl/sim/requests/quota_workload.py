@@ -7,9 +7,9 @@ versions that have no word for a refusal, and none waits as long as it is told.
 from collections.abc import Iterator
 
 from fencepost.impl.core.types.config_messages import (
+    AlterClientQuotasRequest,
     EntityChange,
     EntryChange,
-    IncrementalAlterConfigsRequest,
 )
 from fencepost.impl.core.types.messages import CreatePartitionsRequest, Request
 from fencepost.impl.core.types.topic_messages import (
@@ -99,7 +99,7 @@ class QuotaSetter(SimulatedClient):
             names=entity.names,
             changes=(EntryChange(name=RATE_NAME, value=rate),),
         )
-        request = IncrementalAlterConfigsRequest(entities=(change,))
+        request = AlterClientQuotasRequest(entities=(change,))
         self.ask(self.any_broker(), request, lambda _: None)
 
 

@@ -22,7 +22,7 @@ from fencepost.fault_injection.workload.scripts import (
     produce,
     read_to_end,
 )
-from fencepost.impl.core.types.asker import asker_of
+from fencepost.impl.core.types.asker import Asker, asker_of
 from fencepost.impl.core.types.config_messages import MutationResponse
 from fencepost.impl.core.types.messages import (
     AlterPartitionReassignmentsResponse,
@@ -40,9 +40,9 @@ from fencepost.impl.core.types.topic_messages import (
     DeleteTopicsResponse,
     ReplicaList,
 )
+from fencepost.impl.sim.engine.listener import CertifiedCaller
 from fencepost.impl.sim.engine.options import BATCH_RECORDS_MAX, RunOptions
 from fencepost.impl.sim.world.cluster import VirtualCluster
-from fencepost.impl.sim.world.listener import Caller
 from fencepost.impl.sim.world.operations import TracedClient, TracedOperation, request_of
 from fencepost.spec.trace import FINAL_READER
 from fencepost.spec.vocabulary import NO_PRODUCER, BrokerId, ErrorCode, Outcome
@@ -89,11 +89,11 @@ class SimulatedClient(TracedClient):
         to: BrokerId,
         request: Request,
         then: Callable[[Response | None], None],
-        caller: Caller | None = None,
+        caller: CertifiedCaller | Asker | None = None,
     ) -> None:
         """Send one request; `then` runs exactly once, with None when no answer came in time.
 
-        A `caller` has proven who it is; else the client says so.
+        It comes from the `caller`, if one is given, or else from this client.
         """
         pending = [True]
         move_recorder = self.move_recorder

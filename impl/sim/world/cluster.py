@@ -12,10 +12,10 @@ from fencepost.impl.core.types.events import WatchFired
 from fencepost.impl.core.types.messages import Request, Response
 from fencepost.impl.core.types.zookeeper import Create, Delete, SetData, WriteResult
 from fencepost.impl.mutants.mutants import version_rules
+from fencepost.impl.sim.engine.listener import CertifiedCaller
 from fencepost.impl.sim.engine.move_recorder import MoveRecorder, RequestOrigin
 from fencepost.impl.sim.engine.options import RunOptions
 from fencepost.impl.sim.world.disk import SimulatedDisk
-from fencepost.impl.sim.world.listener import Caller
 from fencepost.impl.sim.world.network import RequestRule, SimulatedNetwork, method_of
 from fencepost.impl.sim.world.process import OnAnswer, Process, ProcessHost
 from fencepost.spec.vocabulary import BrokerId, BrokerVersion, SessionId
@@ -198,7 +198,7 @@ class VirtualCluster(ProcessHost):
     def send_request(
         self,
         *,
-        asker: Asker | Caller,
+        asker: Asker | CertifiedCaller,
         receiver: BrokerId,
         request: Request,
         lamport: int,

@@ -38,11 +38,11 @@ from fencepost.impl.core.types.scripts import Ask
 from fencepost.impl.crash_points import CrashPlan
 from fencepost.impl.failed_steps import refusal, without_claims, without_failed
 from fencepost.impl.sim.engine.failed_tries import FailedTries
+from fencepost.impl.sim.engine.listener import CertifiedCaller, SimulatedListener, broker_caller
 from fencepost.impl.sim.engine.move_recorder import RequestOrigin
 from fencepost.impl.sim.engine.options import RunOptions
 from fencepost.impl.sim.engine.recorder import NodeTrace
 from fencepost.impl.sim.world.disk import SimulatedDisk
-from fencepost.impl.sim.world.listener import Caller, SimulatedListener, broker_caller
 from fencepost.impl.sim.world.network import SimulatedNetwork
 from fencepost.impl.sim.world.simulated_broker import Answer, SimulatedBroker
 from fencepost.impl.sim.world.virtual_world import VirtualWorld
@@ -78,7 +78,7 @@ class ProcessHost(VirtualWorld):
     def send_request(
         self,
         *,
-        asker: Asker | Caller,
+        asker: Asker | CertifiedCaller,
         receiver: BrokerId,
         request: Request,
         lamport: int,
@@ -352,13 +352,13 @@ class Process(SimulatedBroker):
         lamport: int,
         answer: Answer,
         origin: RequestOrigin | None = None,
-        asker: Asker | Caller = UNKNOWN_ASKER,
+        asker: Asker | CertifiedCaller = UNKNOWN_ASKER,
     ) -> None:
         """Take a request that has reached the process, unless it is paused or dead.
 
-        One of a caller that has proven who it is must pass the gate.
+        One of a caller that has proven its name must pass the gate.
         """
-        if isinstance(asker, Caller):
+        if isinstance(asker, CertifiedCaller):
             self.gate(partial(self._admit, request, lamport, answer, origin, asker))
         else:
             self.gate(partial(super().receive, request, lamport, answer, origin, asker))
@@ -369,7 +369,7 @@ class Process(SimulatedBroker):
         lamport: int,
         answer: Answer,
         origin: RequestOrigin | None,
-        caller: Caller,
+        caller: CertifiedCaller,
     ) -> None:
         admitted = self._listener.admit(request, caller)
         if isinstance(admitted, Refusal):
@@ -381,6 +381,6 @@ class Process(SimulatedBroker):
 
         super().receive(request, lamport, show, origin, admitted.asker)
 
-    def _as_asker(self) -> Asker | Caller:
+    def _as_asker(self) -> Asker | CertifiedCaller:
         is_secured = self.cluster.options.secured
         return broker_caller(self.broker_id) if is_secured else asker_of(node_name(self.broker_id))

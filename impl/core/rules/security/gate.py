@@ -24,7 +24,7 @@ from fencepost.spec.wire.tokens import SignedCall
 
 
 class Gate:
-    """Judges requests by who calls."""
+    """Judges requests by their callers."""
 
     def __init__(
         self,
@@ -41,7 +41,7 @@ class Gate:
     def admit(
         self, request: Request, caller: ProvenCaller, call: SignedCall, shown: str | None
     ) -> ProvenCaller | Refusal:
-        """For whom the request is taken, given the token that is `shown`; or why it is not."""
+        """For which caller it is taken, given the token that is `shown`; or why it is not."""
         if shown is not None:
             holder = self._tokens.holder(caller, shown, call) if self._tokens else NOT_TAKEN
             if isinstance(holder, Refusal):

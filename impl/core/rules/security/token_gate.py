@@ -1,4 +1,4 @@
-"""Who calls with a delegation token: what its proof is worth (SEC-003)."""
+"""Calls with a delegation token: what its proof is worth (SEC-003)."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -59,8 +59,8 @@ def test_each_attempt_is_somebodys_right_and_not_anothers() -> None:
 @pytest.mark.parametrize(
     ("owner", "name", "always", "wrong"),
     [
-        (StoredAuthorizer, "now", Authorizer((), {"User:ann"}), "for ann: NONE in place of"),
-        (TakenProofs, "take", True, "for gus: NONE in place of SASL_AUTHENTICATION_FAILED"),
+        (StoredAuthorizer, "now", Authorizer((), {"User:ann"}), "for User:ann: NONE in place of"),
+        (TakenProofs, "take", True, "for User:gus: NONE in place of SASL_AUTHENTICATION_FAILED"),
         (TokenGate, "secret_of", b"", "a token is told without its secret"),
     ],
 )

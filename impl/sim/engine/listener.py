@@ -1,4 +1,4 @@
-"""Where a simulated broker takes the requests of callers that have proven who they are (SEC-001).
+"""Where a simulated broker takes the requests of callers that have proven their names (SEC-001).
 
 In a secured run brokers have certificates, as it were, and so have some clients. What the gate of
 the core does not take never reaches the node.
@@ -27,11 +27,16 @@ TOKEN_KEY = b"the key of all brokers of a simulated cluster"
 RESPONSES = {one.__name__: one for one in get_args(Response)}
 
 
-class Caller(NamedTuple):
-    """Who calls, and the proof of a token that the call shows, if it shows one."""
+class CertifiedCaller(NamedTuple):
+    """The sender of a call, and the proof of a token that the call shows, if it shows one."""
 
     proven: ProvenCaller
     shown: str | None = None
+
+    @property
+    def principal(self) -> str:
+        """As it is called in access control lists."""
+        return self.proven.asker.principal
 
     @property
     def peer(self) -> BrokerId:
@@ -44,9 +49,9 @@ class Caller(NamedTuple):
         return self.proven.broker_id is not None
 
 
-def broker_caller(broker_id: BrokerId) -> Caller:
+def broker_caller(broker_id: BrokerId) -> CertifiedCaller:
     """As a broker calls its peers."""
-    return Caller(ProvenCaller(name=node_name(broker_id), broker_id=broker_id))
+    return CertifiedCaller(ProvenCaller(name=node_name(broker_id), broker_id=broker_id))
 
 
 def signed_call(request: Request, receiver: BrokerId) -> SignedCall:
@@ -70,8 +75,8 @@ class SimulatedListener:
         )
         self._gate = Gate(StoredAuthorizer(configs, frozenset({USER + SUPER_USER})).now, tokens)
 
-    def admit(self, request: Request, caller: Caller) -> ProvenCaller | Refusal:
-        """For whom the request is taken, or why it is not."""
+    def admit(self, request: Request, caller: CertifiedCaller) -> ProvenCaller | Refusal:
+        """The caller for which the request is taken, or why it is not."""
         call = signed_call(request, self._broker_id)
         return self._gate.admit(request, caller.proven, call, caller.shown)
 
