@@ -5,7 +5,8 @@ A command reaches one broker as its controller wrote it down before it left (`Se
 (`CommandByHand`). So are metadata (`SendUpdateMetadata`, UMD-002) and what one broker forwards to
 another (`ForwardRequest`, FWD-003). A line of a broker about a request that was sent to it by none
 of them tells of one that was changed on its way, or that went to another broker. Of each of the
-three kinds, a run that tells of nothing that was sent is not judged.
+three kinds, a run that tells of nothing that was sent is not judged. A fetch that a leader refuses
+by its leader epoch is one of a follower, which the line names.
 """
 
 from collections.abc import Iterable, Sequence
@@ -24,7 +25,9 @@ _TOLD_BY = (
     ({Action.FORWARD_REQUEST}, {Action.APPLY_MUTATION}),
 )
 """Lines of senders, and those of receivers about what was sent."""
-JUDGED = frozenset({BY_HAND}.union(*(sent | told for sent, told in _TOLD_BY)))
+JUDGED = frozenset(
+    {BY_HAND, RefusalKind.REFUSE_FETCH}.union(*(sent | told for sent, told in _TOLD_BY))
+)
 """All of them, and what is sent by hand."""
 
 _Request = tuple[object, ...]
@@ -50,6 +53,10 @@ def check(events: Sequence[TraceEvent]) -> CheckResult:
                 f" controller epoch {event.controller_epoch} that was not sent to it so.",
                 event,
             )
+    for event in (one for one in events if one.action == RefusalKind.REFUSE_FETCH):
+        if broker_named(event.peer or "") in (None, event.broker_id):
+            message = f"Broker {event.broker_id} tells that it refused a fetch of no follower."
+            evidence.violated(message, event)
     return evidence.result()
 
 

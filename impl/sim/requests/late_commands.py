@@ -1,7 +1,7 @@
-"""Commands that come too late to a healed cluster: each is refused, and changes nothing.
+"""Commands and reports that come too late to a healed cluster: each is refused, and does nothing.
 
-They are what a controller would have sent a moment ago: of the leader epoch, the controller epoch
-or the incarnation of the broker before the present one.
+They are what a controller or a broker would have sent a moment ago: of the leader epoch, the
+controller epoch or the incarnation of the broker before the present one.
 """
 
 from msgspec import structs
@@ -11,9 +11,16 @@ from fencepost.fault_injection.workload.commands import (
     ControlCommand,
     ControlMethod,
 )
+from fencepost.impl.core.types.broker_reports import IsrChangedRequest, LogsFailedRequest
 from fencepost.impl.sim.requests.asking import AskingClient, Step
 from fencepost.impl.sim.stories.command import command_request
-from fencepost.spec.vocabulary import NO_BROKER_EPOCH, BrokerId, ErrorCode, ProtocolLevel
+from fencepost.spec.vocabulary import (
+    NO_BROKER_EPOCH,
+    BrokerEpoch,
+    BrokerId,
+    ErrorCode,
+    ProtocolLevel,
+)
 from fencepost.spec.znodes import TopicPartition, leader_and_isr_path
 
 
@@ -42,8 +49,26 @@ class LateCommands:
             if self._cluster.options.level >= ProtocolLevel.BROKER_EPOCH:
                 former = structs.replace(command, broker_epoch=command.broker_epoch - 1)
                 yield from self._is_refused(former, ErrorCode.STALE_BROKER_EPOCH, leader)
+        yield from self._late_reports_are_refused(leader)
         if self._cluster.state(self._key) != before:
             self._client.wrong.append("a command that came too late has changed the partition")
+
+    def _late_reports_are_refused(self, reporter: BrokerId) -> Step:
+        """The controller alone takes them, of the registration that there is."""
+        controller = self._cluster.controller()
+        assert controller is not None, "a cluster at rest has a controller"
+        at = controller.broker_id
+        other = next(one for one in sorted(self._cluster.disks) if one != at)
+        epoch = self._cluster.processes[reporter].node.broker.broker_epoch
+        for kind in (LogsFailedRequest, IsrChangedRequest):
+            report = kind(broker_id=reporter, broker_epoch=epoch, partitions=())
+            former = structs.replace(report, broker_epoch=BrokerEpoch(epoch - 1))
+            for to, sent, error in (
+                (at, report, ErrorCode.NONE),
+                (at, former, ErrorCode.BROKER_NOT_AVAILABLE),
+                (other, report, ErrorCode.NOT_CONTROLLER),
+            ):
+                yield from self._client.expect(sent, error, to=to)
 
     def _is_refused(self, command: ControlCommand, error: ErrorCode, to: BrokerId) -> Step:
         """The command is written down, sent, and answered so."""

@@ -140,3 +140,16 @@ def test_where_no_controller_tells_what_it_sends_nothing_is_judged() -> None:
     trace.broker(2, Action.BECOME_LEADER, **COMMAND)
 
     assert check(trace.events).premise_count == 0
+
+
+@pytest.mark.parametrize(
+    ("peer", "is_right"), [("broker-3", True), ("broker-2", False), ("", False)]
+)
+def test_a_refused_fetch_is_of_a_follower(peer: str, *, is_right: bool) -> None:
+    trace = Trace()
+    trace.broker(2, RefusalKind.REFUSE_FETCH, peer=peer, leader_epoch=1)
+
+    violations = [one.message for one in check(trace.events).violations]
+    assert violations == (
+        [] if is_right else ["Broker 2 tells that it refused a fetch of no follower."]
+    )
