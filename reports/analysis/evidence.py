@@ -1,18 +1,9 @@
-"""What surrounds a violation: the replicas just before it, and the steps and messages around it.
+"""What surrounds a violation: the replicas just before it, and the steps and messages around it."""
 
-Display order is `mono_ns` with ties broken by Lamport clock and sequence: good enough to draw one
-host's run, and never used to decide anything. ZooKeeper's own lines carry no `mono_ns` when they
-were read from its log after the run; they stand where their transaction was first heard of.
-"""
-
-from bisect import bisect_right
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
-from operator import attrgetter
 from typing import NamedTuple
 
-import msgspec
 import numpy as np
 
 from fencepost.conformance.verdict import Violation
@@ -20,9 +11,9 @@ from fencepost.reports.analysis.messages import Arrow, messages_between
 from fencepost.reports.analysis.replicas import (
     DOWN_FAULTS,
     DOWN_PHASES,
-    Replay,
     ReplicaState,
 )
+from fencepost.reports.kernels.displayed import UNTOLD_WEIGHT, Displayed, identity
 from fencepost.spec.trace import Kind, Phase, TraceEvent, encode
 from fencepost.spec.vocabulary import Outcome
 
@@ -37,16 +28,6 @@ MORE_MAX = 200
 
 AFTER = 100
 """Events after the violation among which those are chosen."""
-
-_WEIGHTS = {
-    "TruncateLog": 0, "BecomeLeader": 0, "FenceLeader": 0, "LogRecovered": 1, "ElectController": 1,
-    "ResignController": 1, "PublishDecision": 1, "BecomeFollower": 1, "ElectLeader": 2,
-    "InitLeader": 2, "AdoptIsr": 2, "DetectBrokerChange": 2, "NodeStarted": 2, "ShrinkIsr": 3,
-    "ExpandIsr": 3, "LeaderAppend": 3, "FollowerAppend": 4, "Produce": 4, "SendLeaderAndIsr": 4,
-    "AdvanceHighWatermark": 5, "ServeFetch": 5, "Fetch": 6, "WriteLeaderAndIsr": 6,
-}  # fmt: skip
-_UNTOLD = 9
-"""Weight of what is shown only for want of anything better."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,67 +84,19 @@ class ViolationContext:
     left_out_after: int
 
 
-_mono_ns = attrgetter("mono_ns")
+def instant_of(violation: Violation, displayed: Displayed) -> int:
+    """The place of the last witness, which completes the contradiction; else of the last event."""
+    return max(displayed.places_of(violation.witness), default=max(0, len(displayed) - 1))
 
 
-def display_order(events: Iterable[TraceEvent]) -> list[TraceEvent]:
-    """All events in the order in which a diagram shows them; see the module's docstring."""
-    rows = list(events)
-    heard: dict[int, int] = {}
-    for event in rows:
-        if event.zxid is not None and event.mono_ns > 0:
-            heard[event.zxid] = min(event.mono_ns, heard.get(event.zxid, event.mono_ns))
-    known = sorted(heard)
-    placed = [event if event.mono_ns > 0 else _placed(event, heard, known) for event in rows]
-    by_time = sorted(placed, key=_mono_ns)
-    if len({*map(_mono_ns, by_time)}) == len(by_time):
-        return by_time
-    return [
-        event
-        for _, together in groupby(by_time, key=_mono_ns)
-        for event in sorted(together, key=_display_key)
-    ]
-
-
-def _placed(event: TraceEvent, heard: Mapping[int, int], known: Sequence[int]) -> TraceEvent:
-    """Where its transaction, or the last one before it of those `known`, was first heard of."""
-    if event.zxid is None or event.kind is not Kind.ZOOKEEPER:
-        return event
-    earlier = bisect_right(known, event.zxid)
-    return msgspec.structs.replace(event, mono_ns=heard[known[earlier - 1]] if earlier else 0)
-
-
-def _display_key(event: TraceEvent) -> tuple[int, bool, int, str, int, int]:
-    is_ours = event.kind is not Kind.ZOOKEEPER
-    return event.mono_ns, is_ours, event.lamport, event.node, event.incarnation, event.seq
-
-
-def _witness_places(violation: Violation, ordered: Sequence[TraceEvent]) -> list[int]:
-    """Indices in `ordered` of the witnesses."""
-    wanted = {_identity(event) for event in violation.witness}
-    numbers = {event.seq for event in violation.witness}
-    return [
-        index
-        for index, event in enumerate(ordered)
-        if event.seq in numbers and _identity(event) in wanted
-    ]
-
-
-def gather(violation: Violation, ordered: Sequence[TraceEvent], start_ns: int) -> ViolationContext:
-    """The surroundings of `violation` among the events of its partition and the shared ones."""
-    (found,) = gather_all([violation], ordered, start_ns)
-    return found
-
-
-def gather_all(
-    violations: Sequence[Violation], ordered: Sequence[TraceEvent], start_ns: int
+def gather(
+    violations: Sequence[Violation], displayed: Displayed, start_ns: int
 ) -> list[ViolationContext]:
-    """The surroundings of each violation; the events are gone through once for all."""
-    scenes = [_scene(violation, ordered) for violation in violations]
+    """The surroundings of each violation among the events of its partition and the shared ones."""
+    scenes = [_scene(violation, displayed) for violation in violations]
     places = {place for scene in scenes for place in (scene.first_shown, scene.instant)}
-    replay = Replay(ordered)
-    states = {place: replay.before(place) for place in sorted(places)}
-    return [_context(scene, ordered, start_ns, states) for scene in scenes]
+    states = displayed.states(places)
+    return [_context(scene, displayed, start_ns, states) for scene in scenes]
 
 
 class _Scene(NamedTuple):
@@ -182,35 +115,37 @@ class _Scene(NamedTuple):
         return self.chosen[0] if self.chosen else 0
 
 
-def _scene(violation: Violation, ordered: Sequence[TraceEvent]) -> _Scene:
-    places = _witness_places(violation, ordered)
-    instant = max(places, default=max(0, len(ordered) - 1))
+def _scene(violation: Violation, displayed: Displayed) -> _Scene:
+    places = displayed.places_of(violation.witness)
+    instant = instant_of(violation, displayed)
     first = min(places, default=instant)
-    main = _choose(ordered, first, instant, places)
-    chosen = sorted({*main, *_more(len(ordered), (first, instant), main)})
+    main = _choose(displayed, first, instant, places)
+    chosen = sorted({*main, *_more(len(displayed), (first, instant), main)})
     return _Scene(violation, instant, main, chosen)
 
 
 def _context(
     scene: _Scene,
-    ordered: Sequence[TraceEvent],
+    displayed: Displayed,
     start_ns: int,
     states: Mapping[int, tuple[ReplicaState, ...]],
 ) -> ViolationContext:
     violation, instant, main, chosen = scene
-    witness = {_identity(event) for event in violation.witness}
+    witness = {identity(event) for event in violation.witness}
     before = states[scene.first_shown]
+    shown = displayed.events(chosen)
+    last = displayed.events([instant] if len(displayed) else [])
     return ViolationContext(
         message=violation.message,
         witness=witness_lines(violation, start_ns),
-        at_ns=max(0, ordered[instant].mono_ns - start_ns) if ordered else 0,
+        at_ns=max(0, last[0].mono_ns - start_ns) if last else 0,
         replicas=states[instant],
-        before=f"{ordered[instant].node}: {describe(ordered[instant])}" if ordered else "",
+        before=f"{last[0].node}: {describe(last[0])}" if last else "",
         leading_before=tuple(f"broker-{r.broker_id}" for r in before if r.role == "leader"),
         down_before=tuple(f"broker-{r.broker_id}" for r in before if r.process != "running"),
-        steps=_steps(ordered, chosen, (witness, main), start_ns),
-        messages=messages_between([ordered[i] for i in chosen], [i in main for i in chosen]),
-        left_out_after=len(ordered) - 1 - chosen[-1] if chosen else 0,
+        steps=_steps(shown, chosen, (witness, main), start_ns),
+        messages=messages_between(shown, [i in main for i in chosen]),
+        left_out_after=len(displayed) - 1 - chosen[-1] if chosen else 0,
     )
 
 
@@ -228,26 +163,16 @@ def witness_lines(violation: Violation, start_ns: int) -> tuple[WitnessLine, ...
     )
 
 
-def _choose(
-    ordered: Sequence[TraceEvent], first: int, instant: int, witnesses: Sequence[int]
-) -> list[int]:
+def _choose(displayed: Displayed, first: int, instant: int, witnesses: Sequence[int]) -> list[int]:
     """Indices of the events to show: witnesses, then what decides, then what is near."""
-    begin, end = max(0, first - NEAR), min(len(ordered), instant + NEAR + 1)
-    window = ordered[begin:end]
-    weights = np.array([_weight(event) for event in window], np.int64)
+    begin, end = max(0, first - NEAR), min(len(displayed), instant + NEAR + 1)
+    weights = displayed.weights(begin, end)
     distances = np.abs(np.arange(begin, end) - instant)
-    is_near = (distances <= NEAR) & (weights < _UNTOLD) & (weights >= 0)
+    is_near = (distances <= NEAR) & (weights < UNTOLD_WEIGHT) & (weights >= 0)
     weights[is_near] = np.maximum(-1, weights[is_near] - 4)
     weights[[place - begin for place in witnesses]] = -2
     order = np.lexsort((distances, weights))[:STEPS_MAX]
-    return sorted((begin + order[weights[order] < _UNTOLD]).tolist())
-
-
-def _weight(event: TraceEvent) -> int:
-    """Faults that took effect weigh less than any action."""
-    if event.kind is Kind.FAULT:
-        return -1 if event.phase in {Phase.ACTIVE, Phase.HEALED} else _UNTOLD
-    return _WEIGHTS.get(event.action, _UNTOLD)
+    return sorted((begin + order[weights[order] < UNTOLD_WEIGHT]).tolist())
 
 
 def _more(count: int, places: tuple[int, int], main: Sequence[int]) -> list[int]:
@@ -263,7 +188,7 @@ def _more(count: int, places: tuple[int, int], main: Sequence[int]) -> list[int]
 
 
 def _steps(
-    ordered: Sequence[TraceEvent],
+    shown: Sequence[TraceEvent],
     chosen: Sequence[int],
     marks: tuple[set[tuple[str, int, int]], Sequence[int]],
     start_ns: int,
@@ -272,15 +197,14 @@ def _steps(
     witness, main = marks[0], set(marks[1])
     steps = []
     previous = chosen[0] - 1 if chosen else 0
-    for index in chosen:
-        event = ordered[index]
+    for index, event in zip(chosen, shown, strict=True):
         steps.append(
             DiagramStep(
                 node=_lane_of(event),
                 action=_step_action(event),
                 at_ns=max(0, event.mono_ns - start_ns),
                 text=describe(event),
-                is_witness=_identity(event) in witness,
+                is_witness=identity(event) in witness,
                 is_fault=event.kind is Kind.FAULT,
                 left_out=index - previous - 1,
                 event=_event_name(event),
@@ -359,10 +283,6 @@ def _short(value: object) -> str:
         return f"[{shown}{f', +{len(value) - 5}' if len(value) > 5 else ''}]"
     words = str(value)
     return words if len(words) <= 60 else words[:59] + "…"
-
-
-def _identity(event: TraceEvent) -> tuple[str, int, int]:
-    return event.node, event.incarnation, event.seq
 
 
 def _event_name(event: TraceEvent) -> str:

@@ -1,6 +1,6 @@
 """The rows of one bucket as arrays, and what the kernels derive from them, each once."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from fencepost.conformance.checks.monotone_counter import UNBOUNDED
+from fencepost.conformance.checks.ordering import split_by_partition
 from fencepost.reports.tables.buckets import (
     SplitRows,
     completed,
@@ -67,7 +68,7 @@ class BucketRows:
     """The rows of a bucket: those of actions that are few, then all others."""
 
     def __init__(self, rows: SplitRows) -> None:
-        self._rows = rows
+        self._rows = rows._replace(bulk=None)
         few = rows.few.select([name for name in rows.few.column_names if name in KERNEL_COLUMNS])
         both = pa.concat_tables([few, rows.bulk], promote_options="default")
         self.table = completed(both.unify_dictionaries().combine_chunks(), sorted(KERNEL_COLUMNS))
@@ -99,20 +100,25 @@ class BucketRows:
         """The events that are few, as they are."""
         return from_table(self._rows.few)
 
+    @cached_property
+    def control(self) -> Mapping[TopicPartition, Sequence[TraceEvent]]:
+        """Those of each partition."""
+        return split_by_partition(self.few)
+
+    @cached_property
+    def is_bulk(self) -> Mask:
+        """Rows of actions that are many."""
+        return np.asarray(np.arange(len(self.partition)) >= self._rows.few.num_rows)
+
     def of(self, rows: Mask) -> list[TraceEvent]:
         """The events of these rows, as far as the kernels read them."""
         return from_table(self.table.filter(pa.array(rows)))
 
-    def events(self, code: int) -> list[TraceEvent]:
-        """All events of a partition, as they are."""
-        own, few = self.partition == code, self._rows.few.num_rows
-        tables = (self._rows.few, own[:few]), (self._whole, own[few:])
-        kept = [table.filter(pa.array(mask)) for table, mask in tables]
-        return from_table(pa.concat_tables(kept, promote_options="default"))
-
-    @cached_property
-    def _whole(self) -> pa.Table:
-        return self._rows.whole()
+    def kept(self, rows: Mask) -> pa.Table:
+        """These rows with all their columns; files in which there are none are not read."""
+        few = self._rows.few.num_rows
+        tables = [self._rows.few.filter(pa.array(rows[:few])), self._rows.whole(rows[few:])]
+        return pa.concat_tables(tables, promote_options="default")
 
     def is_action(self, *names: str) -> Mask:
         """Rows with one of these actions."""
@@ -145,6 +151,10 @@ class BucketRows:
     def words(self, name: str) -> Numbers:
         """A column of words as codes; -1 for null."""
         return self._coded(name)[0]
+
+    def word_list(self, name: str) -> list[str]:
+        """The word of each code of a column."""
+        return self._coded(name)[1]
 
     def word(self, name: str, *words: str) -> Mask:
         """Rows in which the column holds one of these words."""
@@ -267,6 +277,12 @@ class Cells:
         """The partitions in which one offset has two different numbers of `told`."""
         return self._any(self.content(told)[self.place] != told[self.kept])
 
+    def marked(self, told: Mask) -> Mask:
+        """Whether any of what is told at the same offset is marked, for each that is kept."""
+        cell = np.zeros(int(self.extent.sum()), np.bool_)
+        cell[self.place[told]] = True
+        return cell[self.place]
+
     @property
     def filled(self) -> Numbers:
         """How many offsets of each partition are told."""
@@ -289,25 +305,73 @@ class Claims(NamedTuple):
     hi: Numbers
 
 
+class _Side(NamedTuple):
+    """One bound of claims, and the stamp that it holds from or up to."""
+
+    group: Numbers
+    bound: Numbers
+    stamp: Numbers
+
+
+def _sides(claims: Claims) -> tuple[_Side, Mask, _Side, Mask]:
+    """What says at most so much, by invocation; what says at least so much, by return."""
+    most = claims.hi < UNBOUNDED
+    least = (claims.lo > 0) & (claims.ret < UNBOUNDED)
+    return (
+        _Side(claims.group[most], claims.hi[most], claims.inv[most]),
+        most,
+        _Side(claims.group[least], claims.lo[least], claims.ret[least]),
+        least,
+    )
+
+
 def contradicted(claims: Claims) -> Numbers:
     """The counters that `monotone_counter.find_violation` finds fault with, ascending.
 
     For each claim of a least value `lo`: no claim of less was invoked after it had returned.
     """
-    says_most, says_least = claims.hi < UNBOUNDED, (claims.lo > 0) & (claims.ret < UNBOUNDED)
-    bounds = np.unique(np.concatenate([claims.hi[says_most], claims.lo[says_least]]))
-    width = len(bounds) + 1
-    most = claims.group * width + np.searchsorted(bounds, claims.hi)
-    least = claims.group * width + np.searchsorted(bounds, claims.lo)
-    most, least = most[says_most], least[says_least]
-    order = np.argsort(most, kind="stable")
-    most = most[order]
-    group = most // width
-    latest = running_maximum(group, claims.inv[says_most][order])
-    before = np.searchsorted(most, least, side="left") - 1
-    has_one = before >= 0
-    has_one[has_one] = group[before[has_one]] == claims.group[says_least][has_one]
-    late = np.zeros(len(least), np.bool_)
-    late[has_one] = latest[before[has_one]] > claims.ret[says_least][has_one]
+    most, _, least, _ = _sides(claims)
+    is_early = _latest_below(most, least) > least.stamp
     below_zero = claims.group[claims.hi < 0]
-    return np.unique(np.concatenate([claims.group[says_least][late], below_zero]))
+    return np.unique(np.concatenate([least.group[is_early], below_zero]))
+
+
+def contradicting(claims: Claims) -> Mask:
+    """The claims among which are the two that `find_violation` finds of each counter.
+
+    Of those that were invoked too late, the latest; of those that had returned before, the first to
+    return before any that was invoked too late.
+    """
+    most, says_most, least, says_least = _sides(claims)
+    is_early = _latest_below(most, least) > least.stamp
+    earliest = -_latest_below(_mirrored(least), _mirrored(most))
+    staleness = most.stamp - earliest
+    worst = np.zeros(int(claims.group.max(initial=-1)) + 1, np.int64)
+    np.maximum.at(worst, most.group, staleness)
+    found = np.zeros(len(claims.lo), np.bool_)
+    found[says_least] = is_early & np.isin(least.stamp, earliest[staleness > 0])
+    found[says_most] |= (staleness > 0) & (staleness == worst[most.group])
+    return found
+
+
+def _mirrored(side: _Side) -> _Side:
+    """With time and counters going backwards: what was more is less, what was late is early."""
+    return _Side(side.group, -side.bound, -side.stamp)
+
+
+def _latest_below(most: _Side, least: _Side) -> Numbers:
+    """For each claim of `least` the latest stamp of `most` with a lower bound, or `UNTOLD`."""
+    bounds = np.unique(np.concatenate([most.bound, least.bound]))
+    width = len(bounds) + 1
+    lower = most.group * width + np.searchsorted(bounds, most.bound)
+    place = least.group * width + np.searchsorted(bounds, least.bound)
+    order = np.argsort(lower, kind="stable")
+    lower = lower[order]
+    group = lower // width
+    latest = running_maximum(group, most.stamp[order])
+    before = np.searchsorted(lower, place, side="left") - 1
+    has_one = before >= 0
+    has_one[has_one] = group[before[has_one]] == least.group[has_one]
+    found = np.full(len(place), UNTOLD)
+    found[has_one] = latest[before[has_one]]
+    return found

@@ -42,7 +42,8 @@ class Operations(NamedTuple):
 
 def judge_clients(rows: BucketRows, operations: Operations) -> tuple[Found, Found]:
     """What is found of `LinearizableLog`, then of `AcknowledgedDurable`."""
-    suspicious = rows.is_odd | _strange(rows, operations) | _misshapen(rows, operations)
+    suspicious = rows.is_odd | is_strange(rows, operations)
+    suspicious |= rows.where(misshapen(rows, operations))
     suspicious |= _contents(rows, operations)
     linear = Found(rows.per_partition(operations.answers), suspicious)
     return linear, _durable(rows, operations, suspicious)
@@ -84,7 +85,7 @@ def _is_completed(rows: BucketRows, invocations: Mask, ended: Mask) -> Mask:
     return found & invocations
 
 
-def _strange(rows: BucketRows, operations: Operations) -> Mask:
+def is_strange(rows: BucketRows, operations: Operations) -> Mask:
     """Partitions with lines that the definition knows, and these kernels do not."""
     client = operations.produce | operations.fetch | rows.is_action("ListOffsets")
     odd_kind = client & ~rows.is_kind("invoke", "complete")
@@ -93,8 +94,8 @@ def _strange(rows: BucketRows, operations: Operations) -> Mask:
     return rows.where(odd_kind | answered | out_of_range)
 
 
-def _misshapen(rows: BucketRows, operations: Operations) -> Mask:
-    """C0."""
+def misshapen(rows: BucketRows, operations: Operations) -> Mask:
+    """C0: the answers that are not well formed."""
     answers = operations.answers
     end = rows.known("offset", 0) + rows.lengths("values")
     high_watermark = rows.known("high_watermark", UNBOUNDED)
@@ -102,11 +103,35 @@ def _misshapen(rows: BucketRows, operations: Operations) -> Mask:
     nowhere = (rows.numbers("acks") == -1) & (rows.numbers("offset", -1) < 0)
     above = operations.fetch & (rows.lengths("values") > 0) & (end > high_watermark)
     beyond = (log_end_offset < high_watermark) & (high_watermark < UNBOUNDED)
-    return rows.where(answers & (nowhere | above | beyond))
+    return np.asarray(answers & (nowhere | above | beyond))
 
 
-def _contents(rows: BucketRows, operations: Operations) -> Mask:
-    """C1 to C6."""
+class Contents(NamedTuple):
+    """The records that lines name, one by one, and what is wrong with each."""
+
+    row: Numbers
+    code: Numbers
+    """Equal for equal records."""
+    partition: Numbers
+    offset: Numbers
+    is_record: Mask
+    """Clients wrote it, by `LogHistory.records`."""
+    unsourced: Mask
+    """Seen, and never written, or refused, or written elsewhere."""
+    resent: Mask
+    """Written twice, or to two partitions."""
+    placed: Mask
+    """It is told at its offset: acknowledged or seen."""
+    moved: Mask
+    """Of those placed, what is told elsewhere too."""
+    at: Numbers
+    """By code, an offset at which it is told; -1: none."""
+    cells: Cells
+    """Of what is placed."""
+
+
+def contents_of(rows: BucketRows, operations: Operations) -> Contents:
+    """C1 to C4."""
     row, position, code = rows.values
     codes = int(code.max(initial=-1)) + 1
     partition = rows.partition[row]
@@ -117,32 +142,50 @@ def _contents(rows: BucketRows, operations: Operations) -> Mask:
     origin = np.full(codes, -1)
     origin[code[is_record]] = partition[is_record]
     sent = np.bincount(code[is_record], minlength=codes)
-    source = standing[code]
-    unsourced = (source == _NONE) | (source == _REFUSED) | (origin[code] != partition)
-    suspicious = _of(partition, is_seen & unsourced, rows.count)
-    suspicious |= _of(
-        partition, is_record & ((sent > 1)[code] | (origin[code] != partition)), rows.count
-    )
+    source, elsewhere = standing[code], origin[code] != partition
     placed = operations.acknowledged[row] | is_seen
-    cells = Cells(partition[placed], offset[placed], rows.count)
-    suspicious |= cells.sparse | cells.differs(code[placed])
     at = np.full(codes, -1)
     at[code[placed]] = offset[placed]
-    suspicious |= _of(partition, placed & (at[code] != offset), rows.count)
-    recorded = is_record & (at[code] >= 0)
-    claims = _claims(rows, operations, row[recorded], at[code[recorded]])
+    return Contents(
+        row=row,
+        code=code,
+        partition=partition,
+        offset=offset,
+        is_record=is_record,
+        unsourced=is_seen & ((source == _NONE) | (source == _REFUSED) | elsewhere),
+        resent=is_record & ((sent > 1)[code] | elsewhere),
+        placed=placed,
+        moved=placed & (at[code] != offset),
+        at=at,
+        cells=Cells(partition[placed], offset[placed], rows.count),
+    )
+
+
+def _contents(rows: BucketRows, operations: Operations) -> Mask:
+    """C1 to C6."""
+    told = contents_of(rows, operations)
+    suspicious = _of(told.partition, told.unsourced | told.resent | told.moved, rows.count)
+    suspicious |= told.cells.sparse | told.cells.differs(told.code[told.placed])
+    recorded = told.is_record & (told.at[told.code] >= 0)
+    claims = claims_of(rows, operations, told.row[recorded], told.at[told.code[recorded]])
     suspicious[contradicted(claims)] = True
-    suspicious[_contradicted_in_epochs(rows, operations)] = True
+    in_epochs, owner = claims_in_epochs(rows, operations)
+    suspicious[owner[contradicted(in_epochs)]] = True
+    return np.asarray(suspicious | is_short(told.cells, claims))
+
+
+def is_short(cells: Cells, claims: Claims) -> Mask:
+    """C5: partitions with an offset of which nothing is told, below a length that is."""
     length = cells.extent.copy()
     np.maximum.at(length, claims.group, claims.lo)
-    return np.asarray(suspicious | (cells.filled != length))
+    return np.asarray(cells.filled != length)
 
 
 def _of(partition: Numbers, items: Mask, count: int) -> Mask:
     return np.asarray(np.bincount(partition[items], minlength=count) > 0)
 
 
-def _claims(rows: BucketRows, operations: Operations, row: Numbers, offset: Numbers) -> Claims:
+def claims_of(rows: BucketRows, operations: Operations, row: Numbers, offset: Numbers) -> Claims:
     """The step of each record with a known offset, and the least length that each answer proves."""
     stamp = rows.numbers("mono_ns")
     answers = np.flatnonzero(operations.answers)
@@ -157,9 +200,12 @@ def _claims(rows: BucketRows, operations: Operations, row: Numbers, offset: Numb
     )
 
 
-def _contradicted_in_epochs(rows: BucketRows, operations: Operations) -> Numbers:
-    """Partitions in which the answers of one leader epoch contradict each other."""
-    told = operations.answers & (rows.numbers("leader_epoch", -1) >= 0)
+def claims_in_epochs(rows: BucketRows, operations: Operations) -> tuple[Claims, Numbers]:
+    """What the answers of each leader epoch say of lengths, and the partition of each epoch.
+
+    They are those of `with_epoch`, in the order of their rows.
+    """
+    told = with_epoch(rows, operations)
     partition = rows.partition[told]
     group = joint(partition, rows.numbers("leader_epoch", -1)[told])
     owner = np.zeros(int(group.max(initial=-1)) + 1, np.int64)
@@ -177,7 +223,12 @@ def _contradicted_in_epochs(rows: BucketRows, operations: Operations) -> Numbers
         lo=_at_least(rows, operations)[told],
         hi=most[told],
     )
-    return owner[contradicted(claims)]
+    return claims, owner
+
+
+def with_epoch(rows: BucketRows, operations: Operations) -> Mask:
+    """The answers that name a leader epoch."""
+    return operations.answers & (rows.numbers("leader_epoch", -1) >= 0)
 
 
 def _at_least(rows: BucketRows, operations: Operations) -> Numbers:

@@ -6,7 +6,7 @@ partitions from their events, and checks without a kernel from the few events th
 What is found is what the definition alone would find; `tests/reports/kernels` holds them together.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,6 +18,7 @@ from fencepost.conformance.checks.trace_dialect import SPEC, TraceDialect
 from fencepost.conformance.verdict import CheckResult
 from fencepost.reports.kernels.bucket_rows import BucketRows, Found
 from fencepost.reports.kernels.client_logs import final_reads, judge_clients, operations_of
+from fencepost.reports.kernels.in_doubt import InDoubt
 from fencepost.reports.kernels.insync_appends import judge_appends
 from fencepost.reports.kernels.isr_repeats import premises_of, repeated_advances
 from fencepost.reports.kernels.numbered_records import judge_numbers
@@ -25,13 +26,9 @@ from fencepost.reports.kernels.replica_logs import judge_replicas, replicas_of
 from fencepost.reports.tables.buckets import BULK
 from fencepost.spec.trace import TraceEvent
 from fencepost.spec.vocabulary import Action, Invariant
-from fencepost.spec.znodes import TopicPartition
 
 FEW_ROWS = 500
 """In a bucket with fewer rows the definition is the faster one."""
-
-_Control = Mapping[TopicPartition, Sequence[TraceEvent]]
-"""The events of each partition that are few."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,8 +36,8 @@ class PartResults:
     """What checks found in one partition, or kernels in all those in which all is well."""
 
     results: tuple[CheckResult, ...]
-    events: Sequence[TraceEvent] = ()
-    """All of the partition, when something is violated."""
+    partition: int | None = None
+    """Its code; None for all those in which all is well."""
 
 
 def judge_bucket(
@@ -51,58 +48,46 @@ def judge_bucket(
     First what the kernels found to be well, then partition by partition, ascending.
     """
     checks = [check for check in CHECKS.values() if check.per_partition]
-    control = split_by_partition(rows.few)
-    found = _stage_one(rows, begun, control, dialect)
+    found = _stage_one(rows, begun, dialect)
     yield PartResults(
         results=tuple(
             CheckResult(invariant=name, premise_count=int(own.premises[~own.suspicious].sum()))
             for name, own in found.items()
         )
     )
-    for partition, code in sorted((rows.name(code), code) for code in range(rows.count)):
-        events = _LazyEvents(rows, code)
+    suspicious = {name: own.suspicious for name, own in found.items()}
+    in_doubt = InDoubt(rows, suspicious, by_kernels=_has_kernels(rows, dialect))
+    for code in rows.by_name:
         results = []
+        events = in_doubt.events(code)
         for check in checks:
             own = found.get(check.invariant)
-            if own is not None and not own.suspicious[code]:
-                continue
-            given = control.get(partition, ()) if own is None else events.all
-            results.append(check.judge([*begun, *given], dialect))
-        is_violated = any(result.violations for result in results)
-        yield PartResults(results=tuple(results), events=events.all if is_violated else ())
-
-
-class _LazyEvents:
-    """The events of one partition, made when they are first asked for."""
-
-    def __init__(self, rows: BucketRows, code: int) -> None:
-        self._rows = rows
-        self._code = code
-        self._events: list[TraceEvent] | None = None
-
-    @property
-    def all(self) -> list[TraceEvent]:
-        """In the order of their lines."""
-        if self._events is None:
-            self._events = self._rows.events(self._code)
-        return self._events
+            if own is None:
+                given = rows.control.get(rows.name(code), ())
+                results.append(check.judge([*begun, *given], dialect))
+            elif own.suspicious[code]:
+                result = check.judge([*begun, *events], dialect)
+                results.append(in_doubt.counted(result, code))
+        yield PartResults(results=tuple(results), partition=code)
 
 
 def _stage_one(
-    rows: BucketRows, begun: Sequence[TraceEvent], control: _Control, dialect: TraceDialect
+    rows: BucketRows, begun: Sequence[TraceEvent], dialect: TraceDialect
 ) -> dict[Invariant, Found]:
     """For each check that reads bulk; of one without a kernel everything is suspicious."""
     nothing = np.zeros(rows.count, np.int64)
     unknown = Found(nothing, np.ones(rows.count, np.bool_))
     found = {check.invariant: unknown for check in CHECKS.values() if check.reads & BULK}
-    if dialect == SPEC and rows.table.num_rows >= FEW_ROWS:
-        found |= _by_kernels(rows, begun, control)
+    if _has_kernels(rows, dialect):
+        found |= _by_kernels(rows, begun)
     return found
 
 
-def _by_kernels(
-    rows: BucketRows, begun: Sequence[TraceEvent], control: _Control
-) -> dict[Invariant, Found]:
+def _has_kernels(rows: BucketRows, dialect: TraceDialect) -> bool:
+    return dialect == SPEC and rows.table.num_rows >= FEW_ROWS
+
+
+def _by_kernels(rows: BucketRows, begun: Sequence[TraceEvent]) -> dict[Invariant, Found]:
     operations, replicas = operations_of(rows), replicas_of(rows)
     linear, durable = judge_clients(rows, operations)
     judged = judge_replicas(rows, replicas)
@@ -114,7 +99,7 @@ def _by_kernels(
         Invariant.LEADER_COMPLETE: judged.complete,
         Invariant.HIGH_WATERMARK_MONOTONIC: judged.monotonic,
         Invariant.ONE_COMMITTER_PER_EPOCH: judged.committers,
-        Invariant.LEADER_IN_ISR: _in_isr(rows, control),
+        Invariant.LEADER_IN_ISR: _in_isr(rows),
         Invariant.MIN_INSYNC_REPLICAS: _in_sync(rows, begun),
         Invariant.SEQUENCES_IN_ORDER: judge_numbers(
             rows, replicas, judged.entries | linear.suspicious, final
@@ -122,7 +107,7 @@ def _by_kernels(
     }
 
 
-def _in_isr(rows: BucketRows, control: _Control) -> Found:
+def _in_isr(rows: BucketRows) -> Found:
     """By the definition, without the advances that repeat the one before."""
     repeats = repeated_advances(rows)
     advances = rows.is_action(Action.ADVANCE_HIGH_WATERMARK) & ~repeats
@@ -130,7 +115,7 @@ def _in_isr(rows: BucketRows, control: _Control) -> Found:
     premises, suspicious = premises_of(rows, repeats), np.zeros(rows.count, np.bool_)
     for code in range(rows.count):
         partition = rows.name(code)
-        events = [*control.get(partition, ()), *kept.get(partition, ())]
+        events = [*rows.control.get(partition, ()), *kept.get(partition, ())]
         result = CHECKS[Invariant.LEADER_IN_ISR].judge(events)
         premises[code] += result.premise_count
         suspicious[code] = bool(result.violations or result.doubts)

@@ -11,9 +11,10 @@ from fencepost.conformance.runs.run_folder import begun_in, read_folder
 from fencepost.conformance.suite.records import CaseEnd, SuiteRun
 from fencepost.conformance.suite.shared import about_others
 from fencepost.conformance.verdict import CheckResult, Violation
-from fencepost.reports.analysis.evidence import display_order, gather, witness_lines
+from fencepost.reports.analysis.evidence import gather, witness_lines
 from fencepost.reports.analysis.folder_report import CheckOutcome, FolderReport, FoundViolation
 from fencepost.reports.analysis.story import story_of
+from fencepost.reports.kernels.displayed import DisplayedEvents
 from fencepost.reports.page.files import files_of
 from fencepost.reports.page.views import Broken
 from fencepost.spec.trace import TraceEvent
@@ -65,7 +66,8 @@ def _outcome(check: CheckResult, events: Sequence[TraceEvent], start_ns: int) ->
         )
         for one in check.violations
     )
-    first = check.violations[0] if check.violations else None
+    first = check.violations[:1]
+    around = gather(first, _around(first[0], events), start_ns) if first else [None]
     return CheckOutcome(
         invariant=check.invariant,
         verdict=check.verdict,
@@ -73,14 +75,14 @@ def _outcome(check: CheckResult, events: Sequence[TraceEvent], start_ns: int) ->
         violations=violations,
         omitted_violations=check.omitted_violations,
         doubts=check.doubts,
-        evidence=gather(first, _around(first, events), start_ns) if first else None,
+        evidence=around[0],
     )
 
 
-def _around(violation: Violation, events: Sequence[TraceEvent]) -> list[TraceEvent]:
+def _around(violation: Violation, events: Sequence[TraceEvent]) -> DisplayedEvents:
     """The events of its partition, and those about none."""
     wanted = (violation.topic, violation.partition)
-    return display_order(
+    return DisplayedEvents(
         event
         for event in events
         if (partition := partition_of_event(event)) is None

@@ -57,6 +57,9 @@ FEW = "-few"
 TOLD = b"told"
 """In the metadata of a file: its columns that are not null throughout."""
 
+BUCKETS = b"buckets"
+"""In the metadata of a file: how many buckets its folder has."""
+
 RUN_ROWS = 800_000
 """A worker holds so many rows in memory, and sorts them; some 250 bytes each."""
 
@@ -77,8 +80,8 @@ class SplitRows(NamedTuple):
     """Those of actions that are few, with all columns that have anything."""
     bulk: pa.Table
     """All others, with those of the columns that were asked for."""
-    whole: Callable[[], pa.Table]
-    """As `few`, of all others, when they are needed."""
+    whole: Callable[[NDArray[np.bool_]], pa.Table]
+    """As `few`, those of all others that are asked for."""
 
 
 def bucket_of(event: TraceEvent, buckets: int) -> str:
@@ -110,7 +113,8 @@ class BucketWriter:
         if kind is None:
             self._write_held()
         for path, writer in self._writers.items():
-            writer.add_key_value_metadata({TOLD: " ".join(sorted(self._told[path]))})
+            told = " ".join(sorted(self._told[path]))
+            writer.add_key_value_metadata({TOLD: told, BUCKETS: str(self._buckets)})
             writer.close()
 
     def write(self, rows: pa.Table) -> None:
@@ -292,7 +296,7 @@ def read_split(target: Path, folder: int, bucket: str, names: frozenset[str]) ->
     bulk = [path for path in _files(target, folder, bucket, "*.parquet") if path not in few]
     every = stored_schema().names
     return SplitRows(
-        _read_all(few, every), _read_all(bulk, sorted(names)), partial(_read_all, bulk, every)
+        _read_all(few, every), _read_all(bulk, sorted(names)), partial(_read_rows, bulk)
     )
 
 
@@ -311,8 +315,35 @@ def _joined(tables: list[pa.Table]) -> pa.Table:
 
 def _read(path: Path, names: list[str]) -> pa.Table:
     with pq.ParquetFile(path) as file:
-        told = (file.metadata.metadata or {}).get(TOLD, b"").decode().split()
-        return file.read(columns=[name for name in names if name in told])
+        return file.read(columns=_told(file, names))
+
+
+def _told(file: pq.ParquetFile, names: list[str]) -> list[str]:
+    told = (file.metadata.metadata or {}).get(TOLD, b"").decode().split()
+    return [name for name in names if name in told]
+
+
+def _read_rows(paths: list[Path], wanted: NDArray[np.bool_]) -> pa.Table:
+    """The rows of these files that are wanted, counted one file after the other."""
+    tables = []
+    at = 0
+    for path in paths:
+        with pq.ParquetFile(path) as file:
+            columns = _told(file, stored_schema().names)
+            for group in range(file.num_row_groups):
+                own = wanted[at : at + file.metadata.row_group(group).num_rows]
+                at += len(own)
+                if own.any():
+                    rows = file.read_row_group(group, columns=columns)
+                    tables.append(rows.filter(pa.array(own)))
+    return _joined(tables)
+
+
+def bucket_with(target: Path, folder: int, partition: TopicPartition) -> str:
+    """The bucket of one folder that holds what there is about a partition."""
+    path = next((target / f"{FOLDER}={folder}").glob("bucket=*/*.parquet"))
+    buckets = int(pq.read_metadata(path).metadata[BUCKETS])
+    return str(bucket_of_partition(partition, buckets))
 
 
 def bucket_names(target: Path, folder: int) -> list[str]:

@@ -20,12 +20,20 @@ from fencepost.conformance.checks.registry import CHECKS, RUN_STARTED, Invariant
 from fencepost.conformance.checks.trace_dialect import DIALECTS, SPEC
 from fencepost.conformance.runs.host_interference import read_interference
 from fencepost.conformance.verdict import CheckResult, Violation, merge
-from fencepost.reports.analysis.evidence import ViolationContext, display_order, gather, gather_all
+from fencepost.reports.analysis.evidence import ViolationContext, gather, instant_of
 from fencepost.reports.analysis.tenures import Leadership, shared_rows, together
 from fencepost.reports.kernels.bucket_rows import KERNEL_COLUMNS, BucketRows
+from fencepost.reports.kernels.displayed import Displayed, DisplayedEvents
+from fencepost.reports.kernels.displayed_rows import DisplayedRows
 from fencepost.reports.kernels.leadership_rows import leadership_of
 from fencepost.reports.kernels.two_stages import judge_bucket
-from fencepost.reports.tables.buckets import bucket_names, read_bucket, read_shared, read_split
+from fencepost.reports.tables.buckets import (
+    bucket_names,
+    bucket_with,
+    read_bucket,
+    read_shared,
+    read_split,
+)
 from fencepost.reports.tables.schema import ArrowFunction
 from fencepost.spec.trace import TraceEvent
 from fencepost.spec.vocabulary import Invariant
@@ -147,25 +155,49 @@ def _per_partition(task: JudgeTask, target: Path) -> Findings:
     shared = read_shared(target, task.folder)
     begun = [event for event in shared if event.action in RUN_STARTED]
     rows = BucketRows(read_split(target, task.folder, task.bucket, KERNEL_COLUMNS))
-    found: list[Judged] = []
+    found: dict[Invariant, list[CheckResult]] = {}
+    violated: dict[int, list[Violation]] = {}
     for part in judge_bucket(rows, begun, DIALECTS[task.dialect]):
-        first = [result.violations[0] for result in part.results if result.violations]
-        around = display_order(chain(shared, part.events)) if first else ()
-        evidence = iter(gather_all(first, around, task.span_ns[0]))
-        found.extend(
-            Judged(
-                folder=task.folder,
-                result=result,
-                evidence=next(evidence) if result.violations else None,
-            )
-            for result in part.results
-        )
+        for result in part.results:
+            found.setdefault(result.invariant, []).append(result)
+            if part.partition is not None:
+                violated.setdefault(part.partition, []).extend(result.violations[:1])
+    evidence = _evidence(rows, shared, violated, task.span_ns[0])
     return Findings(
         judged=tuple(
-            _together(task.folder, check.invariant, found) for check in _checks(per_partition=True)
+            Judged(
+                folder=task.folder,
+                result=merge(check.invariant, found.get(check.invariant, ())),
+                evidence=evidence.get(check.invariant),
+            )
+            for check in _checks(per_partition=True)
         ),
         leadership=leadership_of(rows, task.folder, task.span_ns),
     )
+
+
+def _evidence(
+    rows: BucketRows,
+    shared: Sequence[TraceEvent],
+    violated: Mapping[int, Sequence[Violation]],
+    start_ns: int,
+) -> dict[Invariant, ViolationContext]:
+    """The surroundings of the earliest of the first violations in each partition, of each check."""
+    first: dict[Invariant, tuple[int, int, Violation]] = {}
+    for code, violations in violated.items():
+        if not violations:
+            continue
+        displayed = DisplayedRows(rows, code, shared)
+        for one in violations:
+            at_ns = max(start_ns, displayed.stamp(instant_of(one, displayed)))
+            if one.invariant not in first or at_ns < first[one.invariant][0]:
+                first[one.invariant] = at_ns, code, one
+    found: dict[Invariant, ViolationContext] = {}
+    for code in sorted({code for _, code, _ in first.values()}):
+        own = [one for _, its_code, one in first.values() if its_code == code]
+        around = gather(own, DisplayedRows(rows, code, shared), start_ns)
+        found |= {one.invariant: context for one, context in zip(own, around, strict=True)}
+    return found
 
 
 def _across(task: JudgeTask, target: Path) -> Findings:
@@ -175,9 +207,9 @@ def _across(task: JudgeTask, target: Path) -> Findings:
     for check in checks:
         result = check.judge(events, DIALECTS[task.dialect])
         evidence = None
-        if result.violations:
-            around = display_order(_read_around(task, target, result.violations[0]))
-            evidence = gather(result.violations[0], around, task.span_ns[0])
+        for first in result.violations[:1]:
+            around = _around(task, target, first)
+            (evidence,) = gather([first], around, task.span_ns[0])
         judged.append(Judged(folder=task.folder, result=result, evidence=evidence))
     shared = read_shared(target, task.folder)
     leadership = Leadership(
@@ -197,17 +229,17 @@ def _read_all(task: JudgeTask, target: Path, actions: frozenset[str]) -> list[Tr
     return [*shared, *chain.from_iterable(parts)]
 
 
-def _read_around(task: JudgeTask, target: Path, violation: Violation) -> list[TraceEvent]:
+def _around(task: JudgeTask, target: Path, violation: Violation) -> Displayed:
     """The events about no partition and those of the violation's, whatever else the folder has."""
     shared = read_shared(target, task.folder)
     if violation.topic is None or violation.partition is None:
-        return [*shared]
+        return DisplayedEvents(shared)
     partition = TopicPartition(violation.topic, violation.partition)
-    parts = (
-        read_bucket(target, task.folder, bucket, partition=partition)
-        for bucket in bucket_names(target, task.folder)
-    )
-    return [*shared, *next(filter(None, parts), ())]  # all of a partition are in one bucket
+    bucket = bucket_with(target, task.folder, partition)
+    rows = BucketRows(read_split(target, task.folder, bucket, KERNEL_COLUMNS))
+    if partition not in rows.partitions:
+        return DisplayedEvents(shared)
+    return DisplayedRows(rows, rows.partitions.index(partition), shared)
 
 
 def _together(folder: int, invariant: Invariant, found: Iterable[Judged]) -> Judged:

@@ -7,6 +7,8 @@ each counterexample, and each story. A disagreement is a wrong kernel, whatever 
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 
+import pyarrow as pa
+
 from fencepost.ci.bench.golden_master import STORIES
 from fencepost.ci.screens.console import say
 from fencepost.conformance.checks.ordering import partition_of_event
@@ -32,7 +34,7 @@ def rows_of(events: Sequence[TraceEvent]) -> BucketRows:
         for is_bulk in (False, True)
     )
     told = [name for name in bulk.column_names if name in KERNEL_COLUMNS]
-    return BucketRows(SplitRows(few, bulk.select(told), lambda: bulk))
+    return BucketRows(SplitRows(few, bulk.select(told), lambda rows: bulk.filter(pa.array(rows))))
 
 
 def in_two_stages(events: Sequence[TraceEvent]) -> dict[Invariant, CheckResult]:

@@ -4,8 +4,9 @@ import pytest
 from msgspec.structs import replace
 
 from fencepost.conformance.checks.registry import CHECKS
-from fencepost.reports.analysis.evidence import STEPS_MAX, ViolationContext, display_order, gather
+from fencepost.reports.analysis.evidence import STEPS_MAX, ViolationContext, gather
 from fencepost.reports.analysis.replicas import replica_states
+from fencepost.reports.kernels.displayed import DisplayedEvents, display_order
 from fencepost.spec.trace import Kind, Phase, TraceEvent
 from fencepost.spec.vocabulary import Invariant
 from tests.reports.stories import Story, failover_story, truncation_story
@@ -14,7 +15,8 @@ from tests.reports.stories import Story, failover_story, truncation_story
 def evidence_of(invariant: Invariant) -> ViolationContext:
     events = truncation_story("r").events
     result = CHECKS[invariant].run([e for e in events if e.action in CHECKS[invariant].reads])
-    return gather(result.violations[0], display_order(events), events[0].mono_ns)
+    (context,) = gather(result.violations[:1], DisplayedEvents(events), events[0].mono_ns)
+    return context
 
 
 def test_replicas_are_told_as_they_were_before_the_violation() -> None:

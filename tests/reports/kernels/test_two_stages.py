@@ -22,6 +22,7 @@ from fencepost.reports.kernels import (
     two_stages,
 )
 from fencepost.reports.kernels.bucket_rows import BucketRows, Cells, Found
+from fencepost.reports.kernels.in_doubt import InDoubt
 from fencepost.spec.trace import TraceEvent
 from fencepost.spec.vocabulary import Invariant
 from tests.reports.kernels.compared import assert_same
@@ -40,7 +41,7 @@ def test_of_a_good_history_the_definition_sees_no_bulk(monkeypatch: pytest.Monke
     def unexpected(_events: object) -> list[TraceEvent]:
         raise AssertionError
 
-    monkeypatch.setattr(two_stages._LazyEvents, "all", property(unexpected))
+    monkeypatch.setattr(InDoubt, "_table", property(unexpected))
 
     found = in_two_stages(EDITS["numbers"](GOOD))
 
@@ -121,6 +122,13 @@ def _nowhere(rows: BucketRows, *_others: object) -> bucket_rows.Mask:
     return np.zeros(rows.count, np.bool_)
 
 
+def _no_rows(rows: BucketRows, *_others: object) -> bucket_rows.Mask:
+    return np.zeros(len(rows.partition), np.bool_)
+
+
+_NO_CLAIMS = bucket_rows.Claims(*[np.zeros(0, np.int64)] * 5)
+
+
 def _none_differ(cells: Cells, *_told: object) -> bucket_rows.Mask:
     return np.zeros_like(cells.sparse)
 
@@ -140,7 +148,7 @@ def _after(
 
 
 WRONG: Mapping[str, tuple[str, Any, str, Any]] = {
-    "C0": ("acknowledged nowhere", client_logs, "_misshapen", _nowhere),
+    "C0": ("acknowledged nowhere", client_logs, "misshapen", _no_rows),
     "C1 to C6": ("acknowledged twice", client_logs, "_contents", _nowhere),
     "one value per offset": ("another record in one log", Cells, "differs", _none_differ),
     "no hole": ("a hole that nothing fills", Cells, "filled", property(lambda cells: cells.extent)),
@@ -148,8 +156,8 @@ WRONG: Mapping[str, tuple[str, Any, str, Any]] = {
     "C6 in an epoch": (
         "stale high watermark",
         client_logs,
-        "_contradicted_in_epochs",
-        lambda *_rows: np.zeros(0, np.int64),
+        "claims_in_epochs",
+        lambda *_rows: (_NO_CLAIMS, np.zeros(0, np.int64)),
     ),
     "final reads": (
         "no final read",
