@@ -91,8 +91,27 @@ def _gave_up(run: Path, error: PySparkException) -> ReportError:
     told = (error.getMessage() or str(error)).strip()
     if os.strerror(ENOSPC) in told:
         return _no_room(run)
-    reason = told.split("\n")[0][:300]
+    if any(word in told for word in _NO_MEMORY):
+        return ReportError(
+            f"there is not enough memory to judge {run}",
+            "let fewer tasks run at a time (--spark-master 'local[1]'), or give Spark more memory",
+        )
+    lines = (line.strip() for line in told.split("\n"))
+    said = [line for line in lines if line and not line.startswith("SQLSTATE")]
+    reason = said[-1 if _TRACEBACK in told else 0][:300]
     return ReportError(f"Spark gave up on {run.name}: {reason}", "is the folder still complete?")
+
+
+_TRACEBACK = "Traceback (most recent call last)"
+"""Its last line says what went wrong."""
+_NO_MEMORY = (
+    "MemoryError",
+    "malloc of size",
+    "std::bad_alloc",
+    "OutOfMemoryError",
+    "Failed to launch worker thread",
+)
+"""What Python, Arrow and Java say of it."""
 
 
 def _no_room(run: Path) -> ReportError:

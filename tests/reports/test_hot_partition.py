@@ -1,5 +1,7 @@
 """One partition with all events of a run, and something broken in it: the work grows in step."""
 
+import os
+import subprocess
 import sys
 from pathlib import Path
 from types import FrameType
@@ -17,13 +19,22 @@ from fencepost.spec.vocabulary import Invariant
 EVENTS = 3000
 
 
+def judged_of(run: Path) -> Findings:
+    """What is found of a run, with its columns beside it."""
+    (folder,) = trace_folders(run)
+    target = run / "columns"
+    tasks = [FileTask(folder=0, source=run / name, buckets=2) for name in folder.files]
+    span = span_of(0, [convert_file(task, target) for task in tasks])
+    return combine([judge_task(task, target) for task in judge_tasks(target, {0: span})])
+
+
+def violated(findings: Findings) -> set[Invariant]:
+    return {one.result.invariant for one in findings.judged if one.result.violations}
+
+
 def judged(run: Path, events: int) -> tuple[int, Findings]:
     """How many calls it took to judge a run of so many events, and what was found."""
     make_trace(run, events, 1, is_broken=True)
-    (folder,) = trace_folders(run)
-    tasks = [FileTask(folder=0, source=run / name, buckets=2) for name in folder.files]
-    health = [convert_file(task, run / "columns") for task in tasks]
-    span = span_of(0, health)
     calls = 0
 
     def count(_frame: FrameType, _event: str, _argument: object) -> None:
@@ -33,12 +44,10 @@ def judged(run: Path, events: int) -> tuple[int, Findings]:
     before = sys.getprofile()
     sys.setprofile(count)
     try:
-        found = [
-            judge_task(task, run / "columns") for task in judge_tasks(run / "columns", {0: span})
-        ]
+        found = judged_of(run)
     finally:
         sys.setprofile(before)
-    return calls, combine(found)
+    return calls, found
 
 
 @pytest.fixture(scope="module")
@@ -59,6 +68,37 @@ def test_twice_the_events_cost_twice_the_calls(
 
 def test_what_is_broken_is_found_at_each_size(of_two_sizes: list[tuple[int, Findings]]) -> None:
     for _, findings in of_two_sizes:
-        violated = {one.result.invariant for one in findings.judged if one.result.violations}
-        assert violated == {Invariant.LINEARIZABLE_LOG, Invariant.ACKNOWLEDGED_DURABLE}
+        assert violated(findings) == {
+            Invariant.LINEARIZABLE_LOG,
+            Invariant.ACKNOWLEDGED_DURABLE,
+        }
         assert all(one.evidence for one in findings.judged if one.result.violations)
+
+
+MILLION = 1_000_000
+MEMORY_BYTES = 2_000_000_000
+BOUNDED = """
+import resource, sys
+from pathlib import Path
+from tests.reports.test_hot_partition import judged_of, violated
+resource.setrlimit(resource.RLIMIT_AS, (int(sys.argv[2]),) * 2)
+print(*sorted(violated(judged_of(Path(sys.argv[1])))))
+"""
+
+
+def test_a_million_events_in_one_partition_are_judged_in_two_gigabytes(tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    made = make_trace(run, MILLION, 1, is_broken=True)
+    # What libraries reserve, and never touch, is no memory; a limit of address space counts it.
+    own = {"OPENBLAS_NUM_THREADS": "1", "ARROW_DEFAULT_MEMORY_POOL": "system"}
+
+    done = subprocess.run(
+        [sys.executable, "-c", BOUNDED, str(run), str(MEMORY_BYTES)],
+        env={**os.environ, **own},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert made.events >= MILLION
+    assert done.stdout.split() == ["AcknowledgedDurable", "LinearizableLog"], done.stderr[-2000:]

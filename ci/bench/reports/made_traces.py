@@ -38,6 +38,9 @@ class MadeTrace:
     """Partitions in which an acknowledged record is not found again."""
     twice: frozenset[int]
     """Partitions in which two records were acknowledged at one offset."""
+    lost_at: int
+    """The offset of each such record."""
+    twice_at: int
 
 
 @dataclass(slots=True, kw_only=True)
@@ -111,7 +114,14 @@ def make_trace(folder: Path, events: int, partitions: int, *, is_broken: bool) -
     maker.end(lost, records // 4)
     written = maker.files.close()
     size = sum(path.stat().st_size for path in folder.iterdir())
-    return MadeTrace(events=written, size=size, lost=lost, twice=twice)
+    return MadeTrace(
+        events=written,
+        size=size,
+        lost=lost,
+        twice=twice,
+        lost_at=records // 4,
+        twice_at=records // 3 - 1,
+    )
 
 
 class _Maker:

@@ -49,7 +49,9 @@ def test_the_surroundings_of_each_violation_are_the_same(name: str) -> None:
     assert gather(violations, of_rows, 0) == gather(violations, of_events, 0)
 
 
-@pytest.mark.parametrize("mutant", ["acknowledge_before_replication", "truncate_below_high_watermark"])
+@pytest.mark.parametrize(
+    "mutant", ["acknowledge_before_replication", "truncate_below_high_watermark"]
+)
 def test_the_replicas_are_the_same_before_each_event_of_a_simulated_run(mutant: str) -> None:
     events = Subject(level=0, mutant=mutant, target="python:fencepost.impl.sim.adapter").simulate(1)
     of_events, of_rows = both(events)

@@ -3,6 +3,8 @@
 import hashlib
 import json
 import os
+import subprocess
+import sys
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -127,6 +129,41 @@ def test_a_line_longer_than_any_event_is_foreign_and_its_beginning_kept(
     health = convert(tmp_path, events[0] + longest + b"\n" + events[1])
 
     assert (health.lines, health.events, health.foreign_examples) == (3, 2, [2])
+
+
+GIGABYTE = 1_000_000_000
+IN_LESS_MEMORY = """
+import resource, sys
+from pathlib import Path
+from fencepost.reports.tables.ingest import convert_file
+from fencepost.reports.tables.parts import FileTask
+resource.setrlimit(resource.RLIMIT_AS, (int(sys.argv[2]),) * 2)
+source = Path(sys.argv[1])
+health = convert_file(FileTask(folder=0, source=source, buckets=4), source.parent / "parquet")
+print(health.events, health.foreign_lines, health.torn_lines)
+"""
+
+
+@pytest.mark.parametrize(("end", "told"), [("", "1 0 1"), ("\n", "1 1 0")])
+def test_a_line_of_a_gigabyte_is_read_in_less_memory_than_it_is_long(
+    tmp_path: Path, end: str, told: str
+) -> None:
+    source = tmp_path / "trace-client-1.ndjson"
+    with source.open("wb") as stream:
+        stream.write(encode(failover_story("r").events[0]))
+        stream.seek(GIGABYTE, os.SEEK_CUR)
+        stream.write(b"x" + end.encode())
+    own = {"OPENBLAS_NUM_THREADS": "1", "ARROW_DEFAULT_MEMORY_POOL": "system"}
+
+    done = subprocess.run(
+        [sys.executable, "-c", IN_LESS_MEMORY, str(source), str(GIGABYTE)],
+        env={**os.environ, **own},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.stdout.strip() == told, done.stderr[-2000:]
 
 
 @pytest.mark.parametrize("block_bytes", [1, 7, 100, 1 << 20])
