@@ -326,6 +326,9 @@ MoveIsOver ==
     \E p \in Partitions : IsServed(p) /\ ~IsRequested /\ Topic.removing[p] = {}
         /\ Topic.assigned[p] # FirstAssigned /\ MemberIds(State(p).isr) = Topic.assigned[p]
         /\ \A b \in Brokers \ Topic.assigned[p] : logs[b][p].incarnation = NoTopic
+ElectionBesideStops ==
+    \E c \in Controllers : IsActive(c) /\ controllers[c].is_stop_sent
+        /\ \E i \in DOMAIN controllers[c].decision : controllers[c].decision[i].topic = <<>>
 AllAreInSync ==
     \E p \in Partitions : IsServed(p) /\ Topic.adding[p] # {}
         /\ MemberIds(State(p).isr) = Topic.assigned[p]
