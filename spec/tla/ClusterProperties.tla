@@ -263,6 +263,9 @@ IsServed(p) ==
 (* A record is acknowledged and held by all, or by the leader that is left.  *)
 RecordIsReplicated ==
     \E entry \in acknowledged : \A b \in FirstAssigned : Holds(b, entry)
+TwoFollowersAreAnswered ==
+    \E answer, other \in fetches :
+        answer.to # other.to /\ answer.records # <<>> /\ other.records # <<>>
 LeaderCommitsAlone ==
     \E entry \in acknowledged : \E b \in FirstAssigned :
         [broker |-> b, record |-> entry.record] \notin held

@@ -72,6 +72,9 @@ DeposedControllerResigns ==
     /\ \E c \in Controllers : InOffice(c)
     /\ \A c \in Controllers : InOffice(c) \/ controllers[c].status = "standing"
 
+(* Commands of two controllers are on their way to one broker.               *)
+TwoControllersTell == \E m, other \in messages : m.from # other.from /\ m.to = other.to
+
 (* A command is repeated, also after it was obeyed.                          *)
 RepeatedCommandIsRefused == \E m \in messages : m.copy = 2 /\ IsHeard(m.to, m) /\ ~IsNewer(m.to, m)
 =============================================================================
