@@ -11,16 +11,11 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from fencepost.conformance.checks.evidence import Evidence
 from fencepost.conformance.checks.ordering import actions, broker_named, by_zxid
+from fencepost.conformance.checks.znode_history import replicas_named
 from fencepost.conformance.verdict import CheckResult
 from fencepost.spec.trace import TraceEvent
 from fencepost.spec.vocabulary import Action, Invariant
-from fencepost.spec.znodes import (
-    TOPICS,
-    MalformedZnodeError,
-    TopicPartition,
-    assignment_of,
-    parse_topic_document,
-)
+from fencepost.spec.znodes import TOPICS, TopicPartition
 
 _LISTED_MAX = 3
 """So many partitions are named in a message."""
@@ -57,17 +52,8 @@ def _assigned(events: Iterable[TraceEvent]) -> _Assigned:
             last[topic] = event
     found: dict[int | None, list[tuple[int, TopicPartition]]] = {}
     for topic, event in sorted(last.items()):
-        for partition, replicas in _replicas(event).items():
+        for partition, replicas in replicas_named(event).items():
             for broker_id in replicas:
                 named = event.zxid or 0, TopicPartition(topic, partition)
                 found.setdefault(broker_id, []).append(named)
     return found
-
-
-def _replicas(event: TraceEvent) -> Mapping[int, Sequence[int]]:
-    """What the line of a topic's znode assigns; a deletion stores no document."""
-    try:
-        document = parse_topic_document("", (event.data or "").encode())
-    except MalformedZnodeError:
-        return {}
-    return {} if document.is_deleted else assignment_of(document)

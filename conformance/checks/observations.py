@@ -119,10 +119,23 @@ NEEDS: Mapping[Invariant, Mapping[Observable, frozenset[Fidelity]]] = MappingPro
         Invariant.OBEYED_AS_SENT: {Observable.ROLES: _EXACT},
         # The controller of an epoch never changes.
         Invariant.ONE_CONTROLLER_PER_EPOCH: {Observable.ELECTIONS: _AT_ANY_TIME},
+        # What is written only says what else a controller has to read.
+        Invariant.CONTROLLER_IN_ORDER: {Observable.ELECTIONS: _EXACT},
+        Invariant.DECIDED_AS_REGISTERED: {
+            Observable.ELECTIONS: _EXACT,
+            Observable.STATE_WRITES: _IN_ORDER,
+        },
         Invariant.ISR_SUBSET_ASSIGNED: {Observable.STATE_WRITES: _IN_ORDER},
         Invariant.DELETE_ONLY_IF_UNASSIGNED: {Observable.ROLES: _IN_ORDER},
         # What clients are answered and what they read in the end show it without brokers' lines.
         Invariant.SEQUENCES_IN_ORDER: {Observable.CLIENTS: _EXACT},
+        # Each line is compared with the role that came before it.
+        Invariant.ACTS_IN_ITS_ROLE: {
+            Observable.APPENDS: _EXACT,
+            Observable.HIGH_WATERMARKS: _EXACT,
+            Observable.ROLES: _EXACT,
+            Observable.ISR_CHANGES: _EXACT,
+        },
         # Which ISR a leader knew at an append is told by one broker's lines in their order.
         Invariant.MIN_INSYNC_REPLICAS: {
             Observable.APPENDS: _EXACT,

@@ -12,6 +12,9 @@ from types import MappingProxyType
 
 from fencepost.conformance.checks import (
     acknowledged_durable,
+    acts_in_its_role,
+    controller_in_order,
+    decided_as_registered,
     delete_only_if_unassigned,
     forwarded_once,
     high_watermark_monotonic,
@@ -129,6 +132,7 @@ _OF_A_PARTITION: Mapping[Invariant, tuple[CheckFunction, frozenset[str]]] = {
         linearizable_znode.check,
         ZOOKEEPER | _BROKER_ZNODE | _COMMANDS,
     ),
+    Invariant.ACTS_IN_ITS_ROLE: (acts_in_its_role.check, acts_in_its_role.JUDGED),
     Invariant.MIN_INSYNC_REPLICAS: (
         min_insync_replicas.check,
         RUN_STARTED | {"Produce", Action.BECOME_LEADER, Action.ADOPT_ISR, Action.LEADER_APPEND},
@@ -164,6 +168,14 @@ _OF_A_RUN: Mapping[Invariant, tuple[CheckFunction, frozenset[str]]] = {
     Invariant.ONE_CONTROLLER_PER_EPOCH: (
         one_controller_per_epoch.check,
         ZOOKEEPER | _AUTHORS | {Action.RESIGN_CONTROLLER},
+    ),
+    Invariant.CONTROLLER_IN_ORDER: (
+        controller_in_order.check,
+        ZOOKEEPER | controller_in_order.JUDGED,
+    ),
+    Invariant.DECIDED_AS_REGISTERED: (
+        decided_as_registered.check,
+        ZOOKEEPER | decided_as_registered.JUDGED,
     ),
     Invariant.ISR_SUBSET_ASSIGNED: (isr_subset_assigned.check, ZOOKEEPER),
     Invariant.DELETE_ONLY_IF_UNASSIGNED: (

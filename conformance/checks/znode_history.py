@@ -18,9 +18,11 @@ from fencepost.spec.znodes import (
     LeaderAndIsr,
     MalformedZnodeError,
     TopicPartition,
+    assignment_of as replicas_of,
     parse_controller_epoch,
     parse_leader_and_isr,
     parse_topic,
+    parse_topic_document,
     partition_of,
 )
 
@@ -59,6 +61,15 @@ def assignment_of(event: TraceEvent) -> Mapping[int, Sequence[int]] | None:
         return parse_topic(path, (event.data or "").encode())
     except MalformedZnodeError:
         return None
+
+
+def replicas_named(event: TraceEvent) -> Mapping[int, Sequence[int]]:
+    """What the line of a topic's znode assigns; nothing where a deletion is begun, or done."""
+    try:
+        document = parse_topic_document("", (event.data or "").encode())
+    except MalformedZnodeError:
+        return {}
+    return {} if document.is_deleted else replicas_of(document)
 
 
 def epoch_of(event: TraceEvent) -> int | None:

@@ -205,10 +205,11 @@ class SteppedProcesses:
         self._compare(move, broker.take(move))
 
     def _of_this_run(self, body: dict[str, Any]) -> dict[str, Any]:
-        """A fetch that is made up names the registration that its follower has here."""
+        """A made-up fetch, or request to end, names the registration that its broker has here."""
         if not body.get("broker_epoch"):
             return body
-        registered = self._znodes.exists(broker_path(body["replica_id"]))
+        sender = body["replica_id"] if "replica_id" in body else body["broker_id"]
+        registered = self._znodes.exists(broker_path(sender))
         return {**body, "broker_epoch": registered.czxid if registered is not None else 0}
 
 

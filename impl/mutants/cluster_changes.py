@@ -8,7 +8,7 @@ from fencepost.impl.core.rules.rules import Rules
 from fencepost.impl.core.types.refusals import Refusal
 from fencepost.impl.core.types.zookeeper import Znode
 from fencepost.impl.mutants.mutant import mutant, suite_mutant
-from fencepost.spec.vocabulary import BrokerEpoch, BrokerId, ErrorCode, Liveness
+from fencepost.spec.vocabulary import BrokerEpoch, BrokerId, ErrorCode, Invariant, Liveness
 from fencepost.spec.znodes import MalformedZnodeError, parse_topic_document
 
 
@@ -73,6 +73,12 @@ def fail_over_without_watches(rules: Rules) -> Rules:
 def successor_tells_nothing(rules: Rules) -> Rules:
     """A new controller tells what it decides, not what it finds decided."""
     return replace(rules, told_at_fail_over=lambda _keys: ())
+
+
+@mutant(240, "CTL-010", {Invariant.CONTROLLER_IN_ORDER})
+def act_before_reading(rules: Rules) -> Rules:
+    """A new controller takes what it has not read for new, and reads it when a write is refused."""
+    return replace(rules, read_at_fail_over=lambda keys: keys[::2])
 
 
 @mutant(75, "ZK-002", {Liveness.EVENTUALLY_LEADER}, shows="EventuallyLeader")

@@ -326,12 +326,18 @@ def take_epoch_as_written(rules: Rules) -> Rules:
     )
 
 
-@suite_mutant("CTL-003")
-def stand_beside_the_controller(rules: Rules) -> Rules:
-    """A broker that finds another's `/controller` stands all the same, and acts as controller."""
+@mutant(241, "CTL-003", {Invariant.CONTROLLER_IN_ORDER})
+def stand_after_reading_another(rules: Rules) -> Rules:
+    """A broker that has read another's name in `/controller` tries to create it all the same."""
 
     def election_step(node: NodeView, holder: BrokerId) -> ElectionStep:
         step = rules.election_step(node, holder)
         return ElectionStep.STAND if step is ElectionStep.FOLLOW else step
 
-    return replace(loser_takes_office.change(rules), election_step=election_step)
+    return replace(rules, election_step=election_step)
+
+
+@suite_mutant("CTL-003")
+def stand_beside_the_controller(rules: Rules) -> Rules:
+    """A broker that finds another's `/controller` stands all the same, and acts as controller."""
+    return stand_after_reading_another.change(loser_takes_office.change(rules))

@@ -179,6 +179,17 @@ def trust_version_across_incarnations(rules: Rules) -> Rules:
     return replace(rules, isr_operations=isr_operations)
 
 
+@mutant(244, "ISR-004", {Invariant.ACTS_IN_ITS_ROLE}, seed=35)
+def fenced_leader_commits(rules: Rules) -> Rules:
+    """A leader that found another state in ZooKeeper than its own commits on."""
+
+    def advance_high_watermark(replica: Replica) -> Acted:
+        after, line = rules.advance_high_watermark(structs.replace(replica, is_fenced=False))
+        return structs.replace(after, is_fenced=replica.is_fenced), line
+
+    return replace(rules, advance_high_watermark=advance_high_watermark)
+
+
 @mutant(83, "ISR-001", {Liveness.EVENTUALLY_ISR_FULL}, shows="EventuallyIsrFull")
 def shrink_nobody(rules: Rules) -> Rules:
     """A leader never drops a member that lags."""

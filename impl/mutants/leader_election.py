@@ -197,6 +197,31 @@ def last_replica_is_preferred(rules: Rules) -> Rules:
     return replace(rules, init_leader=init_leader)
 
 
+@mutant(242, "FAIL-005", {Invariant.DECIDED_AS_REGISTERED})
+def leave_isr_to_its_leader(rules: Rules) -> Rules:
+    """A dead member of the ISR is left to a leader that lives and was never away."""
+
+    def leave(before: LeaderAndIsr, decided: Decided, facts: PartitionFacts) -> Decided | None:
+        is_shaken = bool(facts.bounced & facts.live & before.isr)
+        return decided if is_shaken or before.leader not in facts.live else None
+
+    return _electing(rules, leave)
+
+
+@mutant(243, "TOP-001", {Invariant.DECIDED_AS_REGISTERED})
+def first_leader_alone(rules: Rules) -> Rules:
+    """A new partition has its first leader alone in the ISR."""
+
+    def init_leader(facts: PartitionFacts, controller_epoch: ControllerEpoch) -> Decided | None:
+        decided = rules.init_leader(facts, controller_epoch)
+        if decided is None:
+            return None
+        state = decided[0]
+        return _changed(decided, structs.replace(state, isr=frozenset({state.leader})))
+
+    return replace(rules, init_leader=init_leader)
+
+
 @suite_mutant("FAIL-001")
 def isr_keeps_the_dead(rules: Rules) -> Rules:
     """A new leader gets the ISR of the old one, with its dead members."""

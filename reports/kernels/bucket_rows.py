@@ -197,6 +197,21 @@ class BucketRows:
         """All records that lines name."""
         return self.items("values")
 
+    def by_process(self, rows: Mask) -> tuple[Numbers, Numbers]:
+        """These rows in the order of each process's lines about a partition, and its number.
+
+        The numbers rise; one is a partition and one start of a node.
+        """
+        order, process = self._by_process
+        row = order[rows[order]]
+        return row, process[row]
+
+    @cached_property
+    def _by_process(self) -> tuple[Numbers, Numbers]:
+        """Sorted once for all kernels."""
+        process = joint(self.partition, self.words("node"), self.numbers("incarnation"))
+        return np.lexsort((self.numbers("seq"), process)), process
+
     @cached_property
     def invoked(self) -> Numbers:
         """As `log_history.invoked_ns` for each row."""

@@ -7,17 +7,14 @@ record, or one record is of two partitions, it leaves the partition to the defin
 import numpy as np
 
 from fencepost.conformance.checks.min_insync_replicas import TELLS_ISR
-from fencepost.reports.kernels.bucket_rows import UNTOLD, BucketRows, Found, Mask, joint
+from fencepost.reports.kernels.bucket_rows import UNTOLD, BucketRows, Found, Mask
 from fencepost.spec.vocabulary import Action
 
 
 def judge_appends(rows: BucketRows, least: int) -> Found:
     """What is found where the run asks for `least` replicas in sync, more than one."""
     told = rows.is_action(*TELLS_ISR, Action.LEADER_APPEND) & rows.is_kind("action")
-    own = np.flatnonzero(told)
-    process = joint(rows.partition[own], rows.words("node")[own], rows.numbers("incarnation")[own])
-    order = np.lexsort((rows.numbers("seq")[own], process))
-    row, process = own[order], process[order]
+    row, process = rows.by_process(told)
     tells = rows.is_action(*TELLS_ISR)[row]
     place = np.arange(len(row))
     last = np.maximum.accumulate(np.where(tells, place, -1))

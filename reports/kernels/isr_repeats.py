@@ -7,17 +7,14 @@ two its broker told of no other ISR, and wanted none, so each repeat is as right
 import numpy as np
 
 from fencepost.conformance.checks.registry import CHECKS
-from fencepost.reports.kernels.bucket_rows import UNTOLD, BucketRows, Mask, Numbers, joint
+from fencepost.reports.kernels.bucket_rows import UNTOLD, BucketRows, Mask, Numbers
 from fencepost.spec.vocabulary import NO_BROKER, Action, Invariant
 
 
 def repeated_advances(rows: BucketRows) -> Mask:
     """The rows that can be taken out."""
     read = rows.is_action(*CHECKS[Invariant.LEADER_IN_ISR].reads) & rows.is_kind("action")
-    own = np.flatnonzero(read)
-    process = joint(rows.partition[own], rows.words("node")[own], rows.numbers("incarnation")[own])
-    order = np.lexsort((rows.numbers("seq")[own], process))
-    row, process = own[order], process[order]
+    row, process = rows.by_process(read)
     advance = rows.is_action(Action.ADVANCE_HIGH_WATERMARK)[row]
     is_same = advance & np.roll(advance, 1) & _as_before(process)
     is_same &= _as_before(rows.numbers("broker_id")[row])

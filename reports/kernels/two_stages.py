@@ -23,6 +23,7 @@ from fencepost.reports.kernels.insync_appends import judge_appends
 from fencepost.reports.kernels.isr_repeats import premises_of, repeated_advances
 from fencepost.reports.kernels.numbered_records import judge_numbers
 from fencepost.reports.kernels.replica_logs import judge_replicas, replicas_of
+from fencepost.reports.kernels.roles import judge_roles
 from fencepost.reports.tables.buckets import BULK
 from fencepost.spec.trace import TraceEvent
 from fencepost.spec.vocabulary import Action, Invariant
@@ -100,6 +101,7 @@ def _by_kernels(rows: BucketRows, begun: Sequence[TraceEvent]) -> dict[Invariant
         Invariant.HIGH_WATERMARK_MONOTONIC: judged.monotonic,
         Invariant.ONE_COMMITTER_PER_EPOCH: judged.committers,
         Invariant.LEADER_IN_ISR: _in_isr(rows),
+        Invariant.ACTS_IN_ITS_ROLE: judge_roles(rows),
         Invariant.MIN_INSYNC_REPLICAS: _in_sync(rows, begun),
         Invariant.SEQUENCES_IN_ORDER: judge_numbers(
             rows, replicas, judged.entries | linear.suspicious, final

@@ -111,7 +111,8 @@ class Controller:
         if generation.is_over():
             return
         keys = sorted(context.assignments)
-        is_read = added is not None and (yield from self.elections.read_all(keys))
+        first = list(self._config.rules.read_at_fail_over(keys))
+        is_read = added is not None and (yield from self.elections.read_all(first))
         if generation.is_over():
             return
         if not is_read:

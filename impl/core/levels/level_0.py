@@ -134,6 +134,7 @@ RULES = Rules(
     reads_broker_change=discovery.reads_broker_change,
     changed_brokers=discovery.changed_brokers,
     topics_to_learn=discovery.topics_to_learn,
+    read_at_fail_over=discovery.read_at_fail_over,
     told_at_fail_over=discovery.told_at_fail_over,
     # Leader elections
     is_uninitialised=leadership.is_uninitialised,

@@ -234,6 +234,7 @@ class Rules:
         [Mapping[BrokerId, BrokerEpoch], Mapping[BrokerId, BrokerEpoch]], frozenset[BrokerId]
     ]
     topics_to_learn: Callable[[AbstractSet[str], Sequence[Znode]], Sequence[Znode]]
+    read_at_fail_over: Callable[[Sequence[TopicPartition]], Sequence[TopicPartition]]
     told_at_fail_over: Callable[[Sequence[TopicPartition]], Sequence[TopicPartition]]
 
     # Leader elections (FAIL, TOP-001): `controller/leadership.py`

@@ -51,7 +51,7 @@ from tests.impl.core.driver import Driver, Fate
 from tests.impl.core.moving import governed, join_isr, reassign, shrink, stops, topic
 from tests.impl.core.roles import fetched, following, last_epoch_request, leading, obey, produce
 from tests.impl.core.test_node import live_through
-from tests.impl.mutants import configuration, mutation_quota, upgrades
+from tests.impl.mutants import configuration, controllers, mutation_quota, upgrades
 
 NODE = ["node", "--broker-id", "1", "--zookeeper", "127.0.0.1:1/x", "--data", "d"]
 NODE += ["--trace", "t", "--run-id", "r"]
@@ -442,6 +442,7 @@ def leads_without_log(mutant: str | None) -> bool:
         ("retry_at_once", next_try_of_a_failed_fetch, 200, 100),
         ("append_under_a_small_isr", appends_under_a_small_isr, False, True),
         *configuration.CASES,
+        *controllers.CASES,
         *mutation_quota.CASES,
         *upgrades.CASES,
     ],

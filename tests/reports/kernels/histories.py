@@ -121,6 +121,8 @@ EDITS: Mapping[str, Edit] = {
     "a truncation below what is known": change(
         4, "FollowerAppend", action="TruncateLog", values=None, record_epochs=None, log_end_offset=1
     ),
+    "an append in another epoch": change(2, "LeaderAppend", leader_epoch=7),
+    "an advance of a follower": without(1, "BecomeLeader"),
     "a small ISR": change(1, "BecomeLeader", isr=[2]),
     "acks of 1": change(3, "Produce", Kind.COMPLETE, acks=1),
     "numbers": numbered,

@@ -19,6 +19,7 @@ from fencepost.reports.kernels import (
     isr_repeats,
     numbered_records,
     replica_logs,
+    roles,
     two_stages,
 )
 from fencepost.reports.kernels.bucket_rows import BucketRows, Cells, Found
@@ -70,6 +71,7 @@ def test_the_edits_violate_each_check_that_has_a_kernel() -> None:
         Invariant.HIGH_WATERMARK_MONOTONIC,
         Invariant.ONE_COMMITTER_PER_EPOCH,
         Invariant.LEADER_IN_ISR,
+        Invariant.ACTS_IN_ITS_ROLE,
         Invariant.MIN_INSYNC_REPLICAS,
         Invariant.SEQUENCES_IN_ORDER,
     }
@@ -238,6 +240,18 @@ WRONG: Mapping[str, tuple[str, Any, str, Any]] = {
         two_stages,
         "judge_appends",
         _after(_one_more, insync_appends.judge_appends),
+    ),
+    "roles": (
+        "an append in another epoch",
+        two_stages,
+        "judge_roles",
+        _after(_trusting, roles.judge_roles),
+    ),
+    "premises of roles": (
+        "nothing",
+        two_stages,
+        "judge_roles",
+        _after(_one_more, roles.judge_roles),
     ),
     "numbers": ("a number left out", numbered_records, "_out_of_order", _nowhere),
     "cut batches": ("a batch in two appends", numbered_records, "_cut_batches", _nowhere),

@@ -33,6 +33,11 @@ def topics_to_learn(_known: AbstractSet[str], znodes: Sequence[Znode]) -> Sequen
     return znodes
 
 
+def read_at_fail_over(keys: Sequence[TopicPartition]) -> Sequence[TopicPartition]:
+    """A new controller reads all states before it decides or tells anything (CTL-010)."""
+    return keys
+
+
 def told_at_fail_over(keys: Sequence[TopicPartition]) -> Sequence[TopicPartition]:
     """A new controller tells all states, also those that it found decided (CTL-012)."""
     return keys

@@ -1,0 +1,44 @@
+"""`ActsInItsRole` over all partitions of a bucket at once.
+
+A columnar twin of `conformance.checks.acts_in_its_role`: of each line of a replica, the last one
+before it that gave or ended its role, and whether its leader has fenced itself since.
+"""
+
+import numpy as np
+
+from fencepost.conformance.checks.acts_in_its_role import (
+    AS_LEADER,
+    ENDS,
+    JUDGED,
+    ONLY_UNFENCED,
+    ROLES,
+)
+from fencepost.reports.kernels.bucket_rows import BucketRows, Found, Mask, Numbers
+from fencepost.spec.vocabulary import Action
+
+
+def judge_roles(rows: BucketRows) -> Found:
+    """What is found of each partition."""
+    row, process = rows.by_process(rows.is_action(*JUDGED))
+    gives = rows.is_action(*ROLES, *ENDS)[row]
+    role = _last(gives)
+    has_one = role >= 0
+    has_one[has_one] = process[role[has_one]] == process[has_one]
+    told = row[role]
+    needed = np.where(
+        rows.is_action(*AS_LEADER)[row],
+        rows.is_action(Action.BECOME_LEADER)[told],
+        rows.is_action(Action.BECOME_FOLLOWER)[told],
+    )
+    epoch = rows.numbers("leader_epoch")
+    is_right = has_one & needed & (epoch[row] == epoch[told])
+    fence = _last(rows.is_action(Action.FENCE_LEADER)[row])
+    is_right &= ~(rows.is_action(*ONLY_UNFENCED)[row] & (fence > role))
+    partition = rows.partition[row]
+    premises = np.bincount(partition[~gives], minlength=rows.count)
+    return Found(premises, np.bincount(partition[~gives & ~is_right], minlength=rows.count) > 0)
+
+
+def _last(marked: Mask) -> Numbers:
+    """For each place the last marked one up to it, -1 where none is."""
+    return np.maximum.accumulate(np.where(marked, np.arange(len(marked)), -1))
