@@ -7,7 +7,7 @@ of registrations says whether that is so, and what had to be decided.
   on, or that it has known before, is not left out.
 - The first ISR of a partition has each of the assigned replicas that was registered all the time,
   and none that was not registered meanwhile (TOP-001).
-- An election leaves no member in the ISR that is known to be gone.
+- An election leaves no member in the ISR that is known to be gone, and has not come back.
 - A controller that has read a state with a leader, or a member of the ISR, that is known to be
   gone decides about the partition before it tells any broker of that state, where another member of
   the ISR is there; so it does for a partition without a leader (FAIL-005, FAIL-008).
@@ -239,7 +239,7 @@ def _judge_decision(
     if event.action == Action.INIT_LEADER:
         _judge_first_isr(generation, event, write, world, evidence)
     elif event.leader != NO_BROKER:
-        _judge_election(generation, event, write, evidence)
+        _judge_election(generation, event, write, world, evidence)
 
 
 def _judge_first_isr(
@@ -267,12 +267,21 @@ def _judge_first_isr(
 
 
 def _judge_election(
-    generation: _Generation, event: TraceEvent, write: LeaderAndIsrWrite, evidence: Evidence
+    generation: _Generation,
+    event: TraceEvent,
+    write: LeaderAndIsrWrite,
+    world: _World,
+    evidence: Evidence,
 ) -> None:
+    """One that an administrator asked for rests on a later reading: a member may be back."""
     before, isr, live = write.before, frozenset(event.isr or ()), generation.live or {}
     if before is None or (before.isr == isr and before.leader in live):
         return
+    until = write.event.zxid or 0
     for member in sorted(isr - live.keys()):
+        known = generation.seen.get(member, generation.since)
+        if any(known < first <= until for first, _ in world.stays.get(member, ())):
+            continue
         where = f"{write.partition} at zxid {write.event.zxid}"
         message = f"{where}: broker {member} stays in the ISR, and is known to be gone."
         evidence.violated(message, generation.looked, event, write.event)

@@ -169,6 +169,14 @@ def test_a_member_that_is_gone_does_not_stay_in_the_isr() -> None:
     ]
 
 
+def test_a_member_that_is_back_by_the_time_of_the_write_may_lead() -> None:
+    cluster = led(1, 2, 3)
+    cluster.register(1, 30)
+    cluster.elect(1, 1, 1, 2, 3)
+
+    assert cluster.found() == []
+
+
 def test_who_decides_before_it_tells_owes_nothing() -> None:
     cluster = led(1, 2, 3)
     cluster.read(1, 0, 1, 2, 3)
