@@ -6,16 +6,18 @@ A command reaches one broker as its controller wrote it down before it left (`Se
 another (`ForwardRequest`, FWD-003). A line of a broker about a request that was sent to it by none
 of them tells of one that was changed on its way, or that went to another broker. Of each of the
 three kinds, a run that tells of nothing that was sent is not judged. A fetch that a leader refuses
-by its leader epoch is one of a follower, which the line names.
+by its leader epoch is one of a follower, which the line names. A controller that has told a broker
+to stop a replica tells it nothing more of that leader epoch, or of an older one (CMD-008).
 """
 
 from collections.abc import Iterable, Sequence
 
 from fencepost.conformance.checks.evidence import Evidence
+from fencepost.conformance.checks.log_history import known
 from fencepost.conformance.checks.ordering import broker_named, order
 from fencepost.conformance.verdict import CheckResult
 from fencepost.spec.trace import BY_HAND, TraceEvent
-from fencepost.spec.vocabulary import Action, Invariant, RefusalKind
+from fencepost.spec.vocabulary import NO_EPOCH, Action, Invariant, RefusalKind
 
 _STATES = {Action.BECOME_LEADER, Action.BECOME_FOLLOWER, RefusalKind.REFUSE_COMMAND}
 _STOPS = {Action.STOP_REPLICA, RefusalKind.REFUSE_STOP}
@@ -57,7 +59,28 @@ def check(events: Sequence[TraceEvent]) -> CheckResult:
         if broker_named(event.peer or "") in (None, event.broker_id):
             message = f"Broker {event.broker_id} tells that it refused a fetch of no follower."
             evidence.violated(message, event)
+    _judge_stopped(events, evidence)
     return evidence.result()
+
+
+def _judge_stopped(events: Sequence[TraceEvent], evidence: Evidence) -> None:
+    """What a broker was told to stop, it is not told of again."""
+    stops: dict[tuple[object, ...], TraceEvent] = {}
+    for event in order(one for one in events if one.action in _TOLD_BY[0][0]):
+        place = event.node, event.incarnation, event.controller_epoch, event.peer
+        key = *place, event.topic, event.partition, event.partition_incarnation
+        if event.action == Action.SEND_STOP_REPLICA:
+            stops[key] = event
+            continue
+        stop = stops.get(key)
+        if stop is None:
+            continue
+        evidence.premise_count += 1
+        stopped = known(stop.leader_epoch, NO_EPOCH)
+        if stopped == NO_EPOCH or known(event.leader_epoch, NO_EPOCH) <= stopped:
+            of = f"{event.topic}/{event.partition} in leader epoch {event.leader_epoch}"
+            message = f"The controller tells {event.peer} of {of}, which it has told it to stop."
+            evidence.violated(message, stop, event)
 
 
 def _sent(events: Iterable[TraceEvent]) -> dict[_OfBroker, set[int | None]]:

@@ -153,3 +153,22 @@ def test_a_refused_fetch_is_of_a_follower(peer: str, *, is_right: bool) -> None:
     assert violations == (
         [] if is_right else ["Broker 2 tells that it refused a fetch of no follower."]
     )
+
+
+@pytest.mark.parametrize(
+    ("stopped", "told", "is_right"),
+    [(2, 3, True), (2, 2, False), (2, 1, False), (-1, 9, False)],
+)
+def test_what_a_controller_has_told_to_stop_it_does_not_tell_of(
+    stopped: int, told: int, *, is_right: bool
+) -> None:
+    trace = Trace()
+    place = {"controller_epoch": 2, "partition_incarnation": 7, "peer": "broker-2"}
+    trace.broker(3, Action.SEND_STOP_REPLICA, leader_epoch=stopped, **place)
+    trace.broker(3, Action.SEND_LEADER_AND_ISR, leader_epoch=told, **place)
+    other = {**place, "partition_incarnation": 8}
+    trace.broker(3, Action.SEND_LEADER_AND_ISR, leader_epoch=0, **other)
+
+    violations = [one.message for one in check(trace.events).violations]
+    told_so = f"broker-2 of orders/0 in leader epoch {told}, which it has told it to stop."
+    assert violations == ([] if is_right else [f"The controller tells {told_so}"])
