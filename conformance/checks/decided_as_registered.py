@@ -12,7 +12,8 @@ of registrations says whether that is so, and what had to be decided.
   gone decides about the partition before it tells any broker of that state, where another member of
   the ISR is there; so it does for a partition without a leader (FAIL-005, FAIL-008).
 
-Left out are brokers that report a failed log, refuse what they are told, or asked to end.
+Left out are brokers that report a failed log, refuse what they are told, or asked to end. Where the
+record tells of no registration, what controllers know is not compared with it.
 """
 
 from collections import defaultdict
@@ -204,10 +205,11 @@ def _judge_live(
     generation: _Generation, event: TraceEvent, until: int, world: _World, evidence: Evidence
 ) -> None:
     """`until` is a transaction of this controller after it; 0: none is known."""
-    live = dict(zip(event.live_brokers or (), event.broker_epochs or (), strict=False))
+    brokers = event.live_brokers or ()
+    live = dict(zip(brokers, event.broker_epochs or [0] * len(brokers), strict=False))
     evidence.premise_count += bool(live)
     who = f"Controller {event.broker_id} of epoch {generation.epoch}"
-    for broker_id, epoch in sorted(live.items()):
+    for broker_id, epoch in sorted(live.items()) if world.stays and event.broker_epochs else ():
         if all(first != epoch for first, _ in world.stays.get(broker_id, ())):
             message = f"{who} knows broker {broker_id} as {epoch}, and it never registered so."
             evidence.violated(message, event)
@@ -236,9 +238,9 @@ def _judge_decision(
     if generation.live is None or write is None:
         return
     evidence.premise_count += 1
-    if event.action == Action.INIT_LEADER:
+    if event.action == Action.INIT_LEADER and world.stays:
         _judge_first_isr(generation, event, write, world, evidence)
-    elif event.leader != NO_BROKER:
+    elif event.action == Action.ELECT_LEADER and event.leader != NO_BROKER:
         _judge_election(generation, event, write, world, evidence)
 
 

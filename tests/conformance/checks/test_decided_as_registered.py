@@ -242,5 +242,20 @@ def test_what_was_queued_before_the_reading_may_still_be_told() -> None:
     assert cluster.found() == []
 
 
+def test_without_registrations_in_the_record_only_what_is_known_counts() -> None:
+    cluster = Cluster()
+    cluster.look({1: 1, 2: 7, 3: 3})
+    cluster.init(1, 1, 2, 3)
+    told = {"live_brokers": [2, 3], "topic": None, "partition": None}
+    cluster.tell(Action.DETECT_BROKER_CHANGE, **told)
+    cluster.elect(2, 1, 1, 2, 3)
+    rest = [one for one in cluster.trace.events if "/brokers/ids" not in (one.path or "")]
+
+    (violation,) = check(rest).violations
+    assert violation.message == (
+        "orders/0 at zxid 12: broker 1 stays in the ISR, and is known to be gone."
+    )
+
+
 def test_a_run_without_a_controller_decides_nothing() -> None:
     assert check(Trace().events).premise_count == 0
