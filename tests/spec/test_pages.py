@@ -1,6 +1,8 @@
 """The tables of the page on the specs: read from modules, rows and hazards, nothing by hand."""
 
+import re
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -115,3 +117,13 @@ def test_a_hazard_gets_a_line_and_a_story() -> None:
     assert "2. A stone hits it." in text
     assert "**Repair.** Do not hit it" in text
     assert "without the repair also `truncation_by_leader_epoch`" in text
+
+
+def test_what_the_first_page_says_of_rows_is_what_the_rows_say() -> None:
+    page = Path(__file__).resolve().parents[2] / "spec" / "README.md"
+    told = re.findall(r"\| `(\w+)` \| `(\w+)`, (\d+) states \|", page.read_text())
+    rows = {row.name: row for row in load_models()}
+
+    assert told
+    for name, invariant, states in told:
+        assert (invariant, int(states)) == (rows[name].invariant, rows[name].counterexample_states)

@@ -46,3 +46,38 @@ def test_bounds_replays_and_modules_on_their_own_are_left_out(tmp_path: Path) ->
     )
 
     assert sorted(found.nodes) == ["State", "Values"]
+
+
+def test_the_parts_of_a_module_stand_in_its_box(tmp_path: Path) -> None:
+    found = module_graph(
+        write_modules(
+            tmp_path,
+            Values="",
+            WholeState="EXTENDS Values",
+            Whole="EXTENDS WholeState",
+            WholeSteps="EXTENDS Whole",
+            Other="EXTENDS WholeSteps",
+            LoneState="EXTENDS Values",
+        )
+    )
+
+    assert {id_: node.lines for id_, node in found.nodes.items()} == {
+        "LoneState": ("LoneState",),
+        "Other": ("Other",),
+        "Values": ("Values",),
+        "Whole": ("Whole", "  WholeState", "  WholeSteps"),
+    }
+    assert sorted((edge.source, edge.target) for edge in found.edges) == [
+        ("Values", "LoneState"),
+        ("Values", "Whole"),
+        ("Whole", "Other"),
+    ]
+
+
+def test_what_all_have_as_an_instance_says_so_itself(tmp_path: Path) -> None:
+    found = module_graph(
+        write_modules(tmp_path, Shape="", One="S == INSTANCE Shape", Other="S == INSTANCE Shape")
+    )
+
+    assert found.nodes["Shape"].lines == ("Shape", "  as INSTANCE")
+    assert {edge.label for edge in found.edges} == {""}
