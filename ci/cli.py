@@ -18,14 +18,13 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from fencepost.ci.gate.failures import INTERRUPTED, ExpectedError, HarnessError, UsageError
+from fencepost.ci.exit_codes import INCOMPLETE, INTERRUPTED, MEANINGS, PIPE_CLOSED, listed
+from fencepost.ci.gate.failures import ExpectedError, HarnessError, UsageError
 from fencepost.ci.screens.console import complain, note, say
 
 ENDING = (signal.SIGTERM, signal.SIGHUP)
 """Requests to end: a kill, or a terminal that is closed."""
-HARNESS_ERROR = 3
-PIPE_CLOSED = 141
-"""As shells give it for SIGPIPE."""
+DEFECT = "this is a defect of Fencepost itself, not of what it checks; please report it"
 ROOMS = tuple(
     f"fencepost.{room}." for room in ("spec", "fault_injection", "conformance", "reports")
 )
@@ -116,10 +115,7 @@ app = typer.Typer(
     name="fencepost",
     cls=CommandTree,
     help="A formally checked conformance suite for leader-and-ISR replication.",
-    epilog=(
-        "Exit codes: 0 fine, 1 violation, 2 inconclusive or vacuous, "
-        "3 harness error or incomplete, 4 usage."
-    ),
+    epilog=f"Exit codes: {listed()}.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
@@ -178,11 +174,14 @@ def run(arguments: Sequence[str]) -> int:
         result = INTERRUPTED
     except Exception as error:
         if not _is_interrupted(error):
-            return fail(_sentence_of(error), HARNESS_ERROR)
+            return fail(_sentence_of(error), INCOMPLETE)
         result = INTERRUPTED
     if result == INTERRUPTED:
         return fail("interrupted; everything that was started is stopped", INTERRUPTED)
-    return result if isinstance(result, int) else 0
+    code = result if isinstance(result, int) else 0
+    if code not in MEANINGS:
+        return fail(f"the command ended with {code}, which means nothing; {DEFECT}", INCOMPLETE)
+    return code
 
 
 def _is_interrupted(error: BaseException) -> bool:
@@ -209,7 +208,7 @@ def _sentence_of(error: Exception) -> str:
     if isinstance(error, OSError) and error.errno in OF_THE_WORLD:
         return f"{error.filename or 'the disk'}: {error.strerror}; choose or make another place"
     traceback.print_exception(error)
-    return "this is a defect of Fencepost itself, not of what it checks; please report it"
+    return DEFECT
 
 
 def fail(message: str, exit_code: int) -> int:

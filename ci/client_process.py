@@ -9,7 +9,8 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Any
 
-from fencepost.ci.gate.failures import INTERRUPTED, HarnessError, UsageError
+from fencepost.ci.exit_codes import INTERRUPTED
+from fencepost.ci.gate.failures import HarnessError, UsageError
 from fencepost.conformance.adapters.local_cluster import addresses, command, load
 from fencepost.spec.wire.tls import ADMIN, IDENTITY_VARIABLE
 

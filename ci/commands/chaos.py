@@ -10,7 +10,8 @@ import typer
 from fencepost.ci.commands.chaos_soak import asked_again, begin_soak, resume_soak, soak_plan
 from fencepost.ci.commands.chaos_stepped import follow_counterexamples, make_moves
 from fencepost.ci.completion import completing
-from fencepost.ci.gate.failures import INTERRUPTED, UsageError, as_usage
+from fencepost.ci.exit_codes import INTERRUPTED
+from fencepost.ci.gate.failures import UsageError, as_usage
 from fencepost.ci.gate.places import enter_network
 from fencepost.ci.gate.runs import make_run_folder, new_run_id
 from fencepost.ci.gate.scenario_outcomes import of_scenarios

@@ -6,7 +6,8 @@ from shlex import quote
 
 import msgspec
 
-from fencepost.ci.gate.failures import INTERRUPTED, UsageError as Misuse, as_usage
+from fencepost.ci.exit_codes import INTERRUPTED
+from fencepost.ci.gate.failures import UsageError as Misuse, as_usage
 from fencepost.ci.gate.places import enter_network
 from fencepost.ci.gate.runs import make_run_folder, new_run_id
 from fencepost.ci.gate.scenario_outcomes import of_soak

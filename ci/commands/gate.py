@@ -6,7 +6,8 @@ from typing import Annotated
 
 import typer
 
-from fencepost.ci.gate.failures import INTERRUPTED, UsageError, as_usage
+from fencepost.ci.exit_codes import INTERRUPTED, MEANINGS
+from fencepost.ci.gate.failures import UsageError, as_usage
 from fencepost.ci.gate.gate import run_gate
 from fencepost.ci.gate.runs import make_run_folder, new_run_id
 from fencepost.ci.gate.session import stored_run, whole_stages
@@ -28,7 +29,7 @@ from fencepost.ci.options import (
     keep_budgets,
     require_budgets,
 )
-from fencepost.ci.results.step_summary import ENDED, leave_summary, require_summary
+from fencepost.ci.results.step_summary import leave_summary, require_summary
 from fencepost.ci.results.stored_run import read_stages, read_stored
 from fencepost.ci.screens.broken import broken_lines
 from fencepost.ci.screens.console import note, say, show_table
@@ -159,7 +160,7 @@ def show_end(run: GateRun, records: tuple[StageRecord, ...], as_json: bool) -> i
             say(f"{record.stage} {record.verdict}:")
             for line in lines:
                 say(line)
-    say(f"verdict {whole}, exit code {code}: {ENDED[code]}")
+    say(f"verdict {whole}, exit code {code}: {MEANINGS[code]}")
     if not run.shard.is_whole:
         say(f"this is share {run.shard}; fencepost merge judges the traces of all together")
     say(f"report {run.folder / 'report.html'}")

@@ -141,8 +141,10 @@ def _of_run(
 def _of_table(given: _Given | None, budgets: Path | None, *, as_json: bool) -> int:
     if given is None:
         raise UsageError("there is nothing to report on; name a run folder, or a --table of runs")
-    if given.folder.is_dir():
-        keep_budgets(budgets, given.folder)
+    if next(given.folder.glob("run=*"), None) is None:
+        add = f"fencepost report RUN --table {shlex.quote(given.name)}"
+        raise UsageError(f"{given.name} holds no run; add one: {add}")
+    keep_budgets(budgets, given.folder)
     page, trend = write_trend(given.folder)
     late = [spread for spread in trend.spreads if spread.verdict is Verdict.FAIL]
     told = [one.sentence for one in trend.regressions]

@@ -8,7 +8,8 @@ from typing import Annotated, Any
 import typer
 
 from fencepost.ci.completion import SOURCES, completing
-from fencepost.ci.gate.failures import INTERRUPTED, UsageError, as_usage
+from fencepost.ci.exit_codes import INTERRUPTED
+from fencepost.ci.gate.failures import UsageError, as_usage
 from fencepost.ci.gate.outcomes import cut_short, of_seeds
 from fencepost.ci.gate.runs import make_run_folder, new_run_id
 from fencepost.ci.gate.tiers import effort_of

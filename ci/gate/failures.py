@@ -3,26 +3,25 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-INTERRUPTED = 130
-"""The exit code after Ctrl-C, as a shell tells it."""
+from fencepost.ci.exit_codes import INCOMPLETE, USAGE
 
 
 class ExpectedError(Exception):
     """Shown as one line on stderr, without a traceback; `exit_code` is the command's."""
 
-    exit_code = 3
+    exit_code = INCOMPLETE
 
 
 class UsageError(ExpectedError):
     """The command asks for something that does not exist, or for nothing at all."""
 
-    exit_code = 4
+    exit_code = USAGE
 
 
 class HarnessError(ExpectedError):
     """The world failed the harness: no verdict about the implementation follows."""
 
-    exit_code = 3
+    exit_code = INCOMPLETE
 
 
 @contextmanager

@@ -8,7 +8,7 @@ import time
 import traceback
 from collections.abc import Callable, Sequence
 
-from fencepost.ci.gate.failures import INTERRUPTED
+from fencepost.ci.exit_codes import INTERRUPTED
 from fencepost.ci.gate.outcomes import CUT_SHORT, StageInterrupted, StageOutcome
 from fencepost.ci.gate.session import begin_session, clear_stage, note_stage, only_one
 from fencepost.ci.gate.verdict_files import VERDICT, GateRun, GateStage, StageRecord, write_stages

@@ -71,12 +71,17 @@ def link_latest(folder: Path) -> None:
     fresh.replace(folder.parent / LATEST)
 
 
-def existing_run(folder: Path) -> Path:
-    """`folder`, when it holds a trace, or a trace's Parquet; raises `UsageError` otherwise."""
+def require_folder(folder: Path) -> None:
+    """Raise `UsageError` when `folder` is a file, or not there."""
     if folder.is_file():
         raise UsageError(f"{folder} is a file; name the run folder that holds it")
     if not folder.is_dir():
         raise UsageError(f"{folder} is not a run folder: there is no such folder")
+
+
+def existing_run(folder: Path) -> Path:
+    """`folder`, when it holds a trace, or a trace's Parquet; raises `UsageError` otherwise."""
+    require_folder(folder)
     if (folder / SOURCES).exists():
         return folder
     if next(folder.rglob("*.ndjson"), None) is None:

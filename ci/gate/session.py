@@ -18,6 +18,7 @@ from pathlib import Path
 import msgspec
 
 from fencepost.ci.gate.failures import HarnessError, UsageError
+from fencepost.ci.gate.runs import require_folder
 from fencepost.ci.gate.shards import Shard
 from fencepost.ci.gate.verdict_files import GateRun, GateStage, StageRecord, versions, write_json
 from fencepost.conformance.verdict import Verdict
@@ -77,6 +78,7 @@ def note_stage(run: GateRun, stage: GateStage) -> None:
 
 def read_session(folder: Path) -> SessionFile:
     """What was asked for; raises `UsageError` without a session, `HarnessError` for a bad file."""
+    require_folder(folder)
     path = folder / SESSION
     try:
         return msgspec.json.decode(path.read_bytes(), type=SessionFile)

@@ -12,7 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fencepost.ci.gate.failures import INTERRUPTED, HarnessError, UsageError
+from fencepost.ci.exit_codes import INTERRUPTED
+from fencepost.ci.gate.failures import HarnessError, UsageError
+from fencepost.ci.gate.runs import require_folder
 from fencepost.ci.gate.session import SessionFile, read_session
 from fencepost.ci.gate.shards import Shard
 from fencepost.ci.gate.stages import stages_of
@@ -60,8 +62,7 @@ def read_shares(folders: Sequence[Path]) -> list[MachineShare]:
 
 
 def _read_share(folder: Path) -> MachineShare:
-    if not folder.is_dir():
-        raise UsageError(f"{folder} is not a run folder: there is no such folder")
+    require_folder(folder)
     session = read_session(folder)
     shard, records = Shard.parse(session.shard), read_stages(folder)
     if shard.is_whole:

@@ -4,6 +4,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
+from fencepost.ci.exit_codes import MEANINGS
 from fencepost.ci.gate.failures import UsageError
 from fencepost.ci.gate.places import require_file
 from fencepost.ci.gate.verdict_files import RunHead, StageRecord, overall
@@ -16,14 +17,6 @@ VARIABLE = "GITHUB_STEP_SUMMARY"
 BROKEN_MAX = 20
 """So many are told; a server cuts a page that is too long, and the files have them all."""
 SENTENCE_MAX = 300
-ENDED = {
-    0: "fine",
-    1: "a violation was found",
-    2: "nothing was violated, but not everything was decided",
-    3: "the harness failed, or not everything ran",
-    4: "nothing was selected",
-    130: "interrupted",
-}
 SIGNS = {Verdict.PASS: "✅", Verdict.FAIL: "❌", Verdict.ERROR: "❗"}
 
 
@@ -62,7 +55,7 @@ def summary_of(head: RunHead, records: Sequence[StageRecord], code: int | None =
     lines = [
         f"## {_sign(verdict)} Fencepost {head.command}{of}: {verdict}",
         "",
-        f"Exit code {ended}: {ENDED[ended]}. Level {head.level}, seed {head.seed}{tier}{share}.",
+        f"Exit code {ended}: {MEANINGS[ended]}. Level {head.level}, seed {head.seed}{tier}{share}.",
         "",
         "| stage | verdict | cases | time | found |",
         "|---|---|---|---|---|",

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from fencepost.ci.gate.failures import HarnessError, UsageError, as_usage
+from fencepost.ci.gate.runs import require_folder
 from fencepost.ci.gate.verdict_files import STAGES, VERDICT, StageRecord
 from fencepost.ci.results.cases import CaseGroup, groups_of
 from fencepost.ci.results.suite_cases import suite_groups
@@ -54,8 +55,7 @@ class PastRun:
 
 def read_stored(folder: Path) -> PastRun:
     """The cases of a run; raises `UsageError` for another folder, `HarnessError` for a bad file."""
-    if not folder.is_dir():
-        raise UsageError(f"{folder} is not a run folder: there is no such folder")
+    require_folder(folder)
     if (folder / RESULTS).is_file():
         with as_usage(ChoiceError):
             return PastRun(folder=folder, groups=tuple(suite_groups(read_run(folder))))

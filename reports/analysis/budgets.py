@@ -54,8 +54,15 @@ def load_budgets(path: Path = BUDGETS) -> Budgets:
         limits = _limits(table, needed=PHASES)
     except (OSError, KeyError, ValueError, AttributeError, msgspec.ValidationError) as error:
         hint = f"give each of {', '.join(PHASES)} a limit in ms"
-        raise ReportError(f"{path.name} cannot be read: {error}", hint) from error
+        raise ReportError(f"{path.name} {_why(error)}", hint) from error
     return Budgets(limits_ms=limits, of=of)
+
+
+def _why(error: Exception) -> str:
+    if isinstance(error, KeyError):
+        return f"has no table [{error.args[0]}]"
+    said = error.strerror if isinstance(error, OSError) else str(error)
+    return f"cannot be read: {said}"
 
 
 def _limits(table: object, needed: Sequence[str] = ()) -> dict[str, float]:

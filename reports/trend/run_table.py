@@ -157,9 +157,7 @@ def read_runs(table: Path) -> tuple[TabledRun, ...]:
     """
     runs = tuple(_all(table))
     if not runs:
-        raise ReportError(
-            f"{table} holds no run", "add one: fencepost report RUN --table, and this folder"
-        )
+        raise ReportError(f"{table} holds no run", f"add one: fencepost report RUN --table {table}")
     return tuple(sorted(runs, key=lambda run: (run.row.begun_ns, run.row.run_id)))
 
 

@@ -1,5 +1,6 @@
 """SIGKILL in the middle of chaos: what the harness started is gone soon."""
 
+import json
 import os
 import signal
 import subprocess
@@ -270,6 +271,11 @@ def test_an_interrupted_command_stops_what_it_started(
 
     harness.signal(number)
 
-    assert harness.wait(30.0) == 130, harness.output()
+    assert harness.wait(GONE_DEADLINE_S) == 130, harness.output()
     assert until(lambda: not processes_of(MARK, harness.mark), GONE_DEADLINE_S)
     assert "Traceback" not in harness.output()
+    if arguments in (CHAOS, SOAK):
+        told = json.loads((harness.folder / "run" / "verdict.json").read_text())
+        assert (told["exit_code"], told["verdict"]) == (130, "NOT_RUN")
+        assert (harness.folder / "run" / "junit.xml").exists()
+        assert (harness.folder / "run" / "report.html").exists()

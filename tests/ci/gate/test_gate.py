@@ -6,7 +6,7 @@ from typing import Any, NoReturn
 import jsonschema
 import pytest
 
-from fencepost.ci.gate.failures import INTERRUPTED
+from fencepost.ci.exit_codes import INTERRUPTED
 from fencepost.ci.gate.gate import run_gate
 from fencepost.ci.gate.outcomes import StageOutcome
 from fencepost.ci.gate.verdict_files import GateRun, GateStage, StageRecord

@@ -90,7 +90,7 @@ def test_it_goes_to_the_file_and_to_the_end_of_that_of_the_server(
     [
         (["chaos", "--summary", "{folder}"], "is a folder; name a file with --summary"),
         (["gate", "--summary", "{folder}/none/a.md"], "cannot be written: No such file"),
-        (["chaos", "--soak", "1s", "--summary", "{folder}/a.md"], "leave it out here"),
+        (["chaos", "--shrink", "x", "--summary", "{folder}/a.md"], "leave it out here"),
     ],
 )
 def test_a_summary_that_cannot_be_is_told_before_anything_starts(

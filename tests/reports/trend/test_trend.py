@@ -217,5 +217,5 @@ def test_without_a_run_or_a_table_there_is_nothing_to_report(
 ) -> None:
     assert run_command(["report"]) == 4
     assert "name a run folder, or a --table of runs" in capsys.readouterr().err
-    assert run_command(["report", "--table", str(tmp_path)]) == 3
+    assert run_command(["report", "--table", str(tmp_path)]) == 4
     assert "holds no run; add one" in capsys.readouterr().err

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from fencepost.ci import cli
+from fencepost.ci.exit_codes import INCOMPLETE
 from fencepost.conformance.adapters.remote.skeleton import Language, new_adapter
 from fencepost.conformance.runs.scenario import ScenarioResult
 from fencepost.conformance.verdict import Verdict
@@ -54,7 +55,7 @@ def test_the_probe_tells_what_is_wrong(
     assert told in PAGE
 
     target = target_of(tmp_path, CLASS.replace(right, wrong))
-    assert cli.run(["conform", "probe", "--target", target]) == cli.HARNESS_ERROR
+    assert cli.run(["conform", "probe", "--target", target]) == INCOMPLETE
     assert told in capsys.readouterr().out
 
 
