@@ -53,11 +53,11 @@ USAGE = [
     (["report", "--table", "nosuch"], "nosuch holds no run; add one: fencepost report RUN --table"),
     (
         ["report", "full", "--budgets", "file"],
-        "file has no table [failover]; give each of detected",
+        "file has no table [failover]; give each",
     ),
     (
         ["gate", "--budgets", "nosuch"],
-        "nosuch cannot be read: No such file or directory; give each",
+        "nosuch cannot be read: No such file or directory; give",
     ),
     (["gate", "--budgets", "empty"], "empty cannot be read: Is a directory; give each of detected"),
     (["gate", "--workers", "0"], "Invalid value for '--workers'"),
@@ -70,7 +70,7 @@ USAGE = [
     (["gate", "--resume", "full"], "full holds no session.json: no gate was begun there"),
     (
         ["gate", "--resume", "full", "--seed", "3"],
-        "goes on with what a gate was asked for; give it",
+        "goes on with what a gate was asked for",
     ),
     (["gate", "--summary", "empty"], "empty is a folder; name a file with --summary"),
     (["gate", "--target", "kafka:0.1"], "kafka:0.1"),
