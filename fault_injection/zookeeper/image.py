@@ -96,7 +96,7 @@ def fill(tar: tarfile.TarFile, java: Path, jars: Sequence[Path]) -> None:
     files = list(_files(home))
     for file in files:
         tar.add(file, _inside(file))
-    libraries = set(_libraries([java, *(file for file in files if file.suffix == ".so")]))
+    libraries = set(libraries_of([java, *(file for file in files if file.suffix == ".so")]))
     near = {library.parent for library in libraries}
     libraries |= {folder / one for folder in near for one in LOOKED_UP if (folder / one).exists()}
     for library in sorted(libraries):
@@ -110,7 +110,7 @@ def fill(tar: tarfile.TarFile, java: Path, jars: Sequence[Path]) -> None:
         tar.addfile(entry)
 
 
-def _libraries(files: Sequence[Path]) -> Iterator[Path]:
+def libraries_of(files: Sequence[Path]) -> Iterator[Path]:
     """The shared libraries that the loader loads with any of the files."""
     done = subprocess.run(["ldd", *map(str, files)], capture_output=True, text=True, check=False)
     for found in _LIBRARY.finditer(done.stdout):
