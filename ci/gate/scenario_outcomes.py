@@ -9,6 +9,7 @@ from fencepost.conformance.verdict import Verdict, worst
 from fencepost.reports.page.words import count, listing
 
 if TYPE_CHECKING:  # much to import for annotations
+    from fencepost.conformance.runs.falsified import Falsehood
     from fencepost.conformance.runs.scenario import ScenarioResult
     from fencepost.conformance.runs.soak import SoakRound, Totals
     from fencepost.conformance.whitebox.canary import Canary
@@ -89,6 +90,22 @@ def _counts(result: "ScenarioResult") -> list[tuple[int, ...]]:
     """Acknowledged before, during and after each fault; empty where it was not counted."""
     floors = [(floor.before, floor.during, floor.after) for floor in result.floors]
     return list(zip(*floors, strict=True))
+
+
+def of_falsehoods(found: Sequence["Falsehood"]) -> StageOutcome:
+    """Every falsehood must be seen, or nothing that passed can be believed."""
+    missed = [one for one in found if not one.seen_by]
+    told = [f"{one.name} by {', '.join(one.seen_by)}" for one in found if one.seen_by]
+    verdict = Verdict.FAIL if missed else Verdict.PASS
+    summary = f"in the trace of {found[0].run} the checks found {listing(told) or 'nothing'}"
+    if missed:
+        names = listing([one.name for one in missed])
+        summary += f", and not {names}, so what else passed here shows nothing"
+    return StageOutcome(
+        verdict=verdict,
+        summary=summary,
+        figures={"canary": "falsified trace", "canary_found": not missed},
+    )
 
 
 def of_soak(totals: "Totals") -> StageOutcome:

@@ -18,7 +18,7 @@ from fencepost.ci.gate.outcomes import (
     of_trials,
     of_undecided,
 )
-from fencepost.ci.gate.scenario_outcomes import of_canary, of_scenarios
+from fencepost.ci.gate.scenario_outcomes import of_canary, of_falsehoods, of_scenarios
 from fencepost.ci.gate.seeds import gate_seeds, later_seeds, undecided_rules
 from fencepost.ci.gate.shards import WHOLE, Shard
 from fencepost.ci.gate.tiers import Effort, effort_of
@@ -155,7 +155,12 @@ def settings_of_gate(run: GateRun) -> "ClusterSettings":
 
 
 def sing(run: GateRun) -> StageOutcome:
-    """A mutant on real processes, at the newest level, which the checks must find."""
+    """A mutant on real processes, at the newest level, which the checks must find.
+
+    Of a target no rule can be broken: the trace of one of its runs is falsified instead.
+    """
+    if run.target:
+        return sing_of_target(run)
     from fencepost.conformance.whitebox.canary import play_canary
 
     canary = play_canary(
@@ -165,6 +170,16 @@ def sing(run: GateRun) -> StageOutcome:
         zookeeper=run.zookeeper,
     )
     return of_canary(canary)
+
+
+def sing_of_target(run: GateRun) -> StageOutcome:
+    """Falsehoods in the trace of its first good run, which the checks must find."""
+    from fencepost.conformance.runs.falsified import falsified
+
+    dialect = settings_of_gate(run).implementation.trace_dialect
+    if not (found := falsified(run.folder / "chaos", dialect)):
+        return skipped("no run of the target is whole and good, so none could be falsified")
+    return of_falsehoods(found)
 
 
 def replay_runs(run: GateRun) -> StageOutcome:
@@ -241,7 +256,6 @@ def _effort(run: GateRun) -> Effort:
 
 THE_SPECS = "the specs are the same for every target; a gate without --target checks them"
 NO_CORE = "only the reference has a core that a simulator can run"
-NO_MUTANT = "only the reference has rules that can be broken on purpose"
 
 STAGES: tuple[GateStage, ...] = (
     GateStage(name="spec", run=of_reference(check_specs, THE_SPECS)),
@@ -249,7 +263,11 @@ STAGES: tuple[GateStage, ...] = (
     GateStage(name="simulate", run=of_reference(simulate, NO_CORE), leaves=("simulate",)),
     GateStage(name="chaos", run=inject_faults, leaves=("chaos",)),
     GateStage(
-        name="canary", run=of_reference(sing, NO_MUTANT), leaves=("canary",), has_shares=False
+        name="canary",
+        run=sing,
+        reads=frozenset({"chaos"}),
+        leaves=("canary",),
+        has_shares=False,
     ),
     GateStage(name="replay", run=replay_runs, reads=frozenset({"chaos"})),
     GateStage(
