@@ -125,7 +125,7 @@ def _world(events: Sequence[TraceEvent]) -> _World:
     for line in by_zxid(events):
         epoch = epoch_of(line)
         if epoch is not None:
-            begun[epoch] = line.zxid or 0
+            begun.setdefault(epoch, line.zxid or 0)  # no person that writes it again
     return _World(
         stays=registrations(events),
         begun=begun,

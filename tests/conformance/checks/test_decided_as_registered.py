@@ -143,6 +143,17 @@ def test_a_replica_that_was_not_registered_is_not_in_the_first_isr() -> None:
     ]
 
 
+def test_an_epoch_that_is_written_again_by_hand_began_when_it_was_first() -> None:
+    cluster = Cluster()
+    cluster.look()
+    cluster.init(1, 1, 2, 3)
+    for broker_id in BROKERS:
+        cluster.leave(broker_id)
+    cluster.znode("SetData", "/controller_epoch", "1", session=99)
+
+    assert cluster.found() == []
+
+
 def test_a_replica_that_cannot_serve_or_is_ending_may_be_left_out() -> None:
     for action, fields in (
         (RefusalKind.REFUSE_COMMAND, {"error_code": "STORAGE_ERROR"}),
