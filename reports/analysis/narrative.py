@@ -16,6 +16,8 @@ from fencepost.spec.vocabulary import Action
 
 MOMENTS_SHOWN = 120
 NS_PER_S = 1e9
+INSTANT_NS = 1_000_000
+"""What is nearer to each other happened at once: times are shown in milliseconds."""
 NOTABLE_NS = 200_000_000
 """A partition that took no write for less is not told of."""
 
@@ -82,8 +84,13 @@ _Told = tuple[int, Voice, str]
 def _of_fault(
     fault: Occurrence, shared: Sequence[SharedRow], tenures: Sequence[Tenure]
 ) -> Iterable[_Told]:
-    yield fault.start_ns, Voice.FAULT, f"{fault.fault} begins{_victim(fault, tenures)}."
+    """Each phase in a sentence; those of one instant, as in the simulator, are in one."""
+    begins = f"{fault.fault} begins{_victim(fault, tenures)}"
     own = [row for row in shared if row.fault_id == fault.fault_id]
+    at = {row.phase: row.mono_ns for row in own}
+    is_at_once = _is_instant(fault.start_ns, at.get(Phase.ACTIVE))
+    if not is_at_once:
+        yield fault.start_ns, Voice.FAULT, f"{begins}."
     words = {
         Phase.ACTIVE: "has taken effect",
         Phase.HEALING: "is being undone",
@@ -92,9 +99,18 @@ def _of_fault(
     }
     for row in own:
         phase = next((phase for phase in words if row.phase == phase), None)
-        if phase is not None:
-            proof = f": {row.says}" if row.says else ""
-            yield row.mono_ns, Voice.FAULT, f"{fault.fault} {words[phase]}{proof}."
+        if phase is None:
+            continue
+        if phase is Phase.HEALING and _is_instant(row.mono_ns, at.get(Phase.HEALED)):
+            continue
+        subject = f"{begins} and" if is_at_once and phase is Phase.ACTIVE else fault.fault
+        proof = f": {row.says}" if row.says else ""
+        yield row.mono_ns, Voice.FAULT, f"{subject} {words[phase]}{proof}."
+
+
+def _is_instant(from_ns: int, to_ns: int | None) -> bool:
+    """True when the report shows one time for both."""
+    return to_ns is not None and to_ns - from_ns < INSTANT_NS
 
 
 def _victim(fault: Occurrence, tenures: Sequence[Tenure]) -> str:

@@ -23,6 +23,8 @@ LISTED_RUNS = 50
 POINTS_MAX = 240
 """Of a course: of more runs, neighbours are one point."""
 WIDTH, HEIGHT, LEFT, TOP = 720.0, 120.0, 80.0, 10.0
+NARROW = 340.0
+"""Of the picture in the window of a phone."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,15 +146,20 @@ def _group_view(group: Group, trend: Trend) -> GroupView:
     own = [spread for spread in trend.spreads if spread.group == group]
     (total,) = (spread for spread in own if spread.phase == PHASES[-1])
     told = tuple(spread for spread in own if spread.count or spread.noisy)
-    picture = _picture(trend.courses[group], total.limit_ms, group.words)
-    return GroupView(title=group.words, phases=told, course=picture)
+    course = Markup("").join(
+        _picture(trend.courses[group], total.limit_ms, group.words, width, css)
+        for width, css in ((WIDTH, "wide"), (NARROW, "narrow"))
+    )
+    return GroupView(title=group.words, phases=told, course=course)
 
 
-def _picture(course: Sequence[RunLatency], limit_ms: float, title: str) -> Markup:
-    """The median and the slowest of each run, against the budget."""
+def _picture(
+    course: Sequence[RunLatency], limit_ms: float, title: str, width: float, css: str
+) -> Markup:
+    """The median and the slowest of each run, against the budget; `width` as the window's."""
     points = _thinned(course)
     top = max([limit_ms, *(highest for _, highest in points)]) * 1.05
-    step = (WIDTH - LEFT) / max(1, len(points) - 1)
+    step = (width - LEFT) / max(1, len(points) - 1)
 
     def y(value: float) -> float:
         return TOP + HEIGHT * (1 - value / top)
@@ -168,14 +175,16 @@ def _picture(course: Sequence[RunLatency], limit_ms: float, title: str) -> Marku
         svg.path(moves([highest for _, highest in points]), "course highest"),
     ]
     return svg.picture(
-        (WIDTH, TOP + HEIGHT + 24),
+        (width, TOP + HEIGHT + 24),
         f"Failovers after {title}, run by run",
-        svg.line((LEFT, y(limit_ms)), (WIDTH, y(limit_ms)), "limit"),
+        svg.line((LEFT, y(limit_ms)), (width, y(limit_ms)), "limit"),
         svg.text(LEFT - 6, y(limit_ms) + 4, milliseconds(limit_ms), "label", "end"),
-        svg.line((LEFT, y(0)), (WIDTH, y(0)), "axis"),
+        svg.line((LEFT, y(0)), (width, y(0)), "axis"),
         svg.text(LEFT, TOP + HEIGHT + 18, "oldest run", "label"),
-        svg.text(WIDTH, TOP + HEIGHT + 18, "newest run", "label", "end"),
+        svg.text(width, TOP + HEIGHT + 18, "newest run", "label", "end"),
         *(lines if points else ()),
+        css=css,
+        least=0,
     )
 
 

@@ -1,15 +1,22 @@
 """Reports of two small runs, one that passes and one that fails, and a browser to open them."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from fencepost.ci.bench.reports.made_runs import made_runs
 from fencepost.conformance.suite.records import read_run
+from fencepost.conformance.verdict import Verdict
 from fencepost.reports.analysis.aggregates import AGGREGATES
+from fencepost.reports.page.comparison import TEMPLATE, CaseChange, ChangeKind, RunComparison
+from fencepost.reports.page.page import html_of
 from fencepost.reports.page.render import render
 from fencepost.reports.suite.page import write_page
 from fencepost.reports.tables.folders import PARQUET
+from fencepost.reports.trend.page import write_trend
+from fencepost.reports.trend.run_table import add_runs
 from tests.reports.aggregated import analysed, save_all
 from tests.reports.browser import Browser, find_browser
 from tests.reports.page.test_suite_page import cut_off_run
@@ -74,6 +81,50 @@ def suite_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     cut_off_run(run)
     write_page(read_run(run))
     return run
+
+
+LONG_NAME = "a_case_with_a_name_that_is_longer_than_the_window_of_a_phone_is_wide_by_far"
+
+
+@pytest.fixture(scope="session")
+def diff_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two runs compared, with a case of each kind of change."""
+    folder = tmp_path_factory.mktemp("diff")
+    changes = tuple(case_change(kind) for kind in ChangeKind)
+    found = RunComparison(
+        before="reports/runs/one",
+        after="reports/runs/two",
+        changes=changes,
+        alike=90,
+        notes=("one is at level 2, two at level 3",),
+    )
+    (folder / "report.html").write_text(html_of(TEMPLATE, found), encoding="utf-8")
+    return folder
+
+
+def case_change(kind: ChangeKind) -> CaseChange:
+    return CaseChange(
+        change=kind,
+        group="chaos",
+        name=f"scenario {LONG_NAME} {kind}",
+        before=Verdict.PASS,
+        after=None if kind is ChangeKind.GONE else Verdict.FAIL,
+        seconds_before=4.0,
+        seconds_after=14.0,
+        message=f"{HOSTILE} is lost: the final read finds client-1/2/1 there.",
+        again=f"fencepost chaos --story {LONG_NAME} --seed 7 --level 2",
+    )
+
+
+@pytest.fixture(scope="session")
+def trend_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Sixty runs that have grown slower, one of which violates two invariants."""
+    folder = tmp_path_factory.mktemp("trend")
+    first, *others = made_runs(60, slow_from=50)
+    broken = replace(first.row, scenario=LONG_NAME, violated=("LeaderComplete", "LinearizableLog"))
+    add_runs(folder, [replace(first, row=broken), *others])
+    write_trend(folder)
+    return folder
 
 
 def built(run: Path, chaos: str, copies: int = 1) -> Path:

@@ -12,6 +12,8 @@ pytestmark = pytest.mark.browser
 SERIOUS = {"serious", "critical"}
 LEAST_CONTRAST = 4.5
 PAGES_MAX = 15
+OTHER_PAGES = ("diff_page", "trend_page")
+"""Of two runs, and of many: the same style and script."""
 
 CONTRASTS = """
 (() => {
@@ -233,7 +235,7 @@ def test_keys_alone_do_it_all(browser: Browser, failing_run: Path) -> None:
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("run", ["failing_run", "suite_run"])
+@pytest.mark.parametrize("run", ["failing_run", "suite_run", *OTHER_PAGES])
 def test_all_words_stand_out_from_what_is_behind_them(
     run: str, scheme: str, browser: Browser, request: pytest.FixtureRequest
 ) -> None:
@@ -244,7 +246,7 @@ def test_all_words_stand_out_from_what_is_behind_them(
     assert browser.evaluate(CONTRASTS) == []
 
 
-@pytest.mark.parametrize("run", ["passing_run", "failing_run", "suite_run"])
+@pytest.mark.parametrize("run", ["passing_run", "failing_run", "suite_run", *OTHER_PAGES])
 def test_axe_finds_nothing_serious(
     run: str, browser: Browser, request: pytest.FixtureRequest
 ) -> None:
@@ -264,7 +266,7 @@ def test_axe_finds_nothing_serious(
     assert [told for told in violations if told[0] in SERIOUS] == []
 
 
-@pytest.mark.parametrize("run", ["passing_run", "failing_run", "suite_run"])
+@pytest.mark.parametrize("run", ["passing_run", "failing_run", "suite_run", *OTHER_PAGES])
 def test_on_a_phone_no_word_is_cut_off(
     run: str, browser: Browser, request: pytest.FixtureRequest
 ) -> None:
@@ -310,4 +312,60 @@ def test_a_long_run_is_a_page_that_works(browser: Browser, long_run: Path) -> No
     browser.press(*"leadercomplete")
     browser.await_that("document.querySelector('.said').textContent.includes(' of ')")
     assert browser.evaluate(VISIBLE_ROWS) == ["LeaderComplete"]
+    assert browser.complaints == []
+
+
+@pytest.fixture(params=OTHER_PAGES)
+def other_page(request: pytest.FixtureRequest) -> Path:
+    folder: Path = request.getfixturevalue(request.param)
+    return folder / "report.html"
+
+
+def word_of_one_row(browser: Browser) -> str:
+    """Of the comparison the case that was mended, of the trend the run that violates something."""
+    told = browser.evaluate("document.querySelector('main').innerText")
+    return "fixed" if "still broken" in told else "longer_than"
+
+
+def test_other_pages_tell_all_without_scripts(browser: Browser, other_page: Path) -> None:
+    browser.forbid_scripts()
+    browser.open(other_page, 1280)
+
+    assert browser.evaluate("document.querySelectorAll('.tools, .copy').length") == 0
+    assert browser.evaluate("document.querySelectorAll('main tbody tr').length") > 3
+    assert browser.evaluate("document.querySelectorAll('tbody tr[hidden]').length") == 0
+    assert browser.evaluate("document.documentElement.scrollWidth") == 1280
+    assert browser.complaints == []
+
+
+def test_other_pages_are_worked_in_by_keys(browser: Browser, other_page: Path) -> None:
+    rows = "[...document.querySelectorAll('main tbody tr')].filter(r => r.checkVisibility()).length"
+    browser.open(other_page, 1280)
+    before = browser.evaluate(rows)
+
+    browser.press("Tab")
+    assert browser.evaluate(f"{AT}.textContent") == "Skip to the content"
+    browser.press("/", *word_of_one_row(browser))
+    browser.await_that(f"{rows} < {before}")
+    assert browser.evaluate(rows) > 0
+    browser.press("Escape")
+    browser.await_that(f"{rows} === {before}")
+    reached = set()
+    for _ in range(20):
+        browser.press("Tab")
+        reached.add(browser.evaluate(f"{AT}.textContent.trim() || {AT}.id"))
+    assert {"only-bad", "Dark"} <= reached
+    assert browser.complaints == []
+
+
+def test_other_pages_are_dark_and_short_on_paper(browser: Browser, other_page: Path) -> None:
+    colour = "getComputedStyle(document.body).backgroundColor"
+    browser.open(other_page, 1280)
+    light = browser.evaluate(colour)
+    assert browser.sheets() < PAGES_MAX
+
+    browser.evaluate(f"{button('Dark')}.click()")
+    assert browser.evaluate(colour) != light
+    browser.open(other_page, 1280, scheme="dark")
+    assert browser.evaluate(colour) != light
     assert browser.complaints == []

@@ -60,6 +60,20 @@ def test_proof_stands_beside_what_it_proves() -> None:
     assert (510, "fault", "proc.pause is over: registered again.") in told
 
 
+def test_what_happens_in_an_instant_is_one_sentence() -> None:
+    shared = (
+        fault(Phase.INJECTING, 100),
+        fault(Phase.ACTIVE, 100, "process 7 in state T"),
+        fault(Phase.HEALING, 500),
+        fault(Phase.HEALED, 500),
+    )
+
+    assert [text for _, voice, text in of(Leadership(shared=shared)) if voice == "fault"] == [
+        "proc.pause begins on broker 1 and has taken effect: process 7 in state T.",
+        "proc.pause is over.",
+    ]
+
+
 def test_writes_without_an_answer_are_counted_while_the_fault_lasts() -> None:
     writes = tuple(
         WriteBin(folder=0, topic="t", partition=0, column=column, records=2, unanswered=1)
