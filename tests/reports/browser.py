@@ -46,7 +46,6 @@ class Browser:
 
     def __init__(self, executable: str) -> None:
         self.complaints: list[str] = []
-        self._deadline = time.monotonic() + DEADLINE_S
         self._profile = tempfile.mkdtemp(prefix="fencepost-browser-")
         self._process, self._to, self._from = _start(executable, self._profile)
         self._unread = b""
@@ -112,9 +111,10 @@ class Browser:
         return answer["result"].get("value")
 
     def await_that(self, expression: str) -> None:
-        """Returns when the expression holds; the deadline of the browser is that of the wait."""
+        """Returns when the expression holds; the deadline is that of an answer."""
+        deadline = time.monotonic() + DEADLINE_S
         while not self.evaluate(expression):
-            assert time.monotonic() < self._deadline, f"never was: {expression}"
+            assert time.monotonic() < deadline, f"never was: {expression}"
             self.evaluate("new Promise(done => requestAnimationFrame(done))")
 
     def forbid_scripts(self) -> None:
@@ -188,8 +188,9 @@ class Browser:
                 pass
 
     def _receive(self) -> dict[str, Any]:
+        deadline = time.monotonic() + DEADLINE_S
         while b"\0" not in self._unread:
-            left_s = self._deadline - time.monotonic()
+            left_s = deadline - time.monotonic()
             readable, _, _ = select.select([self._from], [], [], max(0.0, left_s))
             assert readable, f"the browser did not answer within {DEADLINE_S} s"
             chunk = os.read(self._from, 1 << 20)
