@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, Self
 
 EXECUTABLES = ("chromium", "chromium-browser", "google-chrome")
-DEADLINE_S = 60.0
+DEADLINE_S = 300.0
 """For one browser from its start to its end, on a busy machine."""
 
 END_DEADLINE_S = 10.0
