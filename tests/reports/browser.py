@@ -19,7 +19,7 @@ from typing import Any, Self
 
 EXECUTABLES = ("chromium", "chromium-browser", "google-chrome")
 DEADLINE_S = 300.0
-"""For one browser from its start to its end, on a busy machine."""
+"""For one answer of a browser, on a busy machine: it only ends what hangs."""
 
 END_DEADLINE_S = 10.0
 FLAGS = (
