@@ -23,6 +23,7 @@ from fencepost.spec.replay.fields import (
 )
 from fencepost.spec.replay.incarnations import first_incarnation
 from fencepost.spec.replay.limits import LIFECYCLE, forgetful_faults, up_to_the_limits
+from fencepost.spec.replay.pauses import STRIDE, pauses_of
 from fencepost.spec.replay.recorded_run import ReplayError, TraceFileLine
 from fencepost.spec.trace import Kind, Phase, TraceEvent
 from fencepost.spec.vocabulary import Action, Outcome, ProtocolLevel, RefusalKind
@@ -81,6 +82,8 @@ class Projection:
     events: tuple[Event, ...]
     ended: str = ""
     """Where and why the replay ends before the run does; empty where it does not."""
+    stride: int = STRIDE
+    """Events from one pause to the next (`pauses.py`)."""
 
     @property
     def facts(self) -> Fields:
@@ -88,6 +91,8 @@ class Projection:
         return {
             "assigned": frozenset(self.assigned_replicas),
             "assigned_replicas": self.assigned_replicas,
+            "stride": self.stride,
+            "pauses": pauses_of([event.fields for event in self.events], self.stride),
         }
 
 

@@ -29,7 +29,7 @@ from fencepost.spec.tlc.values import TlaValueError, Value, parse_value
 
 MODULES = Path(__file__).parents[1] / "tla"
 HEAP_MB = 2048
-EVENTS_OF_A_LONG_RUN = 50_000
+EVENTS_OF_A_LONG_RUN = 15_000
 """From here on an optimising compiler pays."""
 
 BUDGET_S = 300.0

@@ -20,12 +20,13 @@ Shown ==
          pending_isr |-> replicas[b].pending_isr,
          znode_version |-> replicas[b].znode_version,
          controller_epoch |-> replicas[b].controller_epoch,
-         high_watermark |-> logs[b].high_watermark,
-         log_end_offset |-> EndOffset(b),
-         end_offsets |-> logs[b].end_offsets,
-         epoch_start |-> logs[b].epoch_start,
-         committed |-> agreed[b]]],
-     committed |-> Len(committed_log)]
+         high_watermark |-> base + logs[b].high_watermark,
+         log_end_offset |-> base + EndOffset(b),
+         end_offsets |-> [f \in Brokers |-> IF logs[b].end_offsets[f] = Unknown THEN Unknown
+                                            ELSE base + logs[b].end_offsets[f]],
+         epoch_start |-> base + logs[b].epoch_start,
+         committed |-> base + agreed[b]]],
+     committed |-> base + Len(committed_log)]
 
 Of(action, brokers) == {<<action, b>> : b \in brokers}
 
@@ -65,16 +66,16 @@ EnabledActions ==
 (* event that had a step last is known. Asking for ENABLED TraceStep takes   *)
 (* for ever on logs that have parted: nothing is kept while TLC asks.        *)
 HadStep == 1
-ASSUME TLCSet(HadStep, 0)
+ASSUME TLCSet(HadStep, <<>>)
 
 Stuck ==
     /\ at <= Len(Events)
-    /\ TLCGet(HadStep) # at
+    /\ TLCGet(HadStep) # Place
     /\ PrintT(<<"stuck", at, Shown, EnabledActions>>)
     /\ FALSE
-    /\ UNCHANGED <<network_vars, history_vars, heard_vars, record_vars, belief_vars, run, at>>
+    /\ UNCHANGED <<network_vars, history_vars, heard_vars, record_vars, belief_vars, run, at, base>>
 
-ExplainNext == (TraceNext /\ TLCSet(HadStep, at)) \/ Stuck
+ExplainNext == (TraceNext /\ TLCSet(HadStep, Place)) \/ Stuck
 
 (* As a CONSTRAINT, in the place of Watch. *)
 Explain ==

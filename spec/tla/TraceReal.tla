@@ -318,6 +318,7 @@ IsRealStep ==
       [] OTHER ->
             \E k \in {at}, s \in {Before}, t \in {After} : IsReal(k, s, t, Event.broker_id)
 
-(* As an ACTION_CONSTRAINT: tells which step is none of `Replication`.       *)
-Real == IF IsRealStep THEN TRUE ELSE PrintT(<<"unreal", run, at, Event.action>>) /\ FALSE
+(* As an ACTION_CONSTRAINT: tells which step is none of `Replication`. What   *)
+(* leaves the state at a pause is no step of a run.                          *)
+Real == IF at' = at THEN TRUE ELSE IF IsRealStep THEN TRUE ELSE PrintT(<<"unreal", run, at, Event.action>>) /\ FALSE
 =============================================================================

@@ -40,12 +40,12 @@ FoundLogs(b, end) ==
 (* of its tenure, with the high watermark that it had; it leads no more.     *)
 LogRecovered ==
     LET b == Event.broker_id
-        end == Event.log_end_offset
+        end == EndTold
     IN /\ Is("LogRecovered")
-       /\ Event.high_watermark \in 0 .. Min({logs[b].high_watermark, end})
+       /\ HighWatermarkTold \in 0 .. Min({logs[b].high_watermark, end})
        /\ \E log \in FoundLogs(b, end) :
              /\ logs' = [logs EXCEPT ![b].records = log,
-                                     ![b].high_watermark = Event.high_watermark]
+                                     ![b].high_watermark = HighWatermarkTold]
              /\ agreed' = AgreementAfter(b, log, Min({end, EndOffset(b)}))
              /\ tenures' = EndedTenures(b, IF IsLoss(b, end) THEN Records(b) ELSE log)
        /\ replicas' = [replicas EXCEPT ![b] = Metadata!StoppedReplica("starting")]
@@ -94,8 +94,8 @@ Obey(b, role, isr) ==
     IN /\ command \in messages
        /\ has_read[b]
        /\ Holding(Metadata!IsObeyed(b, command))
-       /\ Event.high_watermark = logs[b].high_watermark
-       /\ Event.log_end_offset = EndOffset(b)
+       /\ HighWatermarkTold = logs[b].high_watermark
+       /\ EndTold = EndOffset(b)
        /\ replicas' = [replicas EXCEPT
                         ![b] = [Metadata!StoppedReplica(role) EXCEPT
                                     !.leader = Event.leader,
@@ -135,20 +135,20 @@ IsLastCut(b) ==
 
 TruncateLogSeen ==
     LET b == Event.broker_id
-        records == Truncated(Records(b), Event.offset)
+        records == Truncated(Records(b), OffsetTold)
         last == Len(requests[b])
     IN /\ Is("TruncateLog")
        /\ replicas[b].role = "follower"
        /\ Event.leader_epoch = replicas[b].leader_epoch
-       /\ Event.offset < EndOffset(b)
-       /\ Holding(IsCut(b, Event.offset))
-       /\ Event.log_end_offset = Event.offset
-       /\ Event.high_watermark = Min({logs[b].high_watermark, Event.offset})
-       /\ logs' = [logs EXCEPT ![b].records = records, ![b].high_watermark = Event.high_watermark,
+       /\ OffsetTold < EndOffset(b)
+       /\ Holding(IsCut(b, OffsetTold))
+       /\ EndTold = OffsetTold
+       /\ HighWatermarkTold = Min({logs[b].high_watermark, OffsetTold})
+       /\ logs' = [logs EXCEPT ![b].records = records, ![b].high_watermark = HighWatermarkTold,
                                ![b].is_truncated = IsLastCut(b)]
-       /\ agreed' = AgreementAfter(b, records, Event.offset)
-       /\ requests' = [requests EXCEPT ![b][last].from = Event.offset,
-                                       ![b][last].to = Event.offset,
+       /\ agreed' = AgreementAfter(b, records, OffsetTold)
+       /\ requests' = [requests EXCEPT ![b][last].from = OffsetTold,
+                                       ![b][last].to = OffsetTold,
                                        ![b][last].answered = Unknown]
        /\ UNCHANGED belief_vars
        /\ UNCHANGED history_vars
@@ -165,8 +165,8 @@ NewRecords ==
 Appends(b, high_watermark) ==
     LET records == Records(b) \o NewRecords
     IN /\ Event.leader_epoch = replicas[b].leader_epoch
-       /\ Event.log_end_offset = Len(records)
-       /\ Event.high_watermark = high_watermark
+       /\ EndTold = Len(records)
+       /\ HighWatermarkTold = high_watermark
        /\ logs' = [logs EXCEPT ![b].records = records, ![b].high_watermark = high_watermark,
                                ![b].is_truncated = TRUE]
        /\ agreed' = AgreementAfter(b, records, EndOffset(b))
@@ -180,7 +180,7 @@ LeaderAppendSeen ==
        /\ IsLeading(b)
        /\ Event.values # <<>>
        /\ Len(Event.record_epochs) = Len(Event.values)
-       /\ Event.offset = EndOffset(b)
+       /\ OffsetTold = EndOffset(b)
        /\ \A i \in DOMAIN Event.values : Event.record_epochs[i] = replicas[b].leader_epoch
        /\ Appends(b, logs[b].high_watermark)
        /\ UNCHANGED <<tenures, obeyed, requests, committed_log>>
@@ -200,12 +200,12 @@ ServeFetchSeen ==
        /\ IsServing(l)
        /\ f \in Brokers \ {l}
        /\ Event.leader_epoch = replicas[l].leader_epoch
-       /\ Event.offset \in 0 .. EndOffset(l)
-       /\ Holding(HasRequested(f, l, Event.leader_epoch, Event.offset, last))
-       /\ logs' = [logs EXCEPT ![l].end_offsets[f] = Event.offset,
+       /\ OffsetTold \in 0 .. EndOffset(l)
+       /\ Holding(HasRequested(f, l, Event.leader_epoch, OffsetTold, last))
+       /\ logs' = [logs EXCEPT ![l].end_offsets[f] = OffsetTold,
                                ![f].is_truncated = @ \/ (is_asking /\ ~is_late)]
-       /\ requests' = IF is_asking /\ ~is_late /\ IsFirstAnswer(f, Event.offset)
-                      THEN [requests EXCEPT ![f][last].answered = Event.offset,
+       /\ requests' = IF is_asking /\ ~is_late /\ IsFirstAnswer(f, OffsetTold)
+                      THEN [requests EXCEPT ![f][last].answered = OffsetTold,
                                             ![f][last].high_watermark = logs[l].high_watermark]
                       ELSE requests
        /\ UNCHANGED belief_vars
@@ -225,7 +225,7 @@ RefuseFetchSeen ==
        /\ CASE Event.error_code = "FENCED_LEADER_EPOCH" -> Event.leader_epoch < epoch
             [] Event.error_code = "UNKNOWN_LEADER_EPOCH" -> Event.leader_epoch > epoch
             [] OTHER -> FALSE
-       /\ Holding(HasRequested(f, l, Event.leader_epoch, Event.offset, Len(requests[f])))
+       /\ Holding(HasRequested(f, l, Event.leader_epoch, OffsetTold, Len(requests[f])))
        /\ UNCHANGED belief_vars
        /\ UNCHANGED history_vars
        /\ UNCHANGED record_vars
@@ -234,12 +234,12 @@ RefuseFetchSeen ==
 (* offset, and its high watermark is one that the leader had since it heard  *)
 (* of this offset.                                                           *)
 IsAnswer(f, tenure) ==
-    LET end == Event.log_end_offset
+    LET end == EndTold
         told == requests[f][Len(requests[f])].high_watermark
     IN /\ end <= Len(tenure.records)
-       /\ SubSeq(tenure.records, Event.offset + 1, end) = NewRecords
-       /\ Event.high_watermark <= tenure.high_watermark
-       /\ Event.high_watermark >= Min({told, end})
+       /\ SubSeq(tenure.records, OffsetTold + 1, end) = NewRecords
+       /\ HighWatermarkTold <= tenure.high_watermark
+       /\ HighWatermarkTold >= Min({told, end})
 
 FollowerAppendSeen ==
     LET f == Event.broker_id
@@ -248,12 +248,12 @@ FollowerAppendSeen ==
        /\ replicas[f].role = "follower"
        /\ replicas[f].leader \in Brokers
        /\ Len(Event.record_epochs) = Len(Event.values)
-       /\ Event.offset = EndOffset(f)
+       /\ OffsetTold = EndOffset(f)
        /\ Holding(MayFetch(f))
        /\ Holding(\E tenure \in LedLogs(f) : IsAnswer(f, tenure))
-       /\ Event.high_watermark <= Event.log_end_offset
-       /\ Appends(f, Event.high_watermark)
-       /\ requests' = [requests EXCEPT ![f][last].to = Event.log_end_offset]
+       /\ HighWatermarkTold <= EndTold
+       /\ Appends(f, HighWatermarkTold)
+       /\ requests' = [requests EXCEPT ![f][last].to = EndTold]
        /\ UNCHANGED <<tenures, obeyed, committed_log>>
 
 AdvanceHighWatermarkSeen ==
@@ -265,9 +265,9 @@ AdvanceHighWatermarkSeen ==
        /\ Event.leader_epoch = replicas[l].leader_epoch
        /\ Event.isr = replicas[l].isr
        /\ Event.maximal_isr = Metadata!MaximalIsr(l)
-       /\ Event.log_end_offset = EndOffset(l)
+       /\ EndTold = EndOffset(l)
        /\ new > logs[l].high_watermark
-       /\ Event.high_watermark = new
+       /\ HighWatermarkTold = new
        /\ logs' = [logs EXCEPT ![l].high_watermark = new]
        /\ committed_log' = chosen
        /\ agreed' = AgreementOnMore(chosen)
@@ -279,14 +279,14 @@ AdvanceHighWatermarkSeen ==
 (* leader of the epoch that it names. They are of that epoch, or of one      *)
 (* before it: an idempotent producer may have asked again.                   *)
 AcknowledgeSeen ==
-    LET end == Event.offset + Len(Event.values)
+    LET end == OffsetTold + Len(Event.values)
         led == UNION {Tenures(b) : b \in Brokers}
     IN /\ Is("Acknowledge")
-       /\ Event.offset >= 0
+       /\ OffsetTold >= 0
        /\ end <= Len(committed_log)
        /\ \E tenure \in led : tenure.leader_epoch = Event.leader_epoch
        /\ \A i \in DOMAIN Event.values :
-             LET entry == committed_log[Event.offset + i]
+             LET entry == committed_log[OffsetTold + i]
              IN entry.value = Event.values[i] /\ entry.leader_epoch <= Event.leader_epoch
        /\ UNCHANGED belief_vars
        /\ UNCHANGED history_vars
@@ -387,12 +387,14 @@ TraceStep ==
     /\ at <= Len(Events)
     /\ IF Event.action \in RecordActions THEN RecordStep ELSE MetadataStep \/ ToldStep \/ RoleStep
 
-TraceNext ==
+LineStep ==
     /\ TraceStep
     /\ Hear
     /\ at' = at + 1
-    /\ UNCHANGED run
+    /\ UNCHANGED <<run, base>>
     /\ UNCHANGED network_vars
+
+TraceNext == IF MayForget THEN Forget /\ UNCHANGED heard_vars ELSE LineStep
 
 -----------------------------------------------------------------------------
 (* What must hold on the way. These are the invariants of `Replication`, of  *)
@@ -439,6 +441,6 @@ NotPromised ==
 Watch ==
     LET violated == Violated \ NotPromised
     IN IF violated # {} THEN PrintT(<<"violated", run, at - 1, violated>>) /\ FALSE
-       ELSE IF at > Len(Events) THEN PrintT(<<"accepted", run, Violated>>) /\ FALSE
+       ELSE IF at > Len(Events) THEN PrintT(<<"accepted", run, Violated, base>>) /\ FALSE
        ELSE TRUE
 =============================================================================

@@ -24,9 +24,10 @@ VARIABLES
     obeyed,         \* per broker the controller epoch of the command that it obeyed last
     requests,       \* per broker its leader and what it may have asked for
     committed_log,  \* the records that were ever below a leader's high watermark, in order
-    agreed          \* per broker how far its log is the committed one
+    agreed,         \* per broker how far its log is the committed one
+    base            \* so many records, the first of each log, have left the state
 
-Place == <<run, at>>
+Place == <<run, at, base>>
 
 network_vars == <<fetches, committed, acknowledged, budget>>
 history_vars ==
@@ -37,6 +38,11 @@ belief_vars == <<znodes, controllers, replicas, messages, breaches>>
 Events == Recorded[run].events
 Event == Events[at]
 Is(action) == Event.action = action
+
+(* The offsets of the state are counted from the first record that it has.   *)
+OffsetTold == Event.offset - base
+EndTold == Event.log_end_offset - base
+HighWatermarkTold == Event.high_watermark - base
 
 (* TLC tries every way in which a disjunction in an action holds; a guard is *)
 (* a value, and one way is enough.                                           *)
@@ -66,6 +72,7 @@ PastInit ==
     /\ requests = [b \in Brokers |-> <<>>]
     /\ committed_log = <<>>
     /\ agreed = [b \in Brokers |-> 0]
+    /\ base = 0
 
 -----------------------------------------------------------------------------
 (* The past of the state znode *)
@@ -211,4 +218,78 @@ Committed(l, end) ==
 AgreementOnMore(chosen) ==
     [b \in Brokers |-> IF agreed[b] < Len(committed_log) THEN agreed[b]
                        ELSE Agreement(Records(b), chosen, agreed[b])]
+
+-----------------------------------------------------------------------------
+(* Records that leave the state *)
+
+(* TLC looks at the whole state in each step, so that a run costs the square *)
+(* of its length while the state grows with it. What all logs have in common *)
+(* and no later line is about need not stay. A run has pauses, each with the *)
+(* smallest offset and leader epoch that are named from there on; what may   *)
+(* go the spec itself decides, and at a pause only.                          *)
+Pauses == Recorded[run].pauses
+Stride == Recorded[run].stride
+IsPause == at % Stride = 0 /\ at \div Stride \in DOMAIN Pauses
+Pause == Pauses[at \div Stride]
+
+Holders == {b \in Brokers : b \in Recorded[run].assigned \/ Records(b) # <<>>}
+
+(* Nobody can follow an earlier leader any more: of its tenure, the epoch is *)
+(* all that is asked for.                                                    *)
+EpochsFollowed ==
+    {replicas[f].leader_epoch : f \in {f \in Brokers : replicas[f].role = "follower"}}
+LeastEpoch == Min({Pause.leader_epoch} \cup EpochsFollowed)
+LivingTenures ==
+    {tenure \in UNION {{tenures[b][i] : i \in DOMAIN tenures[b]} : b \in Brokers} :
+        tenure.leader_epoch >= LeastEpoch}
+
+(* One record of each log stays, and each leader's high watermark is behind  *)
+(* what goes: so whoever has not come that far still has not.                *)
+CommonCount ==
+    Min({Pause.offset - base - 1, Len(committed_log)}
+        \cup {agreed[b] : b \in Holders}
+        \cup {EndOffset(b) - 1 : b \in Holders}
+        \cup {logs[b].high_watermark - 1 : b \in {b \in Brokers : IsServing(b)}}
+        \cup {Len(tenure.records) - 1 : tenure \in LivingTenures})
+
+(* Without epochs in fetches any tenure may answer, however old.             *)
+ForgetCount ==
+    IF truncation = "leader_epoch" /\ CommonCount > 0
+    THEN IF \A tenure \in LivingTenures :
+                SubSeq(tenure.records, 1, CommonCount) = SubSeq(committed_log, 1, CommonCount)
+         THEN CommonCount ELSE 0
+    ELSE 0
+
+MayForget == IF IsPause THEN ForgetCount > 0 ELSE FALSE
+
+Behind(records, n) == SubSeq(records, n + 1, Len(records))
+KnownFrom(offset, n) == IF offset = Unknown THEN Unknown ELSE Max({offset - n, 0})
+
+ForgetLog(log, n) ==
+    [log EXCEPT !.records = Behind(@, n), !.high_watermark = @ - n,
+                !.epoch_start = Max({@ - n, 0}),
+                !.end_offsets = [f \in Brokers |-> KnownFrom(@[f], n)]]
+
+ForgetTenure(tenure, n) ==
+    [tenure EXCEPT !.records = IF tenure.leader_epoch < LeastEpoch THEN <<>> ELSE Behind(@, n),
+                   !.high_watermark = @ - n]
+
+ForgetRequest(request, n) ==
+    [request EXCEPT !.from = @ - n, !.to = @ - n, !.high_watermark = @ - n,
+                    !.answered = IF @ < n THEN Unknown ELSE @ - n]
+
+Forget ==
+    \E n \in {ForgetCount} :
+        /\ base' = base + n
+        /\ logs' = [b \in Brokers |-> IF b \in Holders THEN ForgetLog(logs[b], n) ELSE logs[b]]
+        /\ tenures' = [b \in Brokers |->
+                [i \in DOMAIN tenures[b] |-> ForgetTenure(tenures[b][i], n)]]
+        /\ requests' = [b \in Brokers |->
+                [i \in DOMAIN requests[b] |-> ForgetRequest(requests[b][i], n)]]
+        /\ committed_log' = Behind(committed_log, n)
+        /\ agreed' = [b \in Brokers |-> IF b \in Holders THEN agreed[b] - n ELSE agreed[b]]
+        /\ UNCHANGED <<run, at, obeyed>>
+        /\ UNCHANGED belief_vars
+        /\ UNCHANGED history_vars
+        /\ UNCHANGED network_vars
 =============================================================================
