@@ -13,7 +13,7 @@ DRAW ?= $(shell git rev-list --count HEAD 2>/dev/null || echo 0)
 BIN := .venv/bin
 RUN := $(BIN)/python -m
 
-.PHONY: help setup gate test check chaos kafka models nightly bench docs lock clean
+.PHONY: help setup gate test check chaos kafka spark-cluster-test models nightly bench docs lock clean
 
 help:
 	@echo 'make gate    the whole gate at tier quick; leaves reports/runs/latest/report.html'
@@ -21,6 +21,7 @@ help:
 	@echo 'make check   ruff, mypy, generated files, the requirement catalogue'
 	@echo 'make chaos   the chaos scenarios on real processes and a real ZooKeeper'
 	@echo 'make kafka   releases of Apache Kafka, and their bugs; fetches their jars once, with Maven'
+	@echo 'make spark-cluster-test  a Spark master and two workers as processes: reports and seeds on them, one is killed'
 	@echo 'make models  all models of tier pull_request, and the committed counterexamples again: some minutes'
 	@echo 'make nightly all models, which actions they take, every repair undone, counterexamples on processes, the suite on its mutants and behind an adapter, edits of specs, core and checks: some three hours'
 	@echo 'make bench   control plane, producing, faults, simulator, specs and reports, with targets: some ten minutes'
@@ -55,6 +56,9 @@ chaos: setup
 
 kafka: setup
 	@$(RUN) pytest -m kafka $(ARGS)
+
+spark-cluster-test: setup
+	@$(RUN) pytest -m cluster $(ARGS)
 
 models: setup
 	@$(RUN) fencepost.ci check --tier pull_request $(ARGS)

@@ -1,16 +1,17 @@
-"""Spreads seeds of the simulator over a Spark cluster, with the results in the order of seeds.
+"""Spreads seeds of the simulator over a Spark cluster, with the results in the order of seeds."""
 
-Executors import this checkout from the path that it has here; what they answer is pickled.
-"""
+import pickle
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from typing import Any, TypeVar
 
-from collections.abc import Callable, Generator, Sequence
-from typing import TypeVar
-
+import pyarrow as pa
 from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
 
 from fencepost.conformance.worker_pool import Spread
 from fencepost.reports.spark.session import spark_session
 from fencepost.reports.tables.errors import ReportError
+from fencepost.reports.tables.schema import ArrowFunction
 
 A = TypeVar("A")
 R = TypeVar("R")
@@ -27,22 +28,36 @@ def on_spark(master: str) -> Spread:
     ) -> Generator[R, None, None]:
         del jobs  # the cluster has as many cores as it has
         with spark_session(master) as spark:
-            context = spark.sparkContext
-            chunks = CHUNKS_AHEAD * context.defaultParallelism
+            chunks = CHUNKS_AHEAD * spark.sparkContext.defaultParallelism
             for at in range(0, len(arguments), chunks * chunk):
                 batch = arguments[at : at + chunks * chunk]
-                slices = -(-len(batch) // chunk)
-                try:
-                    results = context.parallelize(batch, slices).map(function).collect()
-                except PySparkException as error:
-                    raise _failed(error) from error
-                except Exception as error:
-                    if type(error).__module__.startswith("py4j"):
-                        raise _failed(error) from error
-                    raise
-                yield from results
+                yield from _results(spark, function, batch, slices=-(-len(batch) // chunk))
 
     return spread
+
+
+def _results(
+    spark: SparkSession, function: Callable[[Any], R], batch: Sequence[Any], *, slices: int
+) -> list[R]:
+    numbers = spark.range(0, len(batch), 1, slices)
+    frame = numbers.mapInArrow(_worker(function, batch), "result binary")
+    try:
+        return [pickle.loads(row.result) for row in frame.collect()]  # noqa: S301 - of our own tasks
+    except PySparkException as error:
+        raise _failed(error) from error
+    except Exception as error:
+        if type(error).__module__.startswith("py4j"):
+            raise _failed(error) from error
+        raise
+
+
+def _worker(function: Callable[[Any], R], batch: Sequence[Any]) -> ArrowFunction:
+    def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for numbers in batches:
+            results = [function(batch[number]) for number in numbers.column(0).to_pylist()]
+            yield pa.RecordBatch.from_pydict({"result": [*map(pickle.dumps, results)]})
+
+    return run
 
 
 def _failed(error: Exception) -> ReportError:

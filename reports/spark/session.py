@@ -2,6 +2,7 @@
 
 import logging
 import os
+import re
 import signal
 import sys
 import threading
@@ -16,14 +17,15 @@ from pyspark.errors import PySparkException
 from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
-import fencepost
+from fencepost.reports.spark.package import FOLDER_ON_EXECUTORS, ROOT, make_archive
 from fencepost.reports.tables.errors import ReportError
 from fencepost.spec.java import JavaNotFoundError, spark_java_home
 from fencepost.spec.scratch import scratch_folder
 
 DEFAULT_MASTER = "local[2]"
 PY4J_LOGGERS = ("py4j.java_gateway", "py4j.clientserver")
-_ROOT = Path(fencepost.__file__).parents[1]
+PYTHON = "PYSPARK_PYTHON"
+"""The variable that names the Python of executors."""
 _LOGGING = """\
 status = error
 rootLogger.level = error
@@ -77,12 +79,14 @@ def _start(master: str, scratch: Path) -> SparkSession:
         home = spark_java_home(scratch / "java")
         with (
             log.open("wb") as output,
-            _environment(JAVA_HOME=str(home), PYSPARK_PYTHON=sys.executable),
+            _environment(**{"JAVA_HOME": str(home), PYTHON: _python(master)}),
         ):
             conf = _configuration(master, scratch)
             gateway = launch_gateway(conf, {"stdout": output, "stderr": output})  # type: ignore[no-untyped-call]
             with _own_interrupt():
                 context = SparkContext(conf=conf, gateway=gateway)
+            if not _is_local(master):
+                context.addArchive(make_archive(scratch / "fencepost.zip"))
     except JavaNotFoundError as error:
         raise ReportError(f"Spark has no Java: {error}", "then run the report again") from error
     except Exception as error:  # py4j, Spark and the operating system each have their own family
@@ -110,6 +114,17 @@ def _stop(session: SparkSession) -> None:
         process.wait(timeout=30)
 
 
+def _is_local(master: str) -> bool:
+    """True where executors are threads of this machine, and not a cluster that starts here."""
+    return re.match(r"local(\[|$)", master) is not None
+
+
+def _python(master: str) -> str:
+    """Of executors: the one that is asked for where they may have another than ours."""
+    own = sys.executable
+    return own if _is_local(master) else os.environ.get(PYTHON, own)
+
+
 def _configuration(master: str, scratch: Path) -> SparkConf:
     log4j = scratch / "log4j2.properties"
     log4j.write_text(_LOGGING, encoding="utf-8")
@@ -123,9 +138,10 @@ def _configuration(master: str, scratch: Path) -> SparkConf:
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.shuffle.partitions": "4",
         "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={log4j.as_uri()}",
-        "spark.executorEnv.PYTHONPATH": str(_ROOT),
+        "spark.executorEnv.PYTHONPATH": FOLDER_ON_EXECUTORS,
     }
-    if master.startswith("local"):
+    if _is_local(master):
+        settings["spark.executorEnv.PYTHONPATH"] = str(ROOT.parent)
         settings |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
         # Python workers do the work; a short-lived JVM that compiles less is there sooner.
         settings["spark.driver.extraJavaOptions"] += " -XX:TieredStopAtLevel=1 -XX:+UseSerialGC"

@@ -12,6 +12,7 @@ import msgspec
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
+from fencepost.reports.spark.executors import rows_of_tasks
 from fencepost.reports.tables.blocks import TraceBlocks
 from fencepost.reports.tables.buckets import BucketWriter
 from fencepost.reports.tables.folders import PARQUET, TraceFolder
@@ -77,12 +78,10 @@ def _convert_all(
 ) -> dict[FileTask, PartHealth]:
     if not tasks:
         return {}
-    rows = spark.range(0, len(tasks), 1, len(tasks)).mapInArrow(
-        _worker(tasks, target), "place long, health string"
+    rows = rows_of_tasks(
+        spark, len(tasks), _worker(tasks, target), "place long, health string", folder=target
     )
-    return {
-        tasks[row.place]: msgspec.json.decode(row.health, type=PartHealth) for row in rows.collect()
-    }
+    return {tasks[row.place]: msgspec.json.decode(row.health, type=PartHealth) for row in rows}
 
 
 def _worker(tasks: list[FileTask], target: Path) -> ArrowFunction:

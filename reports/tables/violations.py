@@ -27,6 +27,7 @@ from fencepost.reports.kernels.displayed import Displayed, DisplayedEvents
 from fencepost.reports.kernels.displayed_rows import DisplayedRows
 from fencepost.reports.kernels.leadership_rows import leadership_of
 from fencepost.reports.kernels.two_stages import judge_bucket
+from fencepost.reports.spark.executors import rows_of_tasks
 from fencepost.reports.tables.buckets import (
     bucket_names,
     bucket_with,
@@ -84,10 +85,9 @@ def judge(
 ) -> Findings:
     """Every registered check on every folder below `target`, and the leaders of its partitions."""
     tasks = judge_tasks(target, spans_ns, dialects)
-    frame = spark.range(0, len(tasks), 1, len(tasks)).mapInArrow(
-        _worker(tasks, target), "findings string"
-    )
-    return combine([_decoder.decode(row.findings) for row in frame.collect()])
+    worker = _worker(tasks, target)
+    rows = rows_of_tasks(spark, len(tasks), worker, "findings string", folder=target)
+    return combine([_decoder.decode(row.findings) for row in rows])
 
 
 def judge_tasks(

@@ -1,0 +1,70 @@
+"""Tasks on executors that work on a folder: each has seen that it is the driver's folder.
+
+An executor on another machine may have an empty folder of the same name, and would read nothing
+there or write where nobody looks. A mark in the folder, which the driver has put there, tells.
+"""
+
+import re
+import socket
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from secrets import token_hex
+
+import pyarrow as pa
+from pyspark.errors import PySparkException
+from pyspark.sql import Row, SparkSession
+
+from fencepost.reports.tables.errors import ReportError
+from fencepost.reports.tables.schema import ArrowFunction
+
+_MARK = "_shared-"
+
+
+class NotSharedError(Exception):
+    """The executor does not see the folder of the driver; the message is one sentence."""
+
+
+_TOLD = re.compile(rf"\b{NotSharedError.__name__}: (.+)")
+
+
+def rows_of_tasks(
+    spark: SparkSession, tasks: int, function: ArrowFunction, columns: str, *, folder: Path
+) -> list[Row]:
+    """What `function` returns for the numbers of the tasks, from 0, each in a Spark task.
+
+    Raises `ReportError` when the executors that were tried do not see `folder`.
+    """
+    with _marked(folder) as mark:
+        frame = spark.range(0, tasks, 1, tasks).mapInArrow(_seeing(mark, function), columns)
+        try:
+            return frame.collect()
+        except PySparkException as error:
+            if (told := _TOLD.search(str(error))) is None:
+                raise
+            raise ReportError(
+                told[1].strip(),
+                "name a folder that the driver and all executors mount under this path, "
+                "or leave out --spark-master to work on this machine",
+            ) from None
+
+
+@contextmanager
+def _marked(folder: Path) -> Iterator[Path]:
+    mark = folder / f"{_MARK}{token_hex(8)}"
+    mark.touch()
+    try:
+        yield mark
+    finally:
+        mark.unlink(missing_ok=True)
+
+
+def _seeing(mark: Path, function: ArrowFunction) -> ArrowFunction:
+    def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        if not mark.exists():
+            raise NotSharedError(
+                f"the Spark executor on {socket.gethostname()} does not see {mark.parent}"
+            )
+        yield from function(batches)
+
+    return run

@@ -1,0 +1,161 @@
+"""Reports and seeds on a real cluster: a master and two workers, which lack this checkout."""
+
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from pyspark import cloudpickle
+from pyspark.sql import SparkSession
+
+import fencepost
+from fencepost.ci.cli import run as run_command
+from fencepost.conformance.whitebox.simulate import SimulationOptions, run_seeds
+from fencepost.fault_injection.processes.managed_process import ManagedProcess
+from fencepost.reports.analysis.aggregates import AGGREGATES
+from fencepost.reports.analysis.analyse import analyse
+from fencepost.reports.spark.seeds import on_spark
+from fencepost.reports.spark.session import spark_session
+from fencepost.reports.tables.folders import PARQUET
+from tests.reports.aggregated import analysed
+from tests.reports.spark.standalone import (
+    StandaloneCluster,
+    standalone_cluster,
+    why_no_hidden_folder,
+)
+from tests.reports.stories import failover_story, truncation_story
+
+pytestmark = [pytest.mark.cluster, pytest.mark.spark]
+
+DEADLINE_S = 300.0
+POLL_S = 0.02
+LEVEL = 2
+SEEDS = 12
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[StandaloneCluster]:
+    folder = tmp_path_factory.mktemp("cluster")
+    if why := why_no_hidden_folder(folder):
+        pytest.skip(why)
+    with standalone_cluster(folder, workers=2) as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def spark(cluster: StandaloneCluster) -> Iterator[SparkSession]:
+    """The driver, with both executors."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in cluster.environment.items():
+            patch.setenv(name, value)
+        with spark_session(cluster.master) as session:
+            until(lambda: executors_known_to(session) == len(cluster.workers))
+            yield session
+
+
+def until(holds: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + DEADLINE_S
+    while not holds():
+        assert time.monotonic() < deadline, "it did not come to be in time"
+        threading.Event().wait(POLL_S)
+
+
+def executors_known_to(session: SparkSession) -> int:
+    tracker = session.sparkContext._jsc.sc().statusTracker()  # PySpark's own knows jobs alone
+    return len(tracker.getExecutorInfos()) - 1  # the driver is one, too
+
+
+def executors_of(worker: ManagedProcess) -> list[int]:
+    """The processes that it has started."""
+    listed = Path(f"/proc/{worker.pid}/task").glob("*/children")
+    return [int(pid) for path in listed for pid in path.read_text().split()]
+
+
+def made_run(folder: Path) -> Path:
+    failover_story("run-a").save(folder / "chaos" / "killed")
+    truncation_story("run-b").save(folder / "chaos" / "lost")
+    return folder
+
+
+def where_it_is(_: int) -> str:
+    return str(fencepost.__file__)
+
+
+@pytest.mark.usefixtures("spark")
+def test_executors_work_with_the_package_that_they_were_sent(
+    cluster: StandaloneCluster,
+) -> None:
+    cloudpickle.register_pickle_by_value(sys.modules[__name__])  # executors have no tests
+
+    found = list(on_spark(cluster.master)(where_it_is, range(4), jobs=1, chunk=1))
+
+    cloudpickle.unregister_pickle_by_value(sys.modules[__name__])
+    assert len(found) == 4
+    for path in found:
+        assert Path(path).is_relative_to(cluster.work)
+
+
+@pytest.mark.usefixtures("spark")
+def test_a_report_of_the_cluster_is_that_of_this_machine(tmp_path: Path) -> None:
+    run = made_run(tmp_path / "run")
+
+    analyse(run)
+
+    assert analysed(run, tmp_path / "here").to_json() == (run / AGGREGATES).read_bytes()
+
+
+@pytest.mark.usefixtures("spark")
+def test_seeds_of_the_cluster_are_those_of_this_machine(cluster: StandaloneCluster) -> None:
+    alone = run_seeds(range(SEEDS), level=LEVEL, jobs=1)
+    spread = run_seeds(
+        range(SEEDS), level=LEVEL, options=SimulationOptions(spread=on_spark(cluster.master))
+    )
+
+    assert repr(replace(spread, seconds=0.0)) == repr(replace(alone, seconds=0.0))
+
+
+@pytest.mark.usefixtures("spark")
+def test_a_folder_that_executors_do_not_share_is_told_in_one_sentence(
+    cluster: StandaloneCluster, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = made_run(cluster.hidden / "run")
+
+    code = run_command(["report", str(run), "--spark-master", cluster.master])
+
+    told = capsys.readouterr().err.strip()
+    assert code == 2
+    assert "does not see" in told
+    assert str(run / PARQUET) in told
+    assert "mount under this path" in told
+    assert len(told.splitlines()) == 1
+
+
+@pytest.mark.usefixtures("spark")
+def test_a_job_survives_a_worker_that_is_killed_in_the_middle(
+    cluster: StandaloneCluster, tmp_path: Path
+) -> None:
+    """The last test: one worker is gone afterwards."""
+    run = made_run(tmp_path / "run")
+    files = len(list(run.rglob("trace-*.ndjson")))
+    victim = cluster.workers[0]
+    (executor,) = executors_of(victim)
+    unread: list[int] = []
+
+    def kill_in_the_middle() -> None:
+        until(lambda: len(list(run.rglob("_parts/*/*.json"))) >= files - 1)
+        unread.append(files - len(list(run.rglob("_parts/*/*.json"))))
+        victim.kill()
+
+    killer = threading.Thread(target=kill_in_the_middle)
+    os.kill(executor, signal.SIGSTOP)  # with the task that it is given first
+    killer.start()
+    analyse(run)
+    killer.join()
+
+    assert unread == [1]
+    assert analysed(run, tmp_path / "here").to_json() == (run / AGGREGATES).read_bytes()
