@@ -1,0 +1,1 @@
+"""Other checkers beside ours, on the same histories."""
