@@ -1,7 +1,7 @@
 """Tasks on executors that work on a folder: each has seen that it is the driver's folder.
 
 An executor on another machine may have an empty folder of the same name, and would read nothing
-there or write where nobody looks. A mark in the folder, which the driver has put there, tells.
+there or write where it is never found. A mark in the folder, which the driver has put there, tells.
 """
 
 import re

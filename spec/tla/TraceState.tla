@@ -234,8 +234,8 @@ Pause == Pauses[at \div Stride]
 
 Holders == {b \in Brokers : b \in Recorded[run].assigned \/ Records(b) # <<>>}
 
-(* Nobody can follow an earlier leader any more: of its tenure, the epoch is *)
-(* all that is asked for.                                                    *)
+(* No broker can follow an earlier leader any more: of its tenure, the epoch *)
+(* is all that is asked for.                                                 *)
 EpochsFollowed ==
     {replicas[f].leader_epoch : f \in {f \in Brokers : replicas[f].role = "follower"}}
 LeastEpoch == Min({Pause.leader_epoch} \cup EpochsFollowed)
@@ -244,7 +244,7 @@ LivingTenures ==
         tenure.leader_epoch >= LeastEpoch}
 
 (* One record of each log stays, and each leader's high watermark is behind  *)
-(* what goes: so whoever has not come that far still has not.                *)
+(* what goes: a replica that has not come that far still has not.            *)
 CommonCount ==
     Min({Pause.offset - base - 1, Len(committed_log)}
         \cup {agreed[b] : b \in Holders}

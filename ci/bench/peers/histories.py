@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
+from typing import Any
 
 from fencepost.spec.trace import Kind, TraceEvent, encode_all
 from fencepost.spec.vocabulary import Outcome
@@ -115,9 +116,9 @@ def write_lines(operations: Sequence[Operation], path: Path) -> None:
 
 def write_trace(operations: Sequence[Operation], folder: Path) -> Path:
     """The trace of the clients, in the order of time."""
-    lines: list[tuple[int, dict[str, object]]] = []
+    lines: list[tuple[int, dict[str, Any]]] = []
     for op_id, one in enumerate(operations, start=1):
-        asked: dict[str, object] = {
+        asked: dict[str, Any] = {
             "action": "Produce" if one.is_append else "Fetch",
             "topic": TOPIC,
             "partition": one.partition,
