@@ -128,7 +128,7 @@ def test_a_folder_that_executors_do_not_share_is_told_in_one_sentence(
     code = run_command(["report", str(run), "--spark-master", cluster.master])
 
     told = capsys.readouterr().err.strip()
-    assert code == 2
+    assert code == 3
     assert "does not see" in told
     assert str(run / PARQUET) in told
     assert "mount under this path" in told
