@@ -30,7 +30,7 @@ from fencepost.spec.tlc.values import TlaValueError, Value, parse_value
 MODULES = Path(__file__).parents[1] / "tla"
 HEAP_MB = 2048
 EVENTS_OF_A_LONG_RUN = 200_000
-"""From here on an optimising compiler pays: 50,000 events take 9 s of processor without, 16 s with."""
+"""From here on an optimising compiler pays: 50,000 take 9 s of processor without, 16 s with it."""
 
 BUDGET_S = 300.0
 """Enough for half a million events; TLC is ended after it."""
