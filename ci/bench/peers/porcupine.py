@@ -150,7 +150,7 @@ def _kernels(rows: BucketRows) -> set[int]:
 
 
 def _scan(path: Path) -> int:
-    return pq.read_table(path, partitioning=None, use_threads=False).num_rows
+    return int(pq.read_table(path, partitioning=None, use_threads=False).num_rows)
 
 
 def _ask(program: Path, operations: Path) -> PorcupineAnswer:
@@ -167,12 +167,13 @@ def _ask(program: Path, operations: Path) -> PorcupineAnswer:
 
 def _best(work: Callable[[], T]) -> tuple[float, T]:
     """Seconds of processor, and what `work` returns."""
-    found = []
-    for _ in range(ROUNDS):
-        begun = process_time()
-        result = work()
-        found.append(process_time() - begun)
-    return min(found), result
+    return min((_timed(work) for _ in range(ROUNDS)), key=lambda found: found[0])
+
+
+def _timed(work: Callable[[], T]) -> tuple[float, T]:
+    begun = process_time()
+    result = work()
+    return process_time() - begun, result
 
 
 def main() -> None:

@@ -90,11 +90,13 @@ def where_it_is(_: int) -> str:
 def test_executors_work_with_the_package_that_they_were_sent(
     cluster: StandaloneCluster,
 ) -> None:
-    cloudpickle.register_pickle_by_value(sys.modules[__name__])  # executors have no tests
+    own = sys.modules[__name__]
+    # Executors have no tests: what is of this module goes with the task.
+    cloudpickle.register_pickle_by_value(own)  # type: ignore[no-untyped-call]
 
     found = list(on_spark(cluster.master)(where_it_is, range(4), jobs=1, chunk=1))
 
-    cloudpickle.unregister_pickle_by_value(sys.modules[__name__])
+    cloudpickle.unregister_pickle_by_value(own)  # type: ignore[no-untyped-call]
     assert len(found) == 4
     for path in found:
         assert Path(path).is_relative_to(cluster.work)

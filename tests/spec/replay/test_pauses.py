@@ -5,6 +5,7 @@ from itertools import groupby
 
 import pytest
 
+from fencepost.spec.replay.fields import Fields
 from fencepost.spec.replay.pauses import NEVER, pauses_of
 from fencepost.spec.replay.projection import Projection
 from fencepost.spec.replay.tlc_run import Marker, run_tlc
@@ -53,7 +54,7 @@ def test_verdicts_are_the_same_where_records_leave() -> None:
 
 
 def test_a_pause_knows_what_is_named_later() -> None:
-    events = [
+    events: list[Fields] = [
         {"action": "LeaderAppend", "offset": 0, "leader_epoch": 4},
         {"action": "ServeFetch", "offset": 7, "leader_epoch": 5},
         {"action": "AdvanceHighWatermark", "high_watermark": 3, "leader_epoch": 5},
@@ -67,6 +68,11 @@ def test_a_pause_knows_what_is_named_later() -> None:
 
 
 def test_a_broker_whose_disk_lost_all_begins_at_the_first_record() -> None:
-    lost = {"action": "NodeStarted", "broker_id": 1, "is_recovered": False, "is_forgetful": True}
+    lost: Fields = {
+        "action": "NodeStarted",
+        "broker_id": 1,
+        "is_recovered": False,
+        "is_forgetful": True,
+    }
 
     assert pauses_of([lost], 1) == ({"offset": 0, "leader_epoch": NEVER},)
