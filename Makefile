@@ -86,6 +86,7 @@ bench: setup
 	@$(RUN) fencepost.ci.bench.simulator
 	@$(RUN) fencepost.ci.bench.specs
 	@$(RUN) fencepost.ci.bench.reports.speed 1000000
+	@$(RUN) fencepost.ci.bench.peers.porcupine
 
 docs: setup
 	@$(RUN) pip --disable-pip-version-check --quiet install --require-hashes -r ci/site/requirements.lock
