@@ -86,7 +86,8 @@ bench: setup
 	@$(RUN) fencepost.ci.bench.simulator
 	@$(RUN) fencepost.ci.bench.specs
 	@$(RUN) fencepost.ci.bench.reports.speed 1000000
-	@$(RUN) fencepost.ci.bench.peers.porcupine
+	@if command -v go >/dev/null; then $(RUN) fencepost.ci.bench.peers.porcupine; \
+	  else echo 'bench: no go on the PATH, so porcupine is left out'; fi
 
 docs: setup
 	@$(RUN) pip --disable-pip-version-check --quiet install --require-hashes -r ci/site/requirements.lock
