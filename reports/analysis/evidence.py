@@ -133,8 +133,8 @@ def _context(
     violation, instant, main, chosen = scene
     witness = {identity(event) for event in violation.witness}
     before = states[scene.first_shown]
-    shown = displayed.events(chosen)
-    last = displayed.events([instant] if len(displayed) else [])
+    shown = displayed.events([*chosen, instant] if len(displayed) else [])
+    last = shown[len(chosen) :]
     return ViolationContext(
         message=violation.message,
         witness=witness_lines(violation, start_ns),
@@ -143,8 +143,8 @@ def _context(
         before=f"{last[0].node}: {describe(last[0])}" if last else "",
         leading_before=tuple(f"broker-{r.broker_id}" for r in before if r.role == "leader"),
         down_before=tuple(f"broker-{r.broker_id}" for r in before if r.process != "running"),
-        steps=_steps(shown, chosen, (witness, main), start_ns),
-        messages=messages_between(shown, [i in main for i in chosen]),
+        steps=_steps(shown[: len(chosen)], chosen, (witness, main), start_ns),
+        messages=messages_between(shown[: len(chosen)], [i in main for i in chosen]),
         left_out_after=len(displayed) - 1 - chosen[-1] if chosen else 0,
     )
 

@@ -10,7 +10,7 @@ The rows of such a file are in runs, each sorted by partition; those of one part
 """
 
 import zlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache, partial
 from itertools import pairwise
 from pathlib import Path
@@ -295,21 +295,18 @@ def read_split(target: Path, folder: int, bucket: str, names: frozenset[str]) ->
     few = _files(target, folder, bucket, f"*{FEW}.parquet")
     bulk = [path for path in _files(target, folder, bucket, "*.parquet") if path not in few]
     every = stored_schema().names
-    return SplitRows(
-        _read_all(few, every), _read_all(bulk, sorted(names)), partial(_read_rows, bulk)
-    )
+    tables = [_read(path, sorted(names)) for path in bulk]
+    lengths = [table.num_rows for table in tables]
+    whole = partial(_read_rows, list(zip(bulk, lengths, strict=True)))
+    return SplitRows(_joined([_read(path, every) for path in few]), _joined(tables), whole)
 
 
 def _files(target: Path, folder: int, bucket: str, pattern: str) -> list[Path]:
     return sorted((target / f"{FOLDER}={folder}" / f"{BUCKET}={bucket}").glob(pattern))
 
 
-def _read_all(paths: list[Path], names: list[str]) -> pa.Table:
-    """These columns; those in which no file has anything are left out."""
-    return _joined([_read(path, names) for path in paths])
-
-
 def _joined(tables: list[pa.Table]) -> pa.Table:
+    """Their rows; columns in which none has anything are left out."""
     return pa.concat_tables([_NO_ROWS.select(_ALWAYS), *tables], promote_options="default")
 
 
@@ -323,20 +320,28 @@ def _told(file: pq.ParquetFile, names: list[str]) -> list[str]:
     return [name for name in names if name in told]
 
 
-def _read_rows(paths: list[Path], wanted: NDArray[np.bool_]) -> pa.Table:
-    """The rows of these files that are wanted, counted one file after the other."""
-    tables = []
+def _read_rows(files: list[tuple[Path, int]], wanted: NDArray[np.bool_]) -> pa.Table:
+    """The rows of these files, each with so many, that are wanted, counted through all of them."""
+    tables: list[pa.Table] = []
     at = 0
-    for path in paths:
-        with pq.ParquetFile(path) as file:
-            columns = _told(file, stored_schema().names)
-            for group in range(file.num_row_groups):
-                own = wanted[at : at + file.metadata.row_group(group).num_rows]
-                at += len(own)
-                if own.any():
-                    rows = file.read_row_group(group, columns=columns)
-                    tables.append(rows.filter(pa.array(own)))
+    for path, length in files:
+        own = wanted[at : at + length]
+        at += length
+        if own.any():
+            tables.extend(_groups(path, own))
     return _joined(tables)
+
+
+def _groups(path: Path, wanted: NDArray[np.bool_]) -> Iterator[pa.Table]:
+    """The rows of a file that are wanted, as it holds them together."""
+    at = 0
+    with pq.ParquetFile(path) as file:
+        columns = _told(file, stored_schema().names)
+        for group in range(file.num_row_groups):
+            own = wanted[at : at + file.metadata.row_group(group).num_rows]
+            at += len(own)
+            if own.any():
+                yield file.read_row_group(group, columns=columns).filter(pa.array(own))
 
 
 def bucket_with(target: Path, folder: int, partition: TopicPartition) -> str:
