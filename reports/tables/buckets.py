@@ -66,7 +66,6 @@ RUN_ROWS = 800_000
 NEAR = 8
 """A span of numbers so many times as long as their list is cheaper to mark than to sort."""
 
-_NOWHERE = -1
 _NO_ROWS = stored_schema().empty_table()
 _ALWAYS = ["run_id", "node", "incarnation", "seq", "mono_ns", "kind", "action"]
 """Columns in which each row has something."""
@@ -124,28 +123,26 @@ class BucketWriter:
             self._write_held()
 
     def _write_held(self) -> None:
+        """Each row is copied once, to its place: pages of memory are dearer than the sort."""
         if not self._held:
             return
-        rows = pa.concat_tables(self._held, promote_options="default").combine_chunks()
+        held = pa.concat_tables(self._held, promote_options="default").unify_dictionaries()
         self._held = []
-        actions, names = word_codes(rows, "action")
-        is_bulk = np.isin(actions, [code for code, name in enumerate(names) if name in BULK])
-        self._write_rows(rows.filter(pa.array(is_bulk)), "")
-        self._write_rows(rows.filter(pa.array(~is_bulk)), FEW)
-
-    def _write_rows(self, rows: pa.Table, suffix: str) -> None:
-        buckets, places = _places(rows, self._buckets)
+        files, places = _places(held, self._buckets)
         order = np.argsort(places, kind="stable")
-        rows = rows.take(pa.array(order))
-        buckets = buckets[order]
-        bounds = np.flatnonzero(np.diff(buckets, prepend=_NOWHERE - 1, append=self._buckets))
+        rows, files = held.take(pa.array(order)), files[order]
+        bounds = np.flatnonzero(np.diff(files, prepend=-1, append=-1))
         for start, end in pairwise(bounds.tolist()):
-            bucket = int(buckets[start])
-            name = SHARED if bucket == _NOWHERE else str(bucket)
-            path = self._folder / f"{BUCKET}={name}" / f"{self._stem}{suffix}.parquet"
-            own = completed(rows.slice(start, end - start), stored_schema().names)
-            self._writer(path).write_table(own)
-            self._told.setdefault(path, set()).update(rows.column_names)
+            self._write_rows(rows.slice(start, end - start), int(files[start]))
+
+    def _write_rows(self, rows: pa.Table, file: int) -> None:
+        is_few, number = divmod(file, self._buckets + 1)
+        bucket, suffix = str(number - 1) if number else SHARED, FEW if is_few else ""
+        path = self._folder / f"{BUCKET}={bucket}" / f"{self._stem}{suffix}.parquet"
+        self._writer(path).write_table(completed(rows, stored_schema().names))
+        columns = zip(rows.column_names, rows.columns, strict=True)
+        told = (name for name, column in columns if column.null_count < len(column))
+        self._told.setdefault(path, set()).update(told)
 
     def _writer(self, path: Path) -> pq.ParquetWriter:
         if path not in self._writers:
@@ -175,20 +172,26 @@ def completed(rows: pa.Table, names: Iterable[str]) -> pa.Table:
 
 
 def _places(rows: pa.Table, buckets: int) -> tuple[Codes, Codes]:
-    """The bucket of each row, and the rank of its bucket and partition among those of all rows."""
+    """The file of each row, by number, and the rank of its file and partition among those of all.
+
+    First those of what is many, then of what is few; in either `shared`, then all buckets.
+    """
     codes, partitions = partition_codes(rows)
     numbers = [
-        _NOWHERE if partition is None else bucket_of_partition(partition, buckets)
+        0 if partition is None else 1 + bucket_of_partition(partition, buckets)
         for partition in partitions
     ]
     ordered = sorted(
         range(len(partitions)), key=lambda code: (numbers[code], partitions[code] or ("", 0))
     )
-    short = len(ordered) < 1 << 16
     ranks = np.empty(len(ordered), np.int64)
     ranks[ordered] = np.arange(len(ordered))
-    rank = ranks[codes]
-    return np.array(numbers)[codes], rank.astype(np.uint16) if short else rank  # sorts by radix
+    actions, names = word_codes(rows, "action")
+    is_few = np.isin(actions, [code for code, name in enumerate(names) if name not in BULK])
+    rank = ranks[codes] + is_few * len(ordered)
+    is_short = 2 * len(ordered) < 1 << 16
+    files = np.array(numbers)[codes] + is_few * (buckets + 1)
+    return files, rank.astype(np.uint16) if is_short else rank  # sorts by radix
 
 
 def partition_codes(rows: pa.Table) -> tuple[Codes, list[TopicPartition | None]]:
