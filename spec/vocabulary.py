@@ -78,7 +78,7 @@ class BrokerVersion(NamedTuple):
         return f"code of level {self.code_level:d} that speaks {self.inter_broker_protocol:d}"
 
 
-NEWEST_LEVEL = ProtocolLevel.BROKER_EPOCH
+NEWEST_LEVEL = ProtocolLevel.CONTROLLER_MUTATIONS
 """What runs play that say nothing of it, and the gate; a later one can be chosen by its number."""
 
 

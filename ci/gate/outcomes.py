@@ -227,7 +227,7 @@ def of_seeds(result: "SimulationResult") -> StageOutcome:
     ]
     idle = ", ".join(result.idle)
     parts = (
-        f"{count(result.seeds, 'seed')} at level {result.level}",
+        f"{count(result.seeds, 'seed')} {_levels(result)}",
         count(result.events, "event"),
         count(len(violating), "violating seed") if rows else "no violation",
         f"never tried: {idle}" if idle and result.verdict is Verdict.VACUOUS else "",
@@ -254,8 +254,17 @@ def of_seeds(result: "SimulationResult") -> StageOutcome:
     )
 
 
+def _levels(result: "SimulationResult") -> str:
+    if result.upgrade_from is None:
+        return f"at level {result.level}"
+    return f"of upgrades from level {result.upgrade_from} to {result.level}"
+
+
 def of_levels(results: Sequence["SimulationResult"]) -> StageOutcome:
-    """The seeds of several levels: numbers are sums, and those of the first level come first."""
+    """The seeds of several levels: numbers are sums, and those of the first level come first.
+
+    Upgrades count to the level that they lead to.
+    """
     outcomes = [of_seeds(result) for result in results]
     figures = Counter[str]()
     for outcome in outcomes:
@@ -265,13 +274,24 @@ def of_levels(results: Sequence["SimulationResult"]) -> StageOutcome:
     detail = outcomes[0].detail | {"seeds": figures["seeds"]}
     for name in ("violations", "errors"):
         detail[name] = [row for one in outcomes for row in one.detail[name]][:VIOLATIONS_LISTED]
-    detail["checks"] = [row for one in outcomes for row in one.detail["checks"]]
+    detail["checks"] = _one_per_level([row for one in outcomes for row in one.detail["checks"]])
     return StageOutcome(
         verdict=worst(outcome.verdict for outcome in outcomes),
         summary="; ".join(outcome.summary for outcome in outcomes),
         figures=dict(figures),
         detail=detail,
     )
+
+
+def _one_per_level(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Of each check and level the first row, or a later one that says more of it."""
+    found: dict[tuple[str, int], dict[str, Any]] = {}
+    for row in rows:
+        known = found.setdefault((row["name"], row["level"]), row)
+        is_idle = known["verdict"] != Verdict.FAIL and not known["premises"]
+        if is_idle or (row["verdict"] == Verdict.FAIL and known["verdict"] != Verdict.FAIL):
+            found[row["name"], row["level"]] = row
+    return list(found.values())
 
 
 def _violations(result: "SimulationResult") -> list[dict[str, Any]]:

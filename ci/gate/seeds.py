@@ -1,6 +1,7 @@
 """The seeds that the gate plays: first those that were chosen, then the others in their order.
 
-Most are played at the newest level, and some at each later one, which has rules of its own.
+Most are played at the newest level, and some at each level below it, which has rules of its own
+that the newest one replaces.
 `seeds.toml` is written by `python -m fencepost.ci.bench.mutation.seeds`, which says how.
 """
 
@@ -13,7 +14,8 @@ from typing import Any, NamedTuple
 from fencepost.spec.vocabulary import NEWEST_LEVEL, ProtocolLevel
 
 CHOSEN = Path(__file__).with_name("seeds.toml")
-LATER_LEVELS = tuple(level for level in ProtocolLevel if level > NEWEST_LEVEL)
+EARLIER_LEVELS = tuple(range(ProtocolLevel.BROKER_EPOCH, NEWEST_LEVEL))
+"""Those below the newest that are played beside it."""
 
 
 class GateSeed(NamedTuple):
@@ -38,15 +40,15 @@ def gate_seeds(number: int, run: int = 0) -> tuple[int, ...]:
     return _of_run(chosen_seeds(), max(0, number), run)
 
 
-def later_seeds(run: int = 0) -> Mapping[int, tuple[int, ...]]:
-    """By later level as many seeds as are chosen there; of another run than 0 others."""
-    later = {level: chosen_seeds(level) for level in LATER_LEVELS}
-    return {level: _of_run(chosen, len(chosen), run) for level, chosen in later.items()}
+def earlier_seeds(run: int = 0) -> Mapping[int, tuple[int, ...]]:
+    """By earlier level as many seeds as are chosen there; of another run than 0 others."""
+    earlier = {level: chosen_seeds(level) for level in EARLIER_LEVELS}
+    return {level: _of_run(chosen, len(chosen), run) for level, chosen in earlier.items()}
 
 
 def all_chosen() -> tuple[GateSeed, ...]:
     """The chosen seeds of all these levels, the newest level first."""
-    levels = (NEWEST_LEVEL, *LATER_LEVELS)
+    levels = (NEWEST_LEVEL, *EARLIER_LEVELS)
     return tuple(GateSeed(int(level), seed) for level in levels for seed in chosen_seeds(level))
 
 

@@ -4,6 +4,7 @@ Stages import the rooms they need when they run, so that a broken one takes only
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from fencepost.ci.gate.outcomes import (
@@ -18,8 +19,13 @@ from fencepost.ci.gate.outcomes import (
     of_trials,
     of_undecided,
 )
+<<<<<<< HEAD
 from fencepost.ci.gate.scenario_outcomes import of_canary, of_falsehoods, of_scenarios
 from fencepost.ci.gate.seeds import gate_seeds, later_seeds, undecided_rules
+=======
+from fencepost.ci.gate.scenario_outcomes import of_canary, of_scenarios
+from fencepost.ci.gate.seeds import earlier_seeds, gate_seeds, undecided_rules
+>>>>>>> 8e830fff (spec: level 5 is the newest, which all play that are told none)
 from fencepost.ci.gate.shards import WHOLE, Shard
 from fencepost.ci.gate.tiers import Effort, effort_of
 from fencepost.ci.gate.verdict_files import GateRun, GateStage
@@ -27,7 +33,7 @@ from fencepost.ci.screens.console import progress
 from fencepost.ci.screens.model_progress import model_progress
 from fencepost.conformance.verdict import Verdict
 from fencepost.spec.tlc.models import Tier
-from fencepost.spec.vocabulary import NEWEST_LEVEL
+from fencepost.spec.vocabulary import NEWEST_LEVEL, ProtocolLevel
 
 if TYPE_CHECKING:  # each stage imports its room when it runs
     from fencepost.conformance.adapters.settings import ClusterSettings
@@ -91,15 +97,20 @@ def undo_repairs(workers: int, shard: Shard = WHOLE) -> StageOutcome:
 def simulate(run: GateRun) -> StageOutcome:
     """Seeded schedules at the level of the run, then every mutant until it is caught.
 
-    At the newest level some are played at the later ones instead, which have rules of their own.
+    At the newest level some are played at those below it instead, which have rules of their own,
+    and beside them upgrades that lead from level 2 to it.
     A mutant breaks one rule of the newest level, so that is where it is hunted at any level.
     """
     from fencepost.conformance.whitebox.simulate import SimulationOptions, hunt_mutants, run_seeds
 
     effort = _effort(run)
     newest = NEWEST_LEVEL
-    later = later_seeds(run.seed) if run.level == newest else {}
-    first = gate_seeds(effort.seeds - sum(map(len, later.values())), run.seed)
+    earlier = earlier_seeds(run.seed) if run.level == newest else {}
+    first = gate_seeds(effort.seeds - sum(map(len, earlier.values())), run.seed)
+    upgrades = effort.upgrade_seeds if run.level == newest else 0
+    upgraded = range(run.seed * upgrades, (run.seed + 1) * upgrades)
+    asked = [(level, None, seeds) for level, seeds in {run.level: first, **earlier}.items()]
+    options = SimulationOptions(out=run.folder / "simulate", is_share=not run.shard.is_whole)
     with progress("simulate") as advance:
         results = [
             run_seeds(
@@ -107,11 +118,9 @@ def simulate(run: GateRun) -> StageOutcome:
                 level=level,
                 jobs=effort.workers,
                 on_progress=advance,
-                options=SimulationOptions(
-                    out=run.folder / "simulate", is_share=not run.shard.is_whole
-                ),
+                options=replace(options, upgrade_from=begun),
             )
-            for level, all_seeds in {run.level: first, **later}.items()
+            for level, begun, all_seeds in (*asked, (newest, ProtocolLevel.LEADER_EPOCH, upgraded))
             if (seeds := run.shard.take(all_seeds))
         ]
     with progress("mutants") as advance:

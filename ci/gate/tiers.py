@@ -13,6 +13,8 @@ class Effort:
     """Simulated schedules of the implementation under test."""
     mutant_seeds_max: int
     """Seeds within which each mutant must be caught."""
+    upgrade_seeds: int
+    """Schedules in which all brokers are upgraded from level 2 to the newest, one by one."""
     replayed_seeds: int
     """Schedules that TLC replays, by their traces, against the specs."""
     scenarios: tuple[str, ...] = ()
@@ -44,12 +46,22 @@ others would take as long again; `make chaos` and the night play all."""
 
 EFFORT: dict[Tier, Effort] = {
     Tier.QUICK: Effort(
-        seeds=150, mutant_seeds_max=2000, replayed_seeds=3, scenarios=FIRST_SCENARIOS
+        seeds=150,
+        mutant_seeds_max=2000,
+        upgrade_seeds=8,
+        replayed_seeds=3,
+        scenarios=FIRST_SCENARIOS,
     ),
     Tier.PULL_REQUEST: Effort(
-        seeds=600, mutant_seeds_max=2000, replayed_seeds=10, scenarios=FIRST_SCENARIOS
+        seeds=600,
+        mutant_seeds_max=2000,
+        upgrade_seeds=30,
+        replayed_seeds=10,
+        scenarios=FIRST_SCENARIOS,
     ),
-    Tier.NIGHTLY: Effort(seeds=10_000, mutant_seeds_max=2000, replayed_seeds=100),
+    Tier.NIGHTLY: Effort(
+        seeds=10_000, mutant_seeds_max=2000, upgrade_seeds=500, replayed_seeds=100
+    ),
 }
 
 

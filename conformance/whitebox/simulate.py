@@ -180,6 +180,8 @@ class SimulationResult:
     """The checks of which at least one should see the mutant."""
     is_share: bool = False
     """Other machines run other seeds."""
+    upgrade_from: int | None = None
+    """The level at which the runs began; None: all of them is of one level."""
 
     @property
     def catch(self) -> SeedResult | None:
@@ -445,6 +447,7 @@ def _summary(
         doubts=tuple(doubts)[:DOUBTS_MAX],
         traces=traces,
         expected=subject.expected(),
+        upgrade_from=subject.upgrade_from,
     )
 
 
@@ -452,7 +455,8 @@ def _write_failing(subject: Subject, results: Sequence[SeedResult], out: Path) -
     """A seed gives the same trace again, so that workers need not send traces around."""
     for result in [result for result in results if result.failures][:TRACES_MAX]:
         suffix = f"-{subject.mutant}" if subject.mutant else ""
-        name = f"seed-{result.seed}-level-{subject.level}{suffix}"
+        first = "" if subject.upgrade_from is None else f"{subject.upgrade_from}-to-"
+        name = f"seed-{result.seed}-level-{first}{subject.level}{suffix}"
         write_trace(out / name, subject.simulate(result.seed))
         yield name
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from msgspec import UNSET, UnsetType
 
-from fencepost.impl.core.levels import level_3
+from fencepost.impl.core.levels import level_5
 from fencepost.impl.core.rules.rules import Rules
 from fencepost.spec.vocabulary import BrokerId
 
@@ -16,7 +16,7 @@ class Config:
     broker_id: BrokerId
     host: str = "127.0.0.1"
     port: int = 0
-    rules: Rules = level_3.RULES
+    rules: Rules = level_5.RULES
     """Of a level, see `impl/core/levels`."""
     inter_broker_protocol: int | UnsetType = UNSET
     """The level, as the registration tells it; no rule asks for it."""

@@ -4,8 +4,8 @@ A rule of the core is one edit of it (`core` beside this); it is decisive in a s
 least once, the edited place would have had another value. Of a pool of seeds those are chosen in
 which each rule is decisive three times, if it is in three of the pool; the others of the gate's
 number are those in which most of the rarer rules are, for their length. The pool has seeds of the
-newest level, and of each later one, which has rules of its own; or, with `--again`, those of the
-file. They are written to `ci/gate/seeds.toml`, the best of a level first, with how many rules are
+newest level, and of those below it that the gate plays too; or, with `--again`, those of the file.
+They are written to `ci/gate/seeds.toml`, the best of a level first, with how many rules are
 decisive how often; `ci/decisive_rules.md` has the functions with rules that are decisive too
 seldom, and `--list` names these rules.
 With `--check` nothing is written, and the exit code is 1 when the file is another one.
@@ -19,15 +19,15 @@ from types import MappingProxyType
 from typing import TypeVar
 
 from fencepost.ci.bench.mutation.python.core_reach import Reach, measured_reach
-from fencepost.ci.gate.seeds import CHOSEN, LATER_LEVELS, GateSeed, all_chosen
+from fencepost.ci.gate.seeds import CHOSEN, EARLIER_LEVELS, GateSeed, all_chosen
 from fencepost.ci.gate.tiers import EFFORT
 from fencepost.ci.screens.console import say, show_table
 from fencepost.spec.tlc.models import Tier
 from fencepost.spec.vocabulary import NEWEST_LEVEL
 
 POOL = 240
-LATER_SHARE = 0.4
-"""Of as many seeds of each later level: with them come the rules of the newest level, too."""
+EARLIER_SHARE = 0.4
+"""Of as many seeds of each earlier level: most rules of the newest level are theirs, too."""
 AnySeed = TypeVar("AnySeed", bound=Hashable)
 OFTEN = 3
 """In so many seeds each rule is to be decisive."""
@@ -36,10 +36,10 @@ PAGE_HEAD = """\
 # Rules of the core that seeds do not decide
 
 Written by `python -m fencepost.ci.bench.mutation.seeds`, which says what it counts.
-Of the {seeds} seeds that the gate plays first, at the newest level and later ones, these \
+Of the {seeds} seeds that the gate plays first, at the newest level and those below it, these \
 functions have rules that are decisive in fewer than three, or in none: there, only a story or a \
 unit test can see an edit.
-Rules of the levels below the newest one are among them, and what answers malformed requests.
+Rules of the levels below those are among them, and what answers malformed requests.
 
 | file | function | rules | in one or two seeds | in none |
 |---|---|---|---|---|"""
@@ -85,9 +85,9 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def pool_of(number: int) -> list[GateSeed]:
-    """So many seeds of the newest level, and fewer of each later one."""
-    later = int(number * LATER_SHARE)
-    numbers = {NEWEST_LEVEL: number, **dict.fromkeys(LATER_LEVELS, later)}
+    """So many seeds of the newest level, and fewer of each earlier one."""
+    earlier = int(number * EARLIER_SHARE)
+    numbers = {NEWEST_LEVEL: number, **dict.fromkeys(EARLIER_LEVELS, earlier)}
     return [GateSeed(int(level), seed) for level, most in numbers.items() for seed in range(most)]
 
 

@@ -134,7 +134,7 @@ def _of_metadata(cluster: VirtualCluster, present: Collection[BrokerId]) -> Iter
         for key, assigned in cluster.assignments().items()
         if (known := cluster.state(key)) is not None
     }
-    registered = {one for one in present if cluster.zookeeper.peek(broker_path(one)).stat}
+    registered = {one for one in cluster.disks if cluster.zookeeper.peek(broker_path(one)).stat}
     for broker_id in sorted(present):
         process = cluster.processes[broker_id]
         if not process.is_alive or process.is_paused:

@@ -19,7 +19,7 @@ from fencepost.impl.sim.stepped.step_context import ImpossibleStepError
 from fencepost.impl.sim.stepped.steps import SPEC_ACTIONS, StepPerformer
 from fencepost.spec.pacing import Move, MoveList
 from fencepost.spec.trace import TRACE_VERSION, TraceEvent
-from fencepost.spec.vocabulary import ANY_VERSION, NEWEST_LEVEL, Action
+from fencepost.spec.vocabulary import ANY_VERSION, Action, ProtocolLevel
 
 _UNCOMPOSED = frozenset(
     {
@@ -32,6 +32,8 @@ _UNCOMPOSED = frozenset(
 )
 """Of topics that come and go, which the composed specs leave out."""
 
+LEVEL_OF_STEPS = ProtocolLevel.BROKER_EPOCH
+"""The last level at which roles are told alone: metadata are modelled apart from them."""
 _OBEYS_OLDER_CONTROLLERS = frozenset({"accept_older_controller_epoch", "commands_without_epochs"})
 
 
@@ -73,16 +75,16 @@ def replay(schedule: SteppedSchedule, *, probes_loss: bool = False) -> SteppedRe
 
 
 def repaired(schedule: SteppedSchedule) -> SteppedSchedule:
-    """The same steps of the protocol as it should be: no mutant, the newest level."""
-    newest = NEWEST_LEVEL.value
-    setting = msgspec.structs.replace(schedule.setting, mutants=(), level=newest)
+    """The same steps of the protocol as it should be: no mutant, `LEVEL_OF_STEPS`."""
+    level = LEVEL_OF_STEPS.value
+    setting = msgspec.structs.replace(schedule.setting, mutants=(), level=level)
     return msgspec.structs.replace(schedule, setting=setting)
 
 
 def moves_along(schedule: SteppedSchedule, *, is_repaired: bool) -> MoveList:
     """The moves that lead processes along the schedule, as far as the core follows it.
 
-    With `is_repaired` the core is as it should be: without the mutant, at the newest level.
+    With `is_repaired` the core is as it should be: without the mutant, at `LEVEL_OF_STEPS`.
     """
     schedule = repaired(schedule) if is_repaired else schedule
     setting = schedule.setting

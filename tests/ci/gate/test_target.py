@@ -16,7 +16,9 @@ TOY = "py:tests.conformance.toy:Toy"
 
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    effort = Effort(seeds=1, mutant_seeds_max=1, replayed_seeds=1, scenarios=("quiet",))
+    effort = Effort(
+        seeds=1, upgrade_seeds=0, mutant_seeds_max=1, replayed_seeds=1, scenarios=("quiet",)
+    )
     monkeypatch.setitem(EFFORT, Tier.QUICK, effort)
 
 

@@ -146,7 +146,7 @@ def test_kill_table_tells_caught_from_escaped() -> None:
     assert caught.is_caught
     assert caught.seeds == fake_simulator.MUTANT_SHOWS_FROM + 1
     assert "AcknowledgedDurable" in caught.caught_by
-    assert caught.reproduce == "fencepost simulate --seed 3 --level 3 --mutant forgetful"
+    assert caught.reproduce == "fencepost simulate --seed 3 --level 5 --mutant forgetful"
     assert not escaped.is_caught
     assert escaped.seeds == 6
 
@@ -167,7 +167,7 @@ def test_the_seed_that_a_record_knows_is_tried_first(monkeypatch: pytest.MonkeyP
     (caught,) = hunt_mutants(6, target=TARGET, jobs=1)
 
     assert (caught.seeds, caught.seed) == (1, 40)
-    assert caught.reproduce == "fencepost simulate --seed 40 --level 3 --mutant forgetful"
+    assert caught.reproduce == "fencepost simulate --seed 40 --level 5 --mutant forgetful"
 
 
 def test_a_seed_that_shows_nothing_any_more_is_no_end_of_the_hunt(

@@ -52,6 +52,8 @@ from fencepost.impl.core.types.messages import (
     Response,
     StopReplicaRequest,
     StopReplicaResponse,
+    UpdateMetadataRequest,
+    UpdateMetadataResponse,
 )
 from fencepost.impl.core.types.scripts import Ask, unknown
 from fencepost.impl.core.types.zookeeper import Create, SetData, WriteOp, WriteResult, Written
@@ -102,8 +104,10 @@ class Plan:
 class Driver:
     """The node, its ZooKeeper, its disk, and everything that it did."""
 
-    def __init__(self, config: Config) -> None:
+    def __init__(self, config: Config, *, takes_metadata: bool = True) -> None:
+        """Peers take metadata at once, and `sent` does not have them, unless a test answers."""
         self.config = config
+        self._takes_metadata = takes_metadata
         self.now_ms = 0
         self.disk = SimulatedDisk()
         self.effects: list[Effect] = []
@@ -351,6 +355,8 @@ class Driver:
 
     def _perform(self, effect: Effect) -> None:
         match effect:
+            case Send(request=UpdateMetadataRequest()) if self._takes_metadata:
+                self._events.append(_metadata_taken(effect))
             case Send():
                 self.sent.append(effect)
             case Reply(token=token, response=response):
@@ -394,6 +400,15 @@ class Driver:
     def _on_watch(self, session_id: SessionId, event: WatchFired) -> None:
         if session_id == self.session_id:
             self._events.append(event)
+
+
+def _metadata_taken(send: Send) -> ResponseReceived:
+    return ResponseReceived(
+        request_id=send.request_id,
+        sender=send.to,
+        request=send.request,
+        response=UpdateMetadataResponse(),
+    )
 
 
 def broker_ids(*numbers: int) -> frozenset[BrokerId]:

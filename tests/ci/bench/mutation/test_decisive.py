@@ -16,12 +16,12 @@ from fencepost.ci.bench.mutation.python.scratch_tree import ROOT, environment
 from fencepost.ci.bench.mutation.seeds import OFTEN, choose, document, page
 from fencepost.ci.gate.seeds import (
     CHOSEN,
-    LATER_LEVELS,
+    EARLIER_LEVELS,
     GateSeed,
     all_chosen,
     chosen_seeds,
+    earlier_seeds,
     gate_seeds,
-    later_seeds,
 )
 from fencepost.ci.gate.tiers import EFFORT
 from fencepost.conformance.whitebox.simulate import Subject
@@ -181,10 +181,10 @@ def test_another_run_of_the_gate_has_other_seeds() -> None:
     assert first[: len(chosen_seeds())] == chosen_seeds()
     assert len({*first, *second, *third}) == 600
     assert gate_seeds(3) == chosen_seeds()[:3]
-    for level in LATER_LEVELS:
-        assert later_seeds()[level] == chosen_seeds(level)
-        assert not {*later_seeds(1)[level]} & {*later_seeds(2)[level]}
-        assert not {*later_seeds(1)[level]} & {*chosen_seeds(level)}
+    for level in EARLIER_LEVELS:
+        assert earlier_seeds()[level] == chosen_seeds(level)
+        assert not {*earlier_seeds(1)[level]} & {*earlier_seeds(2)[level]}
+        assert not {*earlier_seeds(1)[level]} & {*chosen_seeds(level)}
 
 
 def seed_at(number: int) -> GateSeed:

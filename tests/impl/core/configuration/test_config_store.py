@@ -3,6 +3,8 @@
 import msgspec
 import pytest
 
+from fencepost.impl.core.config import Config
+from fencepost.impl.core.levels import LEVELS
 from fencepost.impl.core.types.zookeeper import Create, SetData, WriteOp
 from fencepost.spec.config_store import (
     CONFIG_CHANGES,
@@ -12,7 +14,7 @@ from fencepost.spec.config_store import (
     config_bytes,
     folders_above,
 )
-from fencepost.spec.vocabulary import ANY_VERSION
+from fencepost.spec.vocabulary import ANY_VERSION, BrokerId, ProtocolLevel
 from tests.impl.core.driver import Driver
 
 USER = ConfigEntity(EntityKind.USER, ("u",))
@@ -63,7 +65,9 @@ def test_what_stands_is_read_at_first(driver: Driver) -> None:
     assert driver.node.configs.version == 1
 
 
-def test_nothing_is_read_before_it_begins(driver: Driver) -> None:
+def test_below_level_5_nothing_is_read_before_it_begins() -> None:
+    rules = LEVELS[ProtocolLevel.MAX_BROKER_EPOCH]
+    driver = Driver(Config(broker_id=BrokerId(1), rules=rules))
     driver.start()
     put(driver, USER, "5")
 

@@ -30,7 +30,7 @@ SOON = BrokerEpoch(1 << 40)
 
 @pytest.fixture
 def driver() -> Driver:
-    return Driver(Config(broker_id=ONE, rules=LEVELS[4]))
+    return Driver(Config(broker_id=ONE, rules=LEVELS[4]), takes_metadata=False)
 
 
 def body(
