@@ -372,7 +372,7 @@ def _hunt(
     if record.get("shows"):
         return _replay(record, target)
     expected = set(record["caught_by"])
-    level = max(level, record.get("level", level))
+    level = record.get("hunted_at") or max(level, record.get("level", level))
     first = record.get("upgrade_from")
     subject = Subject(target=target, level=level, mutant=record["mutant"], upgrade_from=first)
     seeds = list(dict.fromkeys([record.get("seed", 0), *range(seeds_max)]))

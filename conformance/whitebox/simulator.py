@@ -27,7 +27,7 @@ class Simulator(Protocol):
         `family`, if it is there, is the part of the protocol that is wrong. `seed`, if it is there,
         is tried before the others. `shows`, if it is there and not empty, is a property of the
         specs that `replay` violates. `upgrade_from`, if it is there and not None, is the level at
-        which its runs begin.
+        which its runs begin. `hunted_at`, if it is there and not None, is the level of its `seed`.
         """
 
     def suite_mutants(self) -> list[dict[str, Any]]:

@@ -10,7 +10,7 @@ from fencepost.impl.core.rules.replica import Replica
 from fencepost.impl.core.rules.rules import Rules
 from fencepost.impl.core.rules.tables import Role
 from fencepost.impl.core.types.messages import FetchRequest, ProduceRequest, Record
-from fencepost.impl.mutants.mutant import mutant, suite_mutant
+from fencepost.impl.mutants.mutant import hunted_at, mutant, suite_mutant
 from fencepost.spec.vocabulary import (
     NO_BROKER,
     ErrorCode,
@@ -18,6 +18,7 @@ from fencepost.spec.vocabulary import (
     LeaderEpoch,
     Offset,
     ProducerId,
+    ProtocolLevel,
 )
 
 
@@ -46,6 +47,7 @@ def forget_producers_on_leader_change(rules: Rules) -> Rules:
     return replace(rules, known_of_producer=known_of_producer, sequence_error=sequence_error)
 
 
+@hunted_at(ProtocolLevel.BROKER_EPOCH)
 @mutant(44, "CLI-002", {Invariant.LINEARIZABLE_LOG}, seed=3)
 def refuse_above_high_watermark(rules: Rules) -> Rules:
     """A leader with a high watermark that lags refuses offsets that a reader has reached."""
@@ -79,19 +81,20 @@ def acknowledge_on_step_down(rules: Rules) -> Rules:
     return replace(rules, produce_ends=ends)
 
 
-@mutant(87, "REPL-008", {Invariant.MIN_INSYNC_REPLICAS})
+@mutant(87, "REPL-008", {Invariant.MIN_INSYNC_REPLICAS}, seed=1)
 def append_under_a_small_isr(rules: Rules) -> Rules:
     """A leader appends for acks=all, however few replicas are in sync."""
     return replace(rules, has_too_few_in_sync=lambda _leader, _request, _least: False)
 
 
+@hunted_at(ProtocolLevel.BROKER_EPOCH)
 @mutant(91, "CLI-005", {Invariant.SEQUENCES_IN_ORDER}, seed=70)
 def forget_producers_at_start(rules: Rules) -> Rules:
     """A broker that starts knows nothing of the producers in its logs."""
     return replace(rules, recovered_producers=lambda _log: {})
 
 
-@mutant(92, "CLI-005", {Invariant.SEQUENCES_IN_ORDER})
+@mutant(92, "CLI-005", {Invariant.SEQUENCES_IN_ORDER}, seed=1)
 def append_batch_in_part(rules: Rules) -> Rules:
     """A follower appends a batch as far as one answer has it."""
     return replace(rules, whole_batches=lambda records: records)

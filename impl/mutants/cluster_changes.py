@@ -7,8 +7,15 @@ from fencepost.impl.core.rules.controller.controller_election import WatchedRead
 from fencepost.impl.core.rules.rules import Rules
 from fencepost.impl.core.types.refusals import Refusal
 from fencepost.impl.core.types.zookeeper import Znode
-from fencepost.impl.mutants.mutant import mutant, suite_mutant
-from fencepost.spec.vocabulary import BrokerEpoch, BrokerId, ErrorCode, Invariant, Liveness
+from fencepost.impl.mutants.mutant import hunted_at, mutant, suite_mutant
+from fencepost.spec.vocabulary import (
+    BrokerEpoch,
+    BrokerId,
+    ErrorCode,
+    Invariant,
+    Liveness,
+    ProtocolLevel,
+)
 from fencepost.spec.znodes import MalformedZnodeError, parse_topic_document
 
 
@@ -24,6 +31,7 @@ def _is_malformed(znode: Znode) -> bool:
     return False
 
 
+@hunted_at(ProtocolLevel.BROKER_EPOCH)
 @mutant(14, "ZK-004", {Liveness.EVENTUALLY_LEADER}, seed=495)
 def retry_keeps_live_brokers(rules: Rules) -> Rules:
     """A retry keeps the live brokers that it has; a watch that fires then is used up."""

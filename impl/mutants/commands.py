@@ -13,7 +13,7 @@ from fencepost.impl.core.rules.tables import CommandKind, Role
 from fencepost.impl.core.types.effects import DiskEffect
 from fencepost.impl.core.types.messages import LeaderAndIsrRequest, PartitionState, PartitionStop
 from fencepost.impl.core.types.zookeeper import Znode
-from fencepost.impl.mutants.mutant import mutant, suite_mutant
+from fencepost.impl.mutants.mutant import hunted_at, mutant, suite_mutant
 from fencepost.spec.vocabulary import (
     NO_EPOCH,
     ControllerEpoch,
@@ -23,6 +23,7 @@ from fencepost.spec.vocabulary import (
     LeaderEpoch,
     Liveness,
     PartitionIncarnation,
+    ProtocolLevel,
 )
 from fencepost.spec.znodes import LeaderAndIsr, TopicPartition
 
@@ -46,6 +47,7 @@ def obeying_also(rules: Rules, is_obeyed: ReplicaJudgement) -> Rules:
     )
 
 
+@hunted_at(ProtocolLevel.BROKER_EPOCH)
 @mutant(4, "CTL-006", {Invariant.STALE_CONTROLLER_HARMLESS}, seed=285)
 def accept_older_controller_epoch(rules: Rules) -> Rules:
     """A command with a smaller controller epoch than already seen is obeyed."""

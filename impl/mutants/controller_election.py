@@ -131,7 +131,7 @@ def controller_epoch_not_raised(rules: Rules) -> Rules:
     )
 
 
-@mutant(17, "ZK-006", {Liveness.CONTROLLER_EVENTUALLY_EXISTS}, seed=62)
+@mutant(17, "ZK-006", {Liveness.CONTROLLER_EVENTUALLY_EXISTS}, seed=0)
 def forget_own_controller_znode(rules: Rules) -> Rules:
     """A broker that won without hearing of it takes its own `/controller` for another's."""
     return replace(

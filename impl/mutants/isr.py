@@ -62,6 +62,7 @@ def no_znode_version_check(rules: Rules) -> Rules:
         Invariant.LOG_MATCHING,
         Invariant.ONE_COMMITTER_PER_EPOCH,
     },
+    seed=7,
 )
 def no_step_down(rules: Rules) -> Rules:
     """A leader leads on with the ISR it wanted when its write met another version."""

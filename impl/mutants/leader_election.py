@@ -22,12 +22,13 @@ from fencepost.impl.core.types.zookeeper import (
     Written,
 )
 from fencepost.impl.mutants.commands import obeying_also
-from fencepost.impl.mutants.mutant import mutant, suite_mutant
+from fencepost.impl.mutants.mutant import hunted_at, mutant, suite_mutant
 from fencepost.spec.vocabulary import (
     NO_BROKER,
     ControllerEpoch,
     Invariant,
     Liveness,
+    ProtocolLevel,
     ZnodeVersion,
 )
 from fencepost.spec.znodes import LeaderAndIsr, leader_and_isr_path
@@ -82,6 +83,7 @@ def no_election_on_arrival(rules: Rules) -> Rules:
     )
 
 
+@hunted_at(ProtocolLevel.BROKER_EPOCH)
 @mutant(13, "ZK-006", {Liveness.EVENTUALLY_LEADER}, seed=136)
 def forget_unsettled_decision(rules: Rules) -> Rules:
     """A decision that was written, with a lost reply, is taken for another's."""

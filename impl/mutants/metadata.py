@@ -68,7 +68,7 @@ def isr_changes_untold(rules: Rules) -> Rules:
     115,
     "UMD-003",
     {Invariant.STALE_INCARNATION_HARMLESS},
-    seed=9,
+    seed=0,
     level=ProtocolLevel.MAX_BROKER_EPOCH,
 )
 def accept_missing_epoch(rules: Rules) -> Rules:

@@ -49,6 +49,8 @@ class Mutant:
     """The rules of a level -> the same with this one wrong, for one node and one start of it."""
     upgrade_from: ProtocolLevel | None = None
     """It is hunted in runs that begin at this level, and upgrade all brokers to `level`."""
+    hunted_at: ProtocolLevel | None = None
+    """The level of its seed, where random runs of the newest one show it too seldom."""
 
     @property
     def family(self) -> str:
@@ -86,6 +88,11 @@ def mutant(
 def during_upgrade(first: ProtocolLevel) -> Callable[[Mutant], Mutant]:
     """Declare that a mutant is hunted while brokers are upgraded from this level."""
     return lambda declared: replace(declared, upgrade_from=first)
+
+
+def hunted_at(level: ProtocolLevel) -> Callable[[Mutant], Mutant]:
+    """Declare that a mutant is hunted at this level, and not at the newest."""
+    return lambda declared: replace(declared, hunted_at=level)
 
 
 def suite_mutant(requirement: str) -> Callable[[Callable[[Rules], Rules]], Mutant]:

@@ -46,6 +46,7 @@ def _believing(rules: Rules, believed: Callable[[Replica, Offset], Offset]) -> R
         Invariant.LINEARIZABLE_LOG,
         Invariant.LOG_MATCHING,
     },
+    seed=2,
 )
 def high_watermark_from_leader_alone(rules: Rules) -> Rules:
     """The leader's high watermark is its own log end offset, not the minimum of the ISR."""

@@ -10,8 +10,8 @@ from fencepost.impl.core.rules.replica import Replica
 from fencepost.impl.core.rules.rules import Rules
 from fencepost.impl.core.rules.tables import WriteKind, Writer, ZnodeKind
 from fencepost.impl.core.types.zookeeper import Znode
-from fencepost.impl.mutants.mutant import allowing, mutant, suite_mutant
-from fencepost.spec.vocabulary import BrokerId, Invariant, Liveness
+from fencepost.impl.mutants.mutant import allowing, hunted_at, mutant, suite_mutant
+from fencepost.spec.vocabulary import BrokerId, Invariant, Liveness, ProtocolLevel
 from fencepost.spec.znodes import LeaderAndIsr, assignment_of, parse_topic_document
 
 
@@ -37,6 +37,7 @@ def go_on_without_log(rules: Rules) -> Rules:
     return replace(rules, go_offline=lambda replica: replica)
 
 
+@hunted_at(ProtocolLevel.BROKER_EPOCH)
 @mutant(94, "START-006", {Liveness.EVENTUALLY_LEADER}, seed=19)
 def tell_no_failed_log(rules: Rules) -> Rules:
     """A broker with a log that failed tells no controller, so that no other one leads."""

@@ -114,6 +114,7 @@ def _records(declared: Iterable[Mutant]) -> list[dict[str, object]]:
             "seed": record.seed,
             "level": record.level.value,
             "upgrade_from": None if record.upgrade_from is None else record.upgrade_from.value,
+            "hunted_at": None if record.hunted_at is None else record.hunted_at.value,
             "shows": record.shows,
         }
         for record in declared
