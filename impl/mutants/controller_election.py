@@ -326,7 +326,7 @@ def take_epoch_as_written(rules: Rules) -> Rules:
     )
 
 
-@mutant(241, "CTL-003", {Invariant.CONTROLLER_IN_ORDER})
+@mutant(241, "CTL-003", {Invariant.CONTROLLER_IN_ORDER}, seed=7)
 def stand_after_reading_another(rules: Rules) -> Rules:
     """A broker that has read another's name in `/controller` tries to create it all the same."""
 

@@ -11,8 +11,15 @@ from fencepost.impl.core.rules.incarnations import (
 )
 from fencepost.impl.core.rules.replica import Replica
 from fencepost.impl.core.rules.rules import Rules
-from fencepost.impl.mutants.mutant import mutant
-from fencepost.spec.vocabulary import NO_BROKER_EPOCH, BrokerEpoch, BrokerId, ErrorCode, Invariant
+from fencepost.impl.mutants.mutant import hunted_at, mutant
+from fencepost.spec.vocabulary import (
+    NO_BROKER_EPOCH,
+    BrokerEpoch,
+    BrokerId,
+    ErrorCode,
+    Invariant,
+    ProtocolLevel,
+)
 
 
 @mutant(
@@ -86,6 +93,7 @@ def obey_obsolete_shutdown(rules: Rules) -> Rules:
     return replace(rules, shutdown_error=obey)
 
 
+@hunted_at(ProtocolLevel.BROKER_EPOCH)
 @mutant(150, "BEP-005", {Invariant.ONLY_ASKERS_SHUT_DOWN}, seed=19)
 def return_when_let_go(rules: Rules) -> Rules:
     """A broker that is to end follows where it was left out, and its leader lets it in again."""

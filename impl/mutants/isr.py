@@ -19,7 +19,7 @@ from fencepost.impl.core.rules.rules import Rules
 from fencepost.impl.core.rules.tables import WriteKind, Writer, ZnodeKind
 from fencepost.impl.core.types.messages import LeaderAndIsrRequest, PartitionState
 from fencepost.impl.core.types.zookeeper import SetData, WriteOp
-from fencepost.impl.mutants.mutant import allowing, mutant, suite_mutant
+from fencepost.impl.mutants.mutant import allowing, hunted_at, mutant, suite_mutant
 from fencepost.spec.vocabulary import (
     ANY_VERSION,
     BrokerId,
@@ -27,6 +27,7 @@ from fencepost.spec.vocabulary import (
     Invariant,
     Liveness,
     Offset,
+    ProtocolLevel,
     ZnodeVersion,
 )
 from fencepost.spec.znodes import LeaderAndIsr, topic_id_path
@@ -180,6 +181,7 @@ def trust_version_across_incarnations(rules: Rules) -> Rules:
     return replace(rules, isr_operations=isr_operations)
 
 
+@hunted_at(ProtocolLevel.BROKER_EPOCH)
 @mutant(244, "ISR-004", {Invariant.ACTS_IN_ITS_ROLE}, seed=35)
 def fenced_leader_commits(rules: Rules) -> Rules:
     """A leader that found another state in ZooKeeper than its own commits on."""

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from fencepost.impl.core.rules.incarnations import all_that_was_read, named_receiver
 from fencepost.impl.core.rules.rules import Rules
-from fencepost.impl.mutants.mutant import during_upgrade, mutant
+from fencepost.impl.mutants.mutant import during_upgrade, hunted_at, mutant
 from fencepost.spec.vocabulary import NO_CONTROLLER_EPOCH, Invariant, Liveness, ProtocolLevel
 
 
@@ -77,6 +77,7 @@ def accept_missing_epoch(rules: Rules) -> Rules:
 
 
 @during_upgrade(ProtocolLevel.BROKER_EPOCH)
+@hunted_at(ProtocolLevel.MAX_BROKER_EPOCH)
 @mutant(
     116,
     "UMD-003",
@@ -90,6 +91,7 @@ def tell_what_predecessor_told(rules: Rules) -> Rules:
 
 
 @during_upgrade(ProtocolLevel.BROKER_EPOCH)
+@hunted_at(ProtocolLevel.MAX_BROKER_EPOCH)
 @mutant(
     117,
     "UMD-003",
