@@ -19,13 +19,8 @@ from fencepost.ci.gate.outcomes import (
     of_trials,
     of_undecided,
 )
-<<<<<<< HEAD
 from fencepost.ci.gate.scenario_outcomes import of_canary, of_falsehoods, of_scenarios
-from fencepost.ci.gate.seeds import gate_seeds, later_seeds, undecided_rules
-=======
-from fencepost.ci.gate.scenario_outcomes import of_canary, of_scenarios
 from fencepost.ci.gate.seeds import earlier_seeds, gate_seeds, undecided_rules
->>>>>>> 8e830fff (spec: level 5 is the newest, which all play that are told none)
 from fencepost.ci.gate.shards import WHOLE, Shard
 from fencepost.ci.gate.tiers import Effort, effort_of
 from fencepost.ci.gate.verdict_files import GateRun, GateStage
