@@ -29,13 +29,22 @@ AT_ONCE = re.compile(
     r"simulate --steps \w+|simulate --story \w+/\S+\.yaml)"
 )
 """What takes seconds, and no cluster of the reader's own."""
+IN_ORDER = (
+    "fencepost simulate --seeds 1 --out RUN_A",
+    "fencepost simulate --seeds 1 --out RUN_B",
+    "fencepost diff RUN_A RUN_B",
+    "fencepost diff RUN_A RUN_B --page diff.html",
+    "fencepost conform new-adapter --lang python my-adapter",
+    "fencepost conform probe -t 'cmd:python3 my-adapter/adapter.py'",
+    "fencepost conform probe --target 'cmd:python3 my-adapter/adapter.py'",
+)
+"""What needs what another one leaves, in a folder of its own; the first two make the runs."""
 FINDS_SOMETHING = re.compile(r"fencepost simulate --steps ")
 """A mutant is broken: the exit code is that of a violation."""
 ELSEWHERE = {
     r"make ": "a target of the Makefile: each is what its name says, and the landing runs check",
     r"\.venv/bin/fencepost gate|fencepost gate": "minutes: tests/ci/gate plays small gates",
     r"fencepost merge": "shards: tests/ci/gate",
-    r"fencepost diff": "two runs are needed: tests/ci/commands and tests/ci/results compare some",
     r"fencepost report": "Spark: tests/reports, and tests/ci for the command",
     r"fencepost check( |$)": "TLC: make models plays every row of spec/models.toml",
     r"fencepost prove": "z3: tests/spec/proofs",
@@ -83,7 +92,9 @@ def reason(line: str) -> str | None:
 
 
 def is_in_session(line: str) -> bool:
-    return any(line == shlex.join(words) for page in SESSIONS for words in session(page))
+    return line in IN_ORDER or any(
+        line == shlex.join(words) for page in SESSIONS for words in session(page)
+    )
 
 
 def at_once() -> list[str]:
@@ -123,6 +134,16 @@ def test_a_command_that_takes_seconds_does_what_its_page_says(
 
     assert code == (1 if FINDS_SOMETHING.match(line) else 0)
     assert capsys.readouterr().out
+
+
+def test_commands_that_build_on_each_other_do_what_their_pages_say(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    assert [line for line in IN_ORDER if run(shlex.split(line)[1:])] == []
+    assert "Every case is as it was." in (tmp_path / "diff.html").read_text()
+    assert set(IN_ORDER[2:]) <= set(documented())
 
 
 def played(page: str) -> Iterator[tuple[str, int]]:
