@@ -9,7 +9,7 @@ from fencepost.conformance.verdict import Verdict, worst
 from fencepost.reports.page.words import count, listing
 
 if TYPE_CHECKING:  # much to import for annotations
-    from fencepost.conformance.runs.falsified import Falsehood
+    from fencepost.conformance.falsified import Falsehood
     from fencepost.conformance.runs.scenario import ScenarioResult
     from fencepost.conformance.runs.soak import SoakRound, Totals
     from fencepost.conformance.whitebox.canary import Canary

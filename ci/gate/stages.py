@@ -178,7 +178,7 @@ def sing(run: GateRun) -> StageOutcome:
 
 def sing_of_target(run: GateRun) -> StageOutcome:
     """Falsehoods in the trace of its first good run, which the checks must find."""
-    from fencepost.conformance.runs.falsified import falsified
+    from fencepost.conformance.falsified import falsified
 
     dialect = settings_of_gate(run).implementation.trace_dialect
     if not (found := falsified(run.folder / "chaos", dialect)):

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from fencepost.ci.gate.scenario_outcomes import of_falsehoods
-from fencepost.conformance.runs.falsified import FALSEHOODS, Falsehood, falsified
+from fencepost.conformance.falsified import FALSEHOODS, Falsehood, falsified
 from fencepost.conformance.runs.run_folder import read_folder
 from fencepost.conformance.verdict import Verdict
 from fencepost.conformance.whitebox.simulate import write_trace
