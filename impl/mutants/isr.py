@@ -182,7 +182,7 @@ def trust_version_across_incarnations(rules: Rules) -> Rules:
 
 
 @hunted_at(ProtocolLevel.BROKER_EPOCH)
-@mutant(244, "ISR-004", {Invariant.ACTS_IN_ITS_ROLE}, seed=35)
+@mutant(244, "ISR-004", {Invariant.ACTS_IN_ITS_ROLE}, shows="ActsInItsRole")
 def fenced_leader_commits(rules: Rules) -> Rules:
     """A leader that found another state in ZooKeeper than its own commits on."""
 
