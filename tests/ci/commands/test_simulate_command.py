@@ -189,7 +189,7 @@ def test_mutants_are_hunted_at_the_newest_level_and_the_summary_says_so(
     outcome = simulate(gate)
 
     assert (asked["level"], asked["hunt_level"]) == (0, NEWEST_LEVEL)
-    assert outcome.summary.endswith("0 of 0 mutants caught at level 3")
+    assert outcome.summary.endswith("0 of 0 mutants caught at level 5")
 
 
 def violating(seed: int) -> SeedResult:

@@ -180,7 +180,7 @@ def test_what_also_fails_in_the_simulator_is_made_small_there(
     assert names(found.story) == ["first"]
     assert played == [["first"]], "what the simulator found is seen on real processes"
     assert (found.actions_before, found.violated) == (2, ("Lost",))
-    assert (found.story.story_id, found.story.fails_at) == ("lost_small", (3,))
+    assert (found.story.story_id, found.story.fails_at) == ("lost_small", (5,))
     assert found.story.origin["kind"] == "shrunk"
     assert story_from_text(to_yaml(found.story)) == found.story
 
