@@ -1,5 +1,7 @@
 """Reports and seeds on a real cluster: a master and two workers, which lack this checkout."""
 
+import os
+import signal
 import sys
 import threading
 import time
@@ -14,6 +16,7 @@ from pyspark.sql import SparkSession
 import fencepost
 from fencepost.ci.cli import run as run_command
 from fencepost.conformance.whitebox.simulate import SimulationOptions, run_seeds
+from fencepost.fault_injection.processes.managed_process import ManagedProcess
 from fencepost.reports.analysis.aggregates import AGGREGATES
 from fencepost.reports.analysis.analyse import analyse
 from fencepost.reports.spark.seeds import on_spark
@@ -65,6 +68,12 @@ def until(holds: Callable[[], bool]) -> None:
 def executors_known_to(session: SparkSession) -> int:
     tracker = session.sparkContext._jsc.sc().statusTracker()  # PySpark's own knows jobs alone
     return len(tracker.getExecutorInfos()) - 1  # the driver is one, too
+
+
+def executors_of(worker: ManagedProcess) -> list[int]:
+    """The processes that it has started."""
+    listed = Path(f"/proc/{worker.pid}/task").glob("*/children")
+    return [int(pid) for path in listed for pid in path.read_text().split()]
 
 
 def made_run(folder: Path) -> Path:
@@ -126,3 +135,29 @@ def test_a_folder_that_executors_do_not_share_is_told_in_one_sentence(
     assert "does not see" in told
     assert str(run / PARQUET) in told
     assert "mount under this path" in told
+
+
+@pytest.mark.usefixtures("spark")
+def test_a_job_survives_a_worker_that_is_killed_in_the_middle(
+    cluster: StandaloneCluster, tmp_path: Path
+) -> None:
+    """The last test: one worker is gone afterwards."""
+    run = made_run(tmp_path / "run")
+    files = len(list(run.rglob("trace-*.ndjson")))
+    victim = cluster.workers[0]
+    (executor,) = executors_of(victim)
+    unread: list[int] = []
+
+    def kill_in_the_middle() -> None:
+        until(lambda: len(list(run.rglob("_parts/*/*.json"))) >= files - 1)
+        unread.append(files - len(list(run.rglob("_parts/*/*.json"))))
+        victim.kill()
+
+    killer = threading.Thread(target=kill_in_the_middle)
+    os.kill(executor, signal.SIGSTOP)  # with the task that it is given first
+    killer.start()
+    analyse(run)
+    killer.join()
+
+    assert unread == [1]
+    assert analysed(run, tmp_path / "here").to_json() == (run / AGGREGATES).read_bytes()
