@@ -16,6 +16,7 @@ from fencepost.ci.screens.console import Advance
 from fencepost.conformance.runs.scenario import Problem, ScenarioResult
 from fencepost.conformance.runs.scenario_run import ScenarioRun
 from fencepost.conformance.verdict import Verdict
+from fencepost.spec.vocabulary import NEWEST_LEVEL
 
 CHAOS = ["chaos", "--story", "quiet", "--story", "leader_kill", "--story", "clients"]
 FILES = {"badge.json", "badge.svg", "junit.xml", "report.html", "results.tap", "stages.json"}
@@ -81,7 +82,7 @@ def test_stories_that_were_judged_are_told_and_the_others_did_not_run(
     assert "Exit code 130: interrupted." in summary.read_text()
     assert "1 of 1 scenario passed, 0 faults" in capsys.readouterr().err
     verdict = json.loads((out / "verdict.json").read_text())
-    assert verdict["reproduce"] == f"fencepost {' '.join(CHAOS)} --level 3"
+    assert verdict["reproduce"] == f"fencepost {' '.join(CHAOS)} --level {NEWEST_LEVEL}"
 
 
 def test_a_violation_before_the_interruption_stays_one(
@@ -123,7 +124,7 @@ def test_a_soak_tells_its_rounds(
     assert left(out, verdict) == cases
     assert f"continue with: fencepost chaos --resume {out}" in capsys.readouterr().out
     assert json.loads((out / "verdict.json").read_text())["reproduce"] == (
-        "fencepost chaos --soak 3600s --story quiet --level 3 --seed 5"
+        f"fencepost chaos --soak 3600s --story quiet --level {NEWEST_LEVEL} --seed 5"
     )
 
 
