@@ -233,7 +233,7 @@ def test_command_says_each_round_and_the_end(
 
     told = capsys.readouterr()
     assert "soak: round 1 after 2 s: random seed 5: FAIL in 2 s" in told.err
-    assert "again: fencepost chaos --story random --seed 5 --level 3" in told.out
+    assert "again: fencepost chaos --story random --seed 5 --level 5" in told.out
     assert "FAIL: 1 round in 2 s (1 FAIL)" in told.out
     assert f"continue with: fencepost chaos --resume {tmp_path / 's'}" in told.out
 

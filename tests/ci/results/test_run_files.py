@@ -41,14 +41,14 @@ def test_simulated_seeds_leave_verdict_junit_tap_and_report(tmp_path: Path) -> N
 
 def test_a_mutant_in_simulated_seeds_fails_by_its_first_violation(tmp_path: Path) -> None:
     out = tmp_path / "run"
-    words = ["simulate", "--seeds", "1", "--mutant", "no_step_down", "--out", str(out)]
+    words = ["simulate", "--seed", "7", "--mutant", "no_step_down", "--out", str(out)]
 
     assert run(words) == 1
 
     suites = ET.parse(out / "junit.xml").getroot()  # noqa: S314 - we wrote it
     failures = [str(one.text) for one in suites.iter("failure")]
     assert failures
-    assert all("again: fencepost simulate --seed 0 --level" in text for text in failures)
+    assert all("again: fencepost simulate --seed 7 --level" in text for text in failures)
     assert json.loads((out / "verdict.json").read_text())["exit_code"] == 1
 
 
@@ -63,6 +63,6 @@ def test_a_story_on_processes_leaves_verdict_junit_tap_and_report(
     assert left(out) == {"scenario quiet": "ok"}
     verdict = json.loads((out / "verdict.json").read_text())
     assert verdict["command"] == "chaos"
-    assert verdict["reproduce"] == "fencepost chaos --story quiet --seed 4 --level 3"
+    assert verdict["reproduce"] == "fencepost chaos --story quiet --seed 4 --level 5"
     assert "quiet" in (out / "report.html").read_text()
     assert f"report {out / 'report.html'}" in capsys.readouterr().out
