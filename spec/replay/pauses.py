@@ -1,7 +1,7 @@
 """Where a replay may let records leave its state: at pauses, for what no later event is about.
 
 TLC looks at the whole state in each step. What all logs have in common may go when no event names
-an offset of it any more, nor an epoch of whose leader it would have to be known. How much goes the
+an offset of it any more, nor an epoch with a leader that would have to be known. How much goes the
 spec decides (`TraceState!ForgetCount`); here is what it cannot know, which is what comes later.
 """
 

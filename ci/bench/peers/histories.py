@@ -19,7 +19,7 @@ TRACE = "trace-client-1.ndjson"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Size:
+class HistorySize:
     """How much of a history there is."""
 
     operations: int
@@ -34,7 +34,7 @@ class Size:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Operation:
+class TimedOperation:
     """One that was answered, with times in ns."""
 
     partition: int
@@ -53,7 +53,7 @@ class Operation:
         return " ".join(map(str, (*numbers, self.offset, len(self.values), self.length)))
 
 
-def history(size: Size, seed: int) -> list[Operation]:
+def history(size: HistorySize, seed: int) -> list[TimedOperation]:
     """The operations of all partitions; in the first of several, one answer is stale."""
     random = Random(seed)
     found = [
@@ -64,7 +64,7 @@ def history(size: Size, seed: int) -> list[Operation]:
     return _with_stale_read(found) if size.partitions > 1 else found
 
 
-def _of_partition(partition: int, size: Size, random: Random) -> Iterator[Operation]:
+def _of_partition(partition: int, size: HistorySize, random: Random) -> Iterator[TimedOperation]:
     """Each client has one operation at a time, which takes effect somewhere inside it."""
     free_at = [0] * size.clients
     spans = []
@@ -80,7 +80,7 @@ def _of_partition(partition: int, size: Size, random: Random) -> Iterator[Operat
         offset = len(log) if is_append else max(0, len(log) - READ_RECORDS_MAX)
         if is_append:
             log.append(f"{partition}/{effect}/{offset}")
-        yield Operation(
+        yield TimedOperation(
             partition=partition,
             inv=inv,
             ret=ret,
@@ -91,13 +91,13 @@ def _of_partition(partition: int, size: Size, random: Random) -> Iterator[Operat
         )
 
 
-def _with_stale_read(found: list[Operation]) -> list[Operation]:
+def _with_stale_read(found: list[TimedOperation]) -> list[TimedOperation]:
     """The last read of partition 0 knows nothing of what was appended long before."""
     place = max(
         place for place, one in enumerate(found) if one.partition == 0 and not one.is_append
     )
     old = found[place]
-    stale = Operation(
+    stale = TimedOperation(
         partition=0,
         inv=old.inv,
         ret=old.ret,
@@ -109,12 +109,12 @@ def _with_stale_read(found: list[Operation]) -> list[Operation]:
     return [*found[:place], stale, *found[place + 1 :]]
 
 
-def write_lines(operations: Sequence[Operation], path: Path) -> None:
+def write_lines(operations: Sequence[TimedOperation], path: Path) -> None:
     """One line for each operation."""
     path.write_text("".join(f"{one.line}\n" for one in operations))
 
 
-def write_trace(operations: Sequence[Operation], folder: Path) -> Path:
+def write_trace(operations: Sequence[TimedOperation], folder: Path) -> Path:
     """The trace of the clients, in the order of time."""
     lines: list[tuple[int, dict[str, Any]]] = []
     for op_id, one in enumerate(operations, start=1):

@@ -20,7 +20,7 @@ import msgspec
 import pyarrow.json as pj
 import pyarrow.parquet as pq
 
-from fencepost.ci.bench.peers.histories import Size, history, write_lines, write_trace
+from fencepost.ci.bench.peers.histories import HistorySize, history, write_lines, write_trace
 from fencepost.ci.screens.console import say, show_table
 from fencepost.conformance.checks.linearizable_log import check
 from fencepost.conformance.checks.ordering import split_by_partition
@@ -35,11 +35,11 @@ T = TypeVar("T")
 
 SOURCE = Path(__file__).with_name("go")
 SIZES = (
-    Size(operations=100, partitions=100, clients=10),
-    Size(operations=1_000, partitions=10, clients=10),
-    Size(operations=10_000, partitions=1, clients=10),
-    Size(operations=10_000, partitions=10, clients=10),
-    Size(operations=100_000, partitions=1, clients=10),
+    HistorySize(operations=100, partitions=100, clients=10),
+    HistorySize(operations=1_000, partitions=10, clients=10),
+    HistorySize(operations=10_000, partitions=1, clients=10),
+    HistorySize(operations=10_000, partitions=10, clients=10),
+    HistorySize(operations=100_000, partitions=1, clients=10),
 )
 SEED = 7
 TARGET = 5
@@ -63,7 +63,7 @@ class PorcupineAnswer(msgspec.Struct, frozen=True):
 class Compared:
     """What one history cost, in seconds of processor."""
 
-    size: Size
+    size: HistorySize
     porcupine: PorcupineAnswer
     kernels_s: float
     definition_s: float
@@ -108,7 +108,7 @@ def build(folder: Path) -> Path:
     return program
 
 
-def compare(program: Path, size: Size, folder: Path) -> Compared:
+def compare(program: Path, size: HistorySize, folder: Path) -> Compared:
     """Both checkers on one history; raises `SystemExit` where they do not agree."""
     folder.mkdir()
     operations = history(size, SEED)

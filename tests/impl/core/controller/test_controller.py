@@ -6,7 +6,6 @@ import pytest
 
 from fencepost.impl.core.config import Config
 from fencepost.impl.core.levels import LEVELS
-from fencepost.impl.core.types.effects import ListChildren, ReadZnodes, WriteZnodes
 from fencepost.impl.core.types.messages import LeaderAndIsrResponse, PartitionError
 from fencepost.impl.core.types.zookeeper import Check, Create, Delete, SetData, WriteOp, Written
 from fencepost.spec.vocabulary import (
@@ -135,23 +134,6 @@ def test_a_dead_leader_is_followed_under_the_next_epoch(driver: Driver) -> None:
     driver.acknowledge_commands()
     assert told(driver, 1)[-1] == told(driver, 3)[-1] == (3, 1)
     assert told(driver, 2) == [(2, 0)]
-
-
-def test_ten_thousand_partitions_fail_over_in_few_trips_to_zookeeper(driver: Driver) -> None:
-    """At V3's four milliseconds each, one after the other, within two seconds (FAIL-009)."""
-    elected(driver)
-    for number in range(10):
-        driver.create_topic(f"t{number}", *[(2, 3)] * 1000)
-    begun = len(driver.effects)
-
-    driver.unregister(2)
-
-    asked = (ReadZnodes, ListChildren, WriteZnodes)
-    trips = sum(isinstance(effect, asked) for effect in driver.effects[begun:])
-    last = TopicPartition("t9", 999)
-    assert driver.state(last) == state(3, 1, (3,))
-    assert len(driver.took(Action.ELECT_LEADER)) == 10_000
-    assert trips * 4 <= 2000, f"{trips} trips"
 
 
 def test_a_broker_that_comes_back_is_told_the_state(driver: Driver) -> None:
