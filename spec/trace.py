@@ -43,6 +43,14 @@ BY_HAND = "CommandByHand"
 """Action of the line before a command that no controller sends: a person does, or the harness."""
 
 
+TRACES = "trace-*.ndjson"
+"""The files of a run's folder that hold its lines."""
+
+
+HARNESS_TRACE = "trace-harness.ndjson"
+"""The one of them that tells how the run began: each run has it."""
+
+
 FINAL_READER = "client-final"
 """The client that reads every partition in full at the end of a run."""
 
@@ -283,6 +291,17 @@ def event_of(line: bytes) -> TraceEvent | None:
         return _decoder.decode(line)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return None
+
+
+def run_folders(folder: Path) -> list[Path]:
+    """The folders at or below `folder` that hold the traces of one run each, ascending.
+
+    Traces below a run's own, without one of the harness, are what an implementation keeps there
+    for itself: no run began with them.
+    """
+    found = sorted({path.parent for path in folder.rglob(TRACES) if path.is_file()})
+    begun = {one for one in found if (one / HARNESS_TRACE).is_file()}
+    return [one for one in found if one in begun or begun.isdisjoint(one.parents)]
 
 
 def read_trace(path: Path) -> TraceFile:

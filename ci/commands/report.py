@@ -30,8 +30,7 @@ from fencepost.reports.spark.hadoop import at_hand, is_address
 from fencepost.reports.spark.session import spark_session
 from fencepost.reports.trend.page import write_trend
 from fencepost.spec.scratch import scratch_folder
-
-TRACES = "trace-*.ndjson"
+from fencepost.spec.trace import TRACES
 
 RunFolder = Annotated[
     str | None,

@@ -15,6 +15,7 @@ from fencepost.conformance.checks.incarnations import Lives, lives_in, named
 from fencepost.conformance.clients.recorder import TraceWriter
 from fencepost.fault_injection.zookeeper.transaction_log import Transaction, to_trace_events
 from fencepost.spec.trace import (
+    HARNESS_TRACE,
     TRACE_VERSION,
     Kind,
     LamportClock,
@@ -23,7 +24,6 @@ from fencepost.spec.trace import (
     read_trace,
 )
 
-HARNESS_TRACE = "trace-harness.ndjson"
 ZOOKEEPER_TRACE = "trace-zookeeper.ndjson"
 
 

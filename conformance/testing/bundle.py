@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from fencepost.conformance.adapters.errors import ChoiceError
-from fencepost.conformance.runs.run_folder import HARNESS_TRACE, begun_in
+from fencepost.conformance.runs.run_folder import begun_in
 from fencepost.fault_injection.stories.story import Story, StoryAction
 from fencepost.fault_injection.stories.story_record import EXECUTED, read_executed
+from fencepost.spec.trace import HARNESS_TRACE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,11 +7,7 @@ from typing import Protocol
 
 import msgspec
 
-from fencepost.spec.trace import TraceEvent, decode
-
-PATTERN = "trace-*.ndjson"
-OWN = "trace-harness.ndjson"
-"""Has the phases of faults, which reach the engine directly."""
+from fencepost.spec.trace import HARNESS_TRACE, TRACES, TraceEvent, decode
 
 
 class Traces(Protocol):
@@ -55,8 +51,9 @@ class TraceTail:
         return [event for path in self._files() for event in self._added(path)]
 
     def _files(self) -> list[Path]:
-        own = [self.folder / OWN] if self.has_phases else []
-        return own + sorted(path for path in self.folder.glob(PATTERN) if path.name != OWN)
+        phases = self.folder / HARNESS_TRACE  # the engine hears of them without it
+        others = sorted(path for path in self.folder.glob(TRACES) if path != phases)
+        return [phases, *others] if self.has_phases else others
 
     def _added(self, path: Path) -> list[TraceEvent]:
         start = self._read.get(path, 0)

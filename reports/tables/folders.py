@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fencepost.reports.tables.errors import ReportError
+from fencepost.spec.trace import TRACES, run_folders
 
 PARQUET = "parquet"
 """Where the ingested columns of a run live; ours to delete and rewrite."""
@@ -32,13 +33,13 @@ def trace_folders(run: Path) -> tuple[TraceFolder, ...]:
     if not run.is_dir():
         raise ReportError(f"{run} is not a folder", "name a folder that a run has left")
     by_folder: dict[str, list[Path]] = {}
-    for path in sorted(run.rglob("trace-*.ndjson")):
-        relative = path.relative_to(run)
-        if relative.parts[0] != PARQUET and path.is_file():
-            by_folder.setdefault(relative.parent.as_posix(), []).append(path)
+    for folder in run_folders(run):
+        relative = folder.relative_to(run)
+        if relative.parts[:1] != (PARQUET,):
+            by_folder[relative.as_posix()] = sorted(filter(Path.is_file, folder.glob(TRACES)))
     if not by_folder:
         raise ReportError(
-            f"{run} holds no trace-*.ndjson", "name a run folder in which simulate or chaos ran"
+            f"{run} holds no {TRACES}", "name a run folder in which simulate or chaos ran"
         )
     return tuple(_folder(name, paths) for name, paths in sorted(by_folder.items()))
 

@@ -7,10 +7,18 @@ from typing import Annotated
 
 import msgspec
 
-from fencepost.spec.trace import BY_HAND, TRACE_VERSION, Kind, TraceEvent, TraceFile, read_trace
+from fencepost.spec.trace import (
+    BY_HAND,
+    TRACE_VERSION,
+    TRACES,
+    Kind,
+    TraceEvent,
+    TraceFile,
+    read_trace,
+    run_folders,
+)
 from fencepost.spec.vocabulary import ProtocolLevel
 
-TRACES = "trace-*.ndjson"
 EXACT = "exact"
 LEVELS = [level.value for level in ProtocolLevel]
 
@@ -67,7 +75,7 @@ def find_runs(folder: Path) -> list[Path]:
             "it is a file; name the folder that holds it" if folder.exists() else "it is not there"
         )
         raise ReplayError(f"{folder} is no folder of traces: {why}")
-    found = sorted({path.parent for path in folder.rglob(TRACES)})
+    found = run_folders(folder)
     if not found:
         raise ReplayError(f"{folder} holds no {TRACES}: name the folder of a run, or one above it")
     return found

@@ -13,7 +13,6 @@ from fencepost.spec.replay.observed import ObservedProjection, is_observed, proj
 from fencepost.spec.replay.ordering import total_order
 from fencepost.spec.replay.projection import Event, Projection, partitions_of_run, project
 from fencepost.spec.replay.recorded_run import (
-    TRACES,
     RecordedRun,
     ReplayError,
     TraceFileLine,
@@ -33,7 +32,7 @@ from fencepost.spec.replay.zookeeper import (
 )
 from fencepost.spec.tlc.java.process import StopSignal, side_by_side
 from fencepost.spec.tlc.values import Value
-from fencepost.spec.trace import encode
+from fencepost.spec.trace import TRACES, encode
 
 EXPLAIN_S = 60.0
 """A verdict stands without its explanation."""

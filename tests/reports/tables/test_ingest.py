@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from fencepost.conformance.checks.ordering import partition_of_event
+from fencepost.conformance.verdict import Verdict
 from fencepost.reports.tables import blocks, numbering
 from fencepost.reports.tables.buckets import BULK, SHARED, bucket_names, bucket_of, read_bucket
 from fencepost.reports.tables.errors import ReportError
@@ -23,6 +24,7 @@ from fencepost.reports.tables.ingest import FOREIGN, convert_file
 from fencepost.reports.tables.numbering import NodeNumbers
 from fencepost.reports.tables.parts import FileTask, sweep, whole_part
 from fencepost.spec.trace import Kind, TraceEvent, encode, encode_all
+from tests.reports.aggregated import analysed
 from tests.reports.stories import Story, failover_story
 
 
@@ -293,6 +295,26 @@ def test_folders_with_traces_are_found_in_order(tmp_path: Path) -> None:
     (tmp_path / "parquet" / "trace-x.ndjson").touch()
 
     assert [folder.name for folder in trace_folders(tmp_path)] == ["chaos/a", "simulate/z"]
+
+
+def test_traces_that_an_implementation_keeps_below_its_run_are_no_run(tmp_path: Path) -> None:
+    story = failover_story("a")
+    story.save(tmp_path / "quiet")
+    story.save(tmp_path / "quiet" / "told")
+    (tmp_path / "quiet" / "told" / "trace-harness.ndjson").unlink()
+    failover_story("b").save(tmp_path / "quiet" / "repaired")
+
+    analysis = analysed(tmp_path, tmp_path / "scratch")
+
+    assert [folder.name for folder in analysis.folders] == ["quiet", "quiet/repaired"]
+    assert analysis.verdicts["traces"] is Verdict.PASS
+
+
+def test_a_run_without_the_trace_of_the_harness_is_a_run(tmp_path: Path) -> None:
+    failover_story("a").save(tmp_path / "chaos" / "a")
+    (tmp_path / "chaos" / "a" / "trace-harness.ndjson").unlink()
+
+    assert [folder.name for folder in trace_folders(tmp_path)] == ["chaos/a"]
 
 
 @pytest.mark.parametrize("make", [True, False])
