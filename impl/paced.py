@@ -137,6 +137,7 @@ _EACH_ITS_OWN = frozenset(
         "broker_id",
         "broker_epoch",
         "broker_epochs",
+        "forwarded_request",
         "session_id",
         "zxid",
         "max_broker_epoch",

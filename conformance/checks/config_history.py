@@ -8,9 +8,6 @@ from fencepost.spec.config_store import entity_at, parse_config
 from fencepost.spec.trace import TraceEvent
 from fencepost.spec.znodes import MalformedZnodeError
 
-CLIENT_ALTERS = "AlterConfigs"
-CLIENT_DESCRIBES = "DescribeConfigs"
-
 
 @dataclass(frozen=True, slots=True)
 class ConfigWrite:

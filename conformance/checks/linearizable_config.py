@@ -13,19 +13,15 @@ attempt, so that a write tells which attempt it is.
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
-from fencepost.conformance.checks.config_history import (
-    CLIENT_ALTERS,
-    CLIENT_DESCRIBES,
-    ConfigWrite,
-    config_writes,
-)
+from fencepost.conformance.checks.config_history import ConfigWrite, config_writes
 from fencepost.conformance.checks.evidence import Evidence
 from fencepost.conformance.checks.log_history import Told, after_highest
 from fencepost.conformance.verdict import CheckResult
+from fencepost.fault_injection.workload.config_operations import ALTER_CONFIGS, DESCRIBE_CONFIGS
 from fencepost.spec.trace import Kind, TraceEvent
 from fencepost.spec.vocabulary import Action, Invariant, Outcome
 
-JUDGED = frozenset({CLIENT_ALTERS, CLIENT_DESCRIBES, Action.APPLY_MUTATION})
+JUDGED = frozenset({ALTER_CONFIGS, DESCRIBE_CONFIGS, Action.APPLY_MUTATION})
 _Setting = tuple[str, str]
 """Path, and `name=value`."""
 _Settings = Mapping[_Setting, Sequence[ConfigWrite]]
@@ -36,9 +32,9 @@ def check(events: Sequence[TraceEvent]) -> CheckResult:
     evidence = Evidence(invariant=Invariant.LINEARIZABLE_CONFIG)
     writes = config_writes(events)
     settings = _settings(writes)
-    asked = [one for one in events if one.action == CLIENT_ALTERS and one.kind is Kind.INVOKE]
+    asked = [one for one in events if one.action == ALTER_CONFIGS and one.kind is Kind.INVOKE]
     for event in events:
-        if event.action == CLIENT_ALTERS:
+        if event.action == ALTER_CONFIGS:
             _judge_alteration(event, settings, evidence)
     for event in asked:
         _judge_once(event, settings, evidence)
@@ -119,7 +115,7 @@ def _judge_descriptions(
     """One broker tells what was written, in its order, to clients that ask one after the other."""
     by_register: dict[tuple[int | None, str | None, str], list[Told]] = defaultdict(list)
     for event in events:
-        if event.action != CLIENT_DESCRIBES or event.outcome is not Outcome.OK:
+        if event.action != DESCRIBE_CONFIGS or event.outcome is not Outcome.OK:
             continue
         for value in event.values or ():
             evidence.premise_count += 1

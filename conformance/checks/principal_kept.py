@@ -7,13 +7,13 @@ in which it is made.
 
 from collections.abc import Sequence
 
-from fencepost.conformance.checks.config_history import CLIENT_ALTERS
 from fencepost.conformance.checks.evidence import Evidence
 from fencepost.conformance.verdict import CheckResult
+from fencepost.fault_injection.workload.config_operations import ALTER_CONFIGS
 from fencepost.spec.trace import TraceEvent
 from fencepost.spec.vocabulary import Action, Invariant
 
-JUDGED = frozenset({CLIENT_ALTERS, Action.FORWARD_REQUEST, Action.APPLY_MUTATION})
+JUDGED = frozenset({ALTER_CONFIGS, Action.FORWARD_REQUEST, Action.APPLY_MUTATION})
 
 
 def check(events: Sequence[TraceEvent]) -> CheckResult:
@@ -22,7 +22,7 @@ def check(events: Sequence[TraceEvent]) -> CheckResult:
     askers = {
         (event.path, value): event
         for event in events
-        if event.action == CLIENT_ALTERS
+        if event.action == ALTER_CONFIGS
         for value in event.values or ()
     }
     forwards = {e.forwarded_request: e for e in events if e.action == Action.FORWARD_REQUEST}

@@ -6,7 +6,8 @@ from typing import Any
 
 from fencepost.conformance.clients.recorder import TraceWriter
 from fencepost.fault_injection.processes.pacing import PacedBroker, PacingError
-from fencepost.fault_injection.workload.operations import answer_of, answered_fields
+from fencepost.fault_injection.workload.config_operations import CONFIG_ACTIONS, answered_config
+from fencepost.fault_injection.workload.operations import Fields, answer_of, answered_fields
 from fencepost.spec.pacing import Move
 from fencepost.spec.trace import Kind, LamportClock, TraceEvent
 from fencepost.spec.vocabulary import Outcome
@@ -55,7 +56,7 @@ class SteppedClients:
         if move.to:
             response, trailing = self._answer(client, move.to)
             self._clock.observe(int(trailing.get(LAMPORT_KEY, 0)))
-            told = answered_fields(invoked.action, answer_of(invoked.action, response))
+            told = _answered_fields(invoked.action, response)
         if told.get("outcome") is not Outcome.OK and move.body:
             told |= {**move.body, "outcome": Outcome(move.body["outcome"])}
         fields = {**body, **told}
@@ -81,3 +82,9 @@ class SteppedClients:
                 self._folder, run_id=self._run_id, node=client, clock=self._clock
             )
         return self._recorders[client]
+
+
+def _answered_fields(action: str, response: Any) -> Fields:  # noqa: ANN401 - of the wire
+    if action in CONFIG_ACTIONS:
+        return answered_config(action, response)
+    return answered_fields(action, answer_of(action, response))

@@ -15,6 +15,7 @@ Method = Literal[
     "OffsetForLeaderEpoch",
     "Produce",
     "ListOffsets",
+    "IncrementalAlterConfigs",
 ]
 METHODS = get_args(Method)[1:]
 

@@ -162,6 +162,16 @@ class ReassignStep(AdminStep, frozen=True, kw_only=True):
     replicas: Annotated[BrokerIds, Meta(description="none: a move is cancelled")] = ()
 
 
+class AlterConfigStep(AdminStep, frozen=True, kw_only=True):
+    """Set entries in the configuration of a topic, in a request that brokers forward."""
+
+    alter_config: TopicName
+    entries: Annotated[dict[str, str], Meta(description="values, each set once in a run")]
+    claims: Annotated[
+        str, Meta(description="a principal that it names, as if a broker forwarded it")
+    ] = ""
+
+
 # Waiting
 
 

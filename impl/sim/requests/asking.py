@@ -6,6 +6,7 @@ from functools import partial
 
 from fencepost.fault_injection.faults.fault import Fault
 from fencepost.fault_injection.stories.story import StoryAction
+from fencepost.fault_injection.workload.config_operations import ALTER_CONFIGS
 from fencepost.fault_injection.workload.operations import Answer, Operation
 from fencepost.impl.core.types.asker import Asker
 from fencepost.impl.core.types.messages import Request, Response
@@ -20,7 +21,6 @@ from fencepost.spec.trace import Kind
 from fencepost.spec.vocabulary import BrokerId, ErrorCode, Outcome
 from fencepost.spec.znodes import TopicPartition
 
-CLIENT_ALTERS = "AlterConfigs"
 DONE_MS = 15_000
 """What is granted has come at the latest after this time."""
 LOOK_MS = 5
@@ -110,7 +110,7 @@ class AskingClient(SimulatedClient):
 
     def drops(self, entity: ConfigEntity, gone: Sequence[str], asked: Step) -> Step:
         """What is asked is a change after which entries are gone: the trace tells it."""
-        told = {"action": CLIENT_ALTERS, "path": entity.path, "op_id": self.next_operation()}
+        told = {"action": ALTER_CONFIGS, "path": entity.path, "op_id": self.next_operation()}
         inv_ns = self.trace.now_ns()
         values = [f"{name}=" for name in gone]
         self.trace.write({"kind": Kind.INVOKE, "values": values, **told})

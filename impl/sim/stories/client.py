@@ -8,6 +8,7 @@ from fencepost.fault_injection.stories.steps.story_cluster import (
 )
 from fencepost.fault_injection.stories.story_refusal import StoryError
 from fencepost.fault_injection.workload.commands import ControlAnswer, ControlCommand, error_of
+from fencepost.fault_injection.workload.config_operations import ALTER_CONFIGS, answered_config
 from fencepost.fault_injection.workload.operations import Operation, Produce
 from fencepost.fault_injection.workload.producer_window import UNJUSTIFIED
 from fencepost.impl.core.types.broker_reports import ControlledShutdownResponse
@@ -17,6 +18,7 @@ from fencepost.impl.core.types.messages import (
     Request,
     Response,
 )
+from fencepost.impl.core.types.request_header import RequestHeader
 from fencepost.impl.core.types.topic_messages import (
     CreateTopicRequest,
     CreateTopicsRequest,
@@ -27,10 +29,11 @@ from fencepost.impl.core.types.topic_messages import (
     ReplicaList,
 )
 from fencepost.impl.sim.stories.command import command_request
-from fencepost.impl.sim.world.admin_workload import addition, election, reassignment
+from fencepost.impl.sim.world.admin_workload import addition, alteration, election, reassignment
 from fencepost.impl.sim.world.clients import SimulatedClient, error_codes
 from fencepost.impl.sim.world.cluster import VirtualCluster
 from fencepost.impl.sim.world.operations import TracedOperation, request_of
+from fencepost.spec.config_store import ConfigEntity, EntityKind
 from fencepost.spec.vocabulary import NO_PRODUCER, BrokerId, ErrorCode
 from fencepost.spec.znodes import TopicPartition
 
@@ -66,8 +69,22 @@ class StepClient(SimulatedClient):
         self.ask(to, request, lambda answer: ended(_granted(answer)))
 
     def administer(self, step: steps.AdminStep, to: BrokerId, ended: Ended) -> None:
-        """Send the request of an administrator."""
-        self.ask(to, _request(step), lambda answer: ended(_granted(answer)))
+        """Send the request of an administrator; a change of a configuration is traced."""
+        if isinstance(step, steps.AlterConfigStep):
+            self._alter(step, to, ended)
+        else:
+            self.ask(to, _request(step), lambda answer: ended(_granted(answer)))
+
+    def _alter(self, step: steps.AlterConfigStep, to: BrokerId, ended: Ended) -> None:
+        entity = ConfigEntity(EntityKind.TOPIC, (step.alter_config,))
+        asked, request = alteration(entity, step.entries, RequestHeader(principal=step.claims))
+        line, inv_ns = self.invoke(ALTER_CONFIGS, asked)
+
+        def hear(response: Response | None) -> None:
+            self.complete(line, inv_ns, answered_config(ALTER_CONFIGS, response))
+            ended(_granted(response))
+
+        self.ask(to, request, hear)
 
     def command(self, command: ControlCommand, to: BrokerId, ended: Ended) -> None:
         """Send the command of a controller; raises `StoryError` for one that the core lacks."""

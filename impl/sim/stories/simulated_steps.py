@@ -317,6 +317,7 @@ SIMULATED_STEPS: StepTable = {
     **PERFORMED,
     steps.RetryStep: _retry,
     steps.RemovePartitionsStep: administer,
+    steps.AlterConfigStep: administer,
     steps.WorkloadStep: _workload,
     steps.DisconnectStep: _disconnect,
     steps.ConnectStep: _connect,

@@ -6,10 +6,15 @@ the topic, moves of partitions, or every kind of request.
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
+from fencepost.fault_injection.workload.config_operations import (
+    ALTER_CONFIGS,
+    DESCRIBE_CONFIGS,
+    answered_config,
+)
+from fencepost.fault_injection.workload.operations import Fields
 from fencepost.impl.core.types.broker_reports import PartitionId
 from fencepost.impl.core.types.config_messages import (
     DescribeConfigsRequest,
-    DescribeConfigsResponse,
     EntityChange,
     EntryChange,
     IncrementalAlterConfigsRequest,
@@ -38,13 +43,10 @@ from fencepost.impl.sim.engine.options import TOPIC
 from fencepost.impl.sim.world.clients import SimulatedClient
 from fencepost.impl.sim.world.cluster import VirtualCluster
 from fencepost.spec.config_store import ConfigEntity, EntityKind
-from fencepost.spec.trace import Kind
 from fencepost.spec.vocabulary import (
     ANY_VERSION,
     BrokerId,
     ElectionKind,
-    ErrorCode,
-    Outcome,
     ProtocolLevel,
 )
 from fencepost.spec.znodes import (
@@ -323,6 +325,16 @@ def start_config_clients(cluster: VirtualCluster) -> list[SimulatedClient]:
     return [*clients]
 
 
+def alteration(
+    entity: ConfigEntity, entries: Mapping[str, str], header: RequestHeader
+) -> tuple[Fields, Request]:
+    """What a trace tells of it, and the request for entries to have these values."""
+    changes = tuple(EntryChange(name=name, value=value) for name, value in entries.items())
+    change = EntityChange(kind=entity.kind, names=entity.names, changes=changes)
+    asked = {"path": entity.path, "values": [f"{one.name}={one.value}" for one in changes]}
+    return asked, IncrementalAlterConfigsRequest(header=header, entities=(change,))
+
+
 class ConfigClient(SimulatedClient):
     """Alters entries and describes them, one operation after the other, until it is stopped."""
 
@@ -339,15 +351,11 @@ class ConfigClient(SimulatedClient):
         entity = self.random.choice(ENTITIES)
         if self.random.random() < DESCRIBES:
             described = DescribeConfigsRequest(kind=entity.kind, names=entity.names)
-            self._perform("DescribeConfigs", {"path": entity.path}, described)
+            self._perform(DESCRIBE_CONFIGS, {"path": entity.path}, described)
             return
         name, value = self.random.choice(ENTRIES), f"{self.name}/{self._begun}"
-        change = EntityChange(
-            kind=entity.kind, names=entity.names, changes=(EntryChange(name=name, value=value),)
-        )
-        request = IncrementalAlterConfigsRequest(header=self._header(), entities=(change,))
-        asked = {"path": entity.path, "values": [f"{name}={value}"]}
-        self._perform("AlterConfigs", asked, request)
+        asked, request = alteration(entity, {name: value}, self._header())
+        self._perform(ALTER_CONFIGS, asked, request)
 
     def _header(self) -> RequestHeader:
         version = self.random.choice((OLD_VERSION, CONTROLLER_VERSION))
@@ -356,28 +364,10 @@ class ConfigClient(SimulatedClient):
         return RequestHeader(api_version=version)
 
     def _perform(self, action: str, asked: Mapping[str, object], request: Request) -> None:
-        line = {"op_id": self._begun, "action": action, **asked}
-        inv_ns = self.trace.now_ns()
-        self.trace.write({"kind": Kind.INVOKE, **line}, inv_ns)
+        line, inv_ns = self.invoke(action, asked)
 
         def end(response: Response | None) -> None:
-            told = _told(action, response)
-            self.trace.write({"kind": Kind.COMPLETE, "inv_ns": inv_ns, **line, **told})
+            self.complete(line, inv_ns, answered_config(action, response))
             self.go_on_later()
 
         self.ask(self.any_broker(), request, end)
-
-
-def _told(action: str, response: Response | None) -> dict[str, object]:
-    """What the completion of an operation tells besides what was asked."""
-    code = response.error_code if response is not None else ErrorCode.REQUEST_TIMED_OUT
-    if code is ErrorCode.NONE:
-        told: dict[str, object] = {"outcome": Outcome.OK}
-    else:
-        is_open = code.is_indefinite and action == "AlterConfigs"
-        outcome = Outcome.INDEFINITE if is_open else Outcome.DEFINITE_ERROR
-        told = {"outcome": outcome, "error_code": code.value}
-    if isinstance(response, DescribeConfigsResponse) and code is ErrorCode.NONE:
-        found = [f"{e.name}={e.value}" for one in response.entities for e in one.entries]
-        told |= {"values": found, "broker_id": response.broker_id}
-    return told

@@ -1,5 +1,6 @@
 """Operations of simulated clients: their requests, and their lines in the trace."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from fencepost.fault_injection.workload.operations import (
@@ -43,16 +44,25 @@ class TracedClient:
 
     def begin(self, operation: Operation) -> "TracedOperation":
         """Record the invocation, before its request leaves."""
-        line = {
-            "op_id": self.next_operation(),
-            "action": operation.action,
-            **asked_fields(operation),
-        }
+        return TracedOperation(
+            self, operation, *self.invoke(operation.action, asked_fields(operation))
+        )
+
+    def invoke(self, action: str, asked: Mapping[str, object]) -> tuple[Fields, int]:
+        """Record an invocation; returns what both lines tell, and the time (ns) of the first."""
+        line = {"op_id": self.next_operation(), "action": action, **asked}
         inv_ns = self.trace.now_ns()
         self.trace.write({"kind": Kind.INVOKE, **line}, inv_ns)
         if self.move_recorder is not None:
             self.move_recorder.invoked(self.name, line)
-        return TracedOperation(self, operation, line, inv_ns)
+        return line, inv_ns
+
+    def complete(self, line: Fields, inv_ns: int, told: Fields) -> None:
+        """Record the completion of what `invoke` has begun."""
+        done = line | {"kind": Kind.COMPLETE, "inv_ns": inv_ns} | told
+        self.trace.write(done)
+        if self.move_recorder is not None:
+            self.move_recorder.completed(self.name, done)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,11 +82,8 @@ class TracedOperation:
 
     def end(self, answer: Answer) -> None:
         """Record the completion."""
-        ending: Fields = {"kind": Kind.COMPLETE, "inv_ns": self.inv_ns}
-        line = self.line | ending | answered_fields(self.operation.action, answer)
-        self.client.trace.write(line)
-        if self.client.move_recorder is not None:
-            self.client.move_recorder.completed(self.client.name, line)
+        told = answered_fields(self.operation.action, answer)
+        self.client.complete(self.line, self.inv_ns, told)
 
 
 def request_of(operation: Operation) -> Request:

@@ -9,8 +9,8 @@ from itertools import pairwise
 
 from msgspec.structs import replace
 
-from fencepost.conformance.checks.config_history import CLIENT_ALTERS, CLIENT_DESCRIBES
 from fencepost.conformance.checks.ordering import by_zxid
+from fencepost.fault_injection.workload.config_operations import ALTER_CONFIGS, DESCRIBE_CONFIGS
 from fencepost.spec.config_store import entity_at
 from fencepost.spec.trace import Kind, TraceEvent
 from fencepost.spec.vocabulary import Action, ErrorCode, Outcome
@@ -106,7 +106,7 @@ def described_as_before(events: Events) -> Iterator[Corrupted]:
     told = [
         at
         for at, event in enumerate(events)
-        if event.action == CLIENT_DESCRIBES and event.outcome is Outcome.OK and event.values
+        if event.action == DESCRIBE_CONFIGS and event.outcome is Outcome.OK and event.values
     ]
     by_broker: dict[int | None, list[int]] = {}
     for at in told:
@@ -250,7 +250,7 @@ def answered(outcome: Outcome, otherwise: Outcome) -> Corruption:
     """A client is told something else about its change of the configuration."""
     code = None if otherwise is Outcome.OK else ErrorCode.NOT_CONTROLLER
     return changed(
-        CLIENT_ALTERS,
+        ALTER_CONFIGS,
         as_other(outcome=otherwise, error_code=code),
         is_(lambda event: event.outcome is outcome and event.error_code != "REQUEST_TIMED_OUT"),
     )
@@ -312,7 +312,7 @@ OF_LEVEL_5: Mapping[str, Corruption] = {
     "refused change that is told as made": answered(Outcome.DEFINITE_ERROR, Outcome.OK),
     "change that is told as refused": answered(Outcome.OK, Outcome.DEFINITE_ERROR),
     "described value that was never set": changed(
-        CLIENT_DESCRIBES, as_other(values=[f"color={STRANGER}"]), has_values
+        DESCRIBE_CONFIGS, as_other(values=[f"color={STRANGER}"]), has_values
     ),
     "older value described after a newer one": described_as_before,
     "change for another client": changed(

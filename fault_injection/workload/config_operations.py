@@ -1,0 +1,24 @@
+"""What a client asks of a configuration, and how its trace tells what it was answered (FWD-004)."""
+
+from typing import Any
+
+from fencepost.fault_injection.workload.operations import Fields, outcome_of
+from fencepost.spec.vocabulary import ErrorCode, Outcome
+
+ALTER_CONFIGS = "AlterConfigs"
+DESCRIBE_CONFIGS = "DescribeConfigs"
+CONFIG_ACTIONS = frozenset({ALTER_CONFIGS, DESCRIBE_CONFIGS})
+
+
+def answered_config(action: str, response: Any) -> Fields:  # noqa: ANN401 - of the wire or core
+    """What the completion tells besides what was asked; None: there was no answer in time."""
+    code = response.error_code if response is not None else ErrorCode.REQUEST_TIMED_OUT
+    if code not in ("", ErrorCode.NONE):
+        is_read = action == DESCRIBE_CONFIGS
+        outcome = Outcome.DEFINITE_ERROR if is_read else outcome_of(str(code))
+        return {"outcome": outcome, "error_code": str(code)}
+    told: Fields = {"outcome": Outcome.OK}
+    if action == DESCRIBE_CONFIGS:
+        found = [f"{e.name}={e.value}" for one in response.entities for e in one.entries]
+        told |= {"values": found, "broker_id": response.broker_id}
+    return told
