@@ -20,6 +20,17 @@ Partition = Annotated[
 ]
 Also = Annotated[tuple[str, ...], Meta(description="more topics in the same request")]
 TopicName = Annotated[str, Meta(description="a name of a topic", pattern=f"^{TOPIC_NAME.pattern}$")]
+AtPoint = Annotated[
+    str,
+    Meta(
+        description="an action of the protocol, send(<method>), write(<part of a path>) or "
+        "read(<part of a path>); empty: at once"
+    ),
+]
+Entries = Annotated[dict[str, str], Meta(description="values, each set once in a run")]
+Claimed = Annotated[
+    str, Meta(description="a principal that the request names, as if a broker forwarded it")
+]
 BrokerIds = tuple[Annotated[int, number("a broker id", ge=1)], ...]
 Number = Annotated[int, number("", ge=0)]
 Page = Annotated[

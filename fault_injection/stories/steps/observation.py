@@ -1,6 +1,7 @@
 """What `until` and `note` can look at, and how a value is written that is expected or seen."""
 
 import re
+from collections.abc import Mapping
 from functools import cache
 from typing import NamedTuple
 
@@ -87,3 +88,11 @@ def is_as_wanted(wanted: str, seen: str, noted: str | None) -> bool:
     if wanted == "same" or not (seen.isdecimal() and noted.isdecimal()):
         return wanted == "same" and seen == noted
     return int(seen) > int(noted) if wanted == "more" else int(seen) == int(noted) + int(wanted)
+
+
+def require_wanted(verb: str, wanted: Mapping[str, Observed]) -> None:
+    """Raise `FaultError` unless there is something, and all of it can be seen."""
+    if not wanted:
+        raise FaultError(f"{verb} is empty; give an observation, as in {{leader(t/0): 2}}")
+    for name in wanted:
+        Observation.parsed(name)

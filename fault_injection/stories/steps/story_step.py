@@ -5,7 +5,7 @@ stands beside it as `expected`. msgspec reads the structs, and the JSON Schema i
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from types import NoneType
 from typing import Annotated, Any, Literal, get_args
 
@@ -18,7 +18,10 @@ from fencepost.fault_injection.stories.steps.fields import (
     CURRENT,
     Also,
     Asks,
+    AtPoint,
     BrokerIds,
+    Claimed,
+    Entries,
     Epoch,
     LastsMs,
     Number,
@@ -31,7 +34,7 @@ from fencepost.fault_injection.stories.steps.fields import (
     TopicName,
     Wanted,
 )
-from fencepost.fault_injection.stories.steps.observation import Observation, Observed
+from fencepost.fault_injection.stories.steps.observation import Observation, require_wanted
 from fencepost.fault_injection.stories.steps.point import Method, Point
 from fencepost.fault_injection.workload.commands import ControlMethod
 from fencepost.spec.vocabulary import NO_EPOCH, NO_PRODUCER, ElectionKind
@@ -166,10 +169,8 @@ class AlterConfigStep(AdminStep, frozen=True, kw_only=True):
     """Set entries in the configuration of a topic, in a request that brokers forward."""
 
     alter_config: TopicName
-    entries: Annotated[dict[str, str], Meta(description="values, each set once in a run")]
-    claims: Annotated[
-        str, Meta(description="a principal that it names, as if a broker forwarded it")
-    ] = ""
+    entries: Entries
+    claims: Claimed = ""
 
 
 # Waiting
@@ -225,13 +226,7 @@ class WaitForStep(StoryStep, frozen=True, kw_only=True):
 class StopStep(OrderStep, frozen=True, kw_only=True):
     """A process stops: now, or just before it performs what `at` names."""
 
-    at: Annotated[
-        str,
-        Meta(
-            description="an action of the protocol, send(<method>), write(<part of a path>) or "
-            "read(<part of a path>); empty: at once"
-        ),
-    ] = ""
+    at: AtPoint = ""
     nth: Annotated[int, number("at which time of those", ge=1)] = 1
 
     def __post_init__(self) -> None:
@@ -491,14 +486,6 @@ BARE = frozenset(
 def verb_of(step: StoryStep) -> str:
     """The verb of a step."""
     return next(iter(type(step).__annotations__))
-
-
-def require_wanted(verb: str, wanted: Mapping[str, Observed]) -> None:
-    """Raise `FaultError` unless there is something, and all of it can be seen."""
-    if not wanted:
-        raise FaultError(f"{verb} is empty; give an observation, as in {{leader(t/0): 2}}")
-    for name in wanted:
-        Observation.parsed(name)
 
 
 def seen_by(step: StoryStep) -> tuple[str, ...]:
