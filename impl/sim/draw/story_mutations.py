@@ -37,8 +37,8 @@ from fencepost.spec.znodes import TOPICS
 
 LOOKS = frozenset({"show", "check", "read", "replay"})
 """Verbs that do nothing to a cluster, or come once, after the variation."""
-ONCE = frozenset({"produce", "workload"})
-"""Verbs that no story has twice: each record is another, and each client."""
+ONCE = frozenset({"produce", "alter_config", "workload"})
+"""Verbs that no story has twice: each record and each entry is another, and each client."""
 CHANGES = (0, 1, 1, 2, 3)
 """How many a variation may have."""
 STRETCH = (0.4, 2.5)
@@ -81,12 +81,14 @@ class Variation:
 def story_of(text: str, name: str) -> BaseStory | None:
     """The last run without a mutant; None where there is none that has steps.
 
-    Nor is there one where commands or states are made up: nothing is promised after that.
-    Raises `StoryError`.
+    Nor is there one where commands, states or numbers of producers are made up: nothing is promised
+    after that. Raises `StoryError`.
     """
     story = story_from_text(text)
     right = [run for run in story.played if "mutant" not in run.cluster]
     if not right or not right[-1].steps or any(map(_makes_up, right[-1].steps)):
+        return None
+    if _numbers_twice(right[-1].steps):
         return None
     cluster = right[-1].cluster
     return BaseStory(
@@ -110,6 +112,16 @@ def _makes_up(step: StoryStep) -> bool:
             return path.startswith(TOPICS)
         case _:
             return False
+
+
+def _numbers_twice(steps: Sequence[StoryStep]) -> bool:
+    """A producer begins something anew under a number that it has used; `retry` does not."""
+    numbers = [
+        (one.produce, one.producer_id, one.producer_epoch, one.base_sequence)
+        for one in steps
+        if isinstance(one, ProduceStep) and one.producer_id != NO_PRODUCER
+    ]
+    return len({*numbers}) < len(numbers)
 
 
 def deal(stories: Sequence[BaseStory], number: int, count: int) -> Iterator[Variation]:
