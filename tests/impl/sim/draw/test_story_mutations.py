@@ -69,7 +69,7 @@ def test_a_number_of_a_producer_that_comes_again_is_not_varied(
     second: int, *, is_varied: bool
 ) -> None:
     steps = "".join(
-        f"  - {{produce: t/0, records: [{number}], producer_id: 7, base_sequence: {number}}}\n"
+        f"  - {{produce: t/0, records: [a{number}], producer_id: 7, base_sequence: {number}}}\n"
         for number in (0, second)
     )
     text = TEXT.replace("  - read\n", f"{steps}  - read\n")
