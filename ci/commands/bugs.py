@@ -130,9 +130,12 @@ def _simulated(bug: Bug) -> str:
 
 
 def _options_of(name: str) -> str:
-    """The steps of that name, or the seed that shows the mutant where no steps do."""
-    seed = _mutants()[name]["seed"] if name in _mutants() else 0
-    return f"--mutant {name} --seed {seed}" if seed else f"--steps {name}"
+    """The steps of that name, or the seed that shows the mutant where it is found by one."""
+    record = _mutants().get(name)
+    if record is None or record["found"] == BY_STEPS:
+        return f"--steps {name}"
+    level = "" if record["hunted_at"] is None else f" --level {record['hunted_at']}"
+    return f"--mutant {name} --seed {record['seed']}{level}"
 
 
 @cache

@@ -170,7 +170,7 @@ def test_the_file_has_the_seeds_and_how_often_rules_are_decisive() -> None:
     )
     told = tomllib.loads(document([seed_at(n) for n in (3, 2, 1)], reach))
 
-    assert told["seeds"] == {"3": [3, 2, 1]}
+    assert told["seeds"] == {str(int(NEWEST_LEVEL)): [3, 2, 1]}
     assert (told["decisive_often"], told["decisive_seldom"]) == (1, 1)
     assert told["rules"] == told["decisive_nowhere"] + 2
 

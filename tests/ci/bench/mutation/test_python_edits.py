@@ -126,7 +126,7 @@ def test_a_core_as_it_should_be_is_not_noticed(isr_edits: dict[str, PythonEdit])
     edit = next(iter(isr_edits.values()))
     same = replace(edit, after=edit.before)
     with edited_tree(same, "impl/core") as tree:
-        seeds = of_seeds({"0@3": _digest(0)}, tree)
+        seeds = of_seeds({f"0@{NEWEST_LEVEL}": _digest(0)}, tree)
         story = of_stories(["tests/stories/failover.yaml"], tree)
 
     assert seeds == (NOTHING, "the trace is another in 0")
