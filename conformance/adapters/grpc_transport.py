@@ -27,15 +27,22 @@ from fencepost.fault_injection.workload.commands import (
     ControlMethod,
     error_of,
 )
+from fencepost.fault_injection.workload.config_operations import (
+    ALTER_CONFIGS,
+    DESCRIBE_CONFIGS,
+    answered_config,
+)
 from fencepost.fault_injection.workload.operations import (
     Answer,
     Fetch,
+    Fields,
     ListOffsets,
     Operation,
     Produce,
     answer_of,
     no_answer,
 )
+from fencepost.spec.config_store import ConfigEntity
 from fencepost.spec.vocabulary import NO_PRODUCER, ElectionKind, Outcome
 from fencepost.spec.wire import replication_pb2 as wire
 from fencepost.spec.wire.conventions import (
@@ -51,6 +58,7 @@ from fencepost.spec.znodes import TopicPartition
 
 METADATA_DEADLINE_S = 1.0
 ADMIN_DEADLINE_S = 5.0
+CONFIG_DEADLINE_S = 2.0
 
 _OPTIONS = (*CHANNEL_OPTIONS, ("grpc.use_local_subchannel_pool", 1))
 
@@ -185,6 +193,21 @@ class GrpcConnection:
         wanted = [wire.PartitionId(topic=key.topic, partition=key.partition) for key in partitions]
         request = wire.ElectLeadersRequest(kind=kind, partitions=wanted)
         return _results(self._ask(request))
+
+    def alter_config(self, entity: ConfigEntity, entries: Mapping[str, str]) -> Fields:
+        """Ask in the version that every broker takes, and forwards."""
+        set_to = [
+            wire.EntryChange(operation="set", name=name, value=value)
+            for name, value in entries.items()
+        ]
+        change = wire.EntityChange(kind=entity.kind, names=entity.names, changes=set_to)
+        request = wire.IncrementalAlterConfigsRequest(entities=[change])
+        return answered_config(ALTER_CONFIGS, self._call(request, CONFIG_DEADLINE_S).response)
+
+    def describe_config(self, entity: ConfigEntity) -> Fields:
+        """Ask what the broker has read."""
+        request = wire.DescribeConfigsRequest(kind=entity.kind, names=entity.names)
+        return answered_config(DESCRIBE_CONFIGS, self._call(request, CONFIG_DEADLINE_S).response)
 
     def command(self, command: ControlCommand, /) -> ControlAnswer:
         """Send the command, unless the wire has none of its kind."""

@@ -79,6 +79,8 @@ class Capability(StrEnum):
     VERSIONS = "versions"
     """A broker can understand a higher level than it speaks (`--code-level`), so that brokers are
     upgraded in two passes."""
+    CONFIGURATION = "configuration"
+    """Brokers take AlterConfigs and DescribeConfigs from clients."""
     MUTANTS = "mutants"
     """Its own rules can be broken by name: `whitebox.mutants`."""
     STEPPED_RUNS = "stepped runs"

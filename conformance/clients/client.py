@@ -4,7 +4,7 @@ An operation is written to the trace before its request leaves and again when it
 How requests travel is the transport's matter.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from itertools import count
 from typing import TypeVar
@@ -20,6 +20,7 @@ from fencepost.conformance.clients.transport import (
     RoutingView,
     Transport,
 )
+from fencepost.fault_injection.workload.config_operations import ALTER_CONFIGS, DESCRIBE_CONFIGS
 from fencepost.fault_injection.workload.operations import (
     Answer,
     Fetch,
@@ -30,6 +31,7 @@ from fencepost.fault_injection.workload.operations import (
     answered_fields,
     asked_fields,
 )
+from fencepost.spec.config_store import ConfigEntity
 from fencepost.spec.trace import Kind, LamportClock
 from fencepost.spec.vocabulary import ErrorCode, Outcome
 from fencepost.spec.znodes import TopicPartition
@@ -161,6 +163,29 @@ class RoutedClient:
             return Answer(outcome=Outcome.DEFINITE_ERROR, error_code=NO_LEADER)
         number, address = asked
         return self._transport.connect(address, self._caller, number).perform(operation)
+
+    def configure(
+        self, broker_id: int, entity: ConfigEntity, entries: Mapping[str, str]
+    ) -> Fields | None:
+        """Set entries at a broker, or describe the entity where there are none; traced.
+
+        Returns what the completion tells; None when no broker of that id is known.
+        """
+        address = self.routing_view.addresses.get(broker_id)
+        if address is None:
+            return None
+        broker = self._transport.connect(address, self._caller, broker_id)
+        action = ALTER_CONFIGS if entries else DESCRIBE_CONFIGS
+        fields: Fields = {"op_id": next(self._op_ids), "path": entity.path}
+        if entries:
+            fields["values"] = [f"{name}={value}" for name, value in entries.items()]
+        if self._recorder:
+            invoked = self._recorder.write(Kind.INVOKE, action, **fields)
+            fields["inv_ns"] = invoked.mono_ns
+        told = broker.alter_config(entity, entries) if entries else broker.describe_config(entity)
+        if self._recorder:
+            self._recorder.write(Kind.COMPLETE, action, **{**fields, **told})
+        return told
 
     def forget(self, partition: TopicPartition) -> None:
         """The next operation on the partition reads the routing view again."""

@@ -9,7 +9,9 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from fencepost.fault_injection.workload.commands import ControlAnswer, ControlCommand
-from fencepost.fault_injection.workload.operations import Answer, Operation
+from fencepost.fault_injection.workload.config_operations import ALTER_CONFIGS, DESCRIBE_CONFIGS
+from fencepost.fault_injection.workload.operations import Answer, Fields, Operation
+from fencepost.spec.config_store import ConfigEntity
 from fencepost.spec.trace import LamportClock
 from fencepost.spec.vocabulary import ElectionKind
 from fencepost.spec.znodes import TopicPartition
@@ -94,6 +96,14 @@ class BrokerConnection(Protocol):
     ) -> dict[TopicPartition, str | None]:
         """Ask for elections: the error code of each partition, or None."""
         return dict.fromkeys(partitions, f"{REQUEST_UNKNOWN} {kind}")
+
+    def alter_config(self, entity: ConfigEntity, entries: Mapping[str, str]) -> Fields:
+        """Ask for entries to have these values: what a trace tells of the answer (FWD-004)."""
+        raise RequestUnknownError(f"{ALTER_CONFIGS} {entity} {', '.join(entries)}")
+
+    def describe_config(self, entity: ConfigEntity) -> Fields:
+        """The entries that the broker has read, as a trace tells them."""
+        raise RequestUnknownError(f"{DESCRIBE_CONFIGS} {entity}")
 
     def command(self, _command: ControlCommand, /) -> ControlAnswer:
         """Send the command as it is: what the broker answers, or that it gave no answer."""

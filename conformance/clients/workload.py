@@ -7,6 +7,7 @@ import threading
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import count
@@ -20,7 +21,7 @@ from msgspec import structs
 from fencepost.conformance.clients.client import ClientCrashedError, RoutedClient
 from fencepost.conformance.clients.numbered_producers import NumberedProducer
 from fencepost.conformance.clients.recorder import TraceWriter
-from fencepost.conformance.clients.transport import Transport
+from fencepost.conformance.clients.transport import ClusterUnreachableError, Transport
 from fencepost.fault_injection.injectors.injector import InjectionError
 from fencepost.fault_injection.workload.operations import Answer, Operation, Produce
 from fencepost.fault_injection.workload.producer_window import ProducerWindow
@@ -33,6 +34,7 @@ from fencepost.fault_injection.workload.scripts import (
     produce,
     read_to_end,
 )
+from fencepost.spec.config_store import ConfigEntity, EntityKind
 from fencepost.spec.trace import LamportClock
 from fencepost.spec.vocabulary import ProducerId
 from fencepost.spec.znodes import TopicPartition
@@ -55,6 +57,12 @@ BURST_HABITS = replace(HABITS, think_ms=(0, 0))
 CONSUMER_HABITS = replace(HABITS, think_ms=(3, 3))
 """A fetch waits for records by itself."""
 POLL_MS = 50
+CONFIG_CLIENT = "client-config"
+CONFIG_PAUSE_S = 0.1
+DESCRIBES = 0.35
+"""Share of the requests about a configuration that only read it."""
+ENTRIES = ("color", "size")
+"""Names that mean nothing to brokers."""
 AROUND_MIN = 1
 """Acknowledged requests before a fault, and after it, without which it shows nothing."""
 
@@ -161,6 +169,8 @@ class Workload:
     ) -> None:
         self.in_flight = 0
         """So many batches of each producer may be unanswered; 0: they are not idempotent."""
+        self.configures = False
+        """One more client changes the configuration of a topic, and describes it."""
         self._session = session
         self._partitions = tuple(partitions)
         self._seed = seed
@@ -179,10 +189,13 @@ class Workload:
 
     def start(self) -> None:
         """Start all clients."""
-        group = self._new_group(self._producers * max(1, self.in_flight) + self._consumers)
+        clients = self._producers * max(1, self.in_flight) + self._consumers
+        group = self._new_group(clients + self.configures)
         self._add_producers(group, self._producers, HABITS)
         for _ in range(self._consumers):
             self._add_client(group, self._consume, next(self._names), group)
+        if self.configures:
+            self._add_client(group, self._configure, CONFIG_CLIENT, group)
 
     def burst(self, producers: int) -> ClientGroup:
         """Start so many more producers, each without a pause."""
@@ -312,6 +325,19 @@ class Workload:
     def _consume(self, node: str, group: ClientGroup) -> None:
         script = consume(self._partitions, self._random(node), CONSUMER_HABITS)
         follow(script, self._session.worker(node).perform, group.over)
+
+    def _configure(self, node: str, group: ClientGroup) -> None:
+        """Each broker is asked in its turn, whether it is the controller or forwards."""
+        client, random = self._session.worker(node), self._random(node)
+        entity = ConfigEntity(EntityKind.TOPIC, (self._partitions[0].topic,))
+        for number in count(1):
+            if group.over.wait(CONFIG_PAUSE_S):
+                return
+            with suppress(ClusterUnreachableError):
+                brokers = sorted(client.refresh().addresses)
+                is_read = random.random() < DESCRIBES
+                entries = {} if is_read else {random.choice(ENTRIES): f"{node}/{number}"}
+                client.configure(random.choice(brokers), entity, entries)
 
     def _random(self, node: str) -> Random:
         return Random(f"{self._seed}/{node}")

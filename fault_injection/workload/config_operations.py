@@ -8,12 +8,13 @@ from fencepost.spec.vocabulary import ErrorCode, Outcome
 ALTER_CONFIGS = "AlterConfigs"
 DESCRIBE_CONFIGS = "DescribeConfigs"
 CONFIG_ACTIONS = frozenset({ALTER_CONFIGS, DESCRIBE_CONFIGS})
+_GRANTED = frozenset({"", ErrorCode.NONE})
 
 
 def answered_config(action: str, response: Any) -> Fields:  # noqa: ANN401 - of the wire or core
     """What the completion tells besides what was asked; None: there was no answer in time."""
-    code = response.error_code if response is not None else ErrorCode.REQUEST_TIMED_OUT
-    if code not in ("", ErrorCode.NONE):
+    code = _refusal(response) if response is not None else ErrorCode.REQUEST_TIMED_OUT
+    if code not in _GRANTED:
         is_read = action == DESCRIBE_CONFIGS
         outcome = Outcome.DEFINITE_ERROR if is_read else outcome_of(str(code))
         return {"outcome": outcome, "error_code": str(code)}
@@ -22,3 +23,9 @@ def answered_config(action: str, response: Any) -> Fields:  # noqa: ANN401 - of 
         found = [f"{e.name}={e.value}" for one in response.entities for e in one.entries]
         told |= {"values": found, "broker_id": response.broker_id}
     return told
+
+
+def _refusal(response: Any) -> str:  # noqa: ANN401 - as above
+    """Of the whole, else of the one entity that was asked for; empty, or NONE: there is none."""
+    of_entities = [one.error_code for one in getattr(response, "results", ())]
+    return next((str(e) for e in (response.error_code, *of_entities) if e not in _GRANTED), "")
