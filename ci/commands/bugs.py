@@ -132,7 +132,7 @@ def _simulated(bug: Bug) -> str:
 def _options_of(name: str) -> str:
     """The steps of that name, or the seed that shows the mutant where it is found by one."""
     record = _mutants().get(name)
-    if record is None or record["found"] == BY_STEPS:
+    if record is None or record["shows"]:
         return f"--steps {name}"
     level = "" if record["hunted_at"] is None else f" --level {record['hunted_at']}"
     return f"--mutant {name} --seed {record['seed']}{level}"

@@ -5,9 +5,9 @@ from pathlib import Path
 
 from fencepost.conformance.adapters.choices import EMBEDDED, PROXY
 from fencepost.conformance.adapters.errors import ChoiceError
-from fencepost.conformance.adapters.implementation import Implementation
+from fencepost.conformance.adapters.implementation import Capability, Implementation
 from fencepost.conformance.adapters.reference import REFERENCE
-from fencepost.spec.vocabulary import NEWEST_LEVEL
+from fencepost.spec.vocabulary import NEWEST_LEVEL, ProtocolLevel
 
 NEWEST = -1
 """As a level: the newest one that the implementation has, of those that the gate plays."""
@@ -60,6 +60,12 @@ class ClusterSettings:
     def broker_ids(self) -> tuple[int, ...]:
         """From 1 on."""
         return tuple(range(1, self.brokers + 1))
+
+    @property
+    def are_mutations_redirected(self) -> bool:
+        """Clients may change configurations, which the controller alone writes (FWD-001)."""
+        is_offered = Capability.CONFIGURATION in self.implementation.capabilities
+        return is_offered and self.level >= ProtocolLevel.CONTROLLER_MUTATIONS
 
 
 def unusual(settings: ClusterSettings) -> dict[str, int]:

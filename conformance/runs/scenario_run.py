@@ -67,7 +67,7 @@ from fencepost.fault_injection.stories.story_record import (
 from fencepost.fault_injection.stories.story_world import TOPIC, assignment_among
 from fencepost.fault_injection.zookeeper.transaction_log import Transaction
 from fencepost.spec.trace import Kind, Phase, TraceEvent
-from fencepost.spec.vocabulary import Ending, Outcome, ProtocolLevel
+from fencepost.spec.vocabulary import Ending, Outcome
 from fencepost.spec.zookeeper import ZooKeeperError
 
 
@@ -295,13 +295,6 @@ class ScenarioRun:
             served=self.scenario.story.floors.after,
         )
 
-    @property
-    def _is_configured(self) -> bool:
-        """Configurations are written by the controller alone, which is judged then (FWD-001)."""
-        offered = self.settings.implementation.capabilities
-        is_redirected = self.settings.level >= ProtocolLevel.CONTROLLER_MUTATIONS
-        return is_redirected and Capability.CONFIGURATION in offered
-
     @contextmanager
     def _at_work(self, stage: RunningCluster) -> Iterator[None]:
         """The workload runs; afterwards everything is healed and the clients work again."""
@@ -311,7 +304,7 @@ class ScenarioRun:
             stage.partitions.extend(stage.cluster.create_topic(TOPIC, assignment))
             stage.workload = Workload(stage.session, stage.partitions, seed=self.seed)
             stage.workload.in_flight = profile.in_flight
-            stage.workload.configures = self._is_configured
+            stage.workload.configures = self.settings.are_mutations_redirected
             stage.workload.start()
             stage.cluster.workload = stage.workload
         try:
