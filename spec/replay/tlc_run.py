@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from fencepost.spec.replay.observed import ObservedProjection
@@ -70,9 +70,10 @@ def run_tlc(
 def run_real_tlc(runs: Sequence[Projection], stop: StopSignal) -> list[Marker]:
     """Replay `runs` and ask of each step whether it is one of `Replication`.
 
-    A step that is none has the marker `unreal`, with its run, its event and its action. Raises
-    `ReplayError`.
+    A step that is none has the marker `unreal`, with its run, its event and its action. Records
+    stay in the state, since a pause is no step of `Replication`. Raises `ReplayError`.
     """
+    runs = [replace(run, stride=len(run.events) + 1) for run in runs]
     _, next_state, constraint = CHECK
     brokers = set[int]().union(*(run.brokers for run in runs))
     over = _without_rules(REAL, runs[0].level)
