@@ -146,14 +146,9 @@ ABSENT_RULES: Mapping[str, AbsentRule] = MappingProxyType(
             _ROLL_STEP,
             ("any_broker_writes",),
         ),
-        "KIP-590.5": AbsentRule(
-            "a configuration is written behind the fence of all writes of a controller, which H8 "
-            "does without",
-            rests_on=("Rules.controller_fence",),
-        ),
         "KIP-590.6": AbsentRule(
-            "a client asks again or does not, which is no rule of the core; random runs at level 5 "
-            "show `apply_again`, with which a change is made each time that it comes",
+            "a client asks again or does not, which is no rule of the core; a story shows "
+            "`apply_again`, with which a change is made each time that it comes",
             (r"Rules\..*ask_again.*",),
             ("apply_again",),
         ),

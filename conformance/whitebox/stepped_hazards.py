@@ -39,7 +39,7 @@ class SteppedHazard:
     """The row that has moves and what it violates, or why none has."""
 
 
-ONE_RULE = {"H11b": "H11"}
+ONE_RULE = {"H11b": "H11", "KIP-590.5": "H8"}
 """Hazard -> another one, of which the core's rule is this one's too."""
 
 
