@@ -1,5 +1,6 @@
 """Counterexamples of the specs on real processes: some of each kind; nightly runs them all."""
 
+import shlex
 from dataclasses import replace
 from pathlib import Path
 
@@ -7,12 +8,14 @@ import pytest
 from msgspec import structs
 
 from fencepost.ci.bench.mutants_on_processes import scenarios
+from fencepost.ci.cli import run
 from fencepost.conformance.runs.run_folder import read_folder
 from fencepost.conformance.verdict import Verdict
 from fencepost.conformance.whitebox.mutants_on_processes import run_directed, run_varied
 from fencepost.conformance.whitebox.stepped import follow, follow_file, stepped_site
 from fencepost.impl.sim.adapter import moves, variations
 from fencepost.spec.pacing import read_moves, write_moves
+from tests.labs import ends
 
 pytestmark = pytest.mark.chaos
 
@@ -34,6 +37,16 @@ def test_with_the_hazard_it_is_violated_and_repaired_it_is_not(tmp_path: Path) -
 
     assert {r.name: r.violates for r in results} == CHOSEN
     assert [(r.name, r.message) for r in results if r.verdict is not Verdict.PASS] == []
+
+
+@pytest.mark.parametrize("line", ends("fencepost chaos --from-counterexample "))
+def test_the_counterexamples_that_labs_end_with_are_as_they_say(
+    line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    assert run(shlex.split(line)[1:]) == 0
+    assert "PASS: 1 of 1 counterexample" in capsys.readouterr().out
 
 
 RUNS = {

@@ -27,6 +27,7 @@ from fencepost.fault_injection.zookeeper.server import ZooKeeperServer
 from fencepost.spec.trace import Kind, Phase
 from fencepost.spec.vocabulary import NEWEST_LEVEL, Invariant
 from tests.chaos.conftest import Played
+from tests.labs import story_ends
 
 pytestmark = pytest.mark.chaos
 
@@ -64,15 +65,16 @@ def test_every_kind_of_fault_took_effect_on_real_processes_and_was_healed(played
     assert undone_kinds(kind_rows(done)) == []
 
 
-@pytest.mark.parametrize(
-    ("name", "level"),
-    [
-        ("truncation_loss", 0),
-        ("truncation_loss", 1),
-        ("lost_tail_across_a_controller_change", 2),
-        ("wiped_disk_across_a_controller_change", 2),
-    ],
-)
+LOSING = [
+    ("truncation_loss", 0),
+    ("truncation_loss", 1),
+    ("lost_tail_across_a_controller_change", 2),
+    ("wiped_disk_across_a_controller_change", 2),
+]
+"""Stories, and levels that do not survive them."""
+
+
+@pytest.mark.parametrize(("name", "level"), LOSING)
 def test_attack_of_a_level_loses_an_acknowledged_record_below(
     name: str, level: int, tmp_path: Path
 ) -> None:
@@ -86,6 +88,31 @@ def test_attack_of_a_level_loses_an_acknowledged_record_below(
     assert all(report.is_effective for report in result.faults)
     assert "client-1/" in result.why
     assert result.reproduce == f"fencepost chaos --story {name} --seed 1 --level {level}"
+
+
+def of_labs() -> list[tuple[str, int]]:
+    """The stories that labs end with, at levels at which no other test plays them."""
+    ends = story_ends(NEWEST_LEVEL)
+    return [end for end in ends if end[1] != NEWEST_LEVEL and end not in LOSING]
+
+
+@pytest.mark.parametrize(("name", "level"), of_labs())
+def test_the_level_that_a_lab_ends_with_survives_what_the_one_below_does_not(
+    name: str, level: int, tmp_path: Path
+) -> None:
+    settings = ClusterSettings(level=level)
+    (result,) = run_all(selected([name]), settings=settings, seed=1, out=tmp_path)
+
+    assert (result.verdict, result.why) == (Verdict.PASS, "")
+    assert result.acknowledged > 0
+    assert (name, level - 1) in LOSING
+
+
+def test_every_story_that_a_lab_ends_with_is_played_here() -> None:
+    newest = {(name, NEWEST_LEVEL) for name in SCENARIOS}
+
+    assert len(of_labs()) > 1
+    assert set(story_ends(NEWEST_LEVEL)) <= newest | set(LOSING) | set(of_labs())
 
 
 def test_phases_of_a_fault_are_in_the_trace(tmp_path: Path) -> None:

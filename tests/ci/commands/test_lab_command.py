@@ -16,6 +16,7 @@ from fencepost.conformance.scenarios import STORIES
 from fencepost.conformance.whitebox.labs import LABS, ORDER, lab_story, play_lab
 from fencepost.fault_injection.stories.steps.story_step import SayStep
 from fencepost.spec.tlc.models import load_models
+from tests.labs import ends
 from tests.test_documents import misspelt
 
 KEPT = Path(__file__).parent / "labs"
@@ -91,6 +92,17 @@ def test_what_a_lab_names_is_there(name: str) -> None:
     pages = [line for line in further if not line.startswith("fencepost ")]
     assert pages
     assert [page for page in pages if not (ROOT / page).is_file()] == []
+
+
+@pytest.mark.models
+@pytest.mark.tlc
+@pytest.mark.parametrize("line", ends("fencepost check "))
+def test_the_models_that_labs_name_end_as_they_must(
+    line: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(shlex.split(line)[1:]) == 0
+
+    assert "PASS: 1 of 1 model as expected" in capsys.readouterr().out
 
 
 def test_the_list_has_every_file(capsys: pytest.CaptureFixture[str]) -> None:

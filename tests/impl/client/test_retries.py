@@ -1,6 +1,7 @@
 """Which failures are tried again, under which numbers, and what the error then says."""
 
 import asyncio
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -261,7 +262,7 @@ def test_a_topic_that_is_not_there_is_told() -> None:
 def test_lines_of_standard_input_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     for module in ("calls", "producer"):
         monkeypatch.setattr(f"fencepost.impl.client.{module}.RECORD_BYTES_MAX", 3)
-    monkeypatch.setattr("sys.stdin", TextIOWrapper(BytesIO(b"a\nbc\nlong\nd\n")))
+    monkeypatch.setattr("sys.stdin", TextIOWrapper(BytesIO(b"a\nbc\nlong, and more\nd\n")))
 
     async def play(address: str) -> None:
         async for _ in produce(address, "t", 0, -1, lines=True):
@@ -271,6 +272,7 @@ def test_lines_of_standard_input_are_bounded(monkeypatch: pytest.MonkeyPatch) ->
     with broker() as fake, pytest.raises(DefiniteError, match=said):
         asyncio.run(play(fake.address))
     assert [list(request.values) for request in fake.produces] == [["a"], ["bc"]]
+    assert sys.stdin.buffer.read() == b", and more\nd\n"  # not awaited: it may be 200 MB
 
     with broker() as fake, Producer(fake.address, options=QUICK) as producer:
         with pytest.raises(ValueError, match="the records have 4 bytes; the most of one call: 3"):
