@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from hatchling.builders.sdist import SdistBuilder
 from hatchling.builders.wheel import WheelBuilder
+from packaging.requirements import Requirement
 
 ROOT = Path(__file__).resolve().parent.parent
 ROOMS = ("spec", "impl", "conformance", "fault_injection", "reports", "ci")
@@ -80,6 +81,33 @@ def test_what_is_installed_is_at_least_what_the_generated_code_asks_for() -> Non
     assert protobuf is not None
     assert grpc is not None
     assert {f"protobuf>={protobuf[1]}", f"grpcio>={grpc[1]}"} <= set(asked)
+
+
+def asked_for() -> dict[str, list[Requirement]]:
+    """Each direct dependency, by the lock that has it."""
+    written = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    project, groups = written["project"], written["dependency-groups"]
+    extras = [text for texts in project["optional-dependencies"].values() for text in texts]
+    docs = [text for texts in groups.values() for text in texts]
+    texts = {
+        "requirements.lock": [*project["dependencies"], *extras],
+        "ci/site/requirements.lock": docs,
+    }
+    return {lock: list(map(Requirement, asked)) for lock, asked in texts.items()}
+
+
+@pytest.mark.parametrize("lock", asked_for())
+def test_every_direct_dependency_has_a_lower_bound_and_the_lock_keeps_it(lock: str) -> None:
+    asked = asked_for()[lock]
+    pinned = re.findall(r"^([\w.-]+)==([^\s;]+)", (ROOT / lock).read_text(), re.MULTILINE)
+    bounded = [one.name for one in asked if any(part.operator == ">=" for part in one.specifier)]
+
+    assert asked
+    assert sorted({one.name for one in asked} - set(bounded)) == []
+    for one in asked:
+        versions = [version for name, version in pinned if name == one.name]
+        assert versions, f"{one.name} is not in the lock"
+        assert all(map(one.specifier.contains, versions)), f"{one} is not {versions}"
 
 
 def test_a_project_may_have_folders_of_every_room(tmp_path: Path) -> None:
