@@ -3,6 +3,7 @@
 import pytest
 
 from fencepost.conformance.checks.metadata_in_order import check
+from fencepost.conformance.verdict import Verdict
 from fencepost.spec.vocabulary import Action
 from tests.conformance.checks.trace_builder import ZNODE, Trace, document
 
@@ -146,3 +147,13 @@ def test_what_is_taken_of_a_partition_is_of_the_body_that_was_taken() -> None:
 
     (message,) = found(trace)
     assert "took a state of orders/0 with body 5 of controller epoch 1" in message
+
+
+def test_without_the_record_of_zookeeper_nothing_is_compared_with_it() -> None:
+    trace = Trace()
+    brokers(trace)
+    told(trace, 1, 0, [1, 2])
+
+    result = check(trace.events)
+
+    assert (result.verdict, result.violations) == (Verdict.VACUOUS, ())
