@@ -16,7 +16,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from fencepost.conformance.checks.config_history import ConfigWrite, config_writes
 from fencepost.conformance.checks.evidence import Evidence
 from fencepost.conformance.checks.log_history import Told, after_highest
-from fencepost.conformance.checks.ordering import by_zxid
+from fencepost.conformance.checks.ordering import is_recorded
 from fencepost.conformance.verdict import CheckResult
 from fencepost.fault_injection.workload.config_operations import ALTER_CONFIGS, DESCRIBE_CONFIGS
 from fencepost.spec.trace import Kind, TraceEvent
@@ -31,7 +31,7 @@ _Settings = Mapping[_Setting, Sequence[ConfigWrite]]
 def check(events: Sequence[TraceEvent]) -> CheckResult:
     """Judge a whole run; the premise counts answered changes, and entries that were described."""
     evidence = Evidence(invariant=Invariant.LINEARIZABLE_CONFIG)
-    if not by_zxid(events):  # no record of ZooKeeper, so that nothing can be missed in it
+    if not is_recorded(events):
         return evidence.result()
     writes = config_writes(events)
     settings = _settings(writes)

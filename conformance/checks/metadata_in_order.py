@@ -16,7 +16,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from fencepost.conformance.checks.evidence import Evidence
 from fencepost.conformance.checks.log_history import known
-from fencepost.conformance.checks.ordering import by_zxid, partition_of_event
+from fencepost.conformance.checks.ordering import is_recorded, partition_of_event
 from fencepost.conformance.checks.spoken_protocols import SpokenProtocols, spoken_protocols
 from fencepost.conformance.checks.znode_history import (
     LeaderAndIsrWrite,
@@ -40,7 +40,7 @@ def check(events: Sequence[TraceEvent]) -> CheckResult:
     """Judge a whole run; the premise counts what was taken, and roles where metadata are told."""
     evidence = Evidence(invariant=Invariant.METADATA_IN_ORDER)
     told = [event for event in events if event.action == Action.UPDATE_METADATA]
-    if not told or not by_zxid(events):  # no record of ZooKeeper to compare with
+    if not told or not is_recorded(events):
         return evidence.result()
     published = _published(leader_and_isr_writes(events))
     protocols = spoken_protocols(events)

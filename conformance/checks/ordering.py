@@ -36,6 +36,11 @@ def by_zxid(events: Iterable[TraceEvent]) -> list[TraceEvent]:
     return sorted(lines, key=_transaction)
 
 
+def is_recorded(events: Iterable[TraceEvent]) -> bool:
+    """ZooKeeper's own record is among the events, so that something can be missed in it."""
+    return any(event.kind is Kind.ZOOKEEPER and event.zxid is not None for event in events)
+
+
 def _transaction(event: TraceEvent) -> tuple[int, int, int]:
     return event.zxid or 0, event.incarnation, event.seq
 

@@ -20,7 +20,11 @@ from fencepost.conformance.clients.transport import (
     RoutingView,
     Transport,
 )
-from fencepost.fault_injection.workload.config_operations import ALTER_CONFIGS, DESCRIBE_CONFIGS
+from fencepost.fault_injection.workload.config_operations import (
+    ALTER_CONFIGS,
+    DESCRIBE_CONFIGS,
+    asked_config,
+)
 from fencepost.fault_injection.workload.operations import (
     Answer,
     Fetch,
@@ -164,28 +168,21 @@ class RoutedClient:
         number, address = asked
         return self._transport.connect(address, self._caller, number).perform(operation)
 
-    def configure(
-        self, broker_id: int, entity: ConfigEntity, entries: Mapping[str, str]
-    ) -> Fields | None:
-        """Set entries at a broker, or describe the entity where there are none; traced.
+    def configure(self, broker_id: int, entity: ConfigEntity, entries: Mapping[str, str]) -> None:
+        """Set entries at a broker of the routing view, or describe the entity without any; traced.
 
-        Returns what the completion tells; None when no broker of that id is known.
+        Raises `RequestUnknownError` where brokers do not offer it.
         """
-        address = self.routing_view.addresses.get(broker_id)
-        if address is None:
-            return None
+        address = self.routing_view.addresses[broker_id]
         broker = self._transport.connect(address, self._caller, broker_id)
         action = ALTER_CONFIGS if entries else DESCRIBE_CONFIGS
-        fields: Fields = {"op_id": next(self._op_ids), "path": entity.path}
-        if entries:
-            fields["values"] = [f"{name}={value}" for name, value in entries.items()]
+        fields: Fields = {"op_id": next(self._op_ids), **asked_config(entity, entries)}
         if self._recorder:
             invoked = self._recorder.write(Kind.INVOKE, action, **fields)
             fields["inv_ns"] = invoked.mono_ns
         told = broker.alter_config(entity, entries) if entries else broker.describe_config(entity)
         if self._recorder:
             self._recorder.write(Kind.COMPLETE, action, **{**fields, **told})
-        return told
 
     def forget(self, partition: TopicPartition) -> None:
         """The next operation on the partition reads the routing view again."""

@@ -23,6 +23,7 @@ from fencepost.conformance.clients.numbered_producers import NumberedProducer
 from fencepost.conformance.clients.recorder import TraceWriter
 from fencepost.conformance.clients.transport import ClusterUnreachableError, Transport
 from fencepost.fault_injection.injectors.injector import InjectionError
+from fencepost.fault_injection.workload.config_operations import DESCRIBES, ENTRIES
 from fencepost.fault_injection.workload.operations import Answer, Operation, Produce
 from fencepost.fault_injection.workload.producer_window import ProducerWindow
 from fencepost.fault_injection.workload.scripts import (
@@ -59,10 +60,6 @@ CONSUMER_HABITS = replace(HABITS, think_ms=(3, 3))
 POLL_MS = 50
 CONFIG_CLIENT = "client-config"
 CONFIG_PAUSE_S = 0.1
-DESCRIBES = 0.35
-"""Share of the requests about a configuration that only read it."""
-ENTRIES = ("color", "size")
-"""Names that mean nothing to brokers."""
 AROUND_MIN = 1
 """Acknowledged requests before a fault, and after it, without which it shows nothing."""
 

@@ -1,14 +1,26 @@
 """What a client asks of a configuration, and how its trace tells what it was answered (FWD-004)."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from fencepost.fault_injection.workload.operations import Fields, outcome_of
+from fencepost.spec.config_store import ConfigEntity
 from fencepost.spec.vocabulary import ErrorCode, Outcome
 
 ALTER_CONFIGS = "AlterConfigs"
 DESCRIBE_CONFIGS = "DescribeConfigs"
 CONFIG_ACTIONS = frozenset({ALTER_CONFIGS, DESCRIBE_CONFIGS})
+ENTRIES = ("color", "size")
+"""Names that mean nothing to brokers."""
+DESCRIBES = 0.35
+"""Share of a client's requests about a configuration that only read it."""
 _GRANTED = frozenset({"", ErrorCode.NONE})
+
+
+def asked_config(entity: ConfigEntity, entries: Mapping[str, str]) -> Fields:
+    """What the invocation tells; without entries the entity is described."""
+    values = [f"{name}={value}" for name, value in entries.items()]
+    return {"path": entity.path} | ({"values": values} if values else {})
 
 
 def answered_config(action: str, response: Any) -> Fields:  # noqa: ANN401 - of the wire or core

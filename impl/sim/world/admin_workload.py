@@ -9,7 +9,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from fencepost.fault_injection.workload.config_operations import (
     ALTER_CONFIGS,
     DESCRIBE_CONFIGS,
+    DESCRIBES,
+    ENTRIES,
     answered_config,
+    asked_config,
 )
 from fencepost.fault_injection.workload.operations import Fields
 from fencepost.impl.core.types.broker_reports import PartitionId
@@ -307,9 +310,7 @@ def delete_controller(cluster: VirtualCluster) -> bool:
 
 CONFIG_CLIENTS = 3
 ENTITIES = tuple(ConfigEntity(EntityKind.TOPIC, (name,)) for name in ("t",))
-ENTRIES = ("color", "size")
 THINK_MS = (5, 120)
-DESCRIBES = 0.35
 FORGED = 0.15
 """Share of the changes in which the client claims another name, as if it forwarded."""
 FORGED_NAME = "User:root"
@@ -331,8 +332,8 @@ def alteration(
     """What a trace tells of it, and the request for entries to have these values."""
     changes = tuple(EntryChange(name=name, value=value) for name, value in entries.items())
     change = EntityChange(kind=entity.kind, names=entity.names, changes=changes)
-    asked = {"path": entity.path, "values": [f"{one.name}={one.value}" for one in changes]}
-    return asked, IncrementalAlterConfigsRequest(header=header, entities=(change,))
+    request = IncrementalAlterConfigsRequest(header=header, entities=(change,))
+    return asked_config(entity, entries), request
 
 
 class ConfigClient(SimulatedClient):
@@ -351,7 +352,7 @@ class ConfigClient(SimulatedClient):
         entity = self.random.choice(ENTITIES)
         if self.random.random() < DESCRIBES:
             described = DescribeConfigsRequest(kind=entity.kind, names=entity.names)
-            self._perform(DESCRIBE_CONFIGS, {"path": entity.path}, described)
+            self._perform(DESCRIBE_CONFIGS, asked_config(entity, {}), described)
             return
         name, value = self.random.choice(ENTRIES), f"{self.name}/{self._begun}"
         asked, request = alteration(entity, {name: value}, self._header())
