@@ -153,7 +153,10 @@ _OF_A_RUN: Mapping[Invariant, tuple[CheckFunction, frozenset[str]]] = {
     ),
     Invariant.STALE_INCARNATION_HARMLESS: (
         stale_incarnation_harmless.check,
-        ZOOKEEPER | stale_incarnation_harmless.JUDGED | {Action.ELECT_LEADER},
+        ZOOKEEPER
+        | stale_incarnation_harmless.JUDGED
+        | stale_incarnation_harmless.JOINS
+        | {Action.ELECT_LEADER},
     ),
     Invariant.ONLY_ASKERS_SHUT_DOWN: (
         only_askers_shut_down.check,

@@ -12,6 +12,7 @@ broker's registration (BEP-001), as ZooKeeper's own record has it.
   the members have epochs, none joins without.
 - A broker leads as the incarnation that the decision names, or as an earlier one that has yet to
   hear of that registration, never as a later one.
+- A leader lets none join as an incarnation before the one that its controller told it of (level 4).
 - An election that loses nothing names a leader that was registered as the incarnation that joined
   at some time since the leader epoch before began: not later, for a leader that has registered anew
   goes on writing the ISR while its controller has yet to look.
@@ -50,11 +51,15 @@ REFUSED = frozenset({RefusalKind.REFUSE_COMMAND, RefusalKind.REFUSE_STOP})
 """Lines of a broker that does not obey a command, and tells why."""
 JUDGED = OBEYED | REFUSED | {Action.REGISTER_BROKER}
 """Those, and what they are compared with."""
+JOINS = frozenset({Action.UPDATE_METADATA, Action.EXPAND_ISR})
+"""What a leader was told of the other brokers, and when it lets some of them join."""
 STALE = ErrorCode.STALE_BROKER_EPOCH.value
 Stays = Mapping[int, Sequence[tuple[int, int]]]
 """Broker -> the first and the last zxid of each of its registrations."""
 Begun = dict[tuple[TopicPartition, int], int]
 """Partition and leader epoch -> the zxid with which it began."""
+_Join = tuple[TopicPartition | None, int | None, int | None, int | None]
+"""Partition, leader, leader epoch, and the version that the larger ISR is to replace."""
 _NOTHING = LeaderAndIsr(leader=NO_BROKER, leader_epoch=NO_EPOCH, isr=frozenset())
 """The state before the first one."""
 _Registered = tuple[TraceEvent, TraceEvent]
@@ -75,6 +80,7 @@ def check(events: Sequence[TraceEvent]) -> CheckResult:
         if event.is_unclean or event.is_loss_possible
     }
     stays = registrations(events)
+    joins = _told_at_joins(events)
     begun: Begun = {}
     for write in writes:
         after = write.after
@@ -86,10 +92,39 @@ def check(events: Sequence[TraceEvent]) -> CheckResult:
         evidence.premise_count += 1
         is_lossy = (write.partition, after.controller_epoch, after.leader_epoch) in lossy
         fault = _fault(write, after, stays, begun, protocols, is_lossy=is_lossy)
+        fault = fault or _joined_as_earlier(write, after, joins)
         if fault is not None:
             where = f"{write.partition} at zxid {write.event.zxid}"
             evidence.violated(f"{where}: {fault}.", write.before_event, write.event)
     return evidence.result()
+
+
+def _told_at_joins(events: Iterable[TraceEvent]) -> Mapping[_Join, Mapping[int, int]]:
+    """What each leader was told of registrations when it asked for a larger ISR."""
+    told: dict[tuple[str, int], Mapping[int, int]] = {}
+    found: dict[_Join, Mapping[int, int]] = {}
+    for event in actions(events, *JOINS):
+        start = event.node, event.incarnation
+        if event.action == Action.EXPAND_ISR:
+            place = partition_of_event(event), event.broker_id, event.leader_epoch
+            found[*place, event.expected_version] = told.get(start, {})
+        elif event.partition is None:
+            live = zip(event.live_brokers or (), event.broker_epochs or (), strict=False)
+            told[start] = dict(live)
+    return found
+
+
+def _joined_as_earlier(
+    write: LeaderAndIsrWrite, after: LeaderAndIsr, joins: Mapping[_Join, Mapping[int, int]]
+) -> str | None:
+    """Which member joined as an incarnation that was over, as its leader was told."""
+    place = write.partition, after.leader, after.leader_epoch
+    told = joins.get((*place, (write.event.znode_version or 0) - 1), {})
+    for member in sorted(after.isr - (write.before or _NOTHING).isr):
+        epoch, registered = after.isr_broker_epochs.get(member), told.get(member, 0)
+        if epoch is not None and epoch < registered:
+            return f"broker {member} joined as {epoch}, and its leader knew it as {registered}"
+    return None
 
 
 def _check_commands(told: Iterable[_Registered], evidence: Evidence) -> None:

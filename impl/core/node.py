@@ -209,6 +209,7 @@ class Node:
         error = self.broker.metadata_error(request)
         if error is ErrorCode.NONE:
             error = self.metadata.update(request)
+            self.broker.replicas.registered = self.metadata.registered
         self._outbox.reply(token, UpdateMetadataResponse(error_code=error))
 
     @property

@@ -5,6 +5,7 @@ from dataclasses import replace
 from msgspec import structs
 
 from fencepost.impl.core.rules.incarnations import (
+    know_what_fetches,
     obey_any_incarnation,
     remembered_bounces,
     tell_any_state,
@@ -63,6 +64,12 @@ def refuse_larger_broker_epoch(rules: Rules) -> Rules:
     return replace(
         rules, is_stale_broker_epoch=lambda own, command: command not in (NO_BROKER_EPOCH, own)
     )
+
+
+@mutant(153, "BEP-006", {Invariant.STALE_INCARNATION_HARMLESS}, shows="StaleIncarnationHarmless")
+def join_as_registered_before(rules: Rules) -> Rules:
+    """A leader lets a follower join as it asks, whatever the controller told of it since."""
+    return replace(rules, meet_registered=know_what_fetches)
 
 
 @mutant(106, "BEP-006", {Invariant.STALE_INCARNATION_HARMLESS}, shows="StaleIncarnationHarmless")

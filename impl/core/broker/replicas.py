@@ -9,7 +9,7 @@ from fencepost.impl.core.rules.replica import Replica
 from fencepost.impl.core.types.effects import ActionTaken
 from fencepost.impl.core.types.scripts import Outbox
 from fencepost.impl.core.types.timers import Timers
-from fencepost.spec.vocabulary import NO_BROKER_EPOCH, Offset
+from fencepost.spec.vocabulary import NO_BROKER_EPOCH, BrokerEpoch, BrokerId, Offset
 from fencepost.spec.znodes import TopicPartition
 
 
@@ -34,6 +34,8 @@ class Replicas:
         """Partitions with a high watermark that may differ from the checkpoint."""
         self.broker_epoch = NO_BROKER_EPOCH
         """The czxid of this broker's registration (BEP-001)."""
+        self.registered: Mapping[BrokerId, BrokerEpoch] = {}
+        """The live brokers, as the controller told them last (UMD-002)."""
         self._timers = Timers()
         for key in self._replicas:
             self._timers.touch(key)

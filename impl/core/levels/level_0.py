@@ -63,6 +63,7 @@ RULES = Rules(
     reads_in_parts=discovery.read_together,
     known_registrations=incarnations.all_that_was_read,
     meet_follower=incarnations.meet_follower,
+    meet_registered=incarnations.know_what_fetches,
     bounced_members=incarnations.remembered_bounces,
     with_incarnations=incarnations.ids_alone,
     tells_state=incarnations.tell_any_state,

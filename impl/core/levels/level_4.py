@@ -9,6 +9,7 @@ from dataclasses import replace
 from fencepost.impl.core.levels import level_3
 from fencepost.impl.core.rules.commands import is_newer_init
 from fencepost.impl.core.rules.incarnations import (
+    meet_registered,
     named_largest,
     registered_when_listed,
     stamp_largest,
@@ -21,7 +22,13 @@ def understand(rules: Rules) -> Rules:
 
     But that it tells a controller which ISRs it changes, if that one tells brokers of metadata.
     """
-    return replace(rules, stamp_of=named_largest, is_first_init=is_newer_init, reports_isr=True)
+    return replace(
+        rules,
+        stamp_of=named_largest,
+        is_first_init=is_newer_init,
+        meet_registered=meet_registered,
+        reports_isr=True,
+    )
 
 
 RULES = replace(

@@ -18,6 +18,7 @@ from fencepost.impl.core.types.scripts import Outbox
 from fencepost.spec.vocabulary import (
     NO_BROKER,
     NO_CONTROLLER_EPOCH,
+    BrokerEpoch,
     BrokerId,
     ControllerEpoch,
     ErrorCode,
@@ -34,6 +35,8 @@ class MetadataCache:
         self._outbox = outbox
         self.brokers: dict[BrokerId, tuple[str, int]] = {}
         """Live broker -> where it listens."""
+        self.registered: dict[BrokerId, BrokerEpoch] = {}
+        """Live broker -> its epoch."""
         self.partitions: dict[TopicPartition, PartitionState] = {}
         self.controller_id = NO_BROKER
         self.version = (NO_CONTROLLER_EPOCH, 0)
@@ -58,6 +61,7 @@ class MetadataCache:
             return ErrorCode.BROKER_NOT_AVAILABLE
         self.version, self.controller_id, self._answer = version, request.controller_id, None
         self.brokers = {one.broker_id: (one.host, one.port) for one in request.brokers}
+        self.registered = {one.broker_id: one.broker_epoch for one in request.brokers}
         self._tell_brokers(request)
         gone = [one.key for one in request.deleted]
         if request.is_full:
@@ -77,7 +81,7 @@ class MetadataCache:
             controller_epoch=request.controller_epoch,
             max_broker_epoch=request.max_broker_epoch,
             metadata_version=request.metadata_version,
-            live_brokers={one.broker_id: one.broker_epoch for one in request.brokers},
+            live_brokers=self.registered,
         )
         self._outbox.took(line)
 

@@ -119,6 +119,23 @@ def meet_follower(replica: Replica, follower: BrokerId, broker_epoch: BrokerEpoc
     return replace(replica, followers=known, follower_broker_epochs=epochs)
 
 
+def know_what_fetches(replica: Replica, _registered: Registrations) -> Replica:
+    """Below level 4 a leader knows of each follower the incarnation that asks, and no other."""
+    return replica
+
+
+def meet_registered(replica: Replica, registered: Registrations) -> Replica:
+    """A later incarnation of a follower is met when the controller tells of it (KIP-903).
+
+    It may have yet to hear of its own registration, and ask as the one before. In the ISR as that
+    one it would be what the next election takes out of it, again and again.
+    """
+    for follower, epoch in replica.follower_broker_epochs.items():
+        if NO_BROKER_EPOCH < epoch < registered.get(follower, NO_BROKER_EPOCH):
+            replica = meet_follower(replica, follower, registered[follower])
+    return replica
+
+
 def incarnation_fetch_error(replica: Replica | None, request: FetchRequest) -> ErrorCode:
     """As below level 3; and a later incarnation of the follower must not have asked before."""
     error = fenced_fetch_error(replica, request)

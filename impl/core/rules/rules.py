@@ -130,6 +130,8 @@ class Rules:
     known_registrations: Callable[[Registrations, int], Registrations]
     """Of the registrations that were read, and of the zxid of the last one at their listing."""
     meet_follower: Callable[[Replica, BrokerId, BrokerEpoch], Replica]
+    meet_registered: Callable[[Replica, Registrations], Replica]
+    """Of a leader, and of the live brokers as its controller told them last."""
     bounced_members: BouncedMembers
     with_incarnations: Callable[[LeaderAndIsr, Registrations], LeaderAndIsr]
     """Of a decision that is not yet written, and the live brokers that it was made on."""

@@ -155,7 +155,7 @@ NOT_MODELLED = {
     "last_replica_is_preferred",
     *("give_up_when_refused", "wait_for_isr_of_earlier_epoch"),
     *("follower_ignores_high_watermark", "shrink_nobody", "shrink_on_fetch_only"),
-    *("followers_join_by_id", "init_names_what_changed"),
+    *("followers_join_by_id", "join_as_registered_before", "init_names_what_changed"),
     *("roles_before_metadata", "isr_changes_untold", "metadata_sent_once"),
     *("refuse_for_ever", "admit_in_debt"),
     *("tell_what_predecessor_told", "report_to_own_level_only"),

@@ -69,6 +69,32 @@ def test_a_commit_counts_the_incarnation_that_is_in_the_isr() -> None:
     assert advance(fetched(fetched(start, 2, 10), 2, 30)).high_watermark == 0
 
 
+def test_a_later_incarnation_is_met_when_the_controller_tells_of_it() -> None:
+    asked_as_before = fetched(leader(1, b1=9), 2, 10)
+    assert expand_isr(asked_as_before, 250, LAG_MS).wanted_isr == broker_ids(1, 2)
+
+    for level in (4, 5):
+        met = LEVELS[level].meet_registered(asked_as_before, epochs(b1=9, b2=30))
+        assert met.follower_broker_epochs == epochs(b2=30)
+        assert expand_isr(met, 250, LAG_MS) is met
+    assert LEVELS[3].meet_registered(asked_as_before, epochs(b2=30)) is asked_as_before
+
+
+@pytest.mark.parametrize("told", [epochs(), epochs(b2=9), epochs(b2=10), epochs(b3=30)])
+def test_a_follower_is_not_met_as_what_its_controller_has_yet_to_see(
+    told: dict[BrokerId, BrokerEpoch],
+) -> None:
+    start = fetched(leader(1, b1=9), 2, 10)
+
+    assert LEVELS[5].meet_registered(start, told) is start
+
+
+def test_a_follower_that_names_no_incarnation_is_none_before() -> None:
+    start = fetched(leader(1, b1=9), 2, 0)
+
+    assert LEVELS[5].meet_registered(start, epochs(b2=30)) is start
+
+
 def test_a_fetch_of_an_earlier_incarnation_is_refused() -> None:
     met = fetched(leader(1, 2, b1=9, b2=10), 2, 30)
 
