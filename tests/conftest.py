@@ -16,6 +16,7 @@ from hypothesis import HealthCheck, settings
 from xdist.workermanage import WorkerController
 
 import fencepost.conformance  # noqa: F401 - before any test imports gRPC, see its docstring
+from tests.reports.browser import Browser, Chromium, find_browser
 
 pytest_plugins = ("pytester", "fencepost.conformance.testing.plugin")
 
@@ -77,6 +78,22 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("wheel")
     (path,) = WheelBuilder(str(ROOT)).build(directory=str(folder), versions=["standard"])
     return Path(path)
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Chromium]:
+    """One browser for all tests of a worker; each has a page without anything of the others."""
+    executable = find_browser()
+    if executable is None:
+        pytest.skip("no Chromium on PATH: install Debian's chromium to look at the pages")
+    with Chromium(executable) as started:
+        yield started
+
+
+@pytest.fixture
+def browser(chromium: Chromium) -> Iterator[Browser]:
+    with Browser(chromium) as opened:
+        yield opened
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

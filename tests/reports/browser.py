@@ -14,6 +14,7 @@ import sys
 import tempfile
 import time
 import zlib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Self
 
@@ -41,37 +42,19 @@ def find_browser() -> str | None:
     return next((path for name in EXECUTABLES if (path := shutil.which(name))), None)
 
 
-class Browser:
-    """One page in one browser; whatever the page complains about is in `complaints`."""
+class Chromium:
+    """A browser process; each `Browser` is a page in it, with cookies and storage of its own."""
 
     def __init__(self, executable: str) -> None:
-        self.complaints: list[str] = []
         self._profile = tempfile.mkdtemp(prefix="fencepost-browser-")
         self._process, self._to, self._from = _start(executable, self._profile)
         self._unread = b""
         self._last_id = 0
-        self._loaded = False
-        self._session: str | None = None
 
     def __enter__(self) -> Self:
-        try:
-            self._attach()
-        except BaseException:
-            self._end()
-            raise
         return self
 
     def __exit__(self, *_exception: object) -> None:
-        self._end()
-
-    def _attach(self) -> None:
-        target = self._ask("Target.createTarget", url="about:blank")["targetId"]
-        attached = self._ask("Target.attachToTarget", targetId=target, flatten=True)
-        self._session = attached["sessionId"]
-        for domain in ("Page", "Runtime", "Log", "Network"):
-            self._ask(f"{domain}.enable")
-
-    def _end(self) -> None:
         """The browser and all that it started are gone, and its profile too."""
         os.close(self._to)
         os.close(self._from)
@@ -81,6 +64,59 @@ class Browser:
             os.killpg(self._process.pid, signal.SIGKILL)
             self._process.wait(END_DEADLINE_S)
         shutil.rmtree(self._profile, ignore_errors=True)
+
+    def ask(
+        self, method: str, parameters: Mapping[str, object], session: str | None = None
+    ) -> list[dict[str, Any]]:
+        """Send a command; the events until its answer, and that at last."""
+        self._last_id += 1
+        message = {"id": self._last_id, "method": method, "params": parameters}
+        if session is not None:
+            message["sessionId"] = session
+        os.write(self._to, json.dumps(message).encode() + b"\0")
+        received = [self.receive()]
+        while received[-1].get("id") != self._last_id:
+            received.append(self.receive())
+        assert "error" not in received[-1], received[-1]
+        return received
+
+    def receive(self) -> dict[str, Any]:
+        """The next event or answer."""
+        deadline = time.monotonic() + DEADLINE_S
+        while b"\0" not in self._unread:
+            left_s = deadline - time.monotonic()
+            readable, _, _ = select.select([self._from], [], [], max(0.0, left_s))
+            assert readable, f"the browser did not answer within {DEADLINE_S} s"
+            chunk = os.read(self._from, 1 << 20)
+            assert chunk, "the browser ended before its time"
+            self._unread += chunk
+        message, _, self._unread = self._unread.partition(b"\0")
+        document: dict[str, Any] = json.loads(message)
+        return document
+
+
+class Browser:
+    """One page; whatever it complains about is in `complaints`."""
+
+    def __init__(self, chromium: Chromium) -> None:
+        self.complaints: list[str] = []
+        self._chromium = chromium
+        self._context = ""
+        self._session: str | None = None
+        self._loaded = False
+
+    def __enter__(self) -> Self:
+        self._context = self._of_all("Target.createBrowserContext")["browserContextId"]
+        place = {"url": "about:blank", "browserContextId": self._context}
+        target = self._of_all("Target.createTarget", **place)["targetId"]
+        attached = self._of_all("Target.attachToTarget", targetId=target, flatten=True)
+        self._session = attached["sessionId"]
+        for domain in ("Page", "Runtime", "Log", "Network"):
+            self._ask(f"{domain}.enable")
+        return self
+
+    def __exit__(self, *_exception: object) -> None:
+        self._of_all("Target.disposeBrowserContext", browserContextId=self._context)
 
     def open(self, page: Path, width: int, height: int = 900, scheme: str = "light") -> None:
         """The page is loaded and laid out in a window of this size and colour scheme."""
@@ -96,7 +132,7 @@ class Browser:
         self._loaded = False
         self._ask("Page.navigate", url=page.resolve().as_uri())
         while not self._loaded:
-            self._note(self._receive())
+            self._note(self._chromium.receive())
 
     def evaluate(self, expression: str) -> Any:  # noqa: ANN401 - whatever the page answers
         """The value of a JavaScript expression about the page."""
@@ -146,10 +182,8 @@ class Browser:
 
     def allow_clipboard(self) -> None:
         """Let the page read what it copied."""
-        session, self._session = self._session, None
         names = ["clipboardReadWrite", "clipboardSanitizedWrite"]
-        self._ask("Browser.grantPermissions", permissions=names)
-        self._session = session
+        self._of_all("Browser.grantPermissions", permissions=names, browserContextId=self._context)
 
     def screenshot(self, scale: float = 1.0, *, is_whole: bool = False) -> bytes:
         """The window, or the whole page, as a PNG."""
@@ -162,17 +196,21 @@ class Browser:
         return base64.b64decode(answer["data"])
 
     def _ask(self, method: str, **parameters: object) -> Any:  # noqa: ANN401 - a JSON document
-        self._last_id += 1
-        message = {"id": self._last_id, "method": method, "params": parameters}
-        if self._session is not None:
-            message["sessionId"] = self._session
-        os.write(self._to, json.dumps(message).encode() + b"\0")
-        while (answer := self._receive()).get("id") != self._last_id:
-            self._note(answer)
-        assert "error" not in answer, answer
-        return answer["result"]
+        """The answer of the page."""
+        return self._result(self._chromium.ask(method, parameters, self._session))
+
+    def _of_all(self, method: str, **parameters: object) -> Any:  # noqa: ANN401 - a JSON document
+        """The answer of the browser."""
+        return self._result(self._chromium.ask(method, parameters))
+
+    def _result(self, received: list[dict[str, Any]]) -> Any:  # noqa: ANN401 - a JSON document
+        for event in received[:-1]:
+            self._note(event)
+        return received[-1]["result"]
 
     def _note(self, event: dict[str, Any]) -> None:
+        if event.get("sessionId") != self._session:
+            return  # of a page that was closed
         match event.get("method"):
             case "Page.loadEventFired":
                 self._loaded = True
@@ -186,19 +224,6 @@ class Browser:
                     self.complaints.append(f"asked the network for {url}")
             case _:
                 pass
-
-    def _receive(self) -> dict[str, Any]:
-        deadline = time.monotonic() + DEADLINE_S
-        while b"\0" not in self._unread:
-            left_s = deadline - time.monotonic()
-            readable, _, _ = select.select([self._from], [], [], max(0.0, left_s))
-            assert readable, f"the browser did not answer within {DEADLINE_S} s"
-            chunk = os.read(self._from, 1 << 20)
-            assert chunk, "the browser ended before its time"
-            self._unread += chunk
-        message, _, self._unread = self._unread.partition(b"\0")
-        document: dict[str, Any] = json.loads(message)
-        return document
 
 
 _SHIM = """

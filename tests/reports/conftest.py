@@ -1,6 +1,5 @@
-"""Reports of two small runs, one that passes and one that fails, and a browser to open them."""
+"""Reports of small runs: one that passes, one that fails, and those that are hard to draw."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,7 +17,6 @@ from fencepost.reports.tables.folders import PARQUET
 from fencepost.reports.trend.page import write_trend
 from fencepost.reports.trend.run_table import add_runs
 from tests.reports.aggregated import analysed, save_all
-from tests.reports.browser import Browser, find_browser
 from tests.reports.page.test_suite_page import cut_off_run
 from tests.reports.stages_example import write_stages
 from tests.reports.stories import failover_story, truncation_story
@@ -133,12 +131,3 @@ def built(run: Path, chaos: str, copies: int = 1) -> Path:
     (run / AGGREGATES).write_bytes(analysed(run, run / PARQUET).to_json())
     render(run)
     return run
-
-
-@pytest.fixture
-def browser() -> Iterator[Browser]:
-    executable = find_browser()
-    if executable is None:
-        pytest.skip("no Chromium on PATH: install Debian's chromium to look at the reports")
-    with Browser(executable) as opened:
-        yield opened

@@ -12,7 +12,7 @@ import pytest
 
 from fencepost.ci.site.built_links import broken_links
 from fencepost.ci.site.documents import ROOT
-from tests.reports.browser import Browser, find_browser
+from tests.reports.browser import Browser
 
 pytestmark = pytest.mark.skipif(
     find_spec("mkdocs") is None, reason="MkDocs is not installed here; make docs does it"
@@ -32,41 +32,31 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.fixture(scope="module")
-def chromium() -> str:
-    executable = find_browser()
-    if executable is None:
-        pytest.skip("no Chromium on PATH: install Debian's chromium to look at the site")
-    return executable
-
-
 def test_every_link_leads_somewhere(site: Path) -> None:
     assert list(broken_links(site)) == []
     assert len(list(site.rglob("*.html"))) > 60
 
 
 @pytest.mark.browser
-def test_pages_are_drawn_from_files_alone(site: Path, chromium: str) -> None:
-    with Browser(chromium) as browser:
-        for page in PAGES:
-            for width in (1280, 400):
-                browser.open(site / f"{page}.html", width)
-                wide = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
-                assert browser.evaluate(wide) == 0, (page, width)
-                assert browser.evaluate("document.querySelector('h1').checkVisibility()")
+def test_pages_are_drawn_from_files_alone(site: Path, browser: Browser) -> None:
+    for page in PAGES:
+        for width in (1280, 400):
+            browser.open(site / f"{page}.html", width)
+            wide = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+            assert browser.evaluate(wide) == 0, (page, width)
+            assert browser.evaluate("document.querySelector('h1').checkVisibility()")
 
-        assert browser.complaints == []
+    assert browser.complaints == []
 
 
 @pytest.mark.browser
-def test_the_search_finds_a_page_without_a_server(site: Path, chromium: str) -> None:
-    with Browser(chromium) as browser:
-        browser.open(site / "index.html", 1280)
-        browser.evaluate("document.querySelector('.md-search__input').focus()")
-        browser.press(*SEARCHED)
-        browser.await_that(f"{FOUND} > 0")
+def test_the_search_finds_a_page_without_a_server(site: Path, browser: Browser) -> None:
+    browser.open(site / "index.html", 1280)
+    browser.evaluate("document.querySelector('.md-search__input').focus()")
+    browser.press(*SEARCHED)
+    browser.await_that(f"{FOUND} > 0")
 
-        assert SEARCHED.split()[1] in browser.evaluate(
-            "document.querySelector('.md-search-result__item').textContent.toLowerCase()"
-        )
-        assert browser.complaints == []
+    assert SEARCHED.split()[1] in browser.evaluate(
+        "document.querySelector('.md-search-result__item').textContent.toLowerCase()"
+    )
+    assert browser.complaints == []
