@@ -22,6 +22,10 @@ POLICY = (
 )
 """What the browser enforces: the page loads nothing, and runs this one script and no other."""
 
+_DIRECTIONS = (0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A))
+_SHOWN = {code: f"\\u{code:04x}" for code in _DIRECTIONS}
+"""Marks of writing direction, which would turn the words after them around: they are shown."""
+
 
 def page_html(page: Page) -> str:
     """The file of a run's report."""
@@ -49,4 +53,4 @@ def html_of(template: str, page: object) -> str:
     # Style sheet and script are ours alone: nothing of a trace reaches them.
     style = Markup((TEMPLATES / "report.css").read_text(encoding="utf-8"))  # noqa: S704
     ours = {"policy": POLICY, "style": style, "script": Markup(SCRIPT)}  # noqa: S704
-    return environment.get_template(template).render(page=page, **ours)
+    return environment.get_template(template).render(page=page, **ours).translate(_SHOWN)

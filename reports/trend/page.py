@@ -22,7 +22,7 @@ LISTED_RUNS = 50
 """Runs with a violation that are named; all are counted."""
 POINTS_MAX = 240
 """Of a course: of more runs, neighbours are one point."""
-WIDTH, HEIGHT, LEFT, TOP = 720.0, 120.0, 80.0, 10.0
+WIDTH, HEIGHT, LEFT, TOP = 1080.0, 150.0, 80.0, 10.0
 NARROW = 340.0
 """Of the picture in the window of a phone."""
 
@@ -127,8 +127,10 @@ def _kinds(rows: Sequence[RunRow]) -> tuple[RunsRow, ...]:
     keys = [(row.implementation, row.level) for row in rows]
     runs = Counter(keys)
     violated = Counter(key for key, row in zip(keys, rows, strict=True) if row.violated)
-    passed = Counter(
-        key for key, row in zip(keys, rows, strict=True) if row.verdict is Verdict.PASS
+    undecided = Counter(
+        key
+        for key, row in zip(keys, rows, strict=True)
+        if not row.violated and row.verdict is not Verdict.PASS
     )
     return tuple(
         RunsRow(
@@ -136,7 +138,7 @@ def _kinds(rows: Sequence[RunRow]) -> tuple[RunsRow, ...]:
             level="—" if key[1] < 0 else str(key[1]),
             runs=number,
             violated=violated[key],
-            undecided=number - violated[key] - passed[key],
+            undecided=undecided[key],
         )
         for key, number in sorted(runs.items())
     )

@@ -83,6 +83,23 @@ CUT_WORDS = """
 })()
 """
 
+COVERED_WORDS = """
+[...document.querySelectorAll(".copy")].filter(one => one.checkVisibility()).flatMap(one => {
+  const above = one.getBoundingClientRect();
+  return [...one.parentElement.querySelectorAll("span")].filter(word => {
+    const below = word.getBoundingClientRect();
+    return below.right > above.left && below.bottom > above.top && below.top < above.bottom;
+  }).map(word => word.textContent);
+})
+"""
+"""Of commands, what lies below the button that copies them."""
+WORDS_IN_PIECES = """
+[...document.querySelectorAll("pre.command span")].filter(word => word.checkVisibility()
+  && word.textContent.length < 24 && word.getBoundingClientRect().height > 24)
+  .map(word => word.textContent)
+"""
+"""Of commands, words that are broken over two lines."""
+
 
 def button(words: str) -> str:
     return f"[...document.querySelectorAll('button')].find(b => b.textContent === '{words}')"
@@ -188,7 +205,8 @@ def test_jumps_go_from_one_place_to_the_next(browser: Browser, failing_run: Path
 def test_a_command_is_copied_whole(browser: Browser, failing_run: Path) -> None:
     browser.open(failing_run / "report.html", 1280)
     browser.allow_clipboard()
-    command = browser.evaluate("document.querySelector('pre.command').firstChild.data")
+    shown = "document.querySelector('pre.command').textContent"
+    command = browser.evaluate(shown).removesuffix("Copy")
 
     browser.evaluate("document.querySelector('pre.command .copy').click()")
 
@@ -275,6 +293,8 @@ def test_on_a_phone_no_word_is_cut_off(
 
     assert browser.evaluate(CUT_WORDS) == []
     assert browser.evaluate("document.documentElement.scrollWidth") == 400
+    assert browser.evaluate(WORDS_IN_PIECES) == []
+    assert browser.evaluate(COVERED_WORDS) == []
 
 
 def test_on_paper_it_is_short(browser: Browser, whole_gate: Path) -> None:
@@ -289,7 +309,10 @@ def test_a_hostile_topic_is_text_and_the_script_runs(browser: Browser, hostile_r
 
     assert browser.evaluate(f"{button('First violation')} !== undefined")
     assert browser.evaluate("document.querySelectorAll('main b, script ~ *').length") == 0
-    assert "</script>" in browser.evaluate("document.querySelector('main').textContent")
+    told = browser.evaluate("document.querySelector('main').textContent")
+    assert "</script>" in told
+    assert "\\u202e" in told
+    assert "\u202e" not in told
     browser.evaluate(f"{button('All events')}.click()")
     assert browser.complaints == []
 

@@ -151,9 +151,17 @@ const copy = async text => {
   }
 };
 
+/* A line breaks between words: half of an option is another option. */
+const wholeWords = text => text.split(/( )/).map(part => {
+  const word = make("span", {});
+  word.textContent = part;
+  return part === " " ? part : word;
+});
+
 for (const block of all("pre.command, pre.raw")) {
   const text = block.textContent;
   const what = block.matches(".raw") ? "the trace line" : "the command";
+  if (!block.matches(".raw")) block.replaceChildren(...wholeWords(text));
   const one = button("Copy", async () => {
     await copy(text);
     one.textContent = "Copied";

@@ -219,3 +219,14 @@ def test_without_a_run_or_a_table_there_is_nothing_to_report(
     assert "name a run folder, or a --table of runs" in capsys.readouterr().err
     assert run_command(["report", "--table", str(tmp_path)]) == 4
     assert "holds no run; add one" in capsys.readouterr().err
+
+
+def test_a_run_that_passed_and_violates_something_is_not_undecided(tmp_path: Path) -> None:
+    first, second, *others = made_runs(4)
+    broken = replace(first.row, violated=("LeaderComplete",), verdict=Verdict.PASS)
+    open_ended = replace(second.row, verdict=Verdict.INCONCLUSIVE)
+    add_runs(tmp_path, [replace(first, row=broken), replace(second, row=open_ended), *others])
+
+    page, _ = write_trend(tmp_path)
+
+    assert 'data-label="undecided" class="num">1<' in page.read_text()
