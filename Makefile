@@ -12,6 +12,8 @@ WORKERS ?= 4
 DRAW ?= $(shell git rev-list --count HEAD 2>/dev/null || echo 0)
 BIN := .venv/bin
 RUN := $(BIN)/python -m
+# Brokers and tests are hundreds of Pythons: each that finds no compiled modules compiles them anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help setup gate test check chaos kafka spark-cluster-test models nightly bench docs lock clean
 

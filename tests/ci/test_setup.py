@@ -1,3 +1,5 @@
+import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -54,3 +56,16 @@ def test_the_venv_is_not_made_by_the_python_inside_it() -> None:
 
     assert not Path(setup.builder()).is_relative_to(sys.prefix)
     assert Path(setup.builder()).is_file()
+
+
+def test_what_make_starts_keeps_its_modules_compiled() -> None:
+    told = subprocess.run(
+        ["make", "-s", "--eval", 'told: ; @echo "[$$PYTHONDONTWRITEBYTECODE]"', "told"],
+        cwd=Path(__file__).resolve().parents[2],
+        env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    assert told.stdout == "[]\n"
