@@ -138,6 +138,7 @@ _EACH_ITS_OWN = frozenset(
         "broker_epoch",
         "broker_epochs",
         "forwarded_request",
+        "connection",
         "session_id",
         "zxid",
         "max_broker_epoch",

@@ -133,6 +133,7 @@ class MoveList(msgspec.Struct, frozen=True, kw_only=True):
     """The brokers that host replicas."""
     controllers: tuple[int, ...]
     unclean_leader_election: bool
+    mutation_quota: bool = False
     flags: dict[str, int]
     """What every broker is started with besides; the names are those of its options."""
     mutant: str

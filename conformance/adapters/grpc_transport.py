@@ -30,6 +30,7 @@ from fencepost.fault_injection.workload.commands import (
 from fencepost.fault_injection.workload.config_operations import (
     ALTER_CONFIGS,
     DESCRIBE_CONFIGS,
+    ConfigChange,
     answered_config,
 )
 from fencepost.fault_injection.workload.operations import (
@@ -194,14 +195,15 @@ class GrpcConnection:
         request = wire.ElectLeadersRequest(kind=kind, partitions=wanted)
         return _results(self._ask(request))
 
-    def alter_config(self, entity: ConfigEntity, entries: Mapping[str, str]) -> Fields:
+    def change_config(self, change: ConfigChange) -> Fields:
         """Ask in the version that every broker takes, and forwards."""
-        set_to = [
-            wire.EntryChange(operation="set", name=name, value=value)
-            for name, value in entries.items()
+        changes = [
+            wire.EntryChange(operation=change.operation, name=name, value=value)
+            for name, value in change.entries.items()
         ]
-        change = wire.EntityChange(kind=entity.kind, names=entity.names, changes=set_to)
-        request = wire.IncrementalAlterConfigsRequest(entities=[change])
+        kind, names = change.entity
+        wanted = wire.EntityChange(kind=kind, names=names, changes=changes)
+        request: Message = getattr(wire, f"{change.method}Request")(entities=[wanted])
         return answered_config(ALTER_CONFIGS, self._call(request, CONFIG_DEADLINE_S).response)
 
     def describe_config(self, entity: ConfigEntity) -> Fields:

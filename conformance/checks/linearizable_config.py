@@ -5,6 +5,7 @@ attempt, so that a write tells which attempt it is.
 
 - A change that was answered as made was made, one that was refused was not, and none twice. What
   a controller tells as made is in the transaction that it names.
+- A client has at most as many delegation tokens as it has asked for and was not refused.
 - An entry that no client wanted gone stays: no writer puts back what it read too early. Nor has it
   a value that no client asked for, but from its creation on.
 - What a broker describes was written, and what it has told to be newer is not followed by older.
@@ -18,7 +19,11 @@ from fencepost.conformance.checks.evidence import Evidence
 from fencepost.conformance.checks.log_history import Told, after_highest
 from fencepost.conformance.checks.ordering import is_recorded
 from fencepost.conformance.verdict import CheckResult
-from fencepost.fault_injection.workload.config_operations import ALTER_CONFIGS, DESCRIBE_CONFIGS
+from fencepost.fault_injection.workload.config_operations import (
+    ALTER_CONFIGS,
+    DESCRIBE_CONFIGS,
+    TOKENS,
+)
 from fencepost.spec.trace import Kind, TraceEvent
 from fencepost.spec.vocabulary import Action, Invariant, Outcome
 
@@ -41,6 +46,7 @@ def check(events: Sequence[TraceEvent]) -> CheckResult:
             _judge_alteration(event, settings, evidence)
     for event in asked:
         _judge_once(event, settings, evidence)
+    _judge_creations(events, writes, evidence)
     _judge_applications(events, writes, evidence)
     _judge_changes(writes, asked, evidence)
     _judge_descriptions(events, settings, evidence)
@@ -78,6 +84,36 @@ def _judge_once(event: TraceEvent, settings: _Settings, evidence: Evidence) -> N
             zxids = ", ".join(str(one.event.zxid) for one in made)
             message = f"{event.path} {value} was asked for once, and made at zxids {zxids}."
             evidence.violated(message, event, *(one.event for one in made))
+
+
+def _judge_creations(
+    events: Iterable[TraceEvent], writes: Iterable[ConfigWrite], evidence: Evidence
+) -> None:
+    """No client has more tokens than it has asked for; a request that was refused makes none."""
+    asked: dict[str, list[TraceEvent]] = defaultdict(list)
+    invoked: dict[tuple[str, int | None], TraceEvent] = {}
+    for event in events:
+        if event.action != ALTER_CONFIGS or event.path is None:
+            continue
+        if event.kind is Kind.INVOKE and event.path == TOKENS:
+            invoked[event.node, event.op_id] = event
+        elif event.outcome is Outcome.DEFINITE_ERROR:
+            invoked.pop((event.node, event.op_id), None)
+    for event in invoked.values():
+        for owner in event.values or ():
+            asked[owner].append(event)
+    known = {value for event in events if event.path == TOKENS for value in event.values or ()}
+    for owner in sorted(known):
+        made = [write.event for write in writes if _is_made_for(owner, write)]
+        if len(made) > len(asked[owner]):
+            wanted = f"{len(asked[owner])} of its requests may have made one"
+            message = f"{len(made)} tokens have {owner}, and {wanted}."
+            evidence.violated(message, *asked[owner], *made)
+
+
+def _is_made_for(owner: str, write: ConfigWrite) -> bool:
+    is_token = write.path.rpartition("/")[0] == TOKENS
+    return is_token and not write.before and owner in write.changed()
 
 
 def _judge_applications(

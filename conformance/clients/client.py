@@ -4,7 +4,7 @@ An operation is written to the trace before its request leaves and again when it
 How requests travel is the transport's matter.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from itertools import count
 from typing import TypeVar
@@ -23,6 +23,7 @@ from fencepost.conformance.clients.transport import (
 from fencepost.fault_injection.workload.config_operations import (
     ALTER_CONFIGS,
     DESCRIBE_CONFIGS,
+    ConfigChange,
     asked_config,
 )
 from fencepost.fault_injection.workload.operations import (
@@ -168,21 +169,33 @@ class RoutedClient:
         number, address = asked
         return self._transport.connect(address, self._caller, number).perform(operation)
 
-    def configure(self, broker_id: int, entity: ConfigEntity, entries: Mapping[str, str]) -> None:
-        """Set entries at a broker of the routing view, or describe the entity without any; traced.
+    def change_config(self, broker_id: int, change: ConfigChange) -> Fields:
+        """Ask a broker of the routing view for the change; what the trace tells of the answer.
 
         Raises `RequestUnknownError` where brokers do not offer it.
         """
+        broker = self._broker(broker_id)
+        asked = asked_config(change.entity, change.entries)
+        return self._configure(ALTER_CONFIGS, asked, lambda: broker.change_config(change))
+
+    def describe_config(self, broker_id: int, entity: ConfigEntity) -> Fields:
+        """Ask a broker of the routing view what it has read; raises as `change_config`."""
+        broker, asked = self._broker(broker_id), asked_config(entity, {})
+        return self._configure(DESCRIBE_CONFIGS, asked, lambda: broker.describe_config(entity))
+
+    def _broker(self, broker_id: int) -> BrokerConnection:
         address = self.routing_view.addresses[broker_id]
-        broker = self._transport.connect(address, self._caller, broker_id)
-        action = ALTER_CONFIGS if entries else DESCRIBE_CONFIGS
-        fields: Fields = {"op_id": next(self._op_ids), **asked_config(entity, entries)}
+        return self._transport.connect(address, self._caller, broker_id)
+
+    def _configure(self, action: str, asked: Fields, ask: Callable[[], Fields]) -> Fields:
+        fields: Fields = {"op_id": next(self._op_ids), **asked}
         if self._recorder:
             invoked = self._recorder.write(Kind.INVOKE, action, **fields)
             fields["inv_ns"] = invoked.mono_ns
-        told = broker.alter_config(entity, entries) if entries else broker.describe_config(entity)
+        told = ask()
         if self._recorder:
             self._recorder.write(Kind.COMPLETE, action, **{**fields, **told})
+        return told
 
     def forget(self, partition: TopicPartition) -> None:
         """The next operation on the partition reads the routing view again."""

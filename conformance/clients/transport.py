@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from fencepost.fault_injection.workload.commands import ControlAnswer, ControlCommand
-from fencepost.fault_injection.workload.config_operations import ALTER_CONFIGS, DESCRIBE_CONFIGS
+from fencepost.fault_injection.workload.config_operations import DESCRIBE_CONFIGS, ConfigChange
 from fencepost.fault_injection.workload.operations import Answer, Fields, Operation
 from fencepost.spec.config_store import ConfigEntity
 from fencepost.spec.trace import LamportClock
@@ -97,9 +97,9 @@ class BrokerConnection(Protocol):
         """Ask for elections: the error code of each partition, or None."""
         return dict.fromkeys(partitions, f"{REQUEST_UNKNOWN} {kind}")
 
-    def alter_config(self, entity: ConfigEntity, entries: Mapping[str, str]) -> Fields:
-        """Ask for entries to have these values: what a trace tells of the answer (FWD-004)."""
-        raise RequestUnknownError(f"{ALTER_CONFIGS} {entity} {', '.join(entries)}")
+    def change_config(self, change: ConfigChange) -> Fields:
+        """Ask for the change: what a trace tells of the answer (FWD-004)."""
+        raise RequestUnknownError(f"{change.method} {change.entity} {', '.join(change.entries)}")
 
     def describe_config(self, entity: ConfigEntity) -> Fields:
         """The entries that the broker has read, as a trace tells them."""

@@ -23,7 +23,12 @@ from fencepost.conformance.clients.numbered_producers import NumberedProducer
 from fencepost.conformance.clients.recorder import TraceWriter
 from fencepost.conformance.clients.transport import ClusterUnreachableError, Transport
 from fencepost.fault_injection.injectors.injector import InjectionError
-from fencepost.fault_injection.workload.config_operations import DESCRIBES, ENTRIES
+from fencepost.fault_injection.workload.config_operations import (
+    DESCRIBES,
+    ENTRIES,
+    ENTRIES_METHOD,
+    ConfigChange,
+)
 from fencepost.fault_injection.workload.operations import Answer, Operation, Produce
 from fencepost.fault_injection.workload.producer_window import ProducerWindow
 from fencepost.fault_injection.workload.scripts import (
@@ -334,7 +339,11 @@ class Workload:
                 brokers = sorted(client.refresh().addresses)
                 is_read = random.random() < DESCRIBES
                 entries = {} if is_read else {random.choice(ENTRIES): f"{node}/{number}"}
-                client.configure(random.choice(brokers), entity, entries)
+                broker_id = random.choice(brokers)
+                if is_read:
+                    client.describe_config(broker_id, entity)
+                else:
+                    client.change_config(broker_id, ConfigChange(ENTRIES_METHOD, entity, entries))
 
     def _random(self, node: str) -> Random:
         return Random(f"{self._seed}/{node}")

@@ -17,7 +17,7 @@ from fencepost.conformance.adapters.errors import ClusterError, StepNotOfferedEr
 from fencepost.conformance.adapters.implementation import PublishedState
 from fencepost.conformance.clients.administrator import RefusedError
 from fencepost.conformance.clients.client import RoutedClient
-from fencepost.conformance.clients.transport import REQUEST_UNKNOWN, Caller
+from fencepost.conformance.clients.transport import REQUEST_UNKNOWN, Caller, RequestUnknownError
 from fencepost.conformance.runs.running_cluster import POLL_S, STEP_S, RunningCluster
 from fencepost.conformance.scenarios.process_steps import PROCESS_OBSERVATIONS, PROCESS_STEPS
 from fencepost.fault_injection.engine.progress import RunningFault
@@ -29,10 +29,8 @@ from fencepost.fault_injection.injectors.injection import Registration
 from fencepost.fault_injection.injectors.injector import InjectionError
 from fencepost.fault_injection.processes.trace_tail import TraceTail
 from fencepost.fault_injection.stories.steps import story_step as steps
-from fencepost.fault_injection.stories.steps.observation import (
-    Observation,
-    partition_of,
-)
+from fencepost.fault_injection.stories.steps.config_step import ChangeStep, change_of
+from fencepost.fault_injection.stories.steps.observation import Observation, partition_of
 from fencepost.fault_injection.stories.steps.printed import printed_in
 from fencepost.fault_injection.stories.steps.step_player import (
     StepPlayer,
@@ -68,6 +66,7 @@ SETTINGS = frozenset(
 NOT_FOLLOWED = {
     "also": (),
     "at": "",
+    "claims": "",
     "election": ElectionKind.PREFERRED,
 }
 """Fields of steps that no processes follow, and the value that each must have."""
@@ -134,7 +133,9 @@ def require_playable(story: Story) -> None:
 def _why_not(step: steps.StoryStep) -> str:
     if type(step) not in PROCESS_STEPS:
         return "no processes can do it"
-    if isinstance(step, steps.AdminStep | steps.CreateTopicStep) and step.broker is not UNSET:
+    is_asked_of_any = isinstance(step, steps.AdminStep | steps.CreateTopicStep)
+    follows_broker = isinstance(step, ChangeStep) or not is_asked_of_any
+    if not follows_broker and getattr(step, "broker", UNSET) is not UNSET:
         return "no processes follow the field broker"
     for name, usual in NOT_FOLLOWED.items():
         if getattr(step, name, usual) != usual:
@@ -251,15 +252,24 @@ class ProcessStoryCluster:
 
     def operate(self, operation: Operation, broker: Target | UnsetType, ended: Ended) -> None:
         """Operate in another thread, while faults take their course; once, at a named broker."""
-        if self._client is None:
-            self._client = self.running.client()
-        perform = partial(_perform, self._client, operation)
+        client = self._client_of_story()
+        perform = partial(_perform, client, operation)
         if not isinstance(broker, UnsetType):
-            perform = partial(self._client.perform, operation, broker_of(self, broker))
+            perform = partial(client.perform, operation, broker_of(self, broker))
         self._begun.append(self.clients.submit(lambda: ended(answer_line(operation, perform()))))
 
+    def _client_of_story(self) -> RoutedClient:
+        if self._client is None:
+            self._client = self.running.client()
+        return self._client
+
     def administer(self, step: steps.AdminStep, ended: Ended) -> None:
-        """Ask in another thread."""
+        """Ask in another thread; for a change of the configuration once, as a client."""
+        if isinstance(step, ChangeStep):
+            client, named = self._client_of_story(), step.broker
+            to = None if isinstance(named, UnsetType) else broker_of(self, named)
+            self._begun.append(self.clients.submit(lambda: ended(_changed(client, step, to))))
+            return
         self._begun.append(self.administrators.submit(lambda: ended(self._administer(step))))
 
     def _administer(self, step: steps.AdminStep) -> str:
@@ -373,6 +383,19 @@ class ProcessStoryCluster:
         if found is not None:
             self.running.engine.heal(found)
         return found is not None
+
+
+def _changed(client: RoutedClient, step: ChangeStep, to: BrokerId | None) -> str:
+    """What the broker answers, or the first that answers at all: `ok`, or why not."""
+    view = client.refresh()
+    change, asked = change_of(step), view.broker_id if to is None else to
+    if asked not in view.addresses:
+        raise ClusterError(f"broker {asked} is not registered, so nothing tells where it listens")
+    try:
+        told = client.change_config(asked, change)
+    except RequestUnknownError as unknown:
+        raise StepNotOfferedError(str(unknown)) from unknown
+    return str(told.get("error_code", "ok"))
 
 
 def _perform(client: RoutedClient, operation: Operation) -> Answer:

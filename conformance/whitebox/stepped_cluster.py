@@ -141,6 +141,8 @@ class SteppedProcesses:
         flags = [text for name, value in options.items() for text in (f"--{name}", str(value))]
         if self.listed.unclean_leader_election:
             flags.append("--unclean-leader-election")
+        if self.listed.mutation_quota:
+            flags.append("--mutation-quota")
         if self.listed.is_free:
             flags.append("--own-pace")
         self._parts.lifecycle.start(number, *flags)

@@ -17,7 +17,7 @@ from fencepost.fault_injection.faults.parameters import (
     number,
 )
 from fencepost.fault_injection.faults.targets import Target
-from fencepost.fault_injection.stories.steps.story_step import VERBS
+from fencepost.fault_injection.stories.steps.verbs import VERBS
 from fencepost.fault_injection.stories.story import (
     DEADLINE_MS,
     HEALTHY_WITHIN_MS,

@@ -19,13 +19,12 @@ from fencepost.fault_injection.faults.fault_kind import FaultKind
 from fencepost.fault_injection.faults.parameters import Json
 from fencepost.fault_injection.faults.targets import FaultError, Target, parse_target
 from fencepost.fault_injection.stories.steps.story_step import (
-    BARE,
-    VERBS,
     FaultStep,
     StoryStep,
     WaitForStep,
     verb_of,
 )
+from fencepost.fault_injection.stories.steps.verbs import BARE, VERBS
 from fencepost.fault_injection.stories.story import (
     DEADLINE_MS,
     AfterAction,

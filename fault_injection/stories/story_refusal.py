@@ -12,7 +12,7 @@ import msgspec
 
 from fencepost.fault_injection.faults.parameters import Json
 from fencepost.fault_injection.faults.targets import FaultError
-from fencepost.fault_injection.stories.steps.story_step import VERBS
+from fencepost.fault_injection.stories.steps.verbs import VERBS
 from fencepost.fault_injection.stories.story_document import FIELDS, components
 
 _PLACE = re.compile(r"(?P<says>.*?)(?: - at `(?P<inside>key` in `)?\$(?P<path>[^`]*)`)?", re.DOTALL)

@@ -12,7 +12,7 @@ from fencepost.fault_injection.faults.catalogue import KINDS
 from fencepost.fault_injection.faults.fault import Fault
 from fencepost.fault_injection.faults.fault_kind import FaultKind
 from fencepost.fault_injection.faults.parameters import Json
-from fencepost.fault_injection.stories.steps.story_step import BARE, VERBS
+from fencepost.fault_injection.stories.steps.verbs import BARE, VERBS
 from fencepost.fault_injection.stories.story_document import components
 from fencepost.fault_injection.stories.story_file import LASTS, VICTIM
 from fencepost.fault_injection.stories.trigger_document import OF_EVENTS

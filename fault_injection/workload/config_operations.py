@@ -1,20 +1,40 @@
 """What a client asks of a configuration, and how its trace tells what it was answered (FWD-004)."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from fencepost.fault_injection.workload.operations import Fields, outcome_of
-from fencepost.spec.config_store import ConfigEntity
+from fencepost.spec.config_store import FOLDERS, ConfigEntity, EntityKind
 from fencepost.spec.vocabulary import ErrorCode, Outcome
 
 ALTER_CONFIGS = "AlterConfigs"
+"""Of a line about any change of the configuration; the path tells what is changed."""
 DESCRIBE_CONFIGS = "DescribeConfigs"
 CONFIG_ACTIONS = frozenset({ALTER_CONFIGS, DESCRIBE_CONFIGS})
 ENTRIES = ("color", "size")
 """Names that mean nothing to brokers."""
+ENTRIES_METHOD = "IncrementalAlterConfigs"
+QUOTAS_METHOD = "AlterClientQuotas"
+CREATE_ACLS, DELETE_ACLS = "CreateAcls", "DeleteAcls"
+MUTATION_RATE = "controller_mutation_rate"
+TOKENS = "/" + "/".join(FOLDERS[EntityKind.TOKEN])
+"""Below it each delegation token has its znode."""
 DESCRIBES = 0.35
 """Share of a client's requests about a configuration that only read it."""
 _GRANTED = frozenset({"", ErrorCode.NONE})
+
+
+class ConfigChange(NamedTuple):
+    """Entries of one entity are to have other values, or to be gone: one request (FWD-002)."""
+
+    method: str
+    entity: ConfigEntity
+    entries: Mapping[str, str]
+
+    @property
+    def operation(self) -> str:
+        """What becomes of each entry, as the wire says it."""
+        return "delete" if self.method == DELETE_ACLS else "set"
 
 
 def asked_config(entity: ConfigEntity, entries: Mapping[str, str]) -> Fields:
@@ -41,3 +61,16 @@ def _refusal(response: Any) -> str:  # noqa: ANN401 - as above
     """Of the whole, else of the one entity that was asked for; empty, or NONE: there is none."""
     of_entities = [one.error_code for one in getattr(response, "results", ())]
     return next((str(e) for e in (response.error_code, *of_entities) if e not in _GRANTED), "")
+
+
+def asked_token(owner: str) -> Fields:
+    """What the invocation of a request for a token tells: its owner, and no token yet."""
+    return {"path": TOKENS, "values": [f"owner={owner}"]}
+
+
+def answered_token(response: Any) -> Fields:  # noqa: ANN401 - of the wire or of the core
+    """What the completion tells besides: the token, and of its secret nothing."""
+    told = answered_config(ALTER_CONFIGS, response)
+    if told["outcome"] is Outcome.OK:
+        told["path"] = ConfigEntity(EntityKind.TOKEN, (response.token_id,)).path
+    return told

@@ -10,6 +10,12 @@ from typing import Any, Generic, TypeVar
 
 from fencepost.fault_injection.faults.targets import Target
 from fencepost.fault_injection.stories.steps import story_step as steps
+from fencepost.fault_injection.stories.steps.config_step import (
+    AlterConfigStep,
+    AlterQuotaStep,
+    CreateAclsStep,
+    DeleteAclsStep,
+)
 from fencepost.fault_injection.stories.steps.control import chosen_epoch, command_of
 from fencepost.fault_injection.stories.steps.observation import (
     Observation,
@@ -325,6 +331,7 @@ PERFORMED: StepTable = {
     steps.CreatePartitionsStep: administer,
     steps.ElectStep: administer,
     steps.ReassignStep: administer,
+    **dict.fromkeys((AlterConfigStep, AlterQuotaStep, CreateAclsStep, DeleteAclsStep), administer),
     steps.ControlStep: _control,
     steps.RunMsStep: _run,
     steps.UntilStep: _until,

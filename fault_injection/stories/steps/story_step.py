@@ -5,9 +5,7 @@ stands beside it as `expected`. msgspec reads the structs, and the JSON Schema i
 """
 
 import re
-from collections.abc import Iterator
-from types import NoneType
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
@@ -20,8 +18,6 @@ from fencepost.fault_injection.stories.steps.fields import (
     Asks,
     AtPoint,
     BrokerIds,
-    Claimed,
-    Entries,
     Epoch,
     LastsMs,
     Number,
@@ -163,14 +159,6 @@ class ReassignStep(AdminStep, frozen=True, kw_only=True):
 
     reassign: Partition
     replicas: Annotated[BrokerIds, Meta(description="none: a move is cancelled")] = ()
-
-
-class AlterConfigStep(AdminStep, frozen=True, kw_only=True):
-    """Set entries in the configuration of a topic, in a request that brokers forward."""
-
-    alter_config: TopicName
-    entries: Entries
-    claims: Claimed = ""
 
 
 # Waiting
@@ -462,25 +450,6 @@ class ReplayStep(StoryStep, frozen=True, kw_only=True):
     """Play a counterexample of the specs, with its mutant if the run has one."""
 
     replay: str
-
-
-def _leaves(base: type[StoryStep]) -> Iterator[type[StoryStep]]:
-    for one in base.__subclasses__():
-        yield from [*_leaves(one)] or [one]
-
-
-VERBS: dict[str, type[StoryStep]] = {
-    next(iter(one.__annotations__)): one for one in _leaves(StoryStep)
-}
-"""Verb -> the step that it begins: its first field. Of a fault that is `kind`."""
-
-
-BARE = frozenset(
-    verb
-    for verb, step in VERBS.items()
-    if NoneType in get_args(step.__annotations__[verb]) or step.__annotations__[verb] is None
-)
-"""The verbs that can stand alone, as a text in place of an object."""
 
 
 def verb_of(step: StoryStep) -> str:

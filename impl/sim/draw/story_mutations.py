@@ -37,7 +37,12 @@ from fencepost.spec.znodes import TOPICS
 
 LOOKS = frozenset({"show", "check", "read", "replay"})
 """Verbs that do nothing to a cluster, or come once, after the variation."""
-ONCE = frozenset({"produce", "alter_config", "workload"})
+ONCE = frozenset(
+    {
+        *("produce", "workload", "alter_config", "alter_quota"),
+        *("create_acls", "delete_acls", "create_token"),
+    }
+)
 """Verbs that no story has twice: each record and each entry is another, and each client."""
 CHANGES = (0, 1, 1, 2, 3)
 """How many a variation may have."""

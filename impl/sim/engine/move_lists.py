@@ -12,6 +12,7 @@ from fencepost.impl.sim.engine.run import IsEnough, RunDescription, RunPart, run
 from fencepost.impl.sim.engine.variation_run import described_variation
 from fencepost.impl.sim.stories.play import play
 from fencepost.impl.sim.stories.story_cluster import unjudged
+from fencepost.impl.sim.world.cluster import QUOTA_WINDOWS
 from fencepost.spec.pacing import MoveList, Verb
 from fencepost.spec.trace import TraceEvent
 
@@ -57,6 +58,7 @@ def _listed(name: str, options: RunOptions, move_recorder: MoveRecorder) -> Move
         brokers=tuple(range(1, options.brokers + 1)),
         controllers=(),
         unclean_leader_election=options.unclean_leader_election,
+        mutation_quota=options.mutation_quota,
         flags=_flags(
             options, loses_power=any(m.verb is Verb.LOSE_POWER for m in move_recorder.moves)
         ),
@@ -80,4 +82,5 @@ def _flags(options: RunOptions, *, loses_power: bool) -> dict[str, int]:
         "flush-ms": options.flush_ms,
         "flush-records": int(loses_power and not options.flush_ms),
         "start-timeout-ms": NEVER_MS,
+        "quota-window-num": QUOTA_WINDOWS,
     }

@@ -1,6 +1,11 @@
 """The client of a story: the operations of its steps, each recorded as any client's."""
 
 from fencepost.fault_injection.stories.steps import story_step as steps
+from fencepost.fault_injection.stories.steps.config_step import (
+    ChangeStep,
+    CreateTokenStep,
+    change_of,
+)
 from fencepost.fault_injection.stories.steps.observation import partition_of
 from fencepost.fault_injection.stories.steps.story_cluster import (
     Ended,
@@ -8,10 +13,17 @@ from fencepost.fault_injection.stories.steps.story_cluster import (
 )
 from fencepost.fault_injection.stories.story_refusal import StoryError
 from fencepost.fault_injection.workload.commands import ControlAnswer, ControlCommand, error_of
-from fencepost.fault_injection.workload.config_operations import ALTER_CONFIGS, answered_config
+from fencepost.fault_injection.workload.config_operations import (
+    ALTER_CONFIGS,
+    answered_config,
+    answered_token,
+    asked_token,
+)
 from fencepost.fault_injection.workload.operations import Operation, Produce
 from fencepost.fault_injection.workload.producer_window import UNJUSTIFIED
+from fencepost.impl.core.types.asker import asker_of
 from fencepost.impl.core.types.broker_reports import ControlledShutdownResponse
+from fencepost.impl.core.types.config_messages import CreateDelegationTokenRequest
 from fencepost.impl.core.types.messages import (
     CommandResponse,
     RemovePartitionsRequest,
@@ -33,7 +45,6 @@ from fencepost.impl.sim.world.admin_workload import addition, alteration, electi
 from fencepost.impl.sim.world.clients import SimulatedClient, error_codes
 from fencepost.impl.sim.world.cluster import VirtualCluster
 from fencepost.impl.sim.world.operations import TracedOperation, request_of
-from fencepost.spec.config_store import ConfigEntity, EntityKind
 from fencepost.spec.vocabulary import NO_PRODUCER, BrokerId, ErrorCode
 from fencepost.spec.znodes import TopicPartition
 
@@ -70,14 +81,29 @@ class StepClient(SimulatedClient):
 
     def administer(self, step: steps.AdminStep, to: BrokerId, ended: Ended) -> None:
         """Send the request of an administrator; a change of a configuration is traced."""
-        if isinstance(step, steps.AlterConfigStep):
+        if isinstance(step, CreateTokenStep):
+            self._create_token(step, to, ended)
+        elif isinstance(step, ChangeStep):
             self._alter(step, to, ended)
         else:
             self.ask(to, _request(step), lambda answer: ended(_granted(answer)))
 
-    def _alter(self, step: steps.AlterConfigStep, to: BrokerId, ended: Ended) -> None:
-        entity = ConfigEntity(EntityKind.TOPIC, (step.alter_config,))
-        asked, request = alteration(entity, step.entries, RequestHeader(principal=step.claims))
+    def _create_token(self, step: CreateTokenStep, to: BrokerId, ended: Ended) -> None:
+        """Ask for a token of this client; the line of the answer tells which one it is."""
+        asker = asker_of(self.name)._replace(is_proven=True)
+        line, inv_ns = self.invoke(ALTER_CONFIGS, asked_token(asker.principal))
+
+        def hear(response: Response | None) -> None:
+            self.complete(line, inv_ns, answered_token(response))
+            ended(_granted(response))
+
+        request = CreateDelegationTokenRequest(
+            header=RequestHeader(principal=step.claims), renewers=(step.create_token,)
+        )
+        self.ask(to, request, hear, asker)
+
+    def _alter(self, step: ChangeStep, to: BrokerId, ended: Ended) -> None:
+        asked, request = alteration(change_of(step), RequestHeader(principal=step.claims))
         line, inv_ns = self.invoke(ALTER_CONFIGS, asked)
 
         def hear(response: Response | None) -> None:

@@ -6,6 +6,7 @@ from functools import partial
 from msgspec import UnsetType, structs
 
 from fencepost.fault_injection.stories.steps import story_step as steps
+from fencepost.fault_injection.stories.steps.config_step import CreateTokenStep
 from fencepost.fault_injection.stories.steps.observation import partition_of
 from fencepost.fault_injection.stories.steps.step_player import (
     PERFORMED,
@@ -317,7 +318,7 @@ SIMULATED_STEPS: StepTable = {
     **PERFORMED,
     steps.RetryStep: _retry,
     steps.RemovePartitionsStep: administer,
-    steps.AlterConfigStep: administer,
+    CreateTokenStep: administer,
     steps.WorkloadStep: _workload,
     steps.DisconnectStep: _disconnect,
     steps.ConnectStep: _connect,

@@ -11,16 +11,19 @@ from fencepost.fault_injection.workload.config_operations import (
     DESCRIBE_CONFIGS,
     DESCRIBES,
     ENTRIES,
+    ENTRIES_METHOD,
+    ConfigChange,
     answered_config,
     asked_config,
 )
 from fencepost.fault_injection.workload.operations import Fields
 from fencepost.impl.core.types.broker_reports import PartitionId
 from fencepost.impl.core.types.config_messages import (
+    RESPONSES,
     DescribeConfigsRequest,
     EntityChange,
     EntryChange,
-    IncrementalAlterConfigsRequest,
+    EntryOperation,
 )
 from fencepost.impl.core.types.messages import (
     AlterPartitionReassignmentsRequest,
@@ -68,6 +71,8 @@ AGAIN_MS = 300
 MISTAKES = 0.1
 """Share of the lists of replicas that name a broker that does not exist."""
 BAD_TOPIC = topic_path("bad")
+CHANGE_REQUESTS = {one.__name__.removesuffix("Request"): one for one in RESPONSES}
+"""By the method that takes them."""
 
 Mix = Callable[["SimulatedAdministrator"], tuple[BrokerId, Request]]
 """Draws the next request, and the broker that gets it."""
@@ -326,14 +331,16 @@ def start_config_clients(cluster: VirtualCluster) -> list[SimulatedClient]:
     return [*clients]
 
 
-def alteration(
-    entity: ConfigEntity, entries: Mapping[str, str], header: RequestHeader
-) -> tuple[Fields, Request]:
-    """What a trace tells of it, and the request for entries to have these values."""
-    changes = tuple(EntryChange(name=name, value=value) for name, value in entries.items())
-    change = EntityChange(kind=entity.kind, names=entity.names, changes=changes)
-    request = IncrementalAlterConfigsRequest(header=header, entities=(change,))
-    return asked_config(entity, entries), request
+def alteration(change: ConfigChange, header: RequestHeader) -> tuple[Fields, Request]:
+    """What a trace tells of it, and the request for it."""
+    entity, operation = change.entity, EntryOperation(change.operation)
+    changes = tuple(
+        EntryChange(operation=operation, name=name, value=value)
+        for name, value in change.entries.items()
+    )
+    wanted = EntityChange(kind=entity.kind, names=entity.names, changes=changes)
+    request = CHANGE_REQUESTS[change.method](header=header, entities=(wanted,))
+    return asked_config(entity, change.entries), request
 
 
 class ConfigClient(SimulatedClient):
@@ -355,7 +362,8 @@ class ConfigClient(SimulatedClient):
             self._perform(DESCRIBE_CONFIGS, asked_config(entity, {}), described)
             return
         name, value = self.random.choice(ENTRIES), f"{self.name}/{self._begun}"
-        asked, request = alteration(entity, {name: value}, self._header())
+        change = ConfigChange(ENTRIES_METHOD, entity, {name: value})
+        asked, request = alteration(change, self._header())
         self._perform(ALTER_CONFIGS, asked, request)
 
     def _header(self) -> RequestHeader:

@@ -294,3 +294,38 @@ def test_without_the_record_of_zookeeper_a_change_is_not_missed() -> None:
     result = linearizable_config.check(trace.events)
 
     assert (result.verdict, result.violations) == (Verdict.VACUOUS, ())
+
+
+TOKENS = "/delegation_token/tokens"
+
+
+def make_token(trace: Trace, number: int, zxid: int) -> None:
+    """ZooKeeper holds one more token of client-1."""
+    data = config_bytes({"owner": "User:client-1", "issued_ms": f"{number}"}).decode()
+    trace.zookeeper("Create", f"{TOKENS}/{number}", data, session=1, zxid=zxid)
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "made", "seen"),
+    [
+        ((Outcome.OK,), 1, []),
+        ((Outcome.INDEFINITE,), 0, []),
+        ((Outcome.INDEFINITE,), 1, []),
+        ((Outcome.OK, Outcome.DEFINITE_ERROR), 1, []),
+        ((Outcome.OK,), 2, ["2 tokens have owner=User:client-1, and 1"]),
+        ((Outcome.DEFINITE_ERROR,), 1, ["1 tokens have owner=User:client-1, and 0"]),
+    ],
+)
+def test_client_has_no_more_tokens_than_it_has_asked_for(
+    outcomes: tuple[Outcome, ...], made: int, seen: list[str]
+) -> None:
+    trace = Trace()
+    for outcome in outcomes:
+        asked = {"path": TOKENS, "values": ["owner=User:client-1"]}
+        trace.operation("client-1", "AlterConfigs", outcome, **asked)
+    for number in range(made):
+        make_token(trace, number, zxid=5 + number)
+
+    of_tokens = [one for one in found(linearizable_config.check, trace) if "tokens have" in one]
+
+    assert of_tokens == [f"{one} of its requests may have made one." for one in seen]

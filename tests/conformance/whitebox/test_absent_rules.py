@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from fencepost.conformance.whitebox.absent_rules import ABSENT_RULES
-from fencepost.fault_injection.stories.steps.story_step import VERBS
+from fencepost.fault_injection.stories.steps.verbs import VERBS
 from fencepost.impl.core.rules.rules import Rules
 from fencepost.impl.core.types import broker_reports, messages, topic_messages
 from fencepost.impl.mutants.mutants import MUTANTS

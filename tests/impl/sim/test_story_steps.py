@@ -9,7 +9,7 @@ import pytest
 from msgspec import structs
 
 from fencepost.conformance.checks.registry import judge
-from fencepost.fault_injection.stories.steps.story_step import VERBS
+from fencepost.fault_injection.stories.steps.verbs import VERBS
 from fencepost.fault_injection.stories.story_refusal import StoryError
 from fencepost.impl.mutants.mutants import mutant_name
 from fencepost.impl.sim.draw.draw import swarm
@@ -113,7 +113,7 @@ steps:
 @pytest.mark.parametrize(
     ("steps", "sentence"),
     [
-        ("{dance: 1}", "line 5: there is no verb 'dance'; begin with one of produce"),
+        ("{dance: 1}", "line 5: there is no verb 'dance'; begin with one of create_topic"),
         ("{kil: 1}", "line 5: there is no verb 'kil'; did you mean kill"),
         ("kill", "line 5: kill does not stand alone; write it as in {kill: ...}"),
         ("7", r"the story: steps holds 7; give a list of"),

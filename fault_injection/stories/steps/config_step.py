@@ -1,0 +1,88 @@
+"""Steps that change the configuration: of topics, quotas of clients, ACLs and delegation tokens.
+
+Each is one request, asked once and traced: a client that does not know whether it was heard must
+not ask again. Brokers forward it (FWD-002).
+"""
+
+from typing import Annotated
+
+from msgspec import Meta
+
+from fencepost.fault_injection.stories.steps.fields import Claimed, Entries, TopicName
+from fencepost.fault_injection.stories.steps.story_step import AdminStep
+from fencepost.fault_injection.workload.config_operations import (
+    CREATE_ACLS,
+    DELETE_ACLS,
+    ENTRIES_METHOD,
+    MUTATION_RATE,
+    QUOTAS_METHOD,
+    ConfigChange,
+)
+from fencepost.spec.config_store import ConfigEntity, EntityKind, PatternType
+
+TOPIC_RESOURCE = "Topic"
+Acls = Annotated[
+    tuple[str, ...], Meta(description="permissions, as in ALLOW Read * User:ann", min_length=1)
+]
+
+
+class ChangeStep(AdminStep, frozen=True, kw_only=True):
+    """A change of the configuration."""
+
+    claims: Claimed = ""
+
+
+class AlterConfigStep(ChangeStep, frozen=True, kw_only=True):
+    """Set entries in the configuration of a topic, in a request that brokers forward."""
+
+    alter_config: TopicName
+    entries: Entries
+
+
+class AlterQuotaStep(ChangeStep, frozen=True, kw_only=True):
+    """Limit the partitions that a user creates and deletes, all its clients or one of them."""
+
+    alter_quota: Annotated[str, Meta(description="a user")]
+    client: Annotated[str, Meta(description="a client-id; empty: each of the user's")] = ""
+    rate: Annotated[int, Meta(description="partitions per second, once in a run", ge=1)]
+
+
+class CreateAclsStep(ChangeStep, frozen=True, kw_only=True):
+    """Add permissions to a topic."""
+
+    create_acls: TopicName
+    acls: Acls
+
+
+class DeleteAclsStep(ChangeStep, frozen=True, kw_only=True):
+    """Take permissions from a topic."""
+
+    delete_acls: TopicName
+    acls: Acls
+
+
+class CreateTokenStep(ChangeStep, frozen=True, kw_only=True):
+    """Make a delegation token of the client, which another principal may renew."""
+
+    create_token: Annotated[str, Meta(description="that principal, as in User:ann")]
+
+
+def change_of(step: ChangeStep) -> ConfigChange:
+    """What the step changes; of a token nothing is known before it is made."""
+    match step:
+        case AlterConfigStep(alter_config=topic, entries=entries):
+            return ConfigChange(ENTRIES_METHOD, ConfigEntity(EntityKind.TOPIC, (topic,)), entries)
+        case AlterQuotaStep(alter_quota=user, client=client, rate=rate):
+            kind = EntityKind.USER_CLIENT if client else EntityKind.USER
+            entity = ConfigEntity(kind, (user, client) if client else (user,))
+            return ConfigChange(QUOTAS_METHOD, entity, {MUTATION_RATE: str(rate)})
+        case CreateAclsStep(create_acls=topic, acls=acls):
+            return ConfigChange(CREATE_ACLS, _acls_of(topic), dict.fromkeys(acls, ""))
+        case DeleteAclsStep(delete_acls=topic, acls=acls):
+            return ConfigChange(DELETE_ACLS, _acls_of(topic), dict.fromkeys(acls, ""))
+        case _:
+            raise AssertionError(step)
+
+
+def _acls_of(topic: str) -> ConfigEntity:
+    return ConfigEntity(EntityKind.ACL, (PatternType.LITERAL, TOPIC_RESOURCE, topic))
