@@ -6,6 +6,7 @@ share one snake_case name. Nothing here has behaviour beyond the mapping between
 """
 
 import re
+from collections.abc import Mapping
 from enum import IntEnum, StrEnum
 from typing import Literal, NamedTuple, NewType, get_args
 
@@ -300,6 +301,7 @@ class ErrorCode(StrEnum):
     DELEGATION_TOKEN_REQUEST_NOT_ALLOWED = "DELEGATION_TOKEN_REQUEST_NOT_ALLOWED"  # noqa: S105  an error code
     SASL_AUTHENTICATION_FAILED = "SASL_AUTHENTICATION_FAILED"
     THROTTLING_QUOTA_EXCEEDED = "THROTTLING_QUOTA_EXCEEDED"
+    COORDINATOR_NOT_AVAILABLE = "COORDINATOR_NOT_AVAILABLE"
 
     @property
     def is_indefinite(self) -> bool:
@@ -323,6 +325,20 @@ class ElectionKind(StrEnum):
     """The first assigned replica, if it is in the ISR."""
     UNCLEAN = "unclean"
     """Any assigned replica, if no member of the ISR is live; records may be lost (FAIL-002)."""
+
+
+class CoordinatorKind(StrEnum):
+    """What a coordinator is for: each kind has an internal topic."""
+
+    GROUP = "group"
+    TRANSACTION = "transaction"
+
+
+INTERNAL_TOPICS: Mapping[CoordinatorKind, str] = {
+    CoordinatorKind.GROUP: "__consumer_offsets",
+    CoordinatorKind.TRANSACTION: "__transaction_state",
+}
+"""Created by the first request for a coordinator (FWD-006)."""
 
 
 class Outcome(StrEnum):

@@ -2,22 +2,25 @@
 
 Not for the broker that forwarded it, nor for a name that the client claims. Clients set every value
 once, so that a value tells which of them has asked. It is forwarded in the name
-in which it is made.
+in which it is made. An internal topic alone is a broker's own wish (FWD-006).
 """
 
+import re
 from collections.abc import Sequence
 
 from fencepost.conformance.checks.evidence import Evidence
 from fencepost.conformance.verdict import CheckResult
 from fencepost.fault_injection.workload.config_operations import ALTER_CONFIGS
 from fencepost.spec.trace import TraceEvent
-from fencepost.spec.vocabulary import Action, Invariant
+from fencepost.spec.vocabulary import INTERNAL_TOPICS, Action, Invariant
 
-JUDGED = frozenset({ALTER_CONFIGS, Action.FORWARD_REQUEST, Action.APPLY_MUTATION})
+DONE = frozenset({Action.APPLY_MUTATION, Action.CREATE_TOPIC, Action.DELETE_TOPIC})
+JUDGED = DONE | {ALTER_CONFIGS, Action.FORWARD_REQUEST}
+_BROKER = re.compile(r"User:broker-\d+")
 
 
 def check(events: Sequence[TraceEvent]) -> CheckResult:
-    """Judge a whole run; the premise counts changes by a client that the trace knows."""
+    """Judge a whole run; the premise counts changes by askers that the trace knows."""
     evidence = Evidence(invariant=Invariant.PRINCIPAL_KEPT)
     askers = {
         (event.path, value): event
@@ -27,16 +30,20 @@ def check(events: Sequence[TraceEvent]) -> CheckResult:
     }
     forwards = {e.forwarded_request: e for e in events if e.action == Action.FORWARD_REQUEST}
     for event in events:
-        if event.action != Action.APPLY_MUTATION:
+        if event.action not in DONE:
             continue
+        what = event.path or event.topic
         forward = forwards.get(event.forwarded_request, event)
         if forward.principal != event.principal:
             evidence.violated(
-                f"{event.path}: it is forwarded for {forward.principal} and done for"
-                f" {event.principal}.",
+                f"{what}: it is forwarded for {forward.principal} and done for {event.principal}.",
                 forward,
                 event,
             )
+        if event.topic in INTERNAL_TOPICS.values() and event.principal is not None:
+            evidence.premise_count += 1
+            if not _BROKER.fullmatch(event.principal):
+                evidence.violated(f"{what} is created for {event.principal}, no broker.", event)
         for one in filter(None, (askers.get((event.path, v)) for v in event.values or ())):
             evidence.premise_count += 1
             if event.principal != f"User:{one.node}":

@@ -46,6 +46,10 @@ class Config:
 
     What the controller's configuration says counts; an administrator may ask for one such election.
     """
+    internal_topic_partitions: int = 50
+    """Of the topic that the first request for a coordinator creates (FWD-006)."""
+    internal_topic_replicas: int = 3
+    """Of each: while fewer brokers are live there is no coordinator, as in Kafka (KIP-115)."""
     has_mutation_quota: bool = False
     """The controller alone takes mutations of topics, and admits them by quotas (KIP-599)."""
     quota_window_num: int = 11

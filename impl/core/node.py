@@ -7,16 +7,17 @@ events give the same effects: no clock, no chance, no I/O.
 from collections.abc import Mapping
 from typing import assert_never
 
+from fencepost.impl.core.admin.coordinators import Coordinators
 from fencepost.impl.core.admin.mutation_quota import MutationQuotas
 from fencepost.impl.core.admin.partition_admin import PartitionAdmin
 from fencepost.impl.core.admin.producer_ids import ProducerIds
-from fencepost.impl.core.admin.topic_batches import TopicBatches
+from fencepost.impl.core.admin.topic_admin import TopicAdmin
 from fencepost.impl.core.admin.topic_creation import TopicCreation
-from fencepost.impl.core.admin.topic_deletion import TopicDeletion
 from fencepost.impl.core.broker.broker import Broker
 from fencepost.impl.core.broker.replicas import Replicas
 from fencepost.impl.core.config import Config
 from fencepost.impl.core.configuration.config_store import ConfigStore
+from fencepost.impl.core.configuration.forwarding import BELOW_LEVEL_5, Forwarding
 from fencepost.impl.core.configuration.mutations import ConfigReads, Mutations
 from fencepost.impl.core.controller.controlled_shutdown import ControlledShutdown
 from fencepost.impl.core.controller.controller import Controller
@@ -62,13 +63,13 @@ from fencepost.impl.core.types.messages import (
     AdminRequest,
     BrokerReport,
     ControlRequest,
-    CreatePartitionsRequest,
     FetchRequest,
     FetchResponse,
     InitProducerIdRequest,
     LeaderAndIsrRequest,
     LeaderAndIsrResponse,
     ListOffsetsRequest,
+    ListPartitionReassignmentsRequest,
     MetadataRequest,
     OffsetForLeaderEpochRequest,
     OffsetForLeaderEpochResponse,
@@ -79,14 +80,9 @@ from fencepost.impl.core.types.messages import (
     UpdateMetadataResponse,
 )
 from fencepost.impl.core.types.node_session import NodeSession
-from fencepost.impl.core.types.request_header import RedirectedRequest, RedirectedResponse
+from fencepost.impl.core.types.request_header import ForwardableRequest, RedirectedRequest
 from fencepost.impl.core.types.scripts import Outbox
-from fencepost.impl.core.types.topic_messages import (
-    CreateTopicRequest,
-    CreateTopicsRequest,
-    DeleteTopicRequest,
-    DeleteTopicsRequest,
-)
+from fencepost.impl.core.types.topic_messages import AdminResponse, FindCoordinatorRequest
 from fencepost.spec.config_store import CONFIG_CHANGES
 from fencepost.spec.vocabulary import ErrorCode
 from fencepost.spec.znodes import ADMIN, BROKER_IDS, TOPICS, TopicPartition, partition_of, topic_of
@@ -116,17 +112,18 @@ class Node:
             config, self._outbox, session, self.broker, self.controller_election
         )
         self.controlled_shutdown = ControlledShutdown(config, self._outbox, session, self.broker)
-        self.partition_admin = PartitionAdmin(config, self._outbox)
         self.topic_creation = TopicCreation(config, self._outbox, session)
-        self.deletion = TopicDeletion(config, self._outbox)
-        self.topic_batches = TopicBatches(config, self._outbox, self.topic_creation, self.deletion)
         self.producer_ids = ProducerIds(config, self._outbox)
         self.configs = ConfigStore(config, self._outbox)
         self.config_reads = ConfigReads(config, self._outbox, self.configs)
-        self.mutations = Mutations(
+        self.forwarding = Forwarding(
             config, self._outbox, self.broker, self.controller_election, self.controller
         )
+        self.mutations = Mutations(config, self._outbox, self.broker, self.forwarding)
         self.quotas = MutationQuotas(config, self._outbox, self.controller, self.configs)
+        served = self.forwarding, self.quotas, self.topic_creation
+        self.topic_admin = TopicAdmin(config, self._outbox, *served)
+        self.coordinators = Coordinators(config, self._outbox, *served)
         if config.has_mutation_quota:
             self.configs.expect()
 
@@ -229,7 +226,7 @@ class Node:
         event: RequestReceived,
         request: AdminRequest | ChangeRequest | DescribeRequest,
     ) -> None:
-        token, charges = event.token, self.quotas.charges
+        token = event.token
         match request:
             case RedirectedRequest():
                 self.mutations.on_request(token, request, event.asker, event.wall_ms)
@@ -239,27 +236,16 @@ class Node:
                 | DescribeMutationQuotasRequest()
             ):
                 self._describe(event, request)
-            case CreateTopicRequest():
-                counted = charges(event, "CreateTopics", request)
-                self.topic_creation.on_create_topic(token, request, counted)
-            case DeleteTopicRequest():
-                counted = charges(event, "DeleteTopics", request)
-                self.deletion.on_delete_topic(token, request, counted)
-            case CreateTopicsRequest():
-                counted = charges(event, "CreateTopics", request)
-                self.topic_batches.on_create_topics(token, request, counted)
-            case DeleteTopicsRequest():
-                counted = charges(event, "DeleteTopics", request)
-                self.topic_batches.on_delete_topics(token, request, counted)
-            case CreatePartitionsRequest():
-                counted = charges(event, "CreatePartitions", request)
-                self.partition_admin.on_create_partitions(token, request, counted)
+            case ListPartitionReassignmentsRequest():
+                PartitionAdmin(self._config, self._outbox, BELOW_LEVEL_5).on_list(token)
+            case FindCoordinatorRequest():
+                self.coordinators.on_find_coordinator(event, request)
             case MetadataRequest():
                 self._answer_metadata(token)
             case InitProducerIdRequest():
                 self.producer_ids.on_init_producer_id(token)
             case _:
-                self.partition_admin.on_request(token, request)
+                self.topic_admin.on_request(event, request)
 
     def _describe(self, event: RequestReceived, request: DescribeRequest) -> None:
         match request:
@@ -299,8 +285,8 @@ class Node:
             ):
                 key = request.key
                 self.broker.fetcher.on_epoch_response(event.request_id, key, response)
-            case RedirectedRequest(), RedirectedResponse() as response:
-                self.mutations.on_answer(event.request_id, response)
+            case ForwardableRequest(), AdminResponse() as response:
+                self.forwarding.on_answer(event.request_id, response)
             case _:
                 raise AssertionError(f"{event.response} does not answer {event.request}")
 
@@ -317,8 +303,8 @@ class Node:
         if isinstance(event.request, ControlledShutdownRequest):
             self.controlled_shutdown.on_failure()
             return
-        if isinstance(event.request, RedirectedRequest):
-            self.mutations.on_failure(event.request_id, event.request)
+        if isinstance(event.request, ForwardableRequest):
+            self.forwarding.on_failure(event.request_id, event.request)
             return
         key = event.request.key
         self.broker.fetcher.on_failure(event.request_id, key)

@@ -12,7 +12,7 @@ from fencepost.impl.core.rules.rules import Rules
 from fencepost.impl.core.rules.tables import MAY_WRITE
 from fencepost.impl.core.types.request_header import RequestHeader
 from fencepost.impl.mutants.mutant import during_upgrade, mutant
-from fencepost.spec.vocabulary import ErrorCode, Invariant, Liveness, ProtocolLevel
+from fencepost.spec.vocabulary import Ending, ErrorCode, Invariant, Liveness, ProtocolLevel
 
 _LEVEL = ProtocolLevel.CONTROLLER_MUTATIONS
 
@@ -78,3 +78,15 @@ def older_brokers_do_what_is_forwarded(rules: Rules) -> Rules:
     if rules.redirect is not change_what_is_asked:
         return rules
     return replace(rules, redirect=change_anywhere)
+
+
+@mutant(250, "FWD-006", {Invariant.PRINCIPAL_KEPT}, level=_LEVEL)
+def coordinator_as_client(rules: Rules) -> Rules:
+    """A broker asks for the internal topic in the name of the client that has asked it."""
+    return replace(rules, asks_for_internal_topic=lambda client, _broker: client)
+
+
+@mutant(251, "FWD-006", {Ending.ANSWERS}, level=_LEVEL)
+def one_coordinator_for_all(rules: Rules) -> Rules:
+    """Every group is coordinated by the leader of the first partition."""
+    return replace(rules, coordinating_partition=lambda _key, _count: 0)

@@ -309,7 +309,8 @@ class ListOffsetsResponse(_message.Message):
     def __init__(self, error_code: _Optional[str] = ..., broker_id: _Optional[int] = ..., leader_epoch: _Optional[int] = ..., high_watermark: _Optional[int] = ..., log_end_offset: _Optional[int] = ..., partition_incarnation: _Optional[int] = ...) -> None: ...
 
 class CreateTopicRequest(_message.Message):
-    __slots__ = ("user", "client_id", "api_version", "topic", "partition_count", "replication_factor", "assignment", "validate_only")
+    __slots__ = ("header", "user", "client_id", "api_version", "topic", "partition_count", "replication_factor", "assignment", "validate_only")
+    HEADER_FIELD_NUMBER: _ClassVar[int]
     USER_FIELD_NUMBER: _ClassVar[int]
     CLIENT_ID_FIELD_NUMBER: _ClassVar[int]
     API_VERSION_FIELD_NUMBER: _ClassVar[int]
@@ -318,6 +319,7 @@ class CreateTopicRequest(_message.Message):
     REPLICATION_FACTOR_FIELD_NUMBER: _ClassVar[int]
     ASSIGNMENT_FIELD_NUMBER: _ClassVar[int]
     VALIDATE_ONLY_FIELD_NUMBER: _ClassVar[int]
+    header: RequestHeader
     user: str
     client_id: str
     api_version: int
@@ -326,7 +328,7 @@ class CreateTopicRequest(_message.Message):
     replication_factor: int
     assignment: _containers.RepeatedCompositeFieldContainer[ReplicaList]
     validate_only: bool
-    def __init__(self, user: _Optional[str] = ..., client_id: _Optional[str] = ..., api_version: _Optional[int] = ..., topic: _Optional[str] = ..., partition_count: _Optional[int] = ..., replication_factor: _Optional[int] = ..., assignment: _Optional[_Iterable[_Union[ReplicaList, _Mapping]]] = ..., validate_only: _Optional[bool] = ...) -> None: ...
+    def __init__(self, header: _Optional[_Union[RequestHeader, _Mapping]] = ..., user: _Optional[str] = ..., client_id: _Optional[str] = ..., api_version: _Optional[int] = ..., topic: _Optional[str] = ..., partition_count: _Optional[int] = ..., replication_factor: _Optional[int] = ..., assignment: _Optional[_Iterable[_Union[ReplicaList, _Mapping]]] = ..., validate_only: _Optional[bool] = ...) -> None: ...
 
 class ReplicaList(_message.Message):
     __slots__ = ("replicas",)
@@ -345,16 +347,18 @@ class CreateTopicResponse(_message.Message):
     def __init__(self, error_code: _Optional[str] = ..., message: _Optional[str] = ..., throttle_time_ms: _Optional[int] = ...) -> None: ...
 
 class DeleteTopicRequest(_message.Message):
-    __slots__ = ("user", "client_id", "api_version", "topic")
+    __slots__ = ("header", "user", "client_id", "api_version", "topic")
+    HEADER_FIELD_NUMBER: _ClassVar[int]
     USER_FIELD_NUMBER: _ClassVar[int]
     CLIENT_ID_FIELD_NUMBER: _ClassVar[int]
     API_VERSION_FIELD_NUMBER: _ClassVar[int]
     TOPIC_FIELD_NUMBER: _ClassVar[int]
+    header: RequestHeader
     user: str
     client_id: str
     api_version: int
     topic: str
-    def __init__(self, user: _Optional[str] = ..., client_id: _Optional[str] = ..., api_version: _Optional[int] = ..., topic: _Optional[str] = ...) -> None: ...
+    def __init__(self, header: _Optional[_Union[RequestHeader, _Mapping]] = ..., user: _Optional[str] = ..., client_id: _Optional[str] = ..., api_version: _Optional[int] = ..., topic: _Optional[str] = ...) -> None: ...
 
 class DeleteTopicResponse(_message.Message):
     __slots__ = ("error_code", "message", "throttle_time_ms")
@@ -367,18 +371,20 @@ class DeleteTopicResponse(_message.Message):
     def __init__(self, error_code: _Optional[str] = ..., message: _Optional[str] = ..., throttle_time_ms: _Optional[int] = ...) -> None: ...
 
 class CreateTopicsRequest(_message.Message):
-    __slots__ = ("user", "client_id", "api_version", "topics", "validate_only")
+    __slots__ = ("header", "user", "client_id", "api_version", "topics", "validate_only")
+    HEADER_FIELD_NUMBER: _ClassVar[int]
     USER_FIELD_NUMBER: _ClassVar[int]
     CLIENT_ID_FIELD_NUMBER: _ClassVar[int]
     API_VERSION_FIELD_NUMBER: _ClassVar[int]
     TOPICS_FIELD_NUMBER: _ClassVar[int]
     VALIDATE_ONLY_FIELD_NUMBER: _ClassVar[int]
+    header: RequestHeader
     user: str
     client_id: str
     api_version: int
     topics: _containers.RepeatedCompositeFieldContainer[CreateTopicRequest]
     validate_only: bool
-    def __init__(self, user: _Optional[str] = ..., client_id: _Optional[str] = ..., api_version: _Optional[int] = ..., topics: _Optional[_Iterable[_Union[CreateTopicRequest, _Mapping]]] = ..., validate_only: _Optional[bool] = ...) -> None: ...
+    def __init__(self, header: _Optional[_Union[RequestHeader, _Mapping]] = ..., user: _Optional[str] = ..., client_id: _Optional[str] = ..., api_version: _Optional[int] = ..., topics: _Optional[_Iterable[_Union[CreateTopicRequest, _Mapping]]] = ..., validate_only: _Optional[bool] = ...) -> None: ...
 
 class CreateTopicsResponse(_message.Message):
     __slots__ = ("error_code", "message", "throttle_time_ms", "topics")
@@ -393,16 +399,18 @@ class CreateTopicsResponse(_message.Message):
     def __init__(self, error_code: _Optional[str] = ..., message: _Optional[str] = ..., throttle_time_ms: _Optional[int] = ..., topics: _Optional[_Iterable[_Union[TopicResult, _Mapping]]] = ...) -> None: ...
 
 class DeleteTopicsRequest(_message.Message):
-    __slots__ = ("user", "client_id", "api_version", "topics")
+    __slots__ = ("header", "user", "client_id", "api_version", "topics")
+    HEADER_FIELD_NUMBER: _ClassVar[int]
     USER_FIELD_NUMBER: _ClassVar[int]
     CLIENT_ID_FIELD_NUMBER: _ClassVar[int]
     API_VERSION_FIELD_NUMBER: _ClassVar[int]
     TOPICS_FIELD_NUMBER: _ClassVar[int]
+    header: RequestHeader
     user: str
     client_id: str
     api_version: int
     topics: _containers.RepeatedScalarFieldContainer[str]
-    def __init__(self, user: _Optional[str] = ..., client_id: _Optional[str] = ..., api_version: _Optional[int] = ..., topics: _Optional[_Iterable[str]] = ...) -> None: ...
+    def __init__(self, header: _Optional[_Union[RequestHeader, _Mapping]] = ..., user: _Optional[str] = ..., client_id: _Optional[str] = ..., api_version: _Optional[int] = ..., topics: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class DeleteTopicsResponse(_message.Message):
     __slots__ = ("error_code", "message", "throttle_time_ms", "topics")
@@ -470,6 +478,28 @@ class InitProducerIdResponse(_message.Message):
     producer_epoch: int
     def __init__(self, error_code: _Optional[str] = ..., producer_id: _Optional[int] = ..., producer_epoch: _Optional[int] = ...) -> None: ...
 
+class FindCoordinatorRequest(_message.Message):
+    __slots__ = ("key", "kind")
+    KEY_FIELD_NUMBER: _ClassVar[int]
+    KIND_FIELD_NUMBER: _ClassVar[int]
+    key: str
+    kind: str
+    def __init__(self, key: _Optional[str] = ..., kind: _Optional[str] = ...) -> None: ...
+
+class FindCoordinatorResponse(_message.Message):
+    __slots__ = ("error_code", "message", "broker_id", "host", "port")
+    ERROR_CODE_FIELD_NUMBER: _ClassVar[int]
+    MESSAGE_FIELD_NUMBER: _ClassVar[int]
+    BROKER_ID_FIELD_NUMBER: _ClassVar[int]
+    HOST_FIELD_NUMBER: _ClassVar[int]
+    PORT_FIELD_NUMBER: _ClassVar[int]
+    error_code: str
+    message: str
+    broker_id: int
+    host: str
+    port: int
+    def __init__(self, error_code: _Optional[str] = ..., message: _Optional[str] = ..., broker_id: _Optional[int] = ..., host: _Optional[str] = ..., port: _Optional[int] = ...) -> None: ...
+
 class PartitionId(_message.Message):
     __slots__ = ("topic", "partition")
     TOPIC_FIELD_NUMBER: _ClassVar[int]
@@ -491,12 +521,14 @@ class PartitionResult(_message.Message):
     def __init__(self, topic: _Optional[str] = ..., partition: _Optional[int] = ..., error_code: _Optional[str] = ..., message: _Optional[str] = ...) -> None: ...
 
 class ElectLeadersRequest(_message.Message):
-    __slots__ = ("kind", "partitions")
+    __slots__ = ("header", "kind", "partitions")
+    HEADER_FIELD_NUMBER: _ClassVar[int]
     KIND_FIELD_NUMBER: _ClassVar[int]
     PARTITIONS_FIELD_NUMBER: _ClassVar[int]
+    header: RequestHeader
     kind: str
     partitions: _containers.RepeatedCompositeFieldContainer[PartitionId]
-    def __init__(self, kind: _Optional[str] = ..., partitions: _Optional[_Iterable[_Union[PartitionId, _Mapping]]] = ...) -> None: ...
+    def __init__(self, header: _Optional[_Union[RequestHeader, _Mapping]] = ..., kind: _Optional[str] = ..., partitions: _Optional[_Iterable[_Union[PartitionId, _Mapping]]] = ...) -> None: ...
 
 class ElectLeadersResponse(_message.Message):
     __slots__ = ("error_code", "message", "partitions")
@@ -509,7 +541,8 @@ class ElectLeadersResponse(_message.Message):
     def __init__(self, error_code: _Optional[str] = ..., message: _Optional[str] = ..., partitions: _Optional[_Iterable[_Union[PartitionResult, _Mapping]]] = ...) -> None: ...
 
 class CreatePartitionsRequest(_message.Message):
-    __slots__ = ("user", "client_id", "api_version", "topic", "partition_count", "assignment", "validate_only")
+    __slots__ = ("header", "user", "client_id", "api_version", "topic", "partition_count", "assignment", "validate_only")
+    HEADER_FIELD_NUMBER: _ClassVar[int]
     USER_FIELD_NUMBER: _ClassVar[int]
     CLIENT_ID_FIELD_NUMBER: _ClassVar[int]
     API_VERSION_FIELD_NUMBER: _ClassVar[int]
@@ -517,6 +550,7 @@ class CreatePartitionsRequest(_message.Message):
     PARTITION_COUNT_FIELD_NUMBER: _ClassVar[int]
     ASSIGNMENT_FIELD_NUMBER: _ClassVar[int]
     VALIDATE_ONLY_FIELD_NUMBER: _ClassVar[int]
+    header: RequestHeader
     user: str
     client_id: str
     api_version: int
@@ -524,7 +558,7 @@ class CreatePartitionsRequest(_message.Message):
     partition_count: int
     assignment: _containers.RepeatedCompositeFieldContainer[ReplicaList]
     validate_only: bool
-    def __init__(self, user: _Optional[str] = ..., client_id: _Optional[str] = ..., api_version: _Optional[int] = ..., topic: _Optional[str] = ..., partition_count: _Optional[int] = ..., assignment: _Optional[_Iterable[_Union[ReplicaList, _Mapping]]] = ..., validate_only: _Optional[bool] = ...) -> None: ...
+    def __init__(self, header: _Optional[_Union[RequestHeader, _Mapping]] = ..., user: _Optional[str] = ..., client_id: _Optional[str] = ..., api_version: _Optional[int] = ..., topic: _Optional[str] = ..., partition_count: _Optional[int] = ..., assignment: _Optional[_Iterable[_Union[ReplicaList, _Mapping]]] = ..., validate_only: _Optional[bool] = ...) -> None: ...
 
 class CreatePartitionsResponse(_message.Message):
     __slots__ = ("error_code", "message", "throttle_time_ms")
@@ -537,12 +571,14 @@ class CreatePartitionsResponse(_message.Message):
     def __init__(self, error_code: _Optional[str] = ..., message: _Optional[str] = ..., throttle_time_ms: _Optional[int] = ...) -> None: ...
 
 class RemovePartitionsRequest(_message.Message):
-    __slots__ = ("topic", "partitions")
+    __slots__ = ("header", "topic", "partitions")
+    HEADER_FIELD_NUMBER: _ClassVar[int]
     TOPIC_FIELD_NUMBER: _ClassVar[int]
     PARTITIONS_FIELD_NUMBER: _ClassVar[int]
+    header: RequestHeader
     topic: str
     partitions: _containers.RepeatedScalarFieldContainer[int]
-    def __init__(self, topic: _Optional[str] = ..., partitions: _Optional[_Iterable[int]] = ...) -> None: ...
+    def __init__(self, header: _Optional[_Union[RequestHeader, _Mapping]] = ..., topic: _Optional[str] = ..., partitions: _Optional[_Iterable[int]] = ...) -> None: ...
 
 class RemovePartitionsResponse(_message.Message):
     __slots__ = ("error_code", "message")
@@ -563,10 +599,12 @@ class Reassignment(_message.Message):
     def __init__(self, topic: _Optional[str] = ..., partition: _Optional[int] = ..., replicas: _Optional[_Iterable[int]] = ...) -> None: ...
 
 class AlterPartitionReassignmentsRequest(_message.Message):
-    __slots__ = ("reassignments",)
+    __slots__ = ("header", "reassignments")
+    HEADER_FIELD_NUMBER: _ClassVar[int]
     REASSIGNMENTS_FIELD_NUMBER: _ClassVar[int]
+    header: RequestHeader
     reassignments: _containers.RepeatedCompositeFieldContainer[Reassignment]
-    def __init__(self, reassignments: _Optional[_Iterable[_Union[Reassignment, _Mapping]]] = ...) -> None: ...
+    def __init__(self, header: _Optional[_Union[RequestHeader, _Mapping]] = ..., reassignments: _Optional[_Iterable[_Union[Reassignment, _Mapping]]] = ...) -> None: ...
 
 class AlterPartitionReassignmentsResponse(_message.Message):
     __slots__ = ("error_code", "message", "partitions")

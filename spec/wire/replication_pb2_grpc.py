@@ -114,6 +114,11 @@ class ReplicationStub:
                 request_serializer=fencepost_dot_spec_dot_wire_dot_replication__pb2.InitProducerIdRequest.SerializeToString,
                 response_deserializer=fencepost_dot_spec_dot_wire_dot_replication__pb2.InitProducerIdResponse.FromString,
                 _registered_method=True)
+        self.FindCoordinator = channel.unary_unary(
+                '/fencepost.Replication/FindCoordinator',
+                request_serializer=fencepost_dot_spec_dot_wire_dot_replication__pb2.FindCoordinatorRequest.SerializeToString,
+                response_deserializer=fencepost_dot_spec_dot_wire_dot_replication__pb2.FindCoordinatorResponse.FromString,
+                _registered_method=True)
         self.ElectLeaders = channel.unary_unary(
                 '/fencepost.Replication/ElectLeaders',
                 request_serializer=fencepost_dot_spec_dot_wire_dot_replication__pb2.ElectLeadersRequest.SerializeToString,
@@ -295,6 +300,12 @@ class ReplicationServicer:
         raise NotImplementedError('Method not implemented!')
 
     def InitProducerId(self, request, context):
+        """Missing associated documentation comment in .proto file."""
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def FindCoordinator(self, request, context):
         """Missing associated documentation comment in .proto file."""
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -488,6 +499,11 @@ def add_ReplicationServicer_to_server(servicer, server):
                     servicer.InitProducerId,
                     request_deserializer=fencepost_dot_spec_dot_wire_dot_replication__pb2.InitProducerIdRequest.FromString,
                     response_serializer=fencepost_dot_spec_dot_wire_dot_replication__pb2.InitProducerIdResponse.SerializeToString,
+            ),
+            'FindCoordinator': grpc.unary_unary_rpc_method_handler(
+                    servicer.FindCoordinator,
+                    request_deserializer=fencepost_dot_spec_dot_wire_dot_replication__pb2.FindCoordinatorRequest.FromString,
+                    response_serializer=fencepost_dot_spec_dot_wire_dot_replication__pb2.FindCoordinatorResponse.SerializeToString,
             ),
             'ElectLeaders': grpc.unary_unary_rpc_method_handler(
                     servicer.ElectLeaders,
@@ -1007,6 +1023,33 @@ class Replication:
             '/fencepost.Replication/InitProducerId',
             fencepost_dot_spec_dot_wire_dot_replication__pb2.InitProducerIdRequest.SerializeToString,
             fencepost_dot_spec_dot_wire_dot_replication__pb2.InitProducerIdResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def FindCoordinator(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/fencepost.Replication/FindCoordinator',
+            fencepost_dot_spec_dot_wire_dot_replication__pb2.FindCoordinatorRequest.SerializeToString,
+            fencepost_dot_spec_dot_wire_dot_replication__pb2.FindCoordinatorResponse.FromString,
             options,
             channel_credentials,
             insecure,

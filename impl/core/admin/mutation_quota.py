@@ -48,7 +48,8 @@ class Counted(NamedTuple):
 
     event: RequestReceived
     method: str
-    client: Client
+    client: Client | None
+    """None of a broker, which pays nothing: it asks for what all need."""
     api_version: int
     received_ms: int
 
@@ -84,8 +85,13 @@ class MutationQuotas:
         """
         named = "" if event.asker.is_proven else request.user
         user = named or event.asker.principal.removeprefix(USER_PREFIX)
-        client = Client(user, request.client_id)
+        client = None if event.asker.is_broker else Client(user, request.client_id)
         counted = Counted(event, method, client, request.api_version, self._outbox.now_ms)
+        return Charges(self._config, self._outbox, self, counted)
+
+    def free(self, event: RequestReceived) -> "Charges":
+        """Of what this broker itself creates when it takes the request."""
+        counted = Counted(event, "CreateTopics", None, 0, self._outbox.now_ms)
         return Charges(self._config, self._outbox, self, counted)
 
     def is_known(self, topic: str) -> bool:
@@ -94,9 +100,9 @@ class MutationQuotas:
 
     # Buckets
 
-    def quota(self, client: Client) -> tuple[Entity, Quota] | None:
+    def quota(self, client: Client | None) -> tuple[Entity, Quota] | None:
         """The bucket of the client, and the quota that fills it; None: it has none."""
-        if not self._config.has_mutation_quota:
+        if client is None or not self._config.has_mutation_quota:
             return None
         self._learn()
         order = self._config.rules.quota_order(client)
@@ -195,7 +201,7 @@ class Charges:
 
     def refuse_all(self) -> Refusal | None:
         """Why this broker takes no mutation of topics now; nothing is charged."""
-        return self._quotas.refuse()
+        return None if self._counted.client is None else self._quotas.refuse()
 
     @property
     def is_counting(self) -> bool:
@@ -296,6 +302,7 @@ class Charges:
         throttle_ms: int | None,
     ) -> None:
         counted = self._counted
+        assert counted.client is not None, "it has a quota"
         self._has_counted = True
         self._outbox.took(
             taken(
@@ -316,6 +323,7 @@ class Charges:
 
     def _tell_mute(self, throttle_ms: int) -> None:
         counted = self._counted
+        assert counted.client is not None, "it has a quota"
         self._outbox.emit(
             RefusalTold(
                 refusal=RefusalKind.MUTE_CONNECTION,

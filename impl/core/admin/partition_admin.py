@@ -1,4 +1,4 @@
-"""What any broker does for administrators of partitions: it writes down what is asked (V3 F, H).
+"""What is done for administrators of partitions: what they ask is written down (V3 F, H).
 
 Requests stand in ZooKeeper until the controller has done what they ask: no crash forgets one.
 `RequestPartitions`, `StartReassignment` and `CancelReassignment` of the specs.
@@ -8,6 +8,8 @@ from collections.abc import Generator, Iterable, Iterator
 
 from fencepost.impl.core.admin.mutation_quota import Charges
 from fencepost.impl.core.config import Config
+from fencepost.impl.core.configuration.forwarding import Mandate
+from fencepost.impl.core.controller.fenced_writes import write_fenced
 from fencepost.impl.core.rules.controller.partition_change_step import assignment_in
 from fencepost.impl.core.rules.controller.partition_requests import read_requests
 from fencepost.impl.core.rules.controller.partition_rules import (
@@ -15,11 +17,8 @@ from fencepost.impl.core.rules.controller.partition_rules import (
     new_partitions,
     refuse_removal,
 )
-from fencepost.impl.core.rules.tables import Writer
-from fencepost.impl.core.rules.znode_writes import write
-from fencepost.impl.core.types.actions import action, taken
+from fencepost.impl.core.types.actions import Named, action, taken
 from fencepost.impl.core.types.messages import (
-    AdminRequest,
     AlterPartitionReassignmentsRequest,
     AlterPartitionReassignmentsResponse,
     CreatePartitionsRequest,
@@ -32,8 +31,9 @@ from fencepost.impl.core.types.messages import (
     Reassignment,
     RemovePartitionsRequest,
     RemovePartitionsResponse,
+    TopicRequest,
 )
-from fencepost.impl.core.types.refusals import NO_CONNECTION, REPLY_LOST, Refusal
+from fencepost.impl.core.types.refusals import NO_CONNECTION, NOT_CONTROLLER, REPLY_LOST, Refusal
 from fencepost.impl.core.types.scripts import (
     Answer,
     Ask,
@@ -83,11 +83,12 @@ RACES_MAX = 8
 class PartitionAdmin:
     """Requests about partitions: judged by what ZooKeeper holds now, then written there."""
 
-    def __init__(self, config: Config, outbox: Outbox) -> None:
+    def __init__(self, config: Config, outbox: Outbox, mandate: Mandate) -> None:
         self._config = config
         self._outbox = outbox
+        self._mandate = mandate
 
-    def on_request(self, token: int, request: AdminRequest) -> None:
+    def on_request(self, token: int, request: TopicRequest) -> None:
         """What is asked stands in ZooKeeper, or is refused with a reason; the answer tells."""
         match request:
             case ElectLeadersRequest():
@@ -97,8 +98,12 @@ class PartitionAdmin:
             case RemovePartitionsRequest():
                 script = self._remove(token, request)
             case _:
-                script = self._list(token)
+                raise AssertionError(f"{request} is about no partition")
         self._outbox.run(script)
+
+    def on_list(self, token: int) -> None:
+        """What moves is answered, as read now."""
+        self._outbox.run(self._list(token))
 
     def on_create_partitions(
         self, token: int, request: CreatePartitionsRequest, charges: Charges
@@ -141,8 +146,7 @@ class PartitionAdmin:
         refusal = yield from self._ask(PARTITIONS_REASSIGNED, wanted.key, data)
         if refusal is None:
             key, target = wanted.key, wanted.replicas
-            line = taken(self.start_reassignment, topic_partition=key, assigned_replicas=target)
-            self._outbox.took(line)
+            self._tell(self.start_reassignment, key, target)
         return refusal
 
     @action
@@ -155,7 +159,7 @@ class PartitionAdmin:
                 return NO_CONNECTION
             match (yield from self._write(end, *_as_it_is(znodes[0]))):
                 case Written():
-                    self._outbox.took(taken(self.cancel_reassignment, topic_partition=key))
+                    self._tell(self.cancel_reassignment, key)
                     return None
                 case Rejected(error=ZkError.BAD_VERSION):
                     continue
@@ -221,11 +225,16 @@ class PartitionAdmin:
             data = document_bytes(ReplicasDocument(replicas=list(replicas)))
             refusal = yield from self._ask(PARTITIONS_ADD, key, data)
         if refusal is None:
-            line = taken(self.request_partitions, topic_partition=key, assigned_replicas=replicas)
-            self._outbox.took(line)
+            self._tell(self.request_partitions, key, replicas)
         return refusal
 
     # Writing
+
+    def _tell(
+        self, function: Named, key: TopicPartition, replicas: tuple[BrokerId, ...] | None = None
+    ) -> None:
+        told = {"topic_partition": key, "assigned_replicas": replicas, **self._mandate.told}
+        self._outbox.took(taken(function, **told))
 
     def _ask(self, kind: str, key: TopicPartition, data: bytes) -> Asked:
         """The request stands, instead of one that stood; one that is done meanwhile is none."""
@@ -241,8 +250,12 @@ class PartitionAdmin:
         reason = f"requests about {key} were done {RACES_MAX} times meanwhile"
         return Refusal(ErrorCode.BROKER_NOT_AVAILABLE, reason)
 
-    def _write(self, *ops: WriteOp) -> Generator[Ask, Answer, WriteResult]:
-        return write(self._config.rules.may_write[Writer.ADMINISTRATOR], *ops)
+    def _write(self, *ops: WriteOp) -> Generator[Ask, Answer, WriteResult | None]:
+        """None when this node may not write any more."""
+        fence = self._mandate.fence
+        if fence.is_over():
+            return None
+        return (yield from write_fenced(self._config.rules.may_write, fence, *ops))
 
 
 def _as_it_is(topic: Znode) -> tuple[SetData, ...]:
@@ -252,8 +265,10 @@ def _as_it_is(topic: Znode) -> tuple[SetData, ...]:
     return (SetData(path=topic.path, data=topic.data, expected_version=topic.stat.version),)
 
 
-def _refusal(result: WriteResult) -> Refusal | None:
+def _refusal(result: WriteResult | None) -> Refusal | None:
     match result:
+        case None:
+            return NOT_CONTROLLER
         case Written():
             return None
         case Rejected():

@@ -5,25 +5,27 @@ A topic with a refused write takes no other with it (`fenced_writes.py`); one th
 deleted by what its document names is looked at and deleted alone.
 """
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator, Iterable
 from dataclasses import dataclass, field
+from functools import partial
 
 from fencepost.impl.core.admin.mutation_quota import Charges
 from fencepost.impl.core.admin.topic_creation import TopicCreation
 from fencepost.impl.core.admin.topic_deletion import TopicDeletion
 from fencepost.impl.core.config import Config
+from fencepost.impl.core.configuration.forwarding import Mandate
 from fencepost.impl.core.controller.fenced_writes import (
     Ended,
     FencedWrite,
     FencedWrites,
-    NoFence,
+    WriteFence,
 )
 from fencepost.impl.core.rules.controller.topic_tree import (
     TopicTree,
     deletion,
     partition_deletion,
 )
-from fencepost.impl.core.types.refusals import NO_CONNECTION, REPLY_LOST
+from fencepost.impl.core.types.refusals import NO_CONNECTION, NOT_CONTROLLER, REPLY_LOST
 from fencepost.impl.core.types.scripts import Answer, Ask, Outbox, Script, list_children, read
 from fencepost.impl.core.types.topic_messages import (
     CreateTopicsRequest,
@@ -56,6 +58,7 @@ class Asked:
     token: int
     names: tuple[str, ...]
     charges: Charges
+    mandate: Mandate
     results: dict[int, TopicResult] = field(default_factory=dict)
     """By place in the request: a name may stand there twice."""
 
@@ -85,7 +88,7 @@ class TopicWrite(FencedWrite):
 
 
 class TopicBatches:
-    """What any broker does about many topics in one request."""
+    """What is done about many topics in one request."""
 
     def __init__(
         self, config: Config, outbox: Outbox, creation: TopicCreation, deletion: TopicDeletion
@@ -94,11 +97,31 @@ class TopicBatches:
         self._outbox = outbox
         self._creation = creation
         self._deletion = deletion
-        self._writes = FencedWrites(config, outbox, NoFence())
+        self._writes: FencedWrites | None = None
+        self._fence: WriteFence | None = None
+        """Of the writes, which are bounded in number as long as it stands."""
+
+    def _submit(
+        self,
+        asked: Asked,
+        writes: Iterable[TopicWrite],
+        done: Callable[[Asked, Ended[TopicWrite]], None],
+    ) -> None:
+        fence = asked.mandate.fence
+        if fence.is_over():
+            for one in writes:
+                asked.end(one.place, NOT_CONTROLLER)
+            return
+        if self._writes is None or self._fence is not fence:
+            self._writes = FencedWrites(self._config, self._outbox, fence, tells_end=True)
+            self._fence = fence
+        self._writes.submit(writes, partial(done, asked))
 
     # Creation
 
-    def on_create_topics(self, token: int, request: CreateTopicsRequest, charges: Charges) -> None:
+    def on_create_topics(
+        self, token: int, request: CreateTopicsRequest, charges: Charges, mandate: Mandate
+    ) -> None:
         """Each topic is written, or refused with a reason (TOP-004)."""
         refusal = charges.refuse_all()
         if refusal is not None:
@@ -106,7 +129,7 @@ class TopicBatches:
             response = CreateTopicsResponse(error_code=error_code, message=message)
             self._outbox.reply(token, response)
             return
-        asked = Asked(token, tuple(one.topic for one in request.topics), charges)
+        asked = Asked(token, tuple(one.topic for one in request.topics), charges, mandate)
         self._outbox.run(self._create_topics(asked, request))
 
     def _create_topics(self, asked: Asked, request: CreateTopicsRequest) -> Script:
@@ -120,7 +143,7 @@ class TopicBatches:
                 continue
             live = None if listed is None else registered(listed[0])
             writes = yield from self._read_creations(asked, request, places, live)
-            self._writes.submit(writes, lambda ended: self._created(asked, ended))
+            self._submit(asked, writes, self._created)
         self._reply_created(asked)
 
     def _is_refused_early(self, asked: Asked, request: CreateTopicsRequest, places: range) -> bool:
@@ -159,7 +182,8 @@ class TopicBatches:
 
     def _created(self, asked: Asked, ended: Ended[TopicWrite]) -> None:
         for one, result in ended:
-            asked.end(one.place, self._creation.create_topic(asked.names[one.place], result))
+            topic = asked.names[one.place]
+            asked.end(one.place, self._creation.create_topic(topic, result, asked.mandate))
         self._reply_created(asked)
 
     def _reply_created(self, asked: Asked) -> None:
@@ -171,7 +195,9 @@ class TopicBatches:
 
     # Deletion
 
-    def on_delete_topics(self, token: int, request: DeleteTopicsRequest, charges: Charges) -> None:
+    def on_delete_topics(
+        self, token: int, request: DeleteTopicsRequest, charges: Charges, mandate: Mandate
+    ) -> None:
         """Each topic is deleted, or refused with a reason (TOP-002)."""
         refusal = charges.refuse_all()
         if refusal is not None:
@@ -179,7 +205,7 @@ class TopicBatches:
             response = DeleteTopicsResponse(error_code=error_code, message=message)
             self._outbox.reply(token, response)
             return
-        self._outbox.run(self._delete_topics(Asked(token, request.topics, charges)))
+        self._outbox.run(self._delete_topics(Asked(token, request.topics, charges, mandate)))
 
     def _delete_topics(self, asked: Asked) -> Script:
         for begin in range(0, len(asked.names), DELETIONS_MAX):
@@ -192,7 +218,7 @@ class TopicBatches:
             writes = yield from self._read_deletions(asked, places)
             for place in places if writes is None else ():
                 asked.end(place, NO_CONNECTION)
-            self._writes.submit(writes or (), lambda ended: self._deleted(asked, ended))
+            self._submit(asked, writes or (), self._deleted)
         self._reply_deleted(asked)
 
     def _read_deletions(
@@ -228,7 +254,7 @@ class TopicBatches:
         for one, result in ended:
             match result:
                 case Written(zxid=zxid):
-                    self._deletion.delete_topic(asked.names[one.place], zxid)
+                    self._deletion.delete_topic(asked.names[one.place], zxid, asked.mandate)
                     asked.end(one.place, (ErrorCode.NONE, ""))
                 case Rejected():
                     self._outbox.run(self._delete_alone(asked, one.place, one.czxid))
@@ -237,7 +263,7 @@ class TopicBatches:
         self._reply_deleted(asked)
 
     def _delete_alone(self, asked: Asked, place: int, czxid: int | None) -> Script:
-        error = yield from self._deletion.delete(asked.names[place], czxid)
+        error = yield from self._deletion.delete(asked.names[place], asked.mandate, czxid)
         asked.end(place, error)
         self._reply_deleted(asked)
 

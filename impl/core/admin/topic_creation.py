@@ -1,18 +1,19 @@
-"""What any broker does for clients in ZooKeeper: create topics, tell the routing view.
+"""What is done for clients in ZooKeeper: topics are created, and the routing view is told.
 
-Below level 5 every broker writes topics itself (V3 Paths 3); the controller learns by its watch.
+Below level 5 every broker writes topics itself (V3 Paths 3), from then on the controller does,
+which learns of them by its watch all the same.
 """
 
 from collections.abc import Generator, Iterable, Iterator
 
 from fencepost.impl.core.admin.mutation_quota import Charges
 from fencepost.impl.core.config import Config
-from fencepost.impl.core.rules.tables import Writer
-from fencepost.impl.core.rules.znode_writes import write
+from fencepost.impl.core.configuration.forwarding import Mandate
+from fencepost.impl.core.controller.fenced_writes import write_fenced
 from fencepost.impl.core.types.actions import action, taken
 from fencepost.impl.core.types.messages import BrokerEndpoint, MetadataResponse, PartitionState
 from fencepost.impl.core.types.node_session import NodeSession
-from fencepost.impl.core.types.refusals import NO_CONNECTION, REPLY_LOST
+from fencepost.impl.core.types.refusals import NO_CONNECTION, NOT_CONTROLLER, REPLY_LOST
 from fencepost.impl.core.types.scripts import Answer, Ask, Outbox, Script, list_children, read
 from fencepost.impl.core.types.topic_messages import CreateTopicRequest, CreateTopicResponse
 from fencepost.impl.core.types.znode_reading import parsed, registered
@@ -61,9 +62,11 @@ class TopicCreation:
         self._outbox = outbox
         self._session = session
 
-    def on_create_topic(self, token: int, request: CreateTopicRequest, charges: Charges) -> None:
+    def on_create_topic(
+        self, token: int, request: CreateTopicRequest, charges: Charges, mandate: Mandate
+    ) -> None:
         """The topic znode is written, or the request refused with a reason (TOP-004)."""
-        self._outbox.run(self._create_topic(token, request, charges))
+        self._outbox.run(self._create_topic(token, request, charges, mandate))
 
     def on_metadata(self, token: int, *, is_started: bool) -> None:
         """The published state is answered, as read now; a broker that still starts has none."""
@@ -72,16 +75,19 @@ class TopicCreation:
         else:
             self._no_metadata(token)
 
-    def _create_topic(self, token: int, request: CreateTopicRequest, charges: Charges) -> Script:
-        error_code, message = yield from self._outcome(request, charges)
+    def _create_topic(
+        self, token: int, request: CreateTopicRequest, charges: Charges, mandate: Mandate
+    ) -> Script:
+        error_code, message = yield from self.create(request, charges, mandate)
         response = CreateTopicResponse(
             error_code=error_code, message=message, throttle_time_ms=charges.end()
         )
         self._outbox.reply(token, response)
 
-    def _outcome(
-        self, request: CreateTopicRequest, charges: Charges
+    def create(
+        self, request: CreateTopicRequest, charges: Charges, mandate: Mandate
     ) -> Generator[Ask, Answer, tuple[ErrorCode, str]]:
+        """What becomes of the topic, and why."""
         elsewhere = charges.refuse_all()
         if elsewhere is not None:
             return elsewhere
@@ -97,9 +103,11 @@ class TopicCreation:
         refusal = self.admit(request, charges, known, is_validated=is_validated)
         if refusal is not None or is_validated:
             return refusal or (ErrorCode.NONE, "")
-        may_write = self._config.rules.may_write[Writer.ADMINISTRATOR]
-        result = yield from write(may_write, *self.creation(request, live))
-        return self.create_topic(request.topic, result)
+        if mandate.fence.is_over():
+            return NOT_CONTROLLER
+        may_write, ops = self._config.rules.may_write, self.creation(request, live)
+        result = yield from write_fenced(may_write, mandate.fence, *ops)
+        return self.create_topic(request.topic, result, mandate)
 
     def known(
         self, charges: Charges, topics: list[str], *, is_validated: bool
@@ -142,11 +150,15 @@ class TopicCreation:
         )
 
     @action
-    def create_topic(self, topic: str, result: WriteResult) -> tuple[ErrorCode, str]:
+    def create_topic(
+        self, topic: str, result: WriteResult | None, mandate: Mandate
+    ) -> tuple[ErrorCode, str]:
         """The topic exists; otherwise what the end of `creation` means to the client, and why."""
         match result:
+            case None:
+                return NOT_CONTROLLER
             case Written():
-                self._outbox.took(taken(self.create_topic, topic=topic))
+                self._outbox.took(taken(self.create_topic, topic=topic, **mandate.told))
                 return ErrorCode.NONE, ""
             case Rejected(errors=(ZkError.NODE_EXISTS, *_)):
                 return self._config.rules.existing_topic(topic)

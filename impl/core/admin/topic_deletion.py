@@ -1,4 +1,4 @@
-"""The deletion of a topic, as any broker begins it: in one multi, or, if it is large, in steps.
+"""The deletion of a topic, as it is begun: in one multi, or, if it is large, in steps.
 
 `DeleteTopic` of `TopicLifecycle`; the multis are in `rules/controller/topic_tree.py`.
 """
@@ -7,11 +7,11 @@ from collections.abc import Generator
 
 from fencepost.impl.core.admin.mutation_quota import Charges
 from fencepost.impl.core.config import Config
+from fencepost.impl.core.configuration.forwarding import Mandate
+from fencepost.impl.core.controller.fenced_writes import write_fenced
 from fencepost.impl.core.rules.controller.topic_tree import deletion, read_tree
-from fencepost.impl.core.rules.tables import Writer
-from fencepost.impl.core.rules.znode_writes import write
 from fencepost.impl.core.types.actions import action, taken
-from fencepost.impl.core.types.refusals import NO_CONNECTION, REPLY_LOST
+from fencepost.impl.core.types.refusals import NO_CONNECTION, NOT_CONTROLLER, REPLY_LOST
 from fencepost.impl.core.types.scripts import Answer, Ask, Outbox, Script, read
 from fencepost.impl.core.types.topic_messages import DeleteTopicRequest, DeleteTopicResponse
 from fencepost.impl.core.types.znode_reading import parsed
@@ -24,31 +24,37 @@ LOOKS_MAX = 8
 
 
 class TopicDeletion:
-    """What any broker does when a topic is to be deleted."""
+    """What is done when a topic is to be deleted."""
 
     def __init__(self, config: Config, outbox: Outbox) -> None:
         self._config = config
         self._outbox = outbox
 
-    def on_delete_topic(self, token: int, request: DeleteTopicRequest, charges: Charges) -> None:
+    def on_delete_topic(
+        self, token: int, request: DeleteTopicRequest, charges: Charges, mandate: Mandate
+    ) -> None:
         """The topic is deleted, or the request refused with a reason."""
-        self._outbox.run(self._delete_topic(token, request.topic, charges))
+        self._outbox.run(self._delete_topic(token, request.topic, charges, mandate))
 
     @action
-    def delete_topic(self, topic: str, zxid: int) -> None:
+    def delete_topic(self, topic: str, zxid: int, mandate: Mandate) -> None:
         """The topic is gone; the controller has its replicas stopped."""
-        self._outbox.took(taken(self.delete_topic, topic=topic, zxid=zxid))
+        self._outbox.took(taken(self.delete_topic, topic=topic, zxid=zxid, **mandate.told))
 
-    def _delete_topic(self, token: int, topic: str, charges: Charges) -> Script:
+    def _delete_topic(self, token: int, topic: str, charges: Charges, mandate: Mandate) -> Script:
         refusal = charges.refuse_all()
-        error, message = refusal or (yield from self.delete(topic, charges=charges))
+        error, message = refusal or (yield from self.delete(topic, mandate, charges=charges))
         response = DeleteTopicResponse(
             error_code=error, message=message, throttle_time_ms=charges.end()
         )
         self._outbox.reply(token, response)
 
     def delete(
-        self, topic: str, first: int | None = None, charges: Charges | None = None
+        self,
+        topic: str,
+        mandate: Mandate,
+        first: int | None = None,
+        charges: Charges | None = None,
     ) -> Generator[Ask, Answer, tuple[ErrorCode, str]]:
         """What becomes of the topic, and why.
 
@@ -72,10 +78,14 @@ class TopicDeletion:
             tree = yield from read_tree(topic)
             if tree is None:
                 return NO_CONNECTION
-            may_write = self._config.rules.may_write[Writer.ADMINISTRATOR]
-            result = yield from write(may_write, *deletion(topic, znodes[0], tree))
+            if mandate.fence.is_over():
+                return NOT_CONTROLLER
+            may_write, ops = self._config.rules.may_write, deletion(topic, znodes[0], tree)
+            result = yield from write_fenced(may_write, mandate.fence, *ops)
+            if result is None:
+                return NOT_CONTROLLER
             if isinstance(result, Written):
-                self.delete_topic(topic, result.zxid)
+                self.delete_topic(topic, result.zxid, mandate)
                 return ErrorCode.NONE, ""
             if not isinstance(result, Rejected):
                 return REPLY_LOST

@@ -7,13 +7,13 @@ counts as written of a multi that was refused (H7d). Answers `DecisionBatch`.
 """
 
 from collections import deque
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
 from fencepost.impl.core.config import Config
 from fencepost.impl.core.rules.controller.publication import MultiLimits
-from fencepost.impl.core.rules.tables import Writer
+from fencepost.impl.core.rules.tables import Permissions, Writer
 from fencepost.impl.core.rules.znode_writes import write
 from fencepost.impl.core.types.scripts import Answer, Ask, Outbox, Script
 from fencepost.impl.core.types.zookeeper import (
@@ -21,6 +21,7 @@ from fencepost.impl.core.types.zookeeper import (
     Create,
     Rejected,
     SetData,
+    Unknown,
     WriteOp,
     WriteResult,
     Written,
@@ -91,12 +92,19 @@ class _Batch(Generic[W]):
 
 
 class FencedWrites:
-    """The one writer of a generation; what is in flight when it ends is not reported."""
+    """The one writer of a generation; what is in flight when it ends is not reported.
 
-    def __init__(self, config: Config, outbox: Outbox, fence: WriteFence) -> None:
+    But to requests of clients, which must be answered: with `tells_end` all that is left is told as
+    `Unknown`.
+    """
+
+    def __init__(
+        self, config: Config, outbox: Outbox, fence: WriteFence, *, tells_end: bool = False
+    ) -> None:
         self._config = config
         self._outbox = outbox
         self._fence = fence
+        self._tells_end = tells_end
         self._queue: deque[_Batch[FencedWrite]] = deque()
         self._in_flight = 0
 
@@ -112,19 +120,8 @@ class FencedWrites:
 
     def write(self, *ops: WriteOp) -> Generator[Ask, Answer, WriteResult | None]:
         """One fenced multi for a script; None when the generation ended, also by its fence."""
-        fence = self._fence.fence()
-        may_write = self._config.rules.may_write[self._fence.writer]
-        result = yield from write(may_write, *fence, *ops)
-        if self._fence.is_over():
-            return None
-        if isinstance(result, Rejected) and _is_deposed(result, len(fence)):
-            self._fence.resign_controller()
-            return None
-        if isinstance(result, Written):
-            return Written(zxid=result.zxid, versions=result.versions[len(fence) :])
-        if isinstance(result, Rejected):
-            return Rejected(errors=result.errors[len(fence) :])
-        return result
+        result = yield from write_fenced(self._config.rules.may_write, self._fence, *ops)
+        return None if self._fence.is_over() else result
 
     def _start(self) -> None:
         while self._queue and self._in_flight < IN_FLIGHT_MAX:
@@ -135,12 +132,22 @@ class FencedWrites:
         ops = [op for one in batch.writes for op in one.ops]
         result = yield from self.write(*ops)
         if result is None:
+            self._give_up(batch)
             return
         self._in_flight -= 1
         ended, again = self._sort_out(batch.writes, result, len(ops))
         self._queue.extendleft(_Batch(half, batch.done) for half in reversed(_halves(again)))
         self._start()
         batch.done(ended)
+
+    def _give_up(self, batch: _Batch[FencedWrite]) -> None:
+        """The generation is over."""
+        if not self._tells_end:
+            return
+        left = [batch, *self._queue]
+        self._queue.clear()
+        for one in left:
+            one.done([(write, Unknown()) for write in one.writes])
 
     def _sort_out(
         self, writes: list[FencedWrite], result: WriteResult, ops_count: int
@@ -158,6 +165,22 @@ class FencedWrites:
             written.append((one, Written(zxid=result.zxid, versions=versions)))
             begin += len(one.ops)
         return written, []
+
+
+def write_fenced(
+    may_write: Mapping[Writer, Permissions], fence: WriteFence, *ops: WriteOp
+) -> Generator[Ask, Answer, WriteResult | None]:
+    """One multi behind the fence, with the result of `ops`; None when the fence has failed."""
+    checks = fence.fence()
+    result = yield from write(may_write[fence.writer], *checks, *ops)
+    if isinstance(result, Rejected) and _is_deposed(result, len(checks)):
+        fence.resign_controller()
+        return None
+    if isinstance(result, Written):
+        return Written(zxid=result.zxid, versions=result.versions[len(checks) :])
+    if isinstance(result, Rejected):
+        return Rejected(errors=result.errors[len(checks) :])
+    return result
 
 
 def _is_deposed(result: Rejected, fence_length: int) -> bool:

@@ -23,12 +23,19 @@ UNCONFIGURED: Permissions = {
 
 def understand(rules: Rules) -> Rules:
     """The rules of a broker that takes what others forward, and forwards nothing."""
-    return replace(rules, redirect=change_what_is_asked)
+    own, asked = rules.may_write[Writer.CONTROLLER], rules.may_write[Writer.ADMINISTRATOR]
+    office = {kind: {*own.get(kind, ()), *asked.get(kind, ())} for kind in (*own, *asked)}
+    return replace(
+        rules,
+        redirect=change_what_is_asked,
+        may_write={**rules.may_write, Writer.CONTROLLER: office},
+    )
 
 
+_UNDERSTOOD = understand(level_4.RULES)
 RULES = replace(
-    understand(level_4.RULES),
+    _UNDERSTOOD,
     redirect=change_at_controller,
     reads_configs=True,
-    may_write={**level_4.RULES.may_write, Writer.ADMINISTRATOR: UNCONFIGURED},
+    may_write={**_UNDERSTOOD.may_write, Writer.ADMINISTRATOR: UNCONFIGURED},
 )

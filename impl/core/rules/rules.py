@@ -277,6 +277,12 @@ class Rules:
     """Of the principal that asks, and of the broker that forwards."""
     takes_forwarded: Callable[[ForwardedNumbers, RequestHeader], bool]
     forward_without_answer: ErrorCode
+    topics_at_controller: bool
+    """Whether topics are the controller's alone, too; else any broker writes them, unfenced."""
+    asks_for_internal_topic: Callable[[Asker, Asker], Asker]
+    """Of the client that looks for a coordinator, and of the broker that it has asked."""
+    coordinating_partition: Callable[[str, int], int]
+    """Of a group or transaction, and of the number of partitions of its internal topic."""
     config_operation: ConfigOperation
     watches_changes: Callable[[bool], bool]
     """Whether a reading of the changes sets a watch; given whether it is not the first one."""

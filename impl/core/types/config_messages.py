@@ -8,7 +8,7 @@ from enum import StrEnum
 
 from msgspec import Struct
 
-from fencepost.impl.core.types.request_header import RedirectedRequest, RedirectedResponse
+from fencepost.impl.core.types.request_header import RedirectedRequest
 from fencepost.impl.core.types.topic_messages import AdminResponse
 from fencepost.spec.config_store import QUOTA_KINDS, ConfigEntity, EntityKind
 from fencepost.spec.vocabulary import NO_BROKER, BrokerId, ErrorCode
@@ -44,6 +44,13 @@ class EntityChange(Struct, frozen=True, kw_only=True):
     def entity(self) -> ConfigEntity:
         """Of which the entries are."""
         return ConfigEntity(self.kind, self.names)
+
+
+class RedirectedResponse(AdminResponse, frozen=True, kw_only=True):
+    """`NONE` when ZooKeeper holds the change."""
+
+    config_version: int = -1
+    """Of the configuration that has the change: a broker with it, or a larger one, knows it."""
 
 
 class MutationRequest(RedirectedRequest, frozen=True, kw_only=True):

@@ -32,6 +32,7 @@ from fencepost.impl.core.types.config_messages import (
     RenewDelegationTokenResponse,
     TokenRequest,
 )
+from fencepost.impl.core.types.request_header import ForwardableRequest
 from fencepost.impl.core.types.topic_messages import (
     AdminResponse,
     CountedRequest,
@@ -43,6 +44,8 @@ from fencepost.impl.core.types.topic_messages import (
     DeleteTopicResponse,
     DeleteTopicsRequest,
     DeleteTopicsResponse,
+    FindCoordinatorRequest,
+    FindCoordinatorResponse,
     ReplicaList,
     ThrottledResponse,
 )
@@ -319,8 +322,8 @@ class PartitionResult(PartitionId, frozen=True, kw_only=True):
     message: str = ""
 
 
-class ElectLeadersRequest(Struct, frozen=True, kw_only=True):
-    """Other leaders are asked for; any broker takes it."""
+class ElectLeadersRequest(ForwardableRequest, frozen=True, kw_only=True):
+    """Other leaders are asked for."""
 
     kind: ElectionKind
     partitions: tuple[PartitionId, ...]
@@ -346,7 +349,7 @@ class CreatePartitionsResponse(ThrottledResponse, frozen=True, kw_only=True):
     """`NONE` when the requests stand in ZooKeeper; the partitions follow."""
 
 
-class RemovePartitionsRequest(Struct, frozen=True, kw_only=True):
+class RemovePartitionsRequest(ForwardableRequest, frozen=True, kw_only=True):
     """Partitions of a topic are to go, with their records."""
 
     topic: str
@@ -363,8 +366,8 @@ class Reassignment(PartitionId, frozen=True, kw_only=True):
     replicas: tuple[BrokerId, ...] = ()
 
 
-class AlterPartitionReassignmentsRequest(Struct, frozen=True, kw_only=True):
-    """Partitions are to move, or not to; any broker takes it."""
+class AlterPartitionReassignmentsRequest(ForwardableRequest, frozen=True, kw_only=True):
+    """Partitions are to move, or not to."""
 
     reassignments: tuple[Reassignment, ...]
 
@@ -396,20 +399,35 @@ class ListPartitionReassignmentsResponse(Struct, frozen=True, kw_only=True):
     reassignments: tuple[OngoingReassignment, ...] = ()
 
 
-AdminRequest = (
+TopicRequest = (
     CreateTopicRequest
     | DeleteTopicRequest
     | CreateTopicsRequest
     | DeleteTopicsRequest
-    | MetadataRequest
-    | InitProducerIdRequest
     | ElectLeadersRequest
     | CreatePartitionsRequest
     | RemovePartitionsRequest
     | AlterPartitionReassignmentsRequest
-    | ListPartitionReassignmentsRequest
 )
-"""What any broker does in ZooKeeper, writes down for the controller, or reads for the asker."""
+"""What becomes of topics and partitions: the controller does it, or below level 5 any broker."""
+TopicResponse = (
+    CreateTopicResponse
+    | DeleteTopicResponse
+    | CreateTopicsResponse
+    | DeleteTopicsResponse
+    | ElectLeadersResponse
+    | CreatePartitionsResponse
+    | RemovePartitionsResponse
+    | AlterPartitionReassignmentsResponse
+)
+AdminRequest = (
+    TopicRequest
+    | MetadataRequest
+    | InitProducerIdRequest
+    | ListPartitionReassignmentsRequest
+    | FindCoordinatorRequest
+)
+"""The same, and what any broker reads or finds out for the asker."""
 Request = (
     LeaderAndIsrRequest
     | StopReplicaRequest
@@ -439,17 +457,11 @@ Response = (
     | OffsetForLeaderEpochResponse
     | ProduceResponse
     | ListOffsetsResponse
-    | CreateTopicResponse
-    | DeleteTopicResponse
-    | CreateTopicsResponse
-    | DeleteTopicsResponse
+    | TopicResponse
     | MetadataResponse
     | InitProducerIdResponse
-    | ElectLeadersResponse
-    | CreatePartitionsResponse
-    | RemovePartitionsResponse
-    | AlterPartitionReassignmentsResponse
     | ListPartitionReassignmentsResponse
+    | FindCoordinatorResponse
     | AlterConfigsResponse
     | IncrementalAlterConfigsResponse
     | AlterClientQuotasResponse
@@ -477,5 +489,6 @@ PeerRequest = (
     | OffsetForLeaderEpochRequest
     | ConfigRequest
     | TokenRequest
+    | TopicRequest
 )
 """What one broker sends to another."""

@@ -13,4 +13,5 @@ class Refusal(NamedTuple):
 
 
 NO_CONNECTION = Refusal(ErrorCode.BROKER_NOT_AVAILABLE, "no connection to ZooKeeper")
+NOT_CONTROLLER = Refusal(ErrorCode.NOT_CONTROLLER, "another broker is the controller")
 REPLY_LOST = Refusal(ErrorCode.REQUEST_TIMED_OUT, "the reply of ZooKeeper was lost")

@@ -2,7 +2,6 @@
 
 from msgspec import Struct
 
-from fencepost.impl.core.types.topic_messages import AdminResponse
 from fencepost.spec.vocabulary import (
     NO_BROKER_EPOCH,
     NO_CONTROLLER_EPOCH,
@@ -40,14 +39,11 @@ class RequestHeader(Struct, frozen=True, kw_only=True):
         return f"broker-{self.forwarder}/{self.broker_epoch}/{self.number}"
 
 
-class RedirectedRequest(Struct, frozen=True, kw_only=True):
+class ForwardableRequest(Struct, frozen=True, kw_only=True):
     """A request for a change, which at level 5 the controller alone makes."""
 
     header: RequestHeader = RequestHeader()
 
 
-class RedirectedResponse(AdminResponse, frozen=True, kw_only=True):
-    """`NONE` when ZooKeeper holds the change."""
-
-    config_version: int = -1
-    """Of the configuration that has the change: a broker with it, or a larger one, knows it."""
+class RedirectedRequest(ForwardableRequest, frozen=True, kw_only=True):
+    """As above, of the configuration: each of the eight exists in both versions (FWD-002)."""

@@ -2,7 +2,8 @@
 
 from msgspec import Struct
 
-from fencepost.spec.vocabulary import BrokerId, ErrorCode
+from fencepost.impl.core.types.request_header import ForwardableRequest
+from fencepost.spec.vocabulary import NO_BROKER, BrokerId, CoordinatorKind, ErrorCode
 
 
 class AdminResponse(Struct, frozen=True, kw_only=True):
@@ -19,8 +20,10 @@ class ThrottledResponse(AdminResponse, frozen=True, kw_only=True):
     """How long the client is to be silent; its connection is muted for that (QUOTA-010)."""
 
 
-class CountedRequest(Struct, frozen=True, kw_only=True):
+class CountedRequest(ForwardableRequest, frozen=True, kw_only=True):
     """What the mutation quota asks of a request; of one inside another, that of the outer counts.
+
+    So does its header.
 
     Until connections are authenticated the user is what the client says.
     """
@@ -93,3 +96,18 @@ class DeleteTopicsResponse(ThrottledResponse, frozen=True, kw_only=True):
     """As above."""
 
     topics: tuple[TopicResult, ...] = ()
+
+
+class FindCoordinatorRequest(Struct, frozen=True, kw_only=True):
+    """Which broker coordinates the group or transaction of this name (FWD-006)."""
+
+    key: str
+    kind: CoordinatorKind = CoordinatorKind.GROUP
+
+
+class FindCoordinatorResponse(AdminResponse, frozen=True, kw_only=True):
+    """The leader of one partition of the internal topic, which the first request has created."""
+
+    broker_id: BrokerId = NO_BROKER
+    host: str = ""
+    port: int = 0

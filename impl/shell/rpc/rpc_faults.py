@@ -11,7 +11,6 @@ from enum import StrEnum
 from typing import Never
 
 from fencepost.impl.core.types.broker_reports import (
-    ControlledShutdownRequest,
     IsrChangedRequest,
     LogsFailedRequest,
 )
@@ -21,7 +20,6 @@ from fencepost.impl.core.types.messages import (
     PeerRequest,
     Response,
 )
-from fencepost.impl.core.types.request_header import RedirectedRequest
 from fencepost.spec.wire.fault_control_pb2 import RpcRule, RuleStatus
 
 ANY_BROKER = -1
@@ -178,9 +176,8 @@ def method_of(request: PeerRequest) -> str:
 def _topics(request: PeerRequest) -> set[str]:
     if isinstance(request, ControlRequest | LogsFailedRequest | IsrChangedRequest):
         return {state.topic for state in request.partitions}
-    if isinstance(request, ControlledShutdownRequest | RedirectedRequest):
-        return set()
-    return {request.topic}
+    topic = getattr(request, "topic", None)
+    return {topic} if topic else set()
 
 
 def _mistake_in(rule: RpcRule) -> str:

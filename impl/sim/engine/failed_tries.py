@@ -10,7 +10,7 @@ from collections.abc import Hashable
 from fencepost.impl.core.types.broker_reports import PartitionId
 from fencepost.impl.core.types.effects import ListChildren, ReadZnodes, Send, WriteZnodes
 from fencepost.impl.core.types.messages import Response
-from fencepost.impl.core.types.request_header import RedirectedRequest
+from fencepost.impl.core.types.request_header import ForwardableRequest
 from fencepost.impl.core.types.scripts import Answer, Ask, unknown
 from fencepost.impl.sim.world.network import method_of
 from fencepost.spec.vocabulary import ErrorCode
@@ -32,7 +32,7 @@ class FailedTries:
     def answered(self, send: Send, response: Response | None, now_ms: int) -> None:
         """The peer has answered, or has not in time."""
         error = ErrorCode.REQUEST_TIMED_OUT if response is None else _error_in(response)
-        if error is ErrorCode.NONE or isinstance(send.request, RedirectedRequest):
+        if error is ErrorCode.NONE or isinstance(send.request, ForwardableRequest):
             return
         request = send.request
         about = f" of {request.key}" if isinstance(request, PartitionId) else ""

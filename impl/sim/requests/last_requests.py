@@ -36,6 +36,7 @@ from fencepost.impl.core.types.topic_messages import (
 from fencepost.impl.sim.injectors.driver import SimulatedFaultDriver
 from fencepost.impl.sim.requests.asking import After, AskingClient, Replicas, Step, Until, results
 from fencepost.impl.sim.requests.last_configs import LastConfigs
+from fencepost.impl.sim.requests.last_coordinators import LastCoordinators
 from fencepost.impl.sim.requests.last_rights import LastRights
 from fencepost.impl.sim.requests.last_tokens import LastTokens
 from fencepost.impl.sim.requests.late_commands import LateCommands
@@ -125,6 +126,7 @@ class LastRequests(AskingClient):
             and self.cluster.options.level >= ProtocolLevel.BROKER_EPOCH
         ):
             yield from LastRights(self, LastTokens.of).script()
+        yield from LastCoordinators(self).script()
         yield from self._metadata_is_true()
         yield from self._cluster_is_quiet()
 

@@ -33,6 +33,8 @@ from fencepost.spec.znodes import (
 ZOOKEEPER_TICK_MS = 100
 QUOTA_WINDOWS = 2
 """Of a second each: a burst is soon spent, and soon there again."""
+INTERNAL_PARTITIONS = 2
+"""Of the topic that the first request for a coordinator creates."""
 CLIENT = -2
 """The sender of requests that are no broker's."""
 
@@ -100,6 +102,8 @@ class VirtualCluster(ProcessHost):
             unclean_leader_election=options.unclean_leader_election,
             fetch_records_max=options.fetch_records_max,
             reads_max=options.reads_max,
+            internal_topic_partitions=INTERNAL_PARTITIONS,
+            internal_topic_replicas=options.replication_factor,
             has_mutation_quota=options.mutation_quota,
             quota_window_num=QUOTA_WINDOWS,
             inter_broker_protocol=version.inter_broker_protocol,

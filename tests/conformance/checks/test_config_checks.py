@@ -224,6 +224,36 @@ def test_what_is_forwarded_is_done_for_whom_it_is_forwarded(principal: str, expe
     assert len(found(principal_kept.check, trace)) == expected
 
 
+@pytest.mark.parametrize(
+    ("topic", "principal", "expected"),
+    [
+        ("__consumer_offsets", "User:broker-2", (0, 1)),
+        ("__transaction_state", "User:client-1", (1, 1)),
+        ("__consumer_offsets", None, (0, 0)),
+        ("t", "User:client-1", (0, 0)),
+    ],
+)
+def test_internal_topic_is_a_brokers_wish(
+    topic: str, principal: str | None, expected: tuple[int, int]
+) -> None:
+    trace = Trace()
+    trace.broker(3, Action.CREATE_TOPIC, topic=topic, principal=principal)
+
+    result = principal_kept.check(trace.events)
+
+    assert (len(result.violations), result.premise_count) == expected
+
+
+def test_forwarded_creation_is_done_once_to_each_topic() -> None:
+    trace = Trace()
+    for topic in ("t", "u", "u"):
+        trace.broker(3, Action.CREATE_TOPIC, topic=topic, forwarded_request=FORWARDED)
+
+    assert found(forwarded_once.check, trace) == [
+        f"Request {FORWARDED} was done to u by brokers 3, 3."
+    ]
+
+
 HELD = ("Create", CONTROLLER, 1)
 WRITTEN = ("SetData", PATH, 1)
 

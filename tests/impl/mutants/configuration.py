@@ -12,6 +12,11 @@ from fencepost.impl.core.types.config_messages import (
 )
 from fencepost.impl.core.types.effects import Send
 from fencepost.impl.core.types.request_header import CONTROLLER_VERSION, RequestHeader
+from fencepost.impl.core.types.topic_messages import (
+    CreateTopicRequest,
+    FindCoordinatorRequest,
+    FindCoordinatorResponse,
+)
 from fencepost.impl.mutants.mutants import mutant_name, version_rules
 from fencepost.spec.config_store import EntityKind, parse_config
 from fencepost.spec.vocabulary import (
@@ -22,12 +27,15 @@ from fencepost.spec.vocabulary import (
     ErrorCode,
     ProtocolLevel,
 )
+from fencepost.spec.znodes import TopicPartition
+from tests.impl.core.build import state
 from tests.impl.core.driver import Driver
 from tests.impl.core.roles import elect_other
 
 ALICE = Asker("User:alice")
 BROKER_2 = Asker("User:broker-2", BrokerId(2))
 PATH = "/config/topics/t"
+OFFSETS = "__consumer_offsets"
 FORWARDED = RequestHeader(
     api_version=CONTROLLER_VERSION,
     principal="User:alice",
@@ -138,7 +146,27 @@ def answer_of_an_older_broker(mutant: str | None) -> ErrorCode:
     return _error(driver, _ask(driver, "1", FORWARDED, BROKER_2))
 
 
+def internal_topic_asked_for(mutant: str | None) -> str:
+    """For which principal a broker asks the controller for the topic that a client needs."""
+    driver = _other(mutant)
+    driver.ask(FindCoordinatorRequest(key="a"), ALICE)
+    (asked,) = [one.request for one in driver.sent if isinstance(one.request, CreateTopicRequest)]
+    return asked.header.principal
+
+
+def coordinator_of_a(mutant: str | None) -> int:
+    """Which broker coordinates the group `a`, which belongs to the second partition."""
+    driver = _other(mutant)
+    driver.create_topic(OFFSETS, (1,), (3,))
+    for partition, leader in enumerate((1, 3)):
+        driver.put_state(TopicPartition(OFFSETS, partition), state(leader, 0, isr=(leader,)))
+    request = FindCoordinatorRequest(key="a")
+    return driver.deliver(request, FindCoordinatorResponse).broker_id
+
+
 CASES = [
+    ("coordinator_as_client", internal_topic_asked_for, "User:broker-1", "User:alice"),
+    ("one_coordinator_for_all", coordinator_of_a, 3, 1),
     (
         "older_brokers_do_what_is_forwarded",
         answer_of_an_older_broker,

@@ -67,6 +67,25 @@ def forwarded_for(principal: str, _forwarder: BrokerId) -> str:
     return principal
 
 
+def ask_as_broker(_client: Asker, broker: Asker) -> Asker:
+    """The internal topic is the broker's own wish: it needs no right of a client (FWD-006)."""
+    return broker
+
+
+def hash_of(key: str) -> int:
+    """As Java counts it, in 32 bits over units of UTF-16: coordinators are Kafka's (FWD-006)."""
+    units = key.encode("utf-16-be", "surrogatepass")
+    total = 0
+    for high, low in zip(units[::2], units[1::2], strict=True):
+        total = (31 * total + 256 * high + low) % 2**32
+    return total
+
+
+def coordinating_partition(key: str, count: int) -> int:
+    """Its leader coordinates: the hash without its sign, modulo the number of partitions."""
+    return (hash_of(key) & 0x7FFFFFFF) % count
+
+
 class ForwardedNumbers:
     """Which forwarded requests one generation of a controller has taken (FWD-004)."""
 

@@ -26,7 +26,7 @@ from fencepost.impl.core.types import (
 )
 from fencepost.impl.core.types.asker import Asker
 from fencepost.impl.core.types.refusals import Refusal
-from fencepost.impl.core.types.request_header import RedirectedRequest
+from fencepost.impl.core.types.request_header import ForwardableRequest
 from fencepost.spec.config_store import EntityKind
 from fencepost.spec.vocabulary import NO_BROKER, BrokerId, ErrorCode
 
@@ -141,6 +141,7 @@ ON_CLUSTER = {
     messages.ElectLeadersRequest: Operation.ALTER,
     messages.AlterPartitionReassignmentsRequest: Operation.ALTER,
     messages.ListPartitionReassignmentsRequest: Operation.DESCRIBE,
+    topics.FindCoordinatorRequest: Operation.DESCRIBE,
     configs.AlterClientQuotasRequest: Operation.ALTER_CONFIGS,
     configs.DescribeMutationQuotasRequest: Operation.DESCRIBE_CONFIGS,
     configs.CreateAclsRequest: Operation.ALTER,
@@ -226,7 +227,7 @@ def refuse_request(
     """
     if not caller.name:
         return Refusal(ErrorCode.CLUSTER_AUTHORIZATION_FAILED, _NO_NAME)
-    if isinstance(request, RedirectedRequest) and request.header.forwards:
+    if isinstance(request, ForwardableRequest) and request.header.forwards:
         # The first broker has judged it for its principal; that one alone is believed (FWD-005).
         is_believed = rules.is_forwarder(caller, request.header.forwarder)
         return None if is_believed else NOT_FROM_BROKER

@@ -17,15 +17,12 @@ from fencepost.impl.core.types.config_messages import (
     DescribeDelegationTokenRequest,
     DescribeDelegationTokenResponse,
     ExpireDelegationTokenRequest,
+    RedirectedResponse,
     RenewDelegationTokenRequest,
     TokenRequest,
 )
 from fencepost.impl.core.types.events import RequestReceived
-from fencepost.impl.core.types.request_header import (
-    CONTROLLER_VERSION,
-    RedirectedResponse,
-    RequestHeader,
-)
+from fencepost.impl.core.types.request_header import CONTROLLER_VERSION, RequestHeader
 from fencepost.spec.vocabulary import Action, BrokerId, ControllerEpoch, ErrorCode
 from tests.impl.core.driver import Driver
 from tests.impl.core.roles import elect_other

@@ -32,7 +32,7 @@ from fencepost.impl.core.types.config_messages import (
     TokenDescription,
     TokenRequest,
 )
-from fencepost.impl.core.types.messages import MetadataRequest, PeerRequest, Request
+from fencepost.impl.core.types.messages import MetadataRequest, PeerRequest, Request, TopicRequest
 from fencepost.impl.core.types.request_header import RequestHeader
 from fencepost.impl.core.types.topic_messages import DeleteTopicsRequest
 from fencepost.spec.vocabulary import BrokerEpoch, BrokerId, ErrorCode
@@ -55,7 +55,10 @@ def test_what_brokers_say_to_each_other_is_taken_from_brokers() -> None:
 
     assert {kind.__name__ for kind in get_args(PeerRequest)} - {
         kind.__name__ for kind in from_brokers
-    } == {"FetchRequest", *(kind.__name__ for kind in get_args(ConfigRequest | TokenRequest))}
+    } == {
+        "FetchRequest",
+        *(kind.__name__ for kind in get_args(ConfigRequest | TokenRequest | TopicRequest)),
+    }
 
 
 def test_what_a_broker_says_is_taken_from_that_broker_alone() -> None:
