@@ -216,6 +216,13 @@ def of_earlier_epoch(event: TraceEvent) -> TraceEvent | None:
     return msgspec.structs.replace(event, record_epochs=epochs)
 
 
+def for_earlier_start(event: TraceEvent) -> TraceEvent | None:
+    """For no broker that has ever registered."""
+    if event.max_broker_epoch is None:
+        return None
+    return msgspec.structs.replace(event, max_broker_epoch=0)
+
+
 def led_by_another(event: TraceEvent) -> TraceEvent | None:
     """Another member of the ISR is the leader."""
     others = [one for one in event.isr or () if one != event.leader]
