@@ -1,6 +1,7 @@
 """How long an election waits in a flood of mutations, without the quota and with it (QUOTA-009).
 
-Run `python -m fencepost.ci.bench.quota [TOPICS]`.
+Run `python -m fencepost.ci.bench.quota [TOPICS] [DIR]`. The traces go into DIR, a new folder, and
+`fencepost report DIR` draws how many partitions waited for the controller in each flood.
 
 The experiment of KIP-599 on real processes: 5,000 topics of four partitions are created in requests
 of 50, all at once, and deleted in one. In the middle the session of a broker ends that leads one
@@ -13,6 +14,8 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
+from pathlib import Path
+from shutil import copy
 from threading import Event
 from typing import Any
 
@@ -33,6 +36,7 @@ from fencepost.ci.bench.control_plane import (
 from fencepost.ci.bench.measured import Measured, show_measured
 from fencepost.conformance.adapters.cluster import ClusterUnderTest
 from fencepost.spec.config_store import CONFIG_CHANGES, ConfigEntity, EntityKind, config_bytes
+from fencepost.spec.trace import TRACES
 from fencepost.spec.vocabulary import Action
 
 TOPICS = 5000
@@ -130,8 +134,8 @@ def election(cluster: ClusterUnderTest, number: int, flood: Flood) -> tuple[floa
     return (leads_ns - gone_ns) / NS_PER_S, told
 
 
-def measured(topic_count: int) -> Iterator[Measured]:
-    """An election alone, and in each of four floods."""
+def measured(topic_count: int, kept: Path | None = None) -> Iterator[Measured]:
+    """An election alone, and in each of four floods; the traces go into the folder `kept`."""
     names = [f"topic-{number:05d}" for number in range(topic_count)]
     others = [f"other-{number:05d}" for number in range(topic_count)]
     size = f"{topic_count:,} topics x {PARTITIONS} partitions, RF 3, 4 brokers"
@@ -148,6 +152,10 @@ def measured(topic_count: int) -> Iterator[Measured]:
             set_rate(cluster, None)
             seconds, told = election(cluster, number, limited(cluster, flood, rate))
             yield Measured(what=what, size=size, figure=seconds, target=TARGET_S, parts=told)
+        if kept is not None:
+            kept.mkdir(parents=True)
+            for trace in cluster.folder.glob(TRACES):
+                copy(trace, kept)
 
 
 def limited(cluster: ClusterUnderTest, flood: Flood, rate: int | None) -> Flood:
@@ -161,8 +169,10 @@ def limited(cluster: ClusterUnderTest, flood: Flood, rate: int | None) -> Flood:
 
 
 def main(counts: Sequence[str]) -> None:
-    """Measure with so many topics."""
-    show_measured("mutation quota", measured(int(counts[0]) if counts else TOPICS))
+    """Measure with so many topics, and keep the traces in a folder if one is named."""
+    topic_count, *folders = counts or [str(TOPICS)]
+    kept = Path(folders[0]) if folders else None
+    show_measured("mutation quota", measured(int(topic_count), kept))
 
 
 if __name__ == "__main__":

@@ -64,6 +64,15 @@ class SharedRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Creation:
+    """A broker wrote a topic; the controller has yet to see it."""
+
+    folder: int
+    topic: str
+    mono_ns: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class WriteBin:
     """What clients were answered by one partition within one column of the picture."""
 
@@ -131,6 +140,7 @@ class Leadership:
     unserved: tuple[Unserved, ...] = ()
     turns: tuple[Turn, ...] = ()
     levels: tuple[Level, ...] = ()
+    creations: tuple[Creation, ...] = ()
     noise: Mapping[int, HostInterference] = field(default_factory=dict)
     """By folder, what the host did to its run."""
 
@@ -148,6 +158,7 @@ def together(parts: Iterable[Leadership]) -> Leadership:
         unserved=_sorted((t for part in found for t in part.unserved), *place),
         turns=_sorted((t for part in found for t in part.turns), *turn),
         levels=_sorted((level for part in found for level in part.levels), *place, "column"),
+        creations=_sorted((c for part in found for c in part.creations), "folder", "mono_ns"),
         noise={folder: noise for part in found for folder, noise in sorted(part.noise.items())},
     )
 
@@ -372,6 +383,15 @@ def shared_rows(folder: int, events: Iterable[TraceEvent]) -> tuple[SharedRow, .
         )
         for event in events
         if event.kind is Kind.FAULT or event.action in _SHARED_ACTIONS
+    )
+
+
+def creations_of(folder: int, events: Iterable[TraceEvent]) -> tuple[Creation, ...]:
+    """The topics that brokers have written."""
+    return tuple(
+        Creation(folder=folder, topic=event.topic, mono_ns=event.mono_ns)
+        for event in events
+        if event.action == Action.CREATE_TOPIC and event.topic is not None
     )
 
 

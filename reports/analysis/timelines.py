@@ -1,17 +1,26 @@
-"""What a timeline picture of one run shows: faults, the leader of each partition, and writes."""
+"""What a timeline picture of one run shows: faults, leaders, writes, and the controller's queue.
 
-from collections.abc import Mapping, Sequence
+A partition waits for the controller from the creation of its topic, or later from the decision
+about its next leader, until the controller sends that leader its role. Before such a decision it
+waits for the controller to notice, which the phases of failovers tell (`metrics.py`). A wait
+depends on the machine, so that none is judged here; with the mutation quota few creations can stand
+before an election, and without it many (QUOTA-009).
+"""
+
+from bisect import bisect_right
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from fencepost.reports.analysis.folder_report import FolderReport
 from fencepost.reports.analysis.metrics import Occurrence, occurrences
 from fencepost.reports.analysis.narrative import MOMENTS_SHOWN, Moment, moments
-from fencepost.reports.analysis.tenures import BINS, Leadership, Tenure, Turn, WriteBin
+from fencepost.reports.analysis.tenures import BINS, Creation, Leadership, Tenure, Turn, WriteBin
 from fencepost.spec.vocabulary import Action
 
 PARTITIONS_SHOWN = 6
 TIMELINES_SHOWN = 24
 FAULTS_SHOWN = 60
+NS_PER_MS = 1_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,6 +68,17 @@ class PartitionLane:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class QueueColumn:
+    """One column of the picture in which something waited."""
+
+    column: int
+    waiting: int
+    """So many partitions at once, at most."""
+    longest_ms: float
+    """Of the partitions that were told in it; 0 when none was."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Timeline:
     """One trace folder as a picture."""
 
@@ -68,6 +88,8 @@ class Timeline:
     lanes: tuple[PartitionLane, ...]
     lanes_left_out: int
     faults_left_out: int
+    queue: tuple[QueueColumn, ...] = ()
+    """What waited for the controller."""
     moments: tuple[Moment, ...] = ()
     """What happened, in order; none without a fault."""
     moments_left_out: int = 0
@@ -116,6 +138,11 @@ def _timeline(
                 ),
             )
             for key in chosen
+        ),
+        queue=controller_queue(
+            (tenure for of_partition in tenures.values() for tenure in of_partition),
+            (one for one in leadership.creations if one.folder == folder),
+            (start_ns, start_ns + duration_ns),
         ),
         lanes_left_out=len(tenures) - len(chosen),
         faults_left_out=max(0, len(own) - FAULTS_SHOWN),
@@ -181,4 +208,49 @@ def _lane(
             for (tenure, begin), end in zip(led, ends, strict=True)
         ),
         writes=tuple(columns.get(column, 0) for column in range(BINS)),
+    )
+
+
+def controller_queue(
+    tenures: Iterable[Tenure], creations: Iterable[Creation], span_ns: tuple[int, int]
+) -> tuple[QueueColumn, ...]:
+    """The columns of one run that lasts from and to `span_ns`, ascending; empty ones left out."""
+    created: dict[str, list[int]] = {}
+    for creation in sorted(creations, key=lambda one: one.mono_ns):
+        created.setdefault(creation.topic, []).append(creation.mono_ns)
+    waits = [wait for tenure in tenures if (wait := _wait(tenure, created)) is not None]
+    return _columns(waits, span_ns)
+
+
+def _wait(tenure: Tenure, created: Mapping[str, Sequence[int]]) -> tuple[int, int] | None:
+    """From when to when the partition waited; None where a line is missing."""
+    decided_ns, told_ns = tenure.decided_ns, tenure.told_ns
+    if decided_ns is None or told_ns is None or told_ns < decided_ns:
+        return None
+    stamps = created.get(tenure.topic, ())
+    before = bisect_right(stamps, decided_ns)
+    is_first = tenure.leader_epoch == 0 and before > 0
+    return (stamps[before - 1] if is_first else decided_ns), told_ns
+
+
+def _columns(waits: Sequence[tuple[int, int]], span_ns: tuple[int, int]) -> tuple[QueueColumn, ...]:
+    first_ns, length_ns = span_ns[0], max(1, span_ns[1] - span_ns[0])
+
+    def column_of(at_ns: int) -> int:
+        return min(BINS - 1, max(0, (at_ns - first_ns) * BINS // length_ns))
+
+    most, longest, waiting, reached = [0] * BINS, [0] * BINS, 0, 0
+    turns = [(begun_ns, 0, 0) for begun_ns, _ in waits]
+    turns += [(told_ns, 1, told_ns - begun_ns) for begun_ns, told_ns in waits]
+    for at_ns, is_end, waited_ns in sorted(turns):
+        column = column_of(at_ns)
+        for passed in range(reached, column + 1):
+            most[passed] = max(most[passed], waiting)
+        waiting, reached = waiting + (-1 if is_end else 1), column
+        most[column] = max(most[column], waiting)
+        longest[column] = max(longest[column], waited_ns)
+    return tuple(
+        QueueColumn(column=column, waiting=most[column], longest_ms=longest[column] / NS_PER_MS)
+        for column in range(BINS)
+        if most[column]
     )

@@ -6,7 +6,13 @@ from markupsafe import Markup
 
 from fencepost.reports.analysis.metrics import PhaseLatency
 from fencepost.reports.analysis.tenures import BINS
-from fencepost.reports.analysis.timelines import FaultSpan, LeaderBar, PartitionLane, Timeline
+from fencepost.reports.analysis.timelines import (
+    FaultSpan,
+    LeaderBar,
+    PartitionLane,
+    QueueColumn,
+    Timeline,
+)
 from fencepost.reports.page import svg
 from fencepost.reports.page.words import at, milliseconds
 
@@ -31,15 +37,18 @@ def timeline_picture(timeline: Timeline, title: str, *, is_narrow: bool = False)
     tops = [top]
     for lane in timeline.lanes:
         tops.append(tops[-1] + _lane_height(lane, scale))
+    bottom = tops[-1] + (QUEUE + scale.above if timeline.queue else 0)
     children = [
-        *_shades(timeline.faults, scale, tops[-1]),
-        *_axis(scale, tops[-1]),
+        *_shades(timeline.faults, scale, bottom),
+        *_axis(scale, bottom),
         *_fault_bands(rows, scale),
     ]
     for lane, above in zip(timeline.lanes, tops, strict=False):
         children += _lane(lane, timeline.faults, scale, above)
+    if timeline.queue:
+        children += _queue(timeline.queue, scale, tops[-1] + scale.above)
     return svg.picture(
-        (scale.width, tops[-1] + AXIS_HEIGHT),
+        (scale.width, bottom + AXIS_HEIGHT),
         title,
         *children,
         css="timeline narrow" if is_narrow else "timeline wide",
@@ -133,6 +142,7 @@ WRITES = 26.0
 ISR_LINE = 5.0
 LEVELS = 38.0
 """Heights of the parts of a lane."""
+QUEUE = 44.0
 
 
 def _lane_height(lane: PartitionLane, scale: _Scale) -> float:
@@ -256,6 +266,26 @@ def _writes(columns: Sequence[int], scale: _Scale, baseline: float) -> Markup:
         if records
     ]
     return svg.path("".join(moves) or "M0 0", "writes")
+
+
+def _queue(columns: Sequence[QueueColumn], scale: _Scale, top: float) -> list[Markup]:
+    """The partitions that waited for the controller, and the longest wait that ended."""
+    most = max(one.waiting for one in columns)
+    longest = max(one.longest_ms for one in columns)
+    baseline, width = top + QUEUE - 6, scale.plot / BINS
+    words = f"waiting ≤ {most:,}, {milliseconds(longest)}"
+    told = (
+        "partitions that waited for the controller, from the creation of the topic or the "
+        f"decision until the leader was told: at most {most:,} at once, the longest for "
+        f"{milliseconds(longest)}"
+    )
+    boxes = []
+    for one in columns:
+        height = max(1.0, (QUEUE - 14) * one.waiting / most)
+        corner = (scale.left + one.column * width, baseline - height)
+        boxes.append(svg.box(corner, (width, height), "queue"))
+    picture = svg.element("g", svg.element("title", told), *boxes)
+    return [scale.label(top + QUEUE / 2, words, "label faint"), picture]
 
 
 def budget_picture(row: PhaseLatency) -> Markup:

@@ -21,7 +21,12 @@ from fencepost.conformance.checks.trace_dialect import DIALECTS, SPEC
 from fencepost.conformance.runs.host_interference import read_interference
 from fencepost.conformance.verdict import CheckResult, Violation, merge
 from fencepost.reports.analysis.evidence import ViolationContext, gather, instant_of
-from fencepost.reports.analysis.tenures import Leadership, shared_rows, together
+from fencepost.reports.analysis.tenures import (
+    Leadership,
+    creations_of,
+    shared_rows,
+    together,
+)
 from fencepost.reports.kernels.bucket_rows import KERNEL_COLUMNS, BucketRows
 from fencepost.reports.kernels.displayed import Displayed, DisplayedEvents
 from fencepost.reports.kernels.displayed_rows import DisplayedRows
@@ -213,7 +218,9 @@ def _across(task: JudgeTask, target: Path) -> Findings:
         judged.append(Judged(folder=task.folder, result=result, evidence=evidence))
     shared = read_shared(target, task.folder)
     leadership = Leadership(
-        shared=shared_rows(task.folder, shared), noise={task.folder: read_interference(shared)}
+        shared=shared_rows(task.folder, shared),
+        creations=creations_of(task.folder, shared),
+        noise={task.folder: read_interference(shared)},
     )
     return Findings(judged=tuple(judged), leadership=leadership)
 

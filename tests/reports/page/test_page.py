@@ -166,6 +166,13 @@ def test_a_folder_with_an_odd_name_is_linked_too(tmp_path: Path) -> None:
     ]
 
 
+def test_the_timeline_ends_with_what_waited_for_the_controller(passing: Path) -> None:
+    picture = passing.read_text().partition("timeline wide")[2].partition("</svg>")[0]
+
+    assert 'class="queue"' in picture
+    assert "partitions that waited for the controller" in picture
+
+
 def test_the_timeline_has_the_isr_and_the_log_beside_the_leader(passing: Path) -> None:
     html = passing.read_text()
     picture = html.partition("timeline wide")[2].partition("</svg>")[0]
