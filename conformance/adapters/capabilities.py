@@ -18,7 +18,9 @@ from fencepost.fault_injection.stories.steps.story_step import (
     CreateTopicStep,
     DeleteTopicStep,
     FaultStep,
+    HealStep,
     ProduceStep,
+    StoryStep,
     WaitForStep,
     seen_by,
     verb_of,
@@ -75,6 +77,7 @@ NEEDED: Mapping[str, frozenset[Capability]] = MappingProxyType(
         "fetch.leader_epoch": frozenset({Capability.FETCH_EPOCHS}),
         "await.line": frozenset({Capability.LIVE_TRACE}),
         "topic.again": frozenset({Capability.INCARNATIONS}),
+        "topic.prompt_deletion": frozenset({Capability.PROMPT_DELETION}),
     }
 )
 """What a story asks for, or the prefix of an area -> what it needs; the longest name decides.
@@ -123,6 +126,22 @@ def asked_by(story: Story) -> Iterator[str]:
     deleted = {step.delete_topic for step in story.steps if isinstance(step, DeleteTopicStep)}
     if any(created.count(topic) > 1 for topic in deleted):
         yield "topic.again"
+    if _deletes_while_one_is_down(story.steps):
+        yield "topic.prompt_deletion"
+
+
+def _deletes_while_one_is_down(steps: Iterable[StoryStep]) -> bool:
+    """Whether the answer to a deletion is awaited before a broker is back."""
+    down = set[str]()
+    for step in steps:
+        match step:
+            case FaultStep() if fault_of(step).kind.startswith("proc."):
+                down.add(step.id)
+            case HealStep():
+                down.discard(step.heal)
+            case DeleteTopicStep() if down and step.wait:
+                return True
+    return False
 
 
 def _settings(cluster: Mapping[str, object]) -> Iterator[str]:

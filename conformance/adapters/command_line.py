@@ -49,6 +49,7 @@ class CommandLine(Implementation):
             Capability.LINKS,
             Capability.ZOOKEEPER,
             Capability.INCARNATIONS,
+            Capability.PROMPT_DELETION,
             Capability.UNCLEAN_ELECTIONS,
             Capability.MIN_INSYNC_REPLICAS,
             Capability.LIVE_TRACE,

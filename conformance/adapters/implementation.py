@@ -72,6 +72,8 @@ class Capability(StrEnum):
     """A fetch may name a leader epoch, and is refused in another one (KIP-320)."""
     INCARNATIONS = "incarnations"
     """A run tells a topic from one of the same name that was deleted before."""
+    PROMPT_DELETION = "prompt deletion"
+    """A topic goes although a broker that has a replica of it is down (TOP-002)."""
     LIVE_TRACE = "live trace"
     """Brokers write their traces while they run: a story can wait for one of their lines."""
     PREPARED_START = "prepared start"

@@ -146,7 +146,7 @@ def _remote(target: str, hello: HelloAnswer) -> Remote:
     capabilities = {DECLARED[name] for name in hello.capabilities}
     if Capability.ZOOKEEPER in capabilities:
         observes[Observable.STATE_WRITES] = Fidelity.EXACT
-        capabilities.add(Capability.INCARNATIONS)
+        capabilities |= {Capability.INCARNATIONS, Capability.PROMPT_DELETION}
     tells_writes = all(observes.get(kind) is Fidelity.EXACT for kind in TELL_WRITES)
     return Remote(
         chosen_as=target,

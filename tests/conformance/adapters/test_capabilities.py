@@ -66,6 +66,7 @@ def test_commands_are_a_capability_of_their_own_and_those_that_the_core_lacks_an
 
 
 CREATED = {"create_topic": "t", "replicas": [1]}
+DELETED, DOWN = {"delete_topic": "t"}, {"kind": "proc.kill", "id": "down", "target": 1, "for_ms": 9}
 
 
 @pytest.mark.parametrize(
@@ -81,8 +82,12 @@ CREATED = {"create_topic": "t", "replicas": [1]}
         ([{"consume": "t/0"}], set()),
         ([{"consume": "t/0", "leader_epoch": 1}], {Capability.FETCH_EPOCHS}),
         ([{"wait_for": {"event": "BecomeLeader"}}], {Capability.LIVE_TRACE}),
-        ([CREATED, {"delete_topic": "t"}], set()),
-        ([CREATED, {"delete_topic": "t"}, CREATED], {Capability.INCARNATIONS}),
+        ([CREATED, DELETED], set()),
+        ([CREATED, DELETED, CREATED], {Capability.INCARNATIONS}),
+        ([CREATED, DOWN, DELETED], {Capability.PROMPT_DELETION}),
+        ([CREATED, DOWN, {**DELETED, "wait": False}], set()),
+        ([CREATED, DOWN, {"heal": "down"}, DELETED], set()),
+        ([CREATED, DELETED, DOWN], set()),
         ([{"kind": "proc.pause", "target": 1, "for_ms": 9}], {Capability.PROCESSES}),
     ],
 )
@@ -106,6 +111,7 @@ def test_no_row_of_the_table_is_misspelt() -> None:
         "produce.producer_id",
         "await.line",
         "topic.again",
+        "topic.prompt_deletion",
     }
 
     assert [row for row in NEEDED if not any(name.startswith(row) for name in known)] == []

@@ -83,6 +83,7 @@ class KafkaInKraft(Kafka):
         Capability.LINKS,
         Capability.REQUESTS,
         Capability.INCARNATIONS,
+        Capability.PROMPT_DELETION,
     }
     observes: Observations = field(
         default_factory=lambda: {**SHOWN, Observable.STATE_WRITES: Fidelity.LOG}

@@ -109,7 +109,7 @@ def test_a_release_without_zookeeper_declares_and_observes_none() -> None:
     assert isinstance(new, KafkaInKraft)
     commands = {Capability.CONTROL, Capability.UPDATE_METADATA, Capability.CONTROLLED_SHUTDOWN}
     of_old = {Capability.ZOOKEEPER, *commands}
-    assert new.capabilities == old.capabilities - of_old
+    assert new.capabilities == old.capabilities - of_old | {Capability.PROMPT_DELETION}
     assert old.observes[Observable.STATE_WRITES] is Fidelity.EXACT
     assert new.observes[Observable.STATE_WRITES] is Fidelity.LOG
 
