@@ -100,6 +100,10 @@ class Requirement(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
         return self.id.partition("-")[0]
 
 
+_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+"""By libyaml where it is built in: a tenth of the time."""
+
+
 def load_catalogue(folder: Path = CATALOGUE) -> tuple[Requirement, ...]:
     """All requirements, areas in the order of their file names; raises `CatalogueError`."""
     files = sorted(folder.glob("*.yaml"))
@@ -110,7 +114,7 @@ def load_catalogue(folder: Path = CATALOGUE) -> tuple[Requirement, ...]:
 
 def _read(file: Path) -> list[Requirement]:
     try:
-        entries = yaml.safe_load(file.read_text(encoding="utf-8"))
+        entries = yaml.load(file.read_text(encoding="utf-8"), Loader=_LOADER)  # noqa: S506  safe
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise CatalogueError(f"{file.name} is not YAML: {' '.join(str(error).split())}") from error
     try:

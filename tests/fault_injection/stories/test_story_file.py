@@ -34,7 +34,7 @@ from fencepost.fault_injection.stories.story_file import (
 )
 from fencepost.fault_injection.stories.story_refusal import StoryError
 from fencepost.fault_injection.stories.story_schema import story_schema
-from fencepost.fault_injection.stories.story_text import StrictLoader
+from fencepost.fault_injection.stories.story_text import QuickLoader, StrictLoader
 from fencepost.spec.trace import Phase
 
 WHOLE = """
@@ -274,6 +274,13 @@ def shown(document: object) -> list[str]:
 
 def document_of(text: str) -> object:
     return yaml.load(text, Loader=StrictLoader)  # noqa: S506  a safe loader
+
+
+@pytest.mark.parametrize("path", STEPPED, ids=lambda path: path.stem)
+def test_both_readers_of_a_file_find_the_same(path: Path) -> None:
+    text = path.read_text()
+
+    assert yaml.load(text, Loader=QuickLoader) == document_of(text)  # noqa: S506  a safe loader
 
 
 def test_the_schema_is_one() -> None:
