@@ -58,6 +58,10 @@ NEEDED: Mapping[str, frozenset[Capability]] = MappingProxyType(
         "client.": frozenset(),
         "load.": frozenset(),
         "step.": frozenset(),
+        **dict.fromkeys(
+            ("step.alter_config", "step.alter_quota", "step.create_acls", "step.delete_acls"),
+            frozenset({Capability.CONFIGURATION}),
+        ),
         "step.pause": _PROCESSES,
         "step.expire": _ZOOKEEPER | _FAULT_CONTROL,
         "step.znode": _ZOOKEEPER,
@@ -67,6 +71,7 @@ NEEDED: Mapping[str, frozenset[Capability]] = MappingProxyType(
         # A controller that is looked at has to be one of the brokers.
         "see.": frozenset(),
         "see.controller": _ZOOKEEPER,
+        "see.config_version_at": frozenset({Capability.CONFIGURATION}),
         "command.": _CONTROL,
         "command.UpdateMetadata": _CONTROL | {Capability.UPDATE_METADATA},
         "command.ControlledShutdown": _CONTROL | {Capability.CONTROLLED_SHUTDOWN},

@@ -43,7 +43,7 @@ from fencepost.fault_injection.workload.operations import (
     answer_of,
     no_answer,
 )
-from fencepost.spec.config_store import ConfigEntity
+from fencepost.spec.config_store import ConfigEntity, EntityKind
 from fencepost.spec.vocabulary import NO_PRODUCER, ElectionKind, Outcome
 from fencepost.spec.wire import replication_pb2 as wire
 from fencepost.spec.wire.conventions import (
@@ -210,6 +210,10 @@ class GrpcConnection:
         """Ask what the broker has read."""
         request = wire.DescribeConfigsRequest(kind=entity.kind, names=entity.names)
         return answered_config(DESCRIBE_CONFIGS, self._call(request, CONFIG_DEADLINE_S).response)
+
+    def config_version(self) -> int:
+        """Ask of all topics, of which few have a configuration."""
+        return int(self._ask(wire.DescribeConfigsRequest(kind=EntityKind.TOPIC)).config_version)
 
     def command(self, command: ControlCommand, /) -> ControlAnswer:
         """Send the command, unless the wire has none of its kind."""

@@ -105,6 +105,10 @@ class BrokerConnection(Protocol):
         """The entries that the broker has read, as a trace tells them."""
         raise RequestUnknownError(f"{DESCRIBE_CONFIGS} {entity}")
 
+    def config_version(self) -> int:
+        """The last change of the configuration that the broker has read, counted from 0."""
+        raise RequestUnknownError(DESCRIBE_CONFIGS)
+
     def command(self, _command: ControlCommand, /) -> ControlAnswer:
         """Send the command as it is: what the broker answers, or that it gave no answer."""
         return ControlAnswer(error_code=REQUEST_UNKNOWN)

@@ -90,6 +90,15 @@ def _committed(player: StepPlayer[Any], what: Observation) -> Observed:
     return () if found is None else found
 
 
+def _config_version_at(player: StepPlayer[Any], what: Observation) -> Observed:
+    """How many changes of the configuration the broker has read, counted from 0."""
+    connection = _connection(player, what.broker_id)
+    try:
+        return connection.config_version() if connection else ()
+    except ClusterUnreachableError:
+        return ()
+
+
 def _broker_epoch(player: StepPlayer[Any], what: Observation) -> Observed:
     assert what.broker_id is not None
     registration = _cluster_of(player).state.registration(what.broker_id)
@@ -133,6 +142,7 @@ PROCESS_OBSERVATIONS: ObservationTable = {
     "broker_epoch": _broker_epoch,
     "controller_at": _controller_at,
     "brokers_at": _brokers_at,
+    "config_version_at": _config_version_at,
     "leader_at": _leader_at,
     "answer_at": _answer_at,
 }

@@ -67,6 +67,7 @@ OBSERVATIONS: dict[str, str] = {
     **dict.fromkeys(
         ("life", "registered", "broker_epoch", "controller_at", "brokers_at"), OF_BROKER
     ),
+    "config_version_at": OF_BROKER,
     **dict.fromkeys(("role", "replica_epoch", "replica_isr"), OF_REPLICA),
     **dict.fromkeys(("high_watermark", "log_end_offset", "fenced"), OF_REPLICA),
     **dict.fromkeys(("leader_at", "answer_at"), OF_REPLICA),

@@ -114,6 +114,7 @@ SIMULATED_OBSERVATIONS: ObservationTable = {
     "committed": _committed,
     "broker_epoch": _broker_epoch,
     "controller_at": _asked(lambda player, *_: player.cluster.state.controller() or ()),
+    "config_version_at": _asked(lambda _, process, __: process.node.configs.version),
     "brokers_at": _asked(lambda player, *_: tuple(player.cluster.state.live_brokers())),
     "leader_at": _asked(_leader_at),
     "answer_at": _asked(_answer_at),
