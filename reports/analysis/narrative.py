@@ -4,12 +4,13 @@ Everything is told from the bounded rows of `fencepost.reports.analysis.tenures`
 faults is cut, never the number of records.
 """
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
 from fencepost.reports.analysis.metrics import Occurrence
-from fencepost.reports.analysis.tenures import BINS, Leadership, SharedRow, Tenure, Turn, WriteBin
+from fencepost.reports.analysis.tenures import BINS, Leadership, SharedRow, Tenure, Turn, Writes
 from fencepost.reports.page.words import count, listing, seconds
 from fencepost.spec.trace import Phase
 from fencepost.spec.vocabulary import Action
@@ -70,10 +71,10 @@ def moments(
     )
 
 
-def _end(span_ns: tuple[int, int], shared: Sequence[SharedRow], writes: Sequence[WriteBin]) -> int:
+def _end(span_ns: tuple[int, int], shared: Sequence[SharedRow], writes: Sequence[Writes]) -> int:
     """When neither clients nor faults had anything more to do, to a pixel of the picture."""
     first_ns, last_ns = span_ns
-    columns = max((row.column + 1 for row in writes), default=0)
+    columns = max((row.columns[-1] + 1 for row in writes), default=0)
     last_phase_ns = max(row.mono_ns for row in shared if row.phase is not None)
     return max(first_ns + columns * (last_ns - first_ns) // BINS, last_phase_ns)
 
@@ -176,16 +177,21 @@ def _of_turns(turns: Sequence[Turn]) -> Iterable[_Told]:
 
 
 def _seen_by_clients(
-    fault: Occurrence, span_ns: tuple[int, int], writes: Sequence[WriteBin]
+    fault: Occurrence, span_ns: tuple[int, int], writes: Sequence[Writes]
 ) -> Iterable[_Told]:
     """What was answered between the fault's begin and its end, to a pixel of the picture."""
     first_ns, last_ns = span_ns
     end_ns = last_ns if fault.end_ns is None else fault.end_ns
     length_ns = max(1, last_ns - first_ns)
     begin, end = ((ns - first_ns) * BINS // length_ns for ns in (fault.start_ns, end_ns))
-    during = [row for row in writes if begin <= row.column <= end]
-    acknowledged = sum(row.records for row in during)
-    unanswered = sum(row.unanswered for row in during)
+    during = [(row, slice(*_places(row.columns, begin, end))) for row in writes]
+    acknowledged = sum(sum(row.records[own]) for row, own in during)
+    unanswered = sum(sum(row.unanswered[own]) for row, own in during)
     words = [f"{count(acknowledged, 'record')} acknowledged"]
     words += [f"{count(unanswered, 'write')} left without an answer"] * bool(unanswered)
     yield end_ns, Voice.CLIENTS, f"During {fault.fault}: {listing(words)}."
+
+
+def _places(columns: Sequence[int], begin: int, end: int) -> tuple[int, int]:
+    """Where those from `begin` to `end`, both included, begin and end among ascending columns."""
+    return bisect_left(columns, begin), bisect_right(columns, end)

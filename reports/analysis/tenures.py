@@ -73,29 +73,33 @@ class Creation:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WriteBin:
-    """What clients were answered by one partition within one column of the picture."""
+class Writes:
+    """What clients were answered by one partition, column by column of the picture."""
 
     folder: int
     topic: str
     partition: int
-    column: int
-    records: int
-    """Acknowledged with acks=all."""
-    unanswered: int = 0
-    """Writes without a known outcome."""
+    columns: tuple[int, ...]
+    """In which they were answered, ascending."""
+    records: tuple[int, ...]
+    """In each: acknowledged with acks=all."""
+    unanswered: tuple[int, ...]
+    """In each: writes without a known outcome."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Level:
-    """How far one partition was at the end of one column of the picture, as its leader told."""
+class Levels:
+    """How far one partition was, column by column of the picture, as its leader told."""
 
     folder: int
     topic: str
     partition: int
-    column: int
-    high_watermark: int
-    log_end_offset: int
+    columns: tuple[int, ...]
+    """In which it is told, ascending."""
+    high_watermarks: tuple[int, ...]
+    """At the end of each."""
+    log_end_offsets: tuple[int, ...]
+    """At the end of each."""
 
 
 LEVEL_ACTIONS = (Action.BECOME_LEADER, Action.LEADER_APPEND, Action.ADVANCE_HIGH_WATERMARK)
@@ -136,10 +140,10 @@ class Leadership:
 
     tenures: tuple[Tenure, ...] = ()
     shared: tuple[SharedRow, ...] = ()
-    writes: tuple[WriteBin, ...] = ()
+    writes: tuple[Writes, ...] = ()
     unserved: tuple[Unserved, ...] = ()
     turns: tuple[Turn, ...] = ()
-    levels: tuple[Level, ...] = ()
+    levels: tuple[Levels, ...] = ()
     creations: tuple[Creation, ...] = ()
     noise: Mapping[int, HostInterference] = field(default_factory=dict)
     """By folder, what the host did to its run."""
@@ -154,10 +158,10 @@ def together(parts: Iterable[Leadership]) -> Leadership:
     return Leadership(
         tenures=_sorted((t for part in found for t in part.tenures), *tenure),
         shared=tuple(sorted((row for part in found for row in part.shared), key=_shared_order)),
-        writes=_sorted((w for part in found for w in part.writes), *place, "column"),
+        writes=_sorted((w for part in found for w in part.writes), *place),
         unserved=_sorted((t for part in found for t in part.unserved), *place),
         turns=_sorted((t for part in found for t in part.turns), *turn),
-        levels=_sorted((level for part in found for level in part.levels), *place, "column"),
+        levels=_sorted((levels for part in found for levels in part.levels), *place),
         creations=_sorted((c for part in found for c in part.creations), "folder", "mono_ns"),
         noise={folder: noise for part in found for folder, noise in sorted(part.noise.items())},
     )
@@ -280,30 +284,30 @@ def unserved_of(folder: int, events: Iterable[TraceEvent]) -> tuple[Unserved, ..
 
 def writes_of(
     folder: int, events: Iterable[TraceEvent], span_ns: tuple[int, int]
-) -> tuple[WriteBin, ...]:
+) -> tuple[Writes, ...]:
     """What clients were answered per column of a picture that spans `span_ns`."""
     first_ns, length_ns = span_ns[0], max(1, span_ns[1] - span_ns[0])
-    found: dict[tuple[str, int, int], tuple[int, int]] = {}
+    found: dict[tuple[str, int], dict[int, tuple[int, int]]] = {}
     for event in events:
         if event.topic is None or event.partition is None or not _is_told(event):
             continue
         column = min(BINS - 1, (event.mono_ns - first_ns) * BINS // length_ns)
-        key = (event.topic, event.partition, column)
-        records, unanswered = found.get(key, (0, 0))
+        own = found.setdefault((event.topic, event.partition), {})
+        records, unanswered = own.get(column, (0, 0))
         if is_acknowledged(event):
-            found[key] = records + len(event.values or ()), unanswered
+            own[column] = records + len(event.values or ()), unanswered
         else:
-            found[key] = records, unanswered + 1
+            own[column] = records, unanswered + 1
     return tuple(
-        WriteBin(
+        Writes(
             folder=folder,
             topic=topic,
             partition=partition,
-            column=column,
-            records=records,
-            unanswered=unanswered,
+            columns=tuple(sorted(own)),
+            records=tuple(own[column][0] for column in sorted(own)),
+            unanswered=tuple(own[column][1] for column in sorted(own)),
         )
-        for (topic, partition, column), (records, unanswered) in sorted(found.items())
+        for (topic, partition), own in sorted(found.items())
     )
 
 
@@ -314,10 +318,10 @@ def _is_told(event: TraceEvent) -> bool:
 
 def levels_of(
     folder: int, events: Iterable[TraceEvent], span_ns: tuple[int, int]
-) -> tuple[Level, ...]:
+) -> tuple[Levels, ...]:
     """How far each partition was at the end of each column of a picture that spans `span_ns`."""
     first_ns, length_ns = span_ns[0], max(1, span_ns[1] - span_ns[0])
-    found: dict[tuple[str, int, int], tuple[tuple[int, int, int], Level]] = {}
+    found: dict[tuple[str, int], dict[int, tuple[int, ...]]] = {}
     for event in events:
         if event.topic is None or event.partition is None or event.kind is not Kind.ACTION:
             continue
@@ -325,19 +329,21 @@ def levels_of(
         if event.action not in LEVEL_ACTIONS or high_watermark is None or end is None:
             continue
         column = min(BINS - 1, (event.mono_ns - first_ns) * BINS // length_ns)
-        level = Level(
-            folder=folder,
-            topic=event.topic,
-            partition=event.partition,
-            column=column,
-            high_watermark=high_watermark,
-            log_end_offset=end,
-        )
-        key = (event.topic, event.partition, column)
+        own = found.setdefault((event.topic, event.partition), {})
         order = (event.mono_ns, event.seq, -1 if event.broker_id is None else event.broker_id)
-        if key not in found or order >= found[key][0]:
-            found[key] = order, level
-    return tuple(level for _, (_, level) in sorted(found.items(), key=lambda one: one[0]))
+        if column not in own or order >= own[column][:3]:
+            own[column] = (*order, high_watermark, end)
+    return tuple(
+        Levels(
+            folder=folder,
+            topic=topic,
+            partition=partition,
+            columns=tuple(sorted(own)),
+            high_watermarks=tuple(own[column][3] for column in sorted(own)),
+            log_end_offsets=tuple(own[column][4] for column in sorted(own)),
+        )
+        for (topic, partition), own in sorted(found.items())
+    )
 
 
 _TURNS = (Action.ADOPT_ISR, Action.TRUNCATE_LOG, Action.FENCE_LEADER)

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from fencepost.reports.analysis.folder_report import FolderReport
 from fencepost.reports.analysis.metrics import Occurrence, occurrences
 from fencepost.reports.analysis.narrative import MOMENTS_SHOWN, Moment, moments
-from fencepost.reports.analysis.tenures import BINS, Creation, Leadership, Tenure, Turn, WriteBin
+from fencepost.reports.analysis.tenures import BINS, Creation, Leadership, Tenure, Turn, Writes
 from fencepost.spec.vocabulary import Action
 
 PARTITIONS_SHOWN = 6
@@ -119,7 +119,7 @@ def _timeline(
     for tenure in leadership.tenures:
         if tenure.folder == folder:
             tenures.setdefault((tenure.topic, tenure.partition), []).append(tenure)
-    writes = [bin_ for bin_ in leadership.writes if bin_.folder == folder]
+    writes = [row for row in leadership.writes if row.folder == folder]
     # Partitions with the most changes of leader say most; equal ones in the order of their names.
     chosen = sorted(sorted(tenures, key=lambda key: (-len(tenures[key]), key))[:PARTITIONS_SHOWN])
     told = moments(own, (start_ns, start_ns + duration_ns), leadership)
@@ -132,9 +132,12 @@ def _timeline(
                 _lane(key, tenures[key], writes, start_ns, duration_ns),
                 isr=_isr_spans(key, tenures[key], leadership.turns, (start_ns, duration_ns)),
                 levels=tuple(
-                    (level.column, level.high_watermark, level.log_end_offset)
-                    for level in leadership.levels
-                    if (level.folder, level.topic, level.partition) == (folder, *key)
+                    level
+                    for row in leadership.levels
+                    if (row.folder, row.topic, row.partition) == (folder, *key)
+                    for level in zip(
+                        row.columns, row.high_watermarks, row.log_end_offsets, strict=True
+                    )
                 ),
             )
             for key in chosen
@@ -188,13 +191,18 @@ def _isr_spans(
 def _lane(
     key: tuple[str, int],
     tenures: Sequence[Tenure],
-    writes: Sequence[WriteBin],
+    writes: Sequence[Writes],
     start_ns: int,
     duration_ns: int,
 ) -> PartitionLane:
     led = [(t, t.leading_ns - start_ns) for t in tenures if t.leading_ns is not None]
     ends = [begin for _, begin in led[1:]] + [duration_ns] if led else []
-    columns = {row.column: row.records for row in writes if (row.topic, row.partition) == key}
+    columns = {
+        column: records
+        for row in writes
+        if (row.topic, row.partition) == key
+        for column, records in zip(row.columns, row.records, strict=True)
+    }
     return PartitionLane(
         topic=key[0],
         partition=key[1],

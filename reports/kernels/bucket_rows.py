@@ -117,7 +117,10 @@ class BucketRows:
     def kept(self, rows: Mask) -> pa.Table:
         """These rows with all their columns; files in which there are none are not read."""
         few = self._rows.few.num_rows
-        tables = [self._rows.few.filter(pa.array(rows[:few])), self._rows.whole(rows[few:])]
+        bulk, rest = self.table.slice(few).filter(pa.array(rows[few:])), self._rows.rest(rows[few:])
+        for field, column in zip(rest.schema, rest.columns, strict=True):
+            bulk = bulk.append_column(field, column)
+        tables = [self._rows.few.filter(pa.array(rows[:few])), bulk]
         return pa.concat_tables(tables, promote_options="default")
 
     def is_action(self, *names: str) -> Mask:

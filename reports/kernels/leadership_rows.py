@@ -6,7 +6,7 @@ picture are counted without events.
 """
 
 from collections.abc import Iterator
-from typing import NamedTuple, TypedDict
+from typing import NamedTuple
 
 import numpy as np
 
@@ -14,14 +14,15 @@ from fencepost.reports.analysis.tenures import (
     BINS,
     LEVEL_ACTIONS,
     Leadership,
-    Level,
-    WriteBin,
+    Levels,
+    Writes,
     tenures_of,
     turns_of,
     unserved_of,
 )
-from fencepost.reports.kernels.bucket_rows import UNTOLD, BucketRows, Mask, Numbers, joint
+from fencepost.reports.kernels.bucket_rows import UNTOLD, BucketRows, Mask, Numbers, joint, segments
 from fencepost.reports.tables.buckets import BULK
+from fencepost.spec.znodes import TopicPartition
 
 
 def leadership_of(rows: BucketRows, folder: int, span_ns: tuple[int, int]) -> Leadership:
@@ -66,7 +67,7 @@ def _telling(rows: BucketRows) -> Mask:
     return telling & rows.is_action(*BULK)
 
 
-def _writes(rows: BucketRows, folder: int, span_ns: tuple[int, int]) -> tuple[WriteBin, ...]:
+def _writes(rows: BucketRows, folder: int, span_ns: tuple[int, int]) -> tuple[Writes, ...]:
     """As `tenures.writes_of`."""
     acknowledged = _is_acknowledged(rows)
     unanswered = _is_write(rows) & rows.is_kind("complete") & rows.is_outcome("indefinite")
@@ -76,37 +77,45 @@ def _writes(rows: BucketRows, folder: int, span_ns: tuple[int, int]) -> tuple[Wr
     records = _sums(place, np.where(acknowledged, rows.lengths("values"), 0)[told])
     missed = _sums(place, unanswered[told].astype(np.int64))
     found = np.flatnonzero(np.bincount(place))
-    own = zip(picture.names(found), records[found].tolist(), missed[found].tolist(), strict=True)
     return tuple(
-        WriteBin(folder=folder, **named, records=done, unanswered=left) for named, done, left in own
+        Writes(
+            folder=folder,
+            topic=topic,
+            partition=partition,
+            columns=tuple(columns),
+            records=tuple(done),
+            unanswered=tuple(left),
+        )
+        for (topic, partition), columns, done, left in picture.lanes(
+            found, records[found], missed[found]
+        )
     )
 
 
-def _levels(rows: BucketRows, folder: int, span_ns: tuple[int, int]) -> tuple[Level, ...]:
+def _levels(rows: BucketRows, folder: int, span_ns: tuple[int, int]) -> tuple[Levels, ...]:
     """As `tenures.levels_of`."""
-    told = rows.is_kind("action") & rows.is_action(*LEVEL_ACTIONS)
-    told &= rows.is_told("high_watermark") & rows.is_told("log_end_offset")
-    own, stamp = np.flatnonzero(told), rows.numbers("mono_ns")
+    own_rows = rows.is_kind("action") & rows.is_action(*LEVEL_ACTIONS)
+    own_rows &= rows.is_told("high_watermark") & rows.is_told("log_end_offset")
+    own, stamp = np.flatnonzero(own_rows), rows.numbers("mono_ns")
     picture = _picture(rows, own, span_ns)
     seq, broker_id = rows.numbers("seq")[own], rows.numbers("broker_id", -1)[own]
     order = np.lexsort((broker_id, seq, stamp[own], picture.place))
     is_last = order[np.diff(picture.place[order], append=-1) != 0]
     last = own[is_last]
-    length = rows.numbers("high_watermark")[last].tolist()
-    end = rows.numbers("log_end_offset")[last].tolist()
-    found = zip(picture.names(picture.place[is_last]), length, end, strict=True)
+    told = rows.numbers("high_watermark")[last], rows.numbers("log_end_offset")[last]
     return tuple(
-        Level(folder=folder, **named, high_watermark=committed, log_end_offset=ended)
-        for named, committed, ended in found
+        Levels(
+            folder=folder,
+            topic=topic,
+            partition=partition,
+            columns=tuple(columns),
+            high_watermarks=tuple(committed),
+            log_end_offsets=tuple(ended),
+        )
+        for (topic, partition), columns, committed, ended in picture.lanes(
+            picture.place[is_last], *told
+        )
     )
-
-
-class _Named(TypedDict):
-    """A column of the picture of a partition."""
-
-    topic: str
-    partition: int
-    column: int
 
 
 class _Picture(NamedTuple):
@@ -118,13 +127,16 @@ class _Picture(NamedTuple):
     first: int
     """The first column: before the span, if any row is."""
 
-    def names(self, places: Numbers) -> Iterator[_Named]:
-        """What each place is."""
-        width = BINS - self.first
-        partitions = [self.rows.name(code) for code in self.rows.by_name]
-        for place in places.tolist():
-            topic, partition = partitions[place // width]
-            yield _Named(topic=topic, partition=partition, column=place % width + self.first)
+    def lanes(
+        self, places: Numbers, one: Numbers, other: Numbers
+    ) -> Iterator[tuple[TopicPartition, list[int], list[int], list[int]]]:
+        """Of each partition its columns among ascending `places`, and the two numbers of each."""
+        lane, column = np.divmod(places, BINS - self.first)
+        told = column + self.first, one, other
+        for start, end in segments(lane):
+            name = self.rows.name(self.rows.by_name[lane[start]])
+            columns, its_one, its_other = (numbers[start:end].tolist() for numbers in told)
+            yield name, columns, its_one, its_other
 
 
 def _picture(rows: BucketRows, own: Numbers, span_ns: tuple[int, int]) -> _Picture:

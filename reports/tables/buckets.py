@@ -69,6 +69,8 @@ NEAR = 8
 _NO_ROWS = stored_schema().empty_table()
 _ALWAYS = ["run_id", "node", "incarnation", "seq", "mono_ns", "kind", "action"]
 """Columns in which each row has something."""
+_SURE = "seq"
+"""The cheapest of them: with it a table has rows, whatever other columns a file has."""
 Codes = NDArray[np.integer[Any]]
 
 
@@ -79,8 +81,8 @@ class SplitRows(NamedTuple):
     """Those of actions that are few, with all columns that have anything."""
     bulk: pa.Table
     """All others, with those of the columns that were asked for."""
-    whole: Callable[[NDArray[np.bool_]], pa.Table]
-    """As `few`, those of all others that are asked for."""
+    rest: Callable[[NDArray[np.bool_]], pa.Table]
+    """Of those of all others that are asked for, the columns that `bulk` lacks."""
 
 
 def bucket_of(event: TraceEvent, buckets: int) -> str:
@@ -300,8 +302,9 @@ def read_split(target: Path, folder: int, bucket: str, names: frozenset[str]) ->
     every = stored_schema().names
     tables = [_read(path, sorted(names)) for path in bulk]
     lengths = [table.num_rows for table in tables]
-    whole = partial(_read_rows, list(zip(bulk, lengths, strict=True)))
-    return SplitRows(_joined([_read(path, every) for path in few]), _joined(tables), whole)
+    left = [name for name in every if name not in names]
+    rest = partial(_read_rows, list(zip(bulk, lengths, strict=True)), left)
+    return SplitRows(_joined([_read(path, every) for path in few]), _joined(tables), rest)
 
 
 def _files(target: Path, folder: int, bucket: str, pattern: str) -> list[Path]:
@@ -323,28 +326,31 @@ def _told(file: pq.ParquetFile, names: list[str]) -> list[str]:
     return [name for name in names if name in told]
 
 
-def _read_rows(files: list[tuple[Path, int]], wanted: NDArray[np.bool_]) -> pa.Table:
-    """The rows of these files, each with so many, that are wanted, counted through all of them."""
-    tables: list[pa.Table] = []
+def _read_rows(
+    files: list[tuple[Path, int]], names: list[str], wanted: NDArray[np.bool_]
+) -> pa.Table:
+    """These columns of the rows that are wanted, counted through all files, each with so many."""
+    tables: list[pa.Table] = [_NO_ROWS.select(names)]
     at = 0
     for path, length in files:
         own = wanted[at : at + length]
         at += length
         if own.any():
-            tables.extend(_groups(path, own))
-    return _joined(tables)
+            tables.extend(_groups(path, names, own))
+    return pa.concat_tables(tables)
 
 
-def _groups(path: Path, wanted: NDArray[np.bool_]) -> Iterator[pa.Table]:
+def _groups(path: Path, names: list[str], wanted: NDArray[np.bool_]) -> Iterator[pa.Table]:
     """The rows of a file that are wanted, as it holds them together."""
     at = 0
     with pq.ParquetFile(path) as file:
-        columns = _told(file, stored_schema().names)
+        columns = _told(file, [_SURE, *names])
         for group in range(file.num_row_groups):
             own = wanted[at : at + file.metadata.row_group(group).num_rows]
             at += len(own)
             if own.any():
-                yield file.read_row_group(group, columns=columns).filter(pa.array(own))
+                rows = file.read_row_group(group, columns=columns).filter(pa.array(own))
+                yield completed(rows, names)
 
 
 def bucket_with(target: Path, folder: int, partition: TopicPartition) -> str:

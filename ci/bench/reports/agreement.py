@@ -34,7 +34,8 @@ def rows_of(events: Sequence[TraceEvent]) -> BucketRows:
         for is_bulk in (False, True)
     )
     told = [name for name in bulk.column_names if name in KERNEL_COLUMNS]
-    return BucketRows(SplitRows(few, bulk.select(told), lambda rows: bulk.filter(pa.array(rows))))
+    rest = bulk.drop_columns(told)
+    return BucketRows(SplitRows(few, bulk.select(told), lambda rows: rest.filter(pa.array(rows))))
 
 
 def in_two_stages(events: Sequence[TraceEvent]) -> dict[Invariant, CheckResult]:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from fencepost.reports.analysis.metrics import occurrences
 from fencepost.reports.analysis.narrative import Moment, Voice, moments
-from fencepost.reports.analysis.tenures import Leadership, SharedRow, Turn, WriteBin
+from fencepost.reports.analysis.tenures import Leadership, SharedRow, Turn, Writes
 from fencepost.reports.page.page import page_html
 from fencepost.reports.page.summary import summarise
 from fencepost.spec.trace import Phase
@@ -75,12 +75,16 @@ def test_what_happens_in_an_instant_is_one_sentence() -> None:
 
 
 def test_writes_without_an_answer_are_counted_while_the_fault_lasts() -> None:
-    writes = tuple(
-        WriteBin(folder=0, topic="t", partition=0, column=column, records=2, unanswered=1)
-        for column in (9, 10, 50, 51)
+    writes = Writes(
+        folder=0,
+        topic="t",
+        partition=0,
+        columns=(9, 10, 50, 51),
+        records=(2, 2, 2, 2),
+        unanswered=(1, 1, 1, 1),
     )
 
-    told = of(Leadership(shared=PAUSE, writes=writes))
+    told = of(Leadership(shared=PAUSE, writes=(writes,)))
 
     # A column is 10 ms: those of 100 and 500 ms count, those before and after do not.
     words = "During proc.pause: 4 records acknowledged and 2 writes left without an answer."
