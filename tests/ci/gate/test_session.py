@@ -24,19 +24,20 @@ from fencepost.spec.tlc.models import Tier
 
 ROOT = Path(__file__).resolve().parents[3]
 PLAYED = "played.txt"
+ORDER = ("spec", "simulate", "chaos", "analyse")
 DYING = """
 import os, signal, sys
 from pathlib import Path
 from fencepost.ci.gate.gate import run_gate
 from tests.ci.gate.test_session import gate_run, stages
 
-def die(folder):
-    (folder / "chaos").mkdir()
-    (folder / "chaos" / "trace-half.ndjson").write_text("{")
+def die(folder, name):
+    (folder / name).mkdir()
+    (folder / name / "trace-half.ndjson").write_text("{")
     os.kill(os.getpid(), signal.SIGKILL)
 
 folder = Path(sys.argv[1])
-run_gate(gate_run(folder), stages(during_chaos=die), lambda _: None)
+run_gate(gate_run(folder), stages(dies_in=sys.argv[2], die=die), lambda _: None)
 """
 
 
@@ -64,33 +65,42 @@ def playing(folder: Path, name: str, verdict: Verdict) -> StageOutcome:
     return StageOutcome(verdict=verdict, summary=f"{name} ran")
 
 
-def stages(during_chaos: Callable[[Path], None] | None = None) -> tuple[GateStage, ...]:
-    chaos = stage("chaos")
-    if during_chaos is not None:
+def stages(
+    dies_in: str = "", die: Callable[[Path, str], None] | None = None
+) -> tuple[GateStage, ...]:
+    """Those of a gate; in one of them it dies."""
+    reads = {"analyse": ("simulate", "chaos")}
+    whole = {name: stage(name, reads=reads.get(name, ())) for name in ORDER}
+    if die is not None:
 
         def dying(run: GateRun) -> StageOutcome:
-            during_chaos(run.folder)
+            die(run.folder, dies_in)
             raise AssertionError("it lived on")
 
-        chaos = GateStage(name="chaos", run=dying, leaves=("chaos",))
-    return (stage("spec"), stage("simulate"), chaos, stage("analyse", reads=("simulate", "chaos")))
+        whole[dies_in] = GateStage(name=dies_in, run=dying, leaves=(dies_in,))
+    return tuple(whole.values())
+
+
+def killed_in(name: str, folder: Path) -> Path:
+    """The folder of a gate that was killed in the middle of that stage."""
+    folder.mkdir()
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-c", DYING, str(folder), name]
+    ended = subprocess.run(command, env=environment, cwd=ROOT, check=False, timeout=60)
+    assert ended.returncode == -signal.SIGKILL
+    assert (folder / name / "trace-half.ndjson").exists()
+    return folder
 
 
 @pytest.fixture
 def killed(tmp_path: Path) -> Path:
     """The folder of a gate that was killed in its stage `chaos`."""
-    folder = tmp_path / "run"
-    folder.mkdir()
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    command = [sys.executable, "-c", DYING, str(folder)]
-    ended = subprocess.run(command, env=environment, cwd=ROOT, check=False, timeout=60)
-    assert ended.returncode == -signal.SIGKILL
-    assert (folder / "chaos" / "trace-half.ndjson").exists()
-    return folder
+    return killed_in("chaos", tmp_path / "run")
 
 
 def played(folder: Path) -> list[str]:
-    return (folder / PLAYED).read_text().split()
+    names = folder / PLAYED
+    return names.read_text().split() if names.exists() else []
 
 
 def resumed(folder: Path) -> list[str]:
@@ -99,7 +109,7 @@ def resumed(folder: Path) -> list[str]:
     given = stored_run(folder)
     whole = whole_stages(given, read_stages(folder), stages())
     records = run_gate(given, stages(), lambda _: None, whole)
-    assert [record.stage for record in records] == ["spec", "simulate", "chaos", "analyse"]
+    assert [record.stage for record in records] == list(ORDER)
     return played(folder)[before:]
 
 
@@ -112,6 +122,22 @@ def test_what_was_whole_is_not_played_again_and_the_half_is_gone(killed: Path) -
     verdict = json.loads((killed / "verdict.json").read_text())
     assert (verdict["verdict"], verdict["exit_code"], verdict["run_id"]) == ("PASS", 0, "r")
     assert [one["stage"] for one in verdict["stages"]] == ["spec", "simulate", "chaos", "analyse"]
+
+
+@pytest.mark.parametrize("name", ORDER)
+def test_whichever_stage_was_killed_it_and_those_after_it_are_played(
+    name: str, tmp_path: Path
+) -> None:
+    folder = killed_in(name, tmp_path / "run")
+    before = list(ORDER[: ORDER.index(name)])
+    assert played(folder) == before
+
+    assert resumed(folder) == list(ORDER[len(before) :])
+
+    assert [path.name for path in (folder / name).iterdir()] == ["trace.ndjson"]
+    verdict = json.loads((folder / "verdict.json").read_text())
+    assert (verdict["verdict"], verdict["exit_code"]) == ("PASS", 0)
+    assert [one["stage"] for one in verdict["stages"]] == list(ORDER)
 
 
 def test_nothing_is_played_again_of_a_gate_that_ended(killed: Path) -> None:
