@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 
 import msgspec
+import pytest
 
 from fencepost.impl.sim.adapter import simulate_modelled
 from fencepost.spec.replay.fields import FIELDS
@@ -192,6 +193,7 @@ def test_every_action_and_field_occurs() -> None:
     assert compared - {(case.action, case.name) for case in cases} == OF_LEVEL_3
 
 
+@pytest.mark.tlc
 def test_one_wrong_field_is_rejected_at_once() -> None:
     tried = {
         case: with_wrong(case, index)

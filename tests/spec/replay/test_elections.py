@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from dataclasses import replace
 
+import pytest
+
 from fencepost.impl.sim.adapter import simulate_modelled
 from fencepost.spec.replay.fields import Fields
 from fencepost.spec.replay.ordering import total_order
@@ -75,6 +77,7 @@ def accepted(*runs: Projection) -> list[object]:
     return [marker.values[0] for marker in run_tlc(runs, StopSignal()) if marker.name == "accepted"]
 
 
+@pytest.mark.tlc
 def test_only_who_may_have_refused_its_command_leaves_the_isr() -> None:
     refused = until_election(REFUSED, is_floor)
     assert not {"ZkUnregister", Action.BECOME_LEADER}.intersection(actions(refused))
@@ -84,6 +87,7 @@ def test_only_who_may_have_refused_its_command_leaves_the_isr() -> None:
     assert accepted(refused, *others) == [1]
 
 
+@pytest.mark.tlc
 def test_a_live_leader_ends_only_when_its_log_has_failed() -> None:
     failed = until_election(FAILED, is_failure)
     assert failed.events[-1].fields["leader"] == NO_BROKER

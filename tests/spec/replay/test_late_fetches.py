@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import msgspec
+import pytest
 
 from fencepost.impl.sim.stories.play import play
 from fencepost.spec.replay.fields import Fields
@@ -169,6 +170,7 @@ def accepted(*runs: Projection) -> list[str]:
     )
 
 
+@pytest.mark.tlc
 def test_a_fetch_from_before_a_command_may_be_served_before_the_log_is_cut() -> None:
     level = ProtocolLevel.DRAFT_V3
     events = traced(BEFORE_A_COMMAND, level)

@@ -204,6 +204,7 @@ def found() -> ReplayReport:
     return replayed({name: recorded(name) for name in (CLEAN, KIP_101, KRAFT)} | runs)
 
 
+@pytest.mark.tlc
 @pytest.mark.parametrize("name", [CLEAN, KRAFT])
 def test_a_clean_run_of_kafka_is_a_behaviour(found: ReplayReport, name: str) -> None:
     [result] = partitions(found, name)
@@ -255,6 +256,7 @@ def test_a_replay_ends_where_the_run_leaves_the_spec(found: ReplayReport, why: s
     assert why in result.why
 
 
+@pytest.mark.tlc
 def test_what_the_reference_does_is_a_behaviour_from_outside_too() -> None:
     found = replayed(
         {str(seed): from_outside(simulate_modelled(seed, level=2, mutant=None)) for seed in SEEDS}

@@ -51,6 +51,7 @@ def of_the_partition(found: ReplayReport, run: str) -> ReplayResult:
     return partition
 
 
+@pytest.mark.tlc
 @pytest.mark.parametrize("level", LEVELS)
 def test_what_the_core_does_is_what_the_spec_allows(found: ReplayReport, level: int) -> None:
     results = results_of(found, f"level {level}")
@@ -60,6 +61,7 @@ def test_what_the_core_does_is_what_the_spec_allows(found: ReplayReport, level: 
     assert found.events == sum(result.events for result in found.results)
 
 
+@pytest.mark.tlc
 def test_a_long_run_is_one_behaviour_from_its_first_event_to_its_last() -> None:
     events = simulate_long(21, level=2, seconds=30)
     found = replay([recorded_run("long", as_lines(events))], partitions_max=1)
@@ -68,6 +70,7 @@ def test_a_long_run_is_one_behaviour_from_its_first_event_to_its_last() -> None:
     assert found.events > 3_000
 
 
+@pytest.mark.tlc
 def test_a_leader_that_commits_alone_is_told_with_line_state_and_alternatives(
     found: ReplayReport,
 ) -> None:
@@ -88,6 +91,7 @@ def test_a_leader_that_commits_alone_is_told_with_line_state_and_alternatives(
     assert replica["role"] == "leader"
 
 
+@pytest.mark.tlc
 def test_an_acknowledgement_before_replication_is_rejected(found: ReplayReport) -> None:
     result = of_the_partition(found, HASTY)
 
@@ -95,6 +99,7 @@ def test_an_acknowledgement_before_replication_is_rejected(found: ReplayReport) 
     assert "the spec does not allow Produce" in result.why
 
 
+@pytest.mark.tlc
 def test_the_command_replays_a_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write_run(tmp_path, 40)
     (tmp_path / "torn").mkdir()
@@ -116,6 +121,7 @@ def test_the_command_says_in_a_sentence_that_there_is_nothing(
     assert "it is not there" in capsys.readouterr().err
 
 
+@pytest.mark.tlc
 def test_what_an_implementation_does_not_show_is_told_and_not_replayed() -> None:
     run = simulated("unseen", 40, 2)
     observes = {"state_writes": "exact", "roles": "log", "elections": "exact"}

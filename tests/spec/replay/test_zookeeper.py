@@ -5,6 +5,7 @@ from collections.abc import Callable
 from functools import cache
 
 import msgspec
+import pytest
 
 from fencepost.impl.sim.adapter import simulate_modelled
 from fencepost.spec.replay.fields import Fields
@@ -113,6 +114,7 @@ def is_same_transaction(told: TraceFileLine, target: TraceFileLine) -> bool:
     return kinds == {Kind.ZOOKEEPER} and told.event.zxid == target.event.zxid
 
 
+@pytest.mark.tlc
 def test_one_wrong_field_is_rejected_where_it_stands() -> None:
     runs = {(action, name): with_wrong(action, name) for action, name in WRONG}
     forgotten = first("Delete")
@@ -140,6 +142,7 @@ def test_one_wrong_field_is_rejected_where_it_stands() -> None:
     assert violated[names.index(("one deletion", "forgotten")) + 1] == ["EphemeralsHaveOwners"]
 
 
+@pytest.mark.tlc
 def test_a_write_that_never_happened_is_told_with_the_tree() -> None:
     lines = as_lines(simulate_modelled(SEED, level=2, mutant=None))
     wrong = next(
@@ -174,6 +177,7 @@ def first_zxid(lines: list[TraceFileLine], path: str) -> int | None:
     return next(line.event.zxid for line in lines if line.event.path == path)
 
 
+@pytest.mark.tlc
 def test_a_multi_of_hundreds_of_writes_is_replayed() -> None:
     """TLC evaluates it by recursion, and a thread's stack has an end."""
     paths = tuple(f"/znode-{number}" for number in range(300))
