@@ -106,14 +106,23 @@ def _measure(seeds: list[str], stories: list[str]) -> dict[str, Any]:
     """In several processes, each of which plays every so many-th run."""
     parts = [(seeds[first::JOBS], stories[first::JOBS]) for first in range(JOBS)]
     with ThreadPoolExecutor(JOBS) as pool:
-        answers = pool.map(_measure_part, *zip(*parts, strict=True))
+        answers = pool.map(measured, *zip(*parts, strict=True))
         return {name: run for answer in answers for name, run in answer.items()}
 
 
-def _measure_part(seeds: list[str], stories: list[str]) -> dict[str, Any]:
-    request = {"decisive": True, "seeds": seeds, "stories": stories}
-    command = [sys.executable, "-m", PLAY, json.dumps(request)]
+def measured(seeds: list[str], stories: list[str]) -> dict[str, Any]:
+    """What `play` says of these runs.
+
+    The digests are those of the core as it is: a probe may ask what the core would not.
+    """
     cpu_s = 60 + CPU_S_PER_RUN * (len(seeds) + len(stories))
+    found = _asked({"decisive": True, "seeds": seeds, "stories": stories}, cpu_s)
+    digests = _asked({"digests": seeds}, cpu_s)
+    return {name: {**run, "digest": digests.get(name, "")} for name, run in found.items()}
+
+
+def _asked(request: dict[str, Any], cpu_s: int) -> dict[str, Any]:
+    command = [sys.executable, "-m", PLAY, json.dumps(request)]
     ended = run_limited(command, cwd=ROOT, environment=environment(), cpu_s=cpu_s)
     if ended.code:
         raise SystemExit(f"the seeds could not be played: {ended.errors.splitlines()[-1:]}")

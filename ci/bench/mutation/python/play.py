@@ -2,8 +2,9 @@
 
 `python -m fencepost.ci.bench.mutation.python.play REQUEST`, where REQUEST is JSON: the `seeds`,
 each `SEED@LEVEL` with the digest of its usual trace, or the `stories`; `decisive` asks for rules
-that are decisive in each. The answer is a line of JSON. A mutator starts it in a copy of the
-checkout in which one rule is wrong, so that a rule without end takes no more than this process.
+that are decisive in each, `digests` for those of the seeds. The answer is a line of JSON. A mutator
+starts it in a copy of the checkout in which one rule is wrong, so that a rule without end takes no
+more than this process.
 """
 
 import json
@@ -55,8 +56,16 @@ def digest_of(events: list[TraceEvent]) -> str:
     return sha256(b"".join(encode_all(events))).hexdigest()[:16]
 
 
+def named_digest(name: str) -> tuple[str, str]:
+    """A seed that is called `SEED@LEVEL`, and the digest of its trace."""
+    level, seed = GateSeed.parse(name)
+    return name, digest_of(Subject(level=level).simulate(seed))
+
+
 def main(request: dict[str, Any]) -> dict[str, Any]:
     """The answer to a request."""
+    if "digests" in request:
+        return dict(map(named_digest, request["digests"]))
     if request.get("decisive"):
         return decisive_rules(request["seeds"], request["stories"])
     if "seeds" in request:
@@ -109,7 +118,10 @@ def noticed_by_stories(paths: list[str]) -> Iterator[str]:
 
 
 def decisive_rules(seeds: list[str], stories: list[str]) -> dict[str, Any]:
-    """Seed or story -> the digest of its trace, if it has one, and the rules decisive in it."""
+    """Seed or story -> the digest of its trace, if it has one, and the rules decisive in it.
+
+    The trace is that of a probed core, which now and then asks what the core would not ask.
+    """
     found: dict[str, Any] = {}
     with probed_core() as decisive_in:
         for name in seeds:

@@ -6,7 +6,7 @@ import tomllib
 from textwrap import dedent
 from typing import Any
 
-from fencepost.ci.bench.mutation.python.core_reach import PLAY, Played, Reach
+from fencepost.ci.bench.mutation.python.core_reach import PLAY, Played, Reach, measured
 from fencepost.ci.bench.mutation.python.decisive import core_edits
 from fencepost.ci.bench.mutation.python.limited_run import run_limited
 from fencepost.ci.bench.mutation.python.play import digest_of
@@ -125,6 +125,16 @@ def test_a_probed_core_does_what_the_core_does() -> None:
         edits[number].module for number in {*found["7@5"]["decisive"]} - {*found["7@3"]["decisive"]}
     }
     assert "impl/core/rules/configuration/redirection.py" in later
+
+
+def test_the_digest_of_a_seed_is_that_of_the_core_without_probes() -> None:
+    """Here a probe has the quotas read a moment earlier."""
+    seed = GateSeed.parse("201@3")
+
+    played = measured(["201@3"], [])["201@3"]
+
+    assert played["digest"] == digest_of(Subject(level=seed.level).simulate(seed.seed))
+    assert played["decisive"]
 
 
 def test_the_seeds_that_are_chosen_have_each_rule_thrice() -> None:
