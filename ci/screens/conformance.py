@@ -1,14 +1,16 @@
 """What `fencepost conform` shows: cases, explanations, and what came of a run."""
 
 from collections.abc import Iterable
+from shlex import quote
 
 from fencepost.ci.screens.console import complain, say, show_json, show_table
 from fencepost.conformance.adapters.errors import ChoiceError
+from fencepost.conformance.adapters.remote.channels import LACKS_VERB
 from fencepost.conformance.catalogue.requirements import Requirement
 from fencepost.conformance.suite.case import SuiteCase
 from fencepost.conformance.suite.claims import claim_of, requirement_verdicts_of
 from fencepost.conformance.suite.library import all_cases, find_case, requirements, suite_file
-from fencepost.conformance.suite.records import SuiteRun
+from fencepost.conformance.suite.records import CaseEnd, SuiteRun
 from fencepost.conformance.verdict import ExitCode, Verdict, exit_code
 from fencepost.fault_injection.stories.story_refusal import instead
 
@@ -81,15 +83,25 @@ def tell_run(run: SuiteRun, *, as_json: bool) -> None:
     cells = [[case, *(run.verdict_of(one, case) for one in targets)] for case in header.cases]
     show_table("cases", ("case", *targets), cells)
     show_table("requirements", ("requirement", *targets, "what it demands"), _requirements(run))
-    for end in run.ends:
-        if end.verdict is not Verdict.PASS:
-            say(f"{end.verdict} {end.target} {end.case}: {end.message}")
-            say(f"again: {end.again}")
+    for first, *others in _alike(end for end in run.ends if end.verdict is not Verdict.PASS):
+        more = f" and {len(others)} more" if others else ""
+        say(f"{first.verdict} {first.target} {first.case}{more}: {first.message}")
+        say(f"again: {first.again}")
+        if LACKS_VERB in first.message:
+            say(f"next: fencepost conform probe -t {quote(first.target)}")
     for doubt in run.doubts:
         complain(doubt)
     for target in targets:
         claim = claim_of(run, target)
         say(f"{claim.sentence} ({claim.counts})")
+
+
+def _alike(ends: Iterable[CaseEnd]) -> Iterable[list[CaseEnd]]:
+    """Those of one target that have ended in the same way, in one list."""
+    found: dict[tuple[str, Verdict, str], list[CaseEnd]] = {}
+    for end in ends:
+        found.setdefault((end.target, end.verdict, end.message), []).append(end)
+    return found.values()
 
 
 def document_of(run: SuiteRun) -> dict[str, object]:

@@ -18,7 +18,12 @@ from typing import TypeVar
 import msgspec
 from msgspec import structs
 
-from fencepost.conformance.adapters.remote.channels import LAST_LINES, AdapterError, Channel
+from fencepost.conformance.adapters.remote.channels import (
+    LACKS_VERB,
+    LAST_LINES,
+    AdapterError,
+    Channel,
+)
 from fencepost.conformance.adapters.remote.messages import (
     LINE_BYTES_MAX,
     ByeCall,
@@ -85,9 +90,7 @@ class Adapter:
             case Refused(error_code=code, message=message):
                 raise AdapterError(f"the adapter refused {call.verb}: {code} {message}".rstrip())
             case Unsupported():
-                raise AdapterError(
-                    f"the adapter does not support {call.verb}, which every adapter must"
-                )
+                raise AdapterError(f"the adapter does not support {call.verb}, {LACKS_VERB}")
             case done:
                 return done
 

@@ -22,6 +22,10 @@ END_S = 1.0
 """How long a program may take to end after its output has."""
 
 
+LACKS_VERB = "which every adapter must"
+"""How it is told that an adapter does not know a verb without which there is no run."""
+
+
 class AdapterError(ProcessError):
     """The adapter did not do what the contract says; one sentence, and what it said last."""
 

@@ -9,7 +9,7 @@ from fencepost.conformance.adapters.remote.adapter import (
     AdapterTimeoutError,
     AnswerType,
 )
-from fencepost.conformance.adapters.remote.channels import AdapterError
+from fencepost.conformance.adapters.remote.channels import LACKS_VERB, AdapterError
 from fencepost.conformance.adapters.remote.messages import (
     Call,
     ClusterDestroyCall,
@@ -97,7 +97,7 @@ class RemoteConnection(BrokerConnection):
         """The routing view of the broker; raises `ClusterUnreachableError`."""
         found = self._reached(MetadataCall(broker_id=self._broker_id), MetadataAnswer)
         if isinstance(found, Unsupported):
-            raise AdapterError("the adapter does not support metadata, which every adapter must")
+            raise AdapterError(f"the adapter does not support metadata, {LACKS_VERB}")
         if isinstance(found, Refused):
             raise ClusterUnreachableError(
                 f"broker {self._broker_id} gave no routing view: {found.error_code}"

@@ -1,6 +1,8 @@
 """`fencepost conform` by its exit codes and sentences; no cluster is started."""
 
 import json
+import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -70,6 +72,24 @@ def test_probe_describes_the_targets_that_run_takes(capsys: pytest.CaptureFixtur
     told = capsys.readouterr().out
     assert "reference at level 0, 1, 2, 3, 4, 5\n" in told
     assert "toy at level 2\n" in told
+
+
+def test_a_verb_that_an_adapter_lacks_is_told_once_with_what_comes_next(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "my-adapter"
+    assert run(["conform", "new-adapter", str(folder), "--lang", "python"]) == 0
+    target = f"cmd:{sys.executable} {folder / 'adapter.py'}"
+    capsys.readouterr()
+
+    code = run(["conform", "run", "-t", target, "--select", "single", "--out", str(tmp_path / "r")])
+
+    told = capsys.readouterr().out.splitlines()
+    (lacks,) = [line for line in told if "does not support cluster_create" in line]
+    assert code == 3
+    assert lacks.startswith(f"ERROR {target} single/")
+    assert re.search(r" and \d+ more: ", lacks)
+    assert told[told.index(lacks) + 2] == f"next: fencepost conform probe -t '{target}'"
 
 
 def test_an_implementation_without_capabilities_decides_nothing(
