@@ -128,12 +128,6 @@ ABSENT_RULES: Mapping[str, AbsentRule] = MappingProxyType(
             "serves that is not named",
             rests_on=("Rules.is_uninitialised", "Rules.init_leader"),
         ),
-        "KIP-590.4": AbsentRule(
-            "no step of a story gives a broker other code, so that none writes while another "
-            "forwards; `any_broker_writes`, with which all of them write, is shown by a story",
-            _ROLL_STEP,
-            ("any_broker_writes",),
-        ),
         "KIP-590.6": AbsentRule(
             "a client asks again or does not, which is no rule of the core; a story shows "
             "`apply_again`, with which a change is made each time that it comes",

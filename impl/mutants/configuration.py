@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+from msgspec import structs
+
 from fencepost.impl.core.rules.configuration.redirection import (
     RedirectingNode,
     Redirection,
@@ -9,10 +11,18 @@ from fencepost.impl.core.rules.configuration.redirection import (
     change_what_is_asked,
 )
 from fencepost.impl.core.rules.rules import Rules
-from fencepost.impl.core.rules.tables import MAY_WRITE
+from fencepost.impl.core.rules.tables import MAY_WRITE, WriteKind, Writer, ZnodeKind
 from fencepost.impl.core.types.request_header import RequestHeader
-from fencepost.impl.mutants.mutant import during_upgrade, mutant
-from fencepost.spec.vocabulary import Ending, ErrorCode, Invariant, Liveness, ProtocolLevel
+from fencepost.impl.core.types.zookeeper import SetData, WriteOp, Znode
+from fencepost.impl.mutants.mutant import allowing, during_upgrade, mutant
+from fencepost.spec.vocabulary import (
+    ANY_VERSION,
+    Ending,
+    ErrorCode,
+    Invariant,
+    Liveness,
+    ProtocolLevel,
+)
 
 _LEVEL = ProtocolLevel.CONTROLLER_MUTATIONS
 
@@ -69,6 +79,22 @@ def forwarder_is_principal(rules: Rules) -> Rules:
 def watch_fires_once(rules: Rules) -> Rules:
     """The first reading of the changes alone sets a watch."""
     return replace(rules, watches_changes=lambda was_read: not was_read)
+
+
+@mutant(154, "FWD-007", {Invariant.LINEARIZABLE_CONFIG}, shows="LinearizableConfig")
+def two_config_writers(rules: Rules) -> Rules:
+    """A writer of the configuration puts back what it read, whatever was written since."""
+
+    def config_operation(znode: Znode, data: bytes) -> WriteOp:
+        right = rules.config_operation(znode, data)
+        if isinstance(right, SetData):
+            return structs.replace(right, expected_version=ANY_VERSION)
+        return right
+
+    for writer in (Writer.CONTROLLER, Writer.ADMINISTRATOR):
+        if ZnodeKind.CONFIG in rules.may_write[writer]:
+            rules = allowing(rules, writer, ZnodeKind.CONFIG, WriteKind.SET)
+    return replace(rules, config_operation=config_operation)
 
 
 @during_upgrade(ProtocolLevel.MAX_BROKER_EPOCH)
