@@ -29,6 +29,7 @@ Mask = NDArray[np.bool_]
 
 UNTOLD = -(1 << 62)
 """Stands for null where a column may hold any number."""
+EVERY_ROW = slice(None)
 CELLS_PER_ITEM_MAX = 8
 """A partition with more offsets than that for each record told is left to the definition."""
 
@@ -146,9 +147,9 @@ class BucketRows:
             self._numbers[name, untold] = pc.fill_null(column, untold).to_numpy()
         return self._numbers[name, untold]
 
-    def known(self, name: str, otherwise: int) -> Numbers:
-        """As `log_history.known` for each row."""
-        told = self.numbers(name, -1)
+    def known(self, name: str, otherwise: int, own: Numbers | slice = EVERY_ROW) -> Numbers:
+        """As `log_history.known` for each of these rows."""
+        told = self.numbers(name, -1)[own]
         return np.where(told < 0, otherwise, told)
 
     def words(self, name: str) -> Numbers:
@@ -378,18 +379,18 @@ def _mirrored(side: _Side) -> _Side:
 
 
 def _latest_below(most: _Side, least: _Side) -> Numbers:
-    """For each claim of `least` the latest stamp of `most` with a lower bound, or `UNTOLD`."""
-    bounds = np.unique(np.concatenate([most.bound, least.bound]))
-    width = len(bounds) + 1
-    lower = most.group * width + np.searchsorted(bounds, most.bound)
-    place = least.group * width + np.searchsorted(bounds, least.bound)
-    order = np.argsort(lower, kind="stable")
-    lower = lower[order]
-    group = lower // width
-    latest = running_maximum(group, most.stamp[order])
-    before = np.searchsorted(lower, place, side="left") - 1
-    has_one = before >= 0
-    has_one[has_one] = group[before[has_one]] == least.group[has_one]
-    found = np.full(len(place), UNTOLD)
-    found[has_one] = latest[before[has_one]]
-    return found
+    """For each claim of `least` the latest stamp of `most` with a lower bound, or `UNTOLD`.
+
+    By direct address: each bound of each counter has its place, in ascending order.
+    """
+    group = np.concatenate([most.group, least.group])
+    bound = ranks(np.concatenate([most.bound, least.bound]))
+    place = ranks(group * (int(bound.max(initial=0)) + 1) + bound)
+    places = int(place.max(initial=-1)) + 1
+    owner, latest = np.zeros(places, np.int64), np.full(places, UNTOLD)
+    owner[place] = group
+    np.maximum.at(latest, place[: len(most.group)], most.stamp)
+    latest = running_maximum(owner, latest)
+    at = place[len(most.group) :]
+    has_one = (at > 0) & (owner[at - 1] == least.group)
+    return np.where(has_one, latest[at - 1], UNTOLD)

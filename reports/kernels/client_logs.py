@@ -96,14 +96,17 @@ def is_strange(rows: BucketRows, operations: Operations) -> Mask:
 
 def misshapen(rows: BucketRows, operations: Operations) -> Mask:
     """C0: the answers that are not well formed."""
-    answers = operations.answers
-    end = rows.known("offset", 0) + rows.lengths("values")
-    high_watermark = rows.known("high_watermark", UNBOUNDED)
-    log_end_offset = rows.known("log_end_offset", UNBOUNDED)
-    nowhere = (rows.numbers("acks") == -1) & (rows.numbers("offset", -1) < 0)
-    above = operations.fetch & (rows.lengths("values") > 0) & (end > high_watermark)
+    own = np.flatnonzero(operations.answers)
+    values = rows.lengths("values")[own]
+    end = rows.known("offset", 0, own) + values
+    high_watermark = rows.known("high_watermark", UNBOUNDED, own)
+    log_end_offset = rows.known("log_end_offset", UNBOUNDED, own)
+    nowhere = (rows.numbers("acks")[own] == -1) & (rows.numbers("offset", -1)[own] < 0)
+    above = operations.fetch[own] & (values > 0) & (end > high_watermark)
     beyond = (log_end_offset < high_watermark) & (high_watermark < UNBOUNDED)
-    return np.asarray(answers & (nowhere | above | beyond))
+    found = np.zeros(len(rows.partition), np.bool_)
+    found[own] = nowhere | above | beyond
+    return found
 
 
 class Contents(NamedTuple):
@@ -135,7 +138,7 @@ def contents_of(rows: BucketRows, operations: Operations) -> Contents:
     row, position, code = rows.values
     codes = int(code.max(initial=-1)) + 1
     partition = rows.partition[row]
-    offset = rows.known("offset", 0)[row] + position
+    offset = rows.known("offset", 0, row) + position
     is_record, is_seen = operations.records[row], (operations.fetch & operations.answers)[row]
     standing = np.full(codes, _NONE)
     standing[code[is_record]] = operations.standing[row[is_record]]
@@ -190,7 +193,7 @@ def claims_of(rows: BucketRows, operations: Operations, row: Numbers, offset: Nu
     stamp = rows.numbers("mono_ns")
     answers = np.flatnonzero(operations.answers)
     ret = np.where(operations.acknowledged[row], stamp[row], UNBOUNDED)
-    least = _at_least(rows, operations)[answers]
+    least = _at_least(rows, operations, answers)
     return Claims(
         group=rows.partition[np.concatenate([row, answers])],
         inv=rows.invoked[np.concatenate([row, answers])],
@@ -205,23 +208,22 @@ def claims_in_epochs(rows: BucketRows, operations: Operations) -> tuple[Claims, 
 
     They are those of `with_epoch`, in the order of their rows.
     """
-    told = with_epoch(rows, operations)
+    told = np.flatnonzero(with_epoch(rows, operations))
     partition = rows.partition[told]
     group = joint(partition, rows.numbers("leader_epoch", -1)[told])
     owner = np.zeros(int(group.max(initial=-1)) + 1, np.int64)
     owner[group] = partition
-    values = rows.lengths("values")
-    is_empty = operations.fetch & (values == 0)
-    most = rows.known("high_watermark", UNBOUNDED)
-    nothing_at = is_empty & (rows.numbers("high_watermark", -1) < 0)
-    most = np.where(nothing_at, rows.known("offset", 0), most)
-    most = np.where(operations.produce, UNBOUNDED, most)
+    is_empty = operations.fetch[told] & (rows.lengths("values")[told] == 0)
+    most = rows.known("high_watermark", UNBOUNDED, told)
+    nothing_at = is_empty & (rows.numbers("high_watermark", -1)[told] < 0)
+    most = np.where(nothing_at, rows.known("offset", 0, told), most)
+    most = np.where(operations.produce[told], UNBOUNDED, most)
     claims = Claims(
         group=group,
         inv=rows.invoked[told],
         ret=rows.numbers("mono_ns")[told],
-        lo=_at_least(rows, operations)[told],
-        hi=most[told],
+        lo=_at_least(rows, operations, told),
+        hi=most,
     )
     return claims, owner
 
@@ -231,11 +233,12 @@ def with_epoch(rows: BucketRows, operations: Operations) -> Mask:
     return operations.answers & (rows.numbers("leader_epoch", -1) >= 0)
 
 
-def _at_least(rows: BucketRows, operations: Operations) -> Numbers:
-    values = rows.lengths("values")
-    proves = (values > 0) & (operations.fetch | (rows.numbers("acks") == -1))
-    end = np.where(proves, rows.known("offset", 0) + values, 0)
-    return np.maximum(rows.known("high_watermark", 0), end)
+def _at_least(rows: BucketRows, operations: Operations, own: Numbers) -> Numbers:
+    """The committed length that each of these answers proves."""
+    values = rows.lengths("values")[own]
+    proves = (values > 0) & (operations.fetch[own] | (rows.numbers("acks")[own] == -1))
+    end = np.where(proves, rows.known("offset", 0, own) + values, 0)
+    return np.maximum(rows.known("high_watermark", 0, own), end)
 
 
 def _durable(rows: BucketRows, operations: Operations, suspicious: Mask) -> Found:
