@@ -250,10 +250,11 @@ class BucketRows:
 
 def joint(*columns: Numbers) -> Numbers:
     """One number per row, equal where all columns are equal; from 0, without gaps."""
-    found: Numbers = np.zeros(len(columns[0]), np.int64)
-    for column in columns:
+    found = ranks(columns[0])
+    for column in columns[1:]:
         codes = ranks(column)
-        found = ranks(found * (int(codes.max(initial=0)) + 1) + codes)
+        width = int(codes.max(initial=0)) + 1
+        found = found if width == 1 else ranks(found * width + codes)
     return found
 
 

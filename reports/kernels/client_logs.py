@@ -140,11 +140,11 @@ def contents_of(rows: BucketRows, operations: Operations) -> Contents:
     partition = rows.partition[row]
     offset = rows.known("offset", 0, row) + position
     is_record, is_seen = operations.records[row], (operations.fetch & operations.answers)[row]
-    standing = np.full(codes, _NONE)
-    standing[code[is_record]] = operations.standing[row[is_record]]
-    origin = np.full(codes, -1)
-    origin[code[is_record]] = partition[is_record]
-    sent = np.bincount(code[is_record], minlength=codes)
+    standing, origin = np.full(codes, _NONE), np.full(codes, -1)
+    written = code[is_record]
+    standing[written] = operations.standing[row[is_record]]
+    origin[written] = partition[is_record]
+    sent = np.bincount(written, minlength=codes)
     source, elsewhere = standing[code], origin[code] != partition
     placed = operations.acknowledged[row] | is_seen
     at = np.full(codes, -1)
