@@ -176,3 +176,52 @@ def test_the_session_of_a_page_goes_as_it_is_written(
 
     assert [(line, code) for line, code in ended if code] == []
     assert len(ended) > 10
+
+
+LEVEL_PAGES = sorted((ROOT / "docs").glob("level_*.md"))
+SEED = re.compile(r"fencepost simulate (?!.*--seeds).*--seed ")
+SCENARIO = re.compile(r"fencepost chaos --story (?!rolling_upgrade)")
+"""An upgrade under load takes minutes: the gate plays it."""
+MODEL = re.compile(r"fencepost check \w+")
+
+
+def of_levels(kind: re.Pattern[str]) -> list[str]:
+    """The commands of the pages about levels that show an attack, or that it is stopped."""
+    found = (shlex.join(words) for page in LEVEL_PAGES for words in command_lines(page.read_text()))
+    return sorted({line for line in found if kind.match(line)})
+
+
+def is_attacked(line: str) -> bool:
+    """A rule is broken, or the level is the one below: something is found."""
+    return "--mutant" in line or "--level 2" in line
+
+
+@pytest.mark.parametrize("line", of_levels(SEED))
+def test_a_seed_of_a_level_shows_what_its_page_says(
+    line: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code = run(shlex.split(line)[1:])
+
+    assert code == is_attacked(line)
+    assert (" caught at seed " in capsys.readouterr().out) is is_attacked(line)
+
+
+@pytest.mark.models
+@pytest.mark.parametrize("line", of_levels(MODEL))
+def test_a_model_of_a_level_ends_as_its_page_says(
+    line: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(shlex.split(line)[1:]) == 0
+    assert "1 of 1 model as expected" in capsys.readouterr().out
+
+
+@pytest.mark.chaos
+@pytest.mark.parametrize("line", of_levels(SCENARIO))
+def test_a_scenario_of_a_level_ends_as_its_page_says(line: str, tmp_path: Path) -> None:
+    code = run([*shlex.split(line)[1:], "--out", str(tmp_path / "run")])
+
+    assert code == is_attacked(line)
+
+
+def test_each_level_has_an_attack_of_each_kind() -> None:
+    assert [len(of_levels(kind)) > 2 for kind in (SEED, SCENARIO, MODEL)] == [True] * 3

@@ -87,7 +87,7 @@ def followers_join_by_id(rules: Rules) -> Rules:
     107,
     "BEP-005",
     {Invariant.ONLY_ASKERS_SHUT_DOWN},
-    seed=25,
+    seed=38,
     shows="OnlyAskersShutDown",
 )
 def obey_obsolete_shutdown(rules: Rules) -> Rules:

@@ -7,6 +7,8 @@ import pytest
 from fencepost.ci.cli import run
 from fencepost.ci.gate.failures import UsageError
 from fencepost.conformance.adapters import local_cluster
+from fencepost.conformance.adapters.by_hand import faults
+from fencepost.conformance.adapters.errors import ClusterError
 from fencepost.conformance.adapters.settings import ClusterSettings
 from fencepost.fault_injection.network.certificates import CertificateAuthority
 from fencepost.fault_injection.zookeeper.client import ZooKeeperClient
@@ -75,3 +77,23 @@ def test_zookeeper_of_a_cluster_with_tls_takes_its_own_certificates_alone(tmp_pa
     assert to_stranger == ""
     # The holder of a token ends none, the owner does.
     assert codes == [0, 0, 0, UsageError.exit_code, 0]
+
+
+@pytest.mark.zookeeper
+def test_faults_by_hand_hurt_brokers_that_speak_tls_alone(tmp_path: Path) -> None:
+    folder = tmp_path / "cluster"
+    local_cluster.up(folder, settings=ClusterSettings(brokers=2, tls=folder / "tls"))
+    try:
+        _, standing = faults.pause(folder, "1")
+        _, going_on = faults.resume(folder, "1")
+        with pytest.raises(ClusterError, match="brokers that speak TLS tell nothing of their sess"):
+            faults.expire(folder, "1")
+        killed_id, killed = faults.kill(folder, "2")
+        left = {one.broker_id for one in local_cluster.status(folder).brokers if one.pid}
+    finally:
+        local_cluster.down(folder)
+
+    assert "in state T" in standing
+    assert going_on
+    assert (killed_id, left) == (2, {1})
+    assert "killed" in killed
