@@ -80,6 +80,10 @@ COMMANDS = {
     "tokens": ("tokens.app", "Make, renew, end and describe delegation tokens."),
     "reassign": ("reassign.app", "Move replicas to other brokers."),
     "elect": ("reassign.elect", "Elect other leaders of partitions, and wait for them."),
+    "coordinator": (
+        "coordinator.coordinator",
+        "Show the broker that coordinates a group or a transaction.",
+    ),
     "produce": ("records.produce", "Append records to a partition."),
     "consume": ("records.consume", "Print the committed records of a partition."),
     "describe": ("describe.describe", "Show brokers, controller and topics."),

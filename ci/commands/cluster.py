@@ -56,6 +56,8 @@ QuotaOption = Annotated[
     bool,
     typer.Option("--mutation-quota", help="Quotas limit the creation and deletion of partitions."),
 ]
+INTERNAL_REPLICAS_MAX = 3
+"""Of the topics of coordinators, as in Kafka."""
 COLUMNS = ("broker_id", "pid", "is_paused", "address", "is_controller")
 
 
@@ -87,7 +89,10 @@ def up(
         level=level,
         tls=identities,
         authorizer=authorizer,
-        extra=("--mutation-quota",) if mutation_quota else (),
+        extra=(
+            *("--internal-topic-replicas", str(min(brokers, INTERNAL_REPLICAS_MAX))),
+            *(("--mutation-quota",) if mutation_quota else ()),
+        ),
     )
     found = start(
         cluster, settings=settings, zookeeper_port=zookeeper_port, is_wired=network is not None

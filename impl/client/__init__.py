@@ -17,7 +17,7 @@ from fencepost.impl.client.errors import (
 )
 from fencepost.impl.client.options import ClientOptions
 from fencepost.impl.client.producer import Producer, RecordMetadata
-from fencepost.impl.client.routing import Metadata, PartitionInfo, ReassignmentStatus
+from fencepost.impl.client.routing import Coordinator, Metadata, PartitionInfo, ReassignmentStatus
 
 __all__ = [
     "Admin",
@@ -25,6 +25,7 @@ __all__ = [
     "ClientOptions",
     "Consumer",
     "ConsumerRecord",
+    "Coordinator",
     "DefiniteError",
     "IndefiniteError",
     "Metadata",

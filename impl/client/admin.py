@@ -14,11 +14,11 @@ from fencepost.impl.client.errors import (
     ThrottledError,
 )
 from fencepost.impl.client.options import ClientOptions
-from fencepost.impl.client.routing import Metadata, PartitionInfo, ReassignmentStatus
+from fencepost.impl.client.routing import Coordinator, Metadata, PartitionInfo, ReassignmentStatus
 from fencepost.impl.client.tokens import TokenAdmin
 from fencepost.impl.client.tries import Effect, TryFailedError
 from fencepost.spec.config_store import QUOTA_KINDS, EntityKind
-from fencepost.spec.vocabulary import ElectionKind, ErrorCode
+from fencepost.spec.vocabulary import CoordinatorKind, ElectionKind, ErrorCode
 from fencepost.spec.wire import replication_pb2 as wire
 from fencepost.spec.znodes import TopicPartition
 
@@ -252,6 +252,22 @@ class Admin:
     async def _change(self, method: str, request: Message) -> Message:
         deadline = self._cluster.deadline(self._cluster.options.api_timeout_ms)
         return await self._cluster.ask_any(method, request, deadline=deadline, effect=Effect.ONCE)
+
+    async def find_coordinator(
+        self, key: str, kind: CoordinatorKind = CoordinatorKind.GROUP
+    ) -> Coordinator:
+        """The broker that coordinates this group or transaction (FWD-006).
+
+        The first use creates the internal topic, and waits for its leaders. Raises `DefiniteError`
+        when it has none in time: too few brokers are live, or there is no controller.
+        """
+        response = await self._cluster.ask_any(
+            "FindCoordinator",
+            wire.FindCoordinatorRequest(key=key, kind=kind),
+            deadline=self._deadline(),
+            effect=Effect.NONE,
+        )
+        return Coordinator(response.broker_id, f"{response.host}:{response.port}")
 
     # The configuration
 

@@ -14,7 +14,7 @@ from fencepost.impl.client.options import ClientOptions
 from fencepost.impl.client.producer import ACKS_ALL, RECORD_BYTES_MAX, Producer, RecordMetadata
 from fencepost.impl.client.routing import Metadata
 from fencepost.spec.config_store import EntityKind
-from fencepost.spec.vocabulary import ElectionKind, ErrorCode
+from fencepost.spec.vocabulary import CoordinatorKind, ElectionKind, ErrorCode
 from fencepost.spec.znodes import TopicPartition
 
 Answers = AsyncIterator[object]
@@ -237,6 +237,13 @@ async def elect(servers: str, kind: str) -> Answers:
         yield answer
 
 
+async def find_coordinator(servers: str, key: str, kind: str) -> Answers:
+    """As `Admin.find_coordinator`; one object: `broker_id` and `address`."""
+    async with Admin(servers, options=AS_COMMAND) as admin:
+        found = await admin.find_coordinator(key, CoordinatorKind(kind))
+    yield found._asdict()
+
+
 async def alter_mutation_quota(
     servers: str, user: str | None, client_id: str | None, rate: float | None
 ) -> Answers:
@@ -341,6 +348,7 @@ CALLS: dict[str, Callable[..., Answers]] = {
         reassign,
         list_reassignments,
         elect,
+        find_coordinator,
         alter_mutation_quota,
         describe_mutation_quotas,
         mutation_metrics,

@@ -16,6 +16,7 @@ RETRIABLE = frozenset(
         ErrorCode.REPLICA_NOT_AVAILABLE,
         ErrorCode.REQUEST_TIMED_OUT,
         ErrorCode.STORAGE_ERROR,
+        ErrorCode.COORDINATOR_NOT_AVAILABLE,
     }
 )
 """Errors that pass when a leader moves, a broker starts or an ISR grows."""

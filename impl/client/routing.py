@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from fencepost.spec.wire import replication_pb2 as wire
 from fencepost.spec.znodes import TopicPartition
@@ -57,6 +58,14 @@ class ReassignmentStatus:
     adding: tuple[int, ...]
     removing: tuple[int, ...]
     """Replicas that are still to be stopped."""
+
+
+class Coordinator(NamedTuple):
+    """The broker that coordinates a group or a transaction."""
+
+    broker_id: int
+    address: str
+    """`host:port`."""
 
 
 def metadata_of(response: wire.MetadataResponse) -> Metadata:

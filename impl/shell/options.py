@@ -243,6 +243,13 @@ def _add_protocol(parser: Parser) -> None:
     )
     parser.add_argument("--fetch-records-max", type=number(1, 100_000), default=200)
     parser.add_argument("--min-insync-replicas", type=number(1, 1000), default=1)
+    for name, about in (("partitions", "partitions"), ("replicas", "replicas of each")):
+        parser.add_argument(
+            f"--internal-topic-{name}",
+            type=number(1, 1000),
+            default=getattr(default, f"internal_topic_{name}"),
+            help=f"{about} of the topics that hold what coordinators know",
+        )
     parser.add_argument(
         "--unclean-leader-election",
         action="store_true",

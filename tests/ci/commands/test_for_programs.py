@@ -178,6 +178,7 @@ SESSION = [
     ("quotas set 5 --user alice", "rate"),
     ("quotas remove --user alice", "rate"),
     ("elect t", "partitions"),
+    ("coordinator billing", "address"),
     ("reassign execute t --replicas 1,2", "partitions"),
     ("cluster pause 2", "undo"),
     ("cluster resume 2", "proof"),

@@ -7,12 +7,15 @@ import pytest
 
 from fencepost.impl import client
 from fencepost.impl.client import ClientOptions, DefiniteError, NewTopic
+from fencepost.impl.core.rules.configuration.redirection import coordinating_partition
 from fencepost.spec.vocabulary import ElectionKind
 from fencepost.spec.znodes import TopicPartition
 from tests.impl.client.blocking import Admin, Blocking, Consumer, Producer
 from tests.impl.client.conftest import Running
 
 MOVE_DEADLINE_S = 20.0
+OFFSETS, COORDINATED = "__consumer_offsets", 50
+"""The internal topic, and its number of partitions."""
 
 pytestmark = pytest.mark.zookeeper
 
@@ -50,6 +53,22 @@ def test_topics_that_cannot_be_are_refused(cluster: Running) -> None:
         with pytest.raises(DefiniteError, match="distinct live brokers"):
             admin.create_topic("twice", assignment=[[1, 1]])
         assert {"wide", "twice"} & admin.list_topics().keys() == set()
+
+
+def test_coordinators_are_the_same_whichever_broker_is_asked(cluster: Running) -> None:
+    with Admin(cluster.servers) as admin:
+        found = admin.find_coordinator("billing")
+        deadline = monotonic() + MOVE_DEADLINE_S
+        while len(admin.list_topics().get(OFFSETS, ())) < COORDINATED:
+            assert monotonic() < deadline, "the broker is not told of the internal topic"
+        partitions = admin.describe_topic(OFFSETS)
+        brokers = admin.describe_cluster().brokers
+    for address in brokers.values():
+        with Admin(address) as admin:
+            assert admin.find_coordinator("billing") == found
+
+    number = coordinating_partition("billing", len(partitions))
+    assert found == (partitions[number].leader, brokers[partitions[number].leader])
 
 
 def test_many_topics_are_created_and_deleted_in_one_request(cluster: Running) -> None:
