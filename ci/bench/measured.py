@@ -5,7 +5,8 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from fencepost.ci.screens.console import say, show_table
+from fencepost.ci.exit_codes import USAGE
+from fencepost.ci.screens.console import complain, say, show_table
 
 Benches = Mapping[str, Callable[[], Iterable["Measured"]]]
 """Name of a bench -> what measures its lines."""
@@ -35,6 +36,16 @@ class Measured:
         """The line under `COLUMNS`."""
         figure = f"{self.figure:.3g} {self.unit}"
         return self.what, self.size, figure, f"{self.target:g} {self.unit}", f"{self.ratio:.2f}"
+
+
+def without_words(words: Sequence[str], told: str | None) -> None:
+    """Of a bench that takes no words: raises `SystemExit`, with what it measures for `--help`."""
+    if set(words) & {"-h", "--help"}:
+        say(told or "")
+        raise SystemExit(0)
+    if words:
+        complain(f"this bench takes no words, and got {' '.join(words)}")
+        raise SystemExit(USAGE)
 
 
 def quantile(values: Sequence[float], share: float) -> float:

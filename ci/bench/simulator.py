@@ -4,11 +4,13 @@ Seconds are of the processor, of one core; other work on the machine adds to the
 is what is handed to a node's `step`: a message, an answer, a watch, a tick.
 """
 
+import sys
 from collections import Counter
 from importlib import import_module
 from time import process_time
 from typing import Any
 
+from fencepost.ci.bench.measured import without_words
 from fencepost.ci.screens.console import say, show_table
 from fencepost.conformance.whitebox.simulate import Subject, judge_seed
 from fencepost.spec.vocabulary import NEWEST_LEVEL
@@ -71,4 +73,5 @@ def _rate(what: str, per_s: float, target: int | None = TARGET_EVENTS) -> list[s
 
 
 if __name__ == "__main__":
+    without_words(sys.argv[1:], __doc__)
     main()

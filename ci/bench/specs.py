@@ -3,6 +3,7 @@
 Nothing is taken from the cache; the targets are for two cores (`spec/docs/models.md`, `proofs.md`).
 """
 
+import sys
 from collections.abc import Iterator
 from importlib import import_module
 from itertools import chain
@@ -10,7 +11,7 @@ from resource import RUSAGE_CHILDREN, getrusage
 from time import monotonic
 from typing import Any
 
-from fencepost.ci.bench.measured import Measured, show_measured
+from fencepost.ci.bench.measured import Measured, show_measured, without_words
 from fencepost.ci.gate.tiers import EFFORT
 from fencepost.spec.proofs.findings import find_all
 from fencepost.spec.proofs.modules import MODULES
@@ -80,4 +81,5 @@ def _processor_s() -> float:
 
 
 if __name__ == "__main__":
+    without_words(sys.argv[1:], __doc__)
     show_measured("specs", chain(proofs(), tiers(), replays()))
