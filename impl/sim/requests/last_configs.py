@@ -49,6 +49,8 @@ LEAST = "min.insync.replicas"
 UNCLEAN = "unclean.leader.election.enable"
 ACL = "ALLOW Read * User:u"
 TOO_LONG = "x" * 1001
+TOO_MANY = 1001
+"""Entries in one change of one entity."""
 PAUSED_MS = 300
 """Less than a session, and longer than many changes take."""
 MANY = 0.3
@@ -131,7 +133,7 @@ class LastConfigs:
         request = AlterClientQuotasRequest(entities=entities)
         yield from self._client.expect(request, *[BAD_VALUE] * len(wrong))
         for entity, code in ((USER, BAD_VALUE), (TOPIC, WRONG)):
-            other = AlterClientQuotasRequest(entities=(_of(entity, _set("color", "red")),))
+            other = AlterClientQuotasRequest(entities=(_of(entity, _set("color", "1.5")),))
             yield from self._client.expect(other, code)
         for number, entity in enumerate((USER, ALL_USERS, CLIENT, USER_CLIENT), start=1):
             yield from self._change(AlterClientQuotasRequest, entity, _set(RATE, f"{number}.5"))
@@ -281,6 +283,7 @@ def _mistakes() -> Iterator[tuple[EntityChange, ErrorCode]]:
         yield _topic(f"least{value}", _set(LEAST, value)), BAD_VALUE
     for number, value in enumerate(("yes", "True", "")):
         yield _broker(f"{number + 1}", _set(UNCLEAN, value)), BAD_VALUE
+    yield _topic("many", *(_set(f"{n}", "") for n in range(TOO_MANY))), WRONG
     yield _topic("empty", _set("", "red")), BAD_VALUE
     yield _topic("name", _set(TOO_LONG, "red")), BAD_VALUE
     yield _topic("value", _set("color", TOO_LONG)), BAD_VALUE

@@ -7,6 +7,7 @@ from msgspec.structs import replace
 
 from fencepost.impl.core.config import Config
 from fencepost.impl.core.levels import level_3, level_5
+from fencepost.impl.core.rules.configuration.entries import ENTRIES_MAX
 from fencepost.impl.core.types.asker import Asker
 from fencepost.impl.core.types.config_messages import (
     AlterConfigsRequest,
@@ -133,6 +134,23 @@ def test_refused_entity_leaves_the_others_as_asked(controller: Driver) -> None:
     codes = [one.error_code for one in found.results]
     assert codes == [ErrorCode.INVALID_TOPIC, ErrorCode.NONE]
     assert entries(controller) == {"a": "1"}
+
+
+def test_entity_has_no_more_entries_than_it_may_have(controller: Driver) -> None:
+    half = ENTRIES_MAX // 2
+    changes = tuple(EntryChange(name=f"{n}", value="1") for n in range(ENTRIES_MAX + 1))
+
+    def asks(part: tuple[EntryChange, ...]) -> ErrorCode:
+        entity = EntityChange(kind=EntityKind.TOPIC, names=("t",), changes=part)
+        request = IncrementalAlterConfigsRequest(entities=(entity,))
+        (result,) = answer(controller, controller.ask(request, ALICE)).results
+        return result.error_code
+
+    assert asks(changes[:half]) is ErrorCode.NONE
+    assert asks(changes[half:]) is ErrorCode.INVALID_CONFIG
+    assert len(entries(controller)) == half
+    assert asks(changes[half:ENTRIES_MAX]) is ErrorCode.NONE
+    assert len(entries(controller)) == ENTRIES_MAX
 
 
 def test_request_takes_its_own_kinds_alone(controller: Driver) -> None:
