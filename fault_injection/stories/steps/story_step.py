@@ -161,6 +161,12 @@ class ReassignStep(AdminStep, frozen=True, kw_only=True):
     replicas: Annotated[BrokerIds, Meta(description="none: a move is cancelled")] = ()
 
 
+class FindCoordinatorStep(AdminStep, frozen=True, kw_only=True):
+    """Look for the coordinator of a group; the first use creates the internal topic."""
+
+    find_coordinator: Annotated[str, Meta(description="the name of a group")]
+
+
 # Waiting
 
 

@@ -38,6 +38,7 @@ from fencepost.impl.core.types.topic_messages import (
     DeleteTopicRequest,
     DeleteTopicsRequest,
     DeleteTopicsResponse,
+    FindCoordinatorRequest,
     ReplicaList,
 )
 from fencepost.impl.sim.stories.command import command_request
@@ -163,6 +164,8 @@ def _request(step: steps.AdminStep) -> Request:
             return RemovePartitionsRequest(topic=topic, partitions=partitions)
         case steps.ElectStep():
             return election(partition_of(step.elect), step.election)
+        case steps.FindCoordinatorStep(find_coordinator=key):
+            return FindCoordinatorRequest(key=key)
         case steps.ReassignStep():
             return reassignment(partition_of(step.reassign), step.replicas)
         case _:

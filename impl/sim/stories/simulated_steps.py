@@ -319,6 +319,7 @@ SIMULATED_STEPS: StepTable = {
     steps.RetryStep: _retry,
     steps.RemovePartitionsStep: administer,
     CreateTokenStep: administer,
+    steps.FindCoordinatorStep: administer,
     steps.WorkloadStep: _workload,
     steps.DisconnectStep: _disconnect,
     steps.ConnectStep: _connect,
