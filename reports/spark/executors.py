@@ -10,6 +10,8 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from secrets import token_hex
+from typing import Protocol
+from warnings import catch_warnings
 
 import pyarrow as pa
 from pyspark.errors import PySparkException
@@ -38,7 +40,7 @@ def rows_of_tasks(
     with _marked(folder) as mark:
         frame = spark.range(0, tasks, 1, tasks).mapInArrow(_seeing(mark, function), columns)
         try:
-            return frame.collect()
+            return collected(frame)
         except PySparkException as error:
             if (told := _TOLD.search(str(error))) is None:
                 raise
@@ -47,6 +49,22 @@ def rows_of_tasks(
                 "name a folder that the driver and all executors mount under this path, "
                 "or leave out --spark-master to work on this machine",
             ) from None
+
+
+class Collectable(Protocol):
+    """A frame of Spark."""
+
+    def collect(self) -> list[Row]:
+        """All of its rows."""
+
+
+def collected(frame: Collectable) -> list[Row]:
+    """All rows of a frame, without a word of how they came.
+
+    PySpark 4.1 leaves the socket of an answer to the garbage collector, which warns; 4.3 closes it.
+    """
+    with catch_warnings(action="ignore", category=ResourceWarning):
+        return frame.collect()
 
 
 @contextmanager

@@ -9,6 +9,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from fencepost.conformance.worker_pool import Spread
+from fencepost.reports.spark.executors import collected
 from fencepost.reports.spark.session import spark_session
 from fencepost.reports.tables.errors import ReportError
 from fencepost.reports.tables.schema import ArrowFunction
@@ -42,7 +43,7 @@ def _results(
     numbers = spark.range(0, len(batch), 1, slices)
     frame = numbers.mapInArrow(_worker(function, batch), "result binary")
     try:
-        return [pickle.loads(row.result) for row in frame.collect()]  # noqa: S301 - of our own tasks
+        return [pickle.loads(row.result) for row in collected(frame)]  # noqa: S301 - of our own tasks
     except PySparkException as error:
         raise _failed(error) from error
     except Exception as error:
