@@ -144,7 +144,12 @@ class BucketRows:
         """A column of numbers, null as `untold`."""
         if (name, untold) not in self._numbers:
             column = as_array(self.table.column(name))
-            self._numbers[name, untold] = pc.fill_null(column, untold).to_numpy()
+            told = column.null_count < len(column)
+            self._numbers[name, untold] = (
+                pc.fill_null(column, untold).to_numpy()
+                if told
+                else np.broadcast_to(np.int64(untold), len(column))  # takes no memory
+            )
         return self._numbers[name, untold]
 
     def known(self, name: str, otherwise: int, own: Numbers | slice = EVERY_ROW) -> Numbers:

@@ -162,13 +162,16 @@ class BucketWriter:
 
 
 def completed(rows: pa.Table, names: Iterable[str]) -> pa.Table:
-    """These columns of `stored_schema()`, whether the rows have anything in them or not."""
+    """These columns of `stored_schema()`, whether the rows have anything in them or not.
+
+    Those with nothing share their memory, by type.
+    """
     schema = pa.schema([stored_schema().field(name) for name in names])
+    there = set(rows.column_names)
+    lacking = {field.type for field in schema if field.name not in there}
+    nothing = {kind: pa.nulls(rows.num_rows, kind) for kind in lacking}
     columns = [
-        rows.column(field.name)
-        if field.name in rows.column_names
-        else pa.nulls(rows.num_rows, field.type)
-        for field in schema
+        rows.column(field.name) if field.name in there else nothing[field.type] for field in schema
     ]
     return pa.table(columns, schema=schema)
 
