@@ -1,6 +1,8 @@
 """`OnlyControllerWrites`: from level 5 on the controller alone changes the configuration (FWD-001).
 
-Judged by ZooKeeper's record alone: the session that writes is the one that `/controller` is of.
+Judged by ZooKeeper's record alone: the session that writes is the one that `/controller` is of. So
+is the creation of a coordinator's topic by a broker (FWD-006), which the session of a registration
+is; what people create by hand is their own.
 Where registrations tell levels, each session is judged by what its broker speaks, any other by the
 level at which the run began: while brokers are upgraded to level 5, the others still write what
 clients ask them for, but never what another broker has forwarded (FWD-007).
@@ -15,12 +17,14 @@ from fencepost.conformance.checks.spoken_protocols import spoken_protocols
 from fencepost.conformance.verdict import CheckResult
 from fencepost.spec.config_store import CONFIG_CHANGES, entity_at
 from fencepost.spec.trace import TraceEvent
-from fencepost.spec.vocabulary import Action, Invariant, ProtocolLevel
-from fencepost.spec.znodes import CONTROLLER
+from fencepost.spec.vocabulary import INTERNAL_TOPICS, Action, Invariant, ProtocolLevel
+from fencepost.spec.znodes import BROKER_IDS, CONTROLLER, topic_path
+
+_INTERNAL = frozenset(topic_path(topic) for topic in INTERNAL_TOPICS.values())
 
 
 def check(events: Sequence[TraceEvent]) -> CheckResult:
-    """Judge a whole run; the premise counts writes of the configuration."""
+    """Judge a whole run; the premise counts writes of the configuration and of those topics."""
     evidence = Evidence(invariant=Invariant.ONLY_CONTROLLER_WRITES)
     level, protocols = _level(events), spoken_protocols(events).by_session
     levels = {level, *protocols.values()}
@@ -37,15 +41,19 @@ def check(events: Sequence[TraceEvent]) -> CheckResult:
         return speaks >= ProtocolLevel.CONTROLLER_MUTATIONS
 
     holder: TraceEvent | None = None
+    brokers: set[int | None] = set()
     for event in by_zxid(events):
-        path = event.path or ""
-        if path == CONTROLLER and event.action == "Create":
+        path, is_created = event.path or "", event.action == "Create"
+        if is_created and path.startswith(f"{BROKER_IDS}/"):
+            brokers.add(event.session_id)
+        is_internal = is_created and path in _INTERNAL and event.session_id in brokers
+        if path == CONTROLLER and is_created:
             holder = event
         elif holder is not None and _ends(event, holder):
             holder = None
         elif not (is_bound(event) or event.zxid in forwarded):
             continue
-        elif path == CONFIG_CHANGES or entity_at(path) is not None:
+        elif is_internal or path == CONFIG_CHANGES or entity_at(path) is not None:
             evidence.premise_count += 1
             if holder is None or holder.session_id != event.session_id:
                 by = "no session" if holder is None else f"session {holder.session_id}"

@@ -30,7 +30,8 @@ _LEVEL = ProtocolLevel.CONTROLLER_MUTATIONS
 @mutant(120, "FWD-001", {Invariant.ONLY_CONTROLLER_WRITES}, level=_LEVEL)
 def any_broker_writes(rules: Rules) -> Rules:
     """Every broker makes the changes that it is asked for, as below level 5."""
-    return replace(rules, redirect=change_anywhere, may_write=MAY_WRITE)
+    may_write = {**rules.may_write, Writer.ADMINISTRATOR: MAY_WRITE[Writer.ADMINISTRATOR]}
+    return replace(rules, redirect=change_anywhere, may_write=may_write)
 
 
 @mutant(121, "FWD-003", {Invariant.FORWARDED_ONCE}, seed=7, level=_LEVEL)

@@ -42,9 +42,8 @@ class TopicAdmin:
     def on_request(self, event: RequestReceived, request: TopicRequest) -> None:
         """It is done here, asked of the controller, or refused; the answer tells."""
         reply = partial(self._outbox.reply, event.token)
-        is_anyones = not (self._config.rules.topics_at_controller or request.header.forwards)
         mandate: Mandate | None = BELOW_LEVEL_5
-        if not is_anyones:
+        if request.header.forwards:
             mandate = self._forwarding.admit(request, event.asker, reply)
         if mandate is not None:
             self._do(event, request, mandate)

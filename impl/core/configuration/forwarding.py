@@ -117,8 +117,8 @@ class Forwarding:
         return Mandate(fence, principal, request.header.request_id)
 
     def _is_of_controller(self, header: RequestHeader) -> bool:
-        """Of a request about topics; what a broker of level 5 forwards is for one below it, too."""
-        return self._config.rules.topics_at_controller or header.forwards > 0
+        """Of a coordinator's creation; what is forwarded is for a controller below level 5, too."""
+        return self._config.rules.internal_topics_at_controller or header.forwards > 0
 
     def _header(self, request: WrittenRequest) -> RequestHeader:
         """With the quota on, what it counts goes to the controller alone, which mutes senders."""

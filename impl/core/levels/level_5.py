@@ -37,5 +37,6 @@ RULES = replace(
     _UNDERSTOOD,
     redirect=change_at_controller,
     reads_configs=True,
+    internal_topics_at_controller=True,
     may_write={**_UNDERSTOOD.may_write, Writer.ADMINISTRATOR: UNCONFIGURED},
 )

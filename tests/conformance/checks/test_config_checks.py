@@ -256,6 +256,8 @@ def test_forwarded_creation_is_done_once_to_each_topic() -> None:
 
 HELD = ("Create", CONTROLLER, 1)
 WRITTEN = ("SetData", PATH, 1)
+REGISTERED = ("Create", "/brokers/ids/2", 2)
+OFFSETS = "/brokers/topics/__consumer_offsets"
 
 
 @pytest.mark.parametrize(
@@ -273,6 +275,11 @@ WRITTEN = ("SetData", PATH, 1)
         ([HELD, ("CloseSession", "", 1), WRITTEN], 1, 1),
         ([HELD, ("CloseSession", "", 2), WRITTEN], 1, 0),
         ([("CloseSession", "", 1), HELD, WRITTEN], 1, 0),
+        ([HELD, REGISTERED, ("Create", OFFSETS, 2)], 1, 1),
+        ([HELD, ("Create", "/brokers/ids/1", 1), ("Create", OFFSETS, 1)], 1, 0),
+        ([HELD, REGISTERED, ("Delete", OFFSETS, 2)], 0, 0),
+        ([HELD, REGISTERED, ("Create", "/brokers/topics/t", 2)], 0, 0),
+        ([HELD, ("Create", OFFSETS, 3)], 0, 0),
     ],
 )
 def test_the_session_of_the_controller_writes(

@@ -162,6 +162,26 @@ def test_controller_creates_the_topic_behind_its_fence(controller: Driver) -> No
 
     assert told(controller, token)[0] in (ErrorCode.NONE, NOT_YET)
     assert assignment(controller, "__transaction_state") == {0: (1, 2), 1: (2, 1)}
+    (line,) = controller.took(Action.CREATE_TOPIC)
+    assert line.principal == "User:broker-1"
+
+
+def test_deposed_controller_creates_nothing_for_its_own_client(controller: Driver) -> None:
+    depose_at_next_creation(controller)
+
+    assert told(controller, find(controller))[0] is NOT_YET
+    assert controller.zookeeper.peek(topic_path(OFFSETS)).stat is None
+    assert len(controller.took(Action.RESIGN_CONTROLLER)) == 1
+
+
+def depose_at_next_creation(driver: Driver) -> None:
+    """Another controller is elected just before the topic is written."""
+
+    def depose() -> None:
+        later = SetData(path=CONTROLLER_EPOCH, data=b"2", expected_version=ANY_VERSION)
+        driver.zookeeper.write(driver.outsider, (later,))
+
+    driver.plan_write(topic_path(OFFSETS), None, depose)
 
 
 def forwarded(number: int, epoch: int = 1) -> CreateTopicRequest:
@@ -196,11 +216,7 @@ def test_creation_for_another_controller_is_refused(controller: Driver) -> None:
 
 
 def test_deposed_controller_creates_nothing(controller: Driver) -> None:
-    def depose() -> None:
-        later = SetData(path=CONTROLLER_EPOCH, data=b"2", expected_version=ANY_VERSION)
-        controller.zookeeper.write(controller.outsider, (later,))
-
-    controller.plan_write(topic_path(OFFSETS), None, depose)
+    depose_at_next_creation(controller)
 
     assert code_of(controller, forwarded(1)) is ErrorCode.NOT_CONTROLLER
     assert controller.zookeeper.peek(topic_path(OFFSETS)).stat is None
