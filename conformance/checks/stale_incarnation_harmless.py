@@ -58,8 +58,8 @@ Stays = Mapping[int, Sequence[tuple[int, int]]]
 """Broker -> the first and the last zxid of each of its registrations."""
 Begun = dict[tuple[TopicPartition, int], int]
 """Partition and leader epoch -> the zxid with which it began."""
-_Join = tuple[TopicPartition | None, int | None, int | None, int | None]
-"""Partition, leader, leader epoch, and the version that the larger ISR is to replace."""
+_Join = tuple[TopicPartition | None, int, int | None, int | None, int | None]
+"""Partition and its incarnation, leader, leader epoch, the version that the larger ISR replaces."""
 _NOTHING = LeaderAndIsr(leader=NO_BROKER, leader_epoch=NO_EPOCH, isr=frozenset())
 """The state before the first one."""
 _Registered = tuple[TraceEvent, TraceEvent]
@@ -100,14 +100,18 @@ def check(events: Sequence[TraceEvent]) -> CheckResult:
 
 
 def _told_at_joins(events: Iterable[TraceEvent]) -> Mapping[_Join, Mapping[int, int]]:
-    """What each leader was told of registrations when it asked for a larger ISR."""
+    """What each leader was told of registrations when it first asked for a larger ISR.
+
+    What it asks for again, as a write without an answer, may be done as it was asked for before.
+    """
     told: dict[tuple[str, int], Mapping[int, int]] = {}
     found: dict[_Join, Mapping[int, int]] = {}
     for event in actions(events, *JOINS):
         start = event.node, event.incarnation
         if event.action == Action.EXPAND_ISR:
-            place = partition_of_event(event), event.broker_id, event.leader_epoch
-            found[*place, event.expected_version] = told.get(start, {})
+            place = partition_of_event(event), event.partition_incarnation or 0
+            asked = event.broker_id, event.leader_epoch, event.expected_version
+            found.setdefault((*place, *asked), told.get(start, {}))
         elif event.partition is None:
             live = zip(event.live_brokers or (), event.broker_epochs or (), strict=False)
             told[start] = dict(live)
@@ -118,7 +122,7 @@ def _joined_as_earlier(
     write: LeaderAndIsrWrite, after: LeaderAndIsr, joins: Mapping[_Join, Mapping[int, int]]
 ) -> str | None:
     """Which member joined as an incarnation that was over, as its leader was told."""
-    place = write.partition, after.leader, after.leader_epoch
+    place = write.partition, write.incarnation, after.leader, after.leader_epoch
     told = joins.get((*place, (write.event.znode_version or 0) - 1), {})
     for member in sorted(after.isr - (write.before or _NOTHING).isr):
         epoch, registered = after.isr_broker_epochs.get(member), told.get(member, 0)

@@ -302,12 +302,13 @@ def test_states_that_name_no_epochs_and_nonsense_are_not_judged() -> None:
     assert found(trace) == []
 
 
-def joined_after(told: dict[int, int], epoch: int) -> list[str]:
+def joined_after(told: dict[int, int], epoch: int, incarnation: int = 12) -> list[str]:
     """Broker 1 leads, is told of these registrations, and lets broker 2 join as `epoch`."""
     trace = stored(run(), state(1, 0, {1: 9}), state(1, 0, {1: 9, 2: epoch}))
     line: Fields = {"live_brokers": [*told], "broker_epochs": [*told.values()]}
     trace.broker(1, Action.UPDATE_METADATA, topic=None, partition=None, **line)
-    trace.broker(1, Action.EXPAND_ISR, leader_epoch=0, isr=[1, 2], expected_version=0)
+    asked: Fields = {"leader_epoch": 0, "isr": [1, 2], "expected_version": 0}
+    trace.broker(1, Action.EXPAND_ISR, **asked, partition_incarnation=incarnation)
     return found(trace)
 
 
@@ -319,3 +320,7 @@ def test_a_leader_lets_none_join_as_what_it_was_before_as_it_was_told() -> None:
     assert joined_after({1: 9, 2: NEW}, OLD) == [
         "orders/0 at zxid 41: broker 2 joined as 10, and its leader knew it as 30."
     ]
+
+
+def test_what_a_leader_asks_for_another_incarnation_of_the_partition_is_not_this_one() -> None:
+    assert joined_after({1: 9, 2: NEW}, OLD, incarnation=50) == []
