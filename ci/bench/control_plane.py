@@ -166,15 +166,17 @@ def last_role(steps: list[BrokerStep], since_ns: int) -> float:
 def kill(cluster: ClusterUnderTest, broker_id: int) -> int:
     """The process is killed and its session over; the monotonic time of the latter, in ns.
 
-    It is a look too early rather than too late.
+    It is a look too early rather than too late: the time before the last look that saw it alive,
+    whose answer may have come much later.
     """
     cluster.process(broker_id).kill()
     pace = LookPace(DEADLINE_S, f"the end of broker {broker_id}'s session", poll_s=0.005)
-    looked_ns = monotonic_ns()
+    began_ns = alive_ns = monotonic_ns()
     while broker_id in cluster.state.live_brokers():
-        looked_ns = monotonic_ns()
+        alive_ns = began_ns
         pace.wait()
-    return looked_ns
+        began_ns = monotonic_ns()
+    return alive_ns
 
 
 def topics(topic_count: int, brokers: int) -> Iterator[Measured]:
