@@ -166,8 +166,8 @@ def last_role(steps: list[BrokerStep], since_ns: int) -> float:
 def kill(cluster: ClusterUnderTest, broker_id: int) -> int:
     """The process is killed and its session over; the monotonic time of the latter, in ns.
 
-    It is a look too early rather than too late: the time before the last look that saw it alive,
-    whose answer may have come much later.
+    It is a look too early rather than too late: the time before the last look that saw it alive.
+    The answer of that may have come much later.
     """
     cluster.process(broker_id).kill()
     pace = LookPace(DEADLINE_S, f"the end of broker {broker_id}'s session", poll_s=0.005)

@@ -67,7 +67,7 @@ NOT_STEPPED = {
     *("accept_missing_epoch", "older_brokers_do_what_is_forwarded"),
     *("obey_stop_of_last_epoch", "retry_at_once"),
     *("any_broker_writes", "forward_again", "apply_again", "lost_answer_is_refusal"),
-    *("believe_any_principal", "forwarder_is_principal"),
+    *("believe_any_principal", "forwarder_is_principal", "coordinator_as_client"),
     *("unbounded_bucket", "charge_validate_only", "client_id_before_user", "bucket_of_the_quota"),
     *("request_throttle_only", "throttle_multiplies_rate", "refuse_old_clients"),
     "charge_per_topic",

@@ -122,6 +122,8 @@ def request_of(method: str, *, as_replica: bool = False) -> Message:
     if method == "DescribeConfigs":
         request.kind = "topic"  # type: ignore[attr-defined]
         request.names.append(TOPIC)  # type: ignore[attr-defined]
+    if method == "FindCoordinator":
+        request.kind = "group"  # type: ignore[attr-defined]
     return request
 
 
