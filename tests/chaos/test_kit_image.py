@@ -10,6 +10,7 @@ import sys
 import sysconfig
 import tarfile
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -41,19 +42,19 @@ BUILD_S = 600
 
 @pytest.fixture
 def engine(tmp_path: Path) -> Iterator[Any]:
-    with Supervisor(tmp_path / "engine", "image-of-the-kit") as supervisor:
+    with Supervisor(tmp_path / "engine", "image-of-the-kit") as supervisor, ExitStack() as stack:
         supervisor.watch()
         try:
-            started = container_engine(supervisor)
+            host = stack.enter_context(container_engine(supervisor))
         except NoEngineError as error:
             pytest.skip(str(error))
-        with started as host, client_of(host) as client:
-            try:
-                yield client
-            finally:
-                for name in (IMAGE, BASE):
-                    if client.images.list(name):
-                        client.images.remove(name, force=True)
+        client = stack.enter_context(client_of(host))
+        try:
+            yield client
+        finally:
+            for name in (IMAGE, BASE):
+                if client.images.list(name):
+                    client.images.remove(name, force=True)
 
 
 def fill(tar: tarfile.TarFile) -> None:
