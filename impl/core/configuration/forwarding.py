@@ -32,7 +32,7 @@ from fencepost.impl.core.types.request_header import (
     RequestHeader,
 )
 from fencepost.impl.core.types.scripts import Outbox
-from fencepost.impl.core.types.topic_messages import AdminResponse, CountedRequest
+from fencepost.impl.core.types.topic_messages import AdminResponse
 from fencepost.spec.vocabulary import NO_BROKER, BrokerId
 
 WrittenRequest = ChangeRequest | TopicRequest
@@ -102,7 +102,7 @@ class Forwarding:
             is_controller=not generation.is_over(), knows_controller=is_elsewhere
         )
         principal = self._config.rules.principal_of(request.header, asker)
-        way = self._config.rules.redirect(self._header(request), node)
+        way = self._config.rules.redirect(request.header, node)
         if way is Redirection.FORWARD:
             self.forward_request(request, principal, controller_id, respond)
             return None
@@ -119,12 +119,6 @@ class Forwarding:
     def _is_of_controller(self, header: RequestHeader) -> bool:
         """Of a coordinator's creation; what is forwarded is for a controller below level 5, too."""
         return self._config.rules.internal_topics_at_controller or header.forwards > 0
-
-    def _header(self, request: WrittenRequest) -> RequestHeader:
-        """With the quota on, what it counts goes to the controller alone, which mutes senders."""
-        is_counted = self._config.has_mutation_quota and isinstance(request, CountedRequest)
-        header = request.header
-        return replace(header, api_version=CONTROLLER_VERSION) if is_counted else header
 
     # Forwarded
 

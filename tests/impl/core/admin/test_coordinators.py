@@ -133,6 +133,16 @@ def test_first_request_asks_the_controller_for_the_topic_as_a_broker(follower: D
     assert (line.peer, line.principal) == (3, "User:broker-1")
 
 
+def test_with_the_mutation_quota_on_the_broker_asks_for_the_topic_as_well(drive: Drive) -> None:
+    driver = drive(replace(CONFIG, has_mutation_quota=True))
+    elect_other(driver, 3)
+    driver.start()
+
+    find(driver)
+
+    assert [one.to for one in creations(driver)] == [3]
+
+
 @pytest.mark.parametrize("code", [ErrorCode.NONE, ErrorCode.TOPIC_ALREADY_EXISTS])
 def test_created_topic_is_looked_at_before_the_answer(follower: Driver, code: ErrorCode) -> None:
     token = find(follower)
