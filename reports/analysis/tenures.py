@@ -5,7 +5,7 @@ one bucket, so each Spark task gathers the rows of its own; they are bounded by 
 elections, faults and pixels, never by the number of records.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import Any, NamedTuple, TypeVar
@@ -303,12 +303,18 @@ def writes_of(
             folder=folder,
             topic=topic,
             partition=partition,
-            columns=tuple(sorted(own)),
-            records=tuple(own[column][0] for column in sorted(own)),
-            unanswered=tuple(own[column][1] for column in sorted(own)),
+            columns=columns,
+            records=records,
+            unanswered=unanswered,
         )
         for (topic, partition), own in sorted(found.items())
+        for columns, records, unanswered in [_by_column(own)]
     )
+
+
+def _by_column(own: Mapping[int, tuple[int, ...]]) -> Iterator[tuple[int, ...]]:
+    """The columns, ascending, and each of the figures in all of them."""
+    return zip(*((column, *figures) for column, figures in sorted(own.items())), strict=True)
 
 
 def _is_told(event: TraceEvent) -> bool:
@@ -338,11 +344,12 @@ def levels_of(
             folder=folder,
             topic=topic,
             partition=partition,
-            columns=tuple(sorted(own)),
-            high_watermarks=tuple(own[column][3] for column in sorted(own)),
-            log_end_offsets=tuple(own[column][4] for column in sorted(own)),
+            columns=columns,
+            high_watermarks=high_watermarks,
+            log_end_offsets=log_end_offsets,
         )
         for (topic, partition), own in sorted(found.items())
+        for columns, *_, high_watermarks, log_end_offsets in [_by_column(own)]
     )
 
 
