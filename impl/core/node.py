@@ -17,7 +17,7 @@ from fencepost.impl.core.broker.broker import Broker
 from fencepost.impl.core.broker.replicas import Replicas
 from fencepost.impl.core.config import Config
 from fencepost.impl.core.configuration.config_store import ConfigStore
-from fencepost.impl.core.configuration.forwarding import BELOW_LEVEL_5, Forwarding
+from fencepost.impl.core.configuration.forwarding import BY_ANY_BROKER, Forwarding
 from fencepost.impl.core.configuration.mutations import ConfigReads, Mutations
 from fencepost.impl.core.controller.controlled_shutdown import ControlledShutdown
 from fencepost.impl.core.controller.controller import Controller
@@ -237,7 +237,7 @@ class Node:
             ):
                 self._describe(event, request)
             case ListPartitionReassignmentsRequest():
-                PartitionAdmin(self._config, self._outbox, BELOW_LEVEL_5).on_list(token)
+                PartitionAdmin(self._config, self._outbox, BY_ANY_BROKER).on_list(token)
             case FindCoordinatorRequest():
                 self.coordinators.on_find_coordinator(event, request)
             case MetadataRequest():

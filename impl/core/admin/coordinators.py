@@ -13,7 +13,7 @@ from fencepost.impl.core.configuration.forwarding import Forwarding, Mandate
 from fencepost.impl.core.types.asker import Asker
 from fencepost.impl.core.types.events import RequestReceived
 from fencepost.impl.core.types.messages import Response
-from fencepost.impl.core.types.refusals import NO_CONNECTION, Refusal
+from fencepost.impl.core.types.refusals import NO_CONNECTION
 from fencepost.impl.core.types.scripts import Answer, Ask, Outbox, Script, read
 from fencepost.impl.core.types.topic_messages import (
     CreateTopicRequest,
@@ -136,5 +136,4 @@ class Coordinators:
 
 
 def _none_yet(why: str) -> FindCoordinatorResponse:
-    code, message = Refusal(ErrorCode.COORDINATOR_NOT_AVAILABLE, why)
-    return FindCoordinatorResponse(error_code=code, message=message)
+    return FindCoordinatorResponse(error_code=ErrorCode.COORDINATOR_NOT_AVAILABLE, message=why)

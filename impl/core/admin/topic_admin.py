@@ -8,7 +8,7 @@ from fencepost.impl.core.admin.topic_batches import TopicBatches
 from fencepost.impl.core.admin.topic_creation import TopicCreation
 from fencepost.impl.core.admin.topic_deletion import TopicDeletion
 from fencepost.impl.core.config import Config
-from fencepost.impl.core.configuration.forwarding import BELOW_LEVEL_5, Forwarding, Mandate
+from fencepost.impl.core.configuration.forwarding import BY_ANY_BROKER, Forwarding, Mandate
 from fencepost.impl.core.types.events import RequestReceived
 from fencepost.impl.core.types.messages import CreatePartitionsRequest, TopicRequest
 from fencepost.impl.core.types.scripts import Outbox
@@ -42,7 +42,7 @@ class TopicAdmin:
     def on_request(self, event: RequestReceived, request: TopicRequest) -> None:
         """It is done here, asked of the controller, or refused; the answer tells."""
         reply = partial(self._outbox.reply, event.token)
-        mandate: Mandate | None = BELOW_LEVEL_5
+        mandate: Mandate | None = BY_ANY_BROKER
         if request.header.forwards:
             mandate = self._forwarding.admit(request, event.asker, reply)
         if mandate is not None:

@@ -1,7 +1,7 @@
 """What is done for clients in ZooKeeper: topics are created, and the routing view is told.
 
-Below level 5 every broker writes topics itself (V3 Paths 3), from then on the controller does,
-which learns of them by its watch all the same.
+Every broker writes the topics that clients ask it for (V3 Paths 3); the controller learns of them
+by its watch. From level 5 on it writes those of coordinators (`coordinators.py`).
 """
 
 from collections.abc import Generator, Iterable, Iterator

@@ -60,8 +60,8 @@ RESPONSES: Mapping[str, type[TopicResponse]] = {
     kind.__name__.removesuffix("Response"): kind for kind in get_args(TopicResponse)
 }
 """To requests about topics, by their names without the suffix."""
-BELOW_LEVEL_5 = Mandate()
-"""Any broker writes topics, and nothing is told of it."""
+BY_ANY_BROKER = Mandate()
+"""Of what any broker writes: topics for clients, and below level 5 those of coordinators too."""
 
 
 def refused(request: WrittenRequest, refusal: Refusal) -> WrittenResponse:
@@ -112,7 +112,7 @@ class Forwarding:
             respond(refused(request, refusal))
             return None
         if not (isinstance(request, RedirectedRequest) or self._is_of_controller(request.header)):
-            return BELOW_LEVEL_5
+            return BY_ANY_BROKER
         fence = generation if node.is_controller else NoFence()
         return Mandate(fence, principal, request.header.request_id)
 
