@@ -9,7 +9,6 @@ from collections.abc import Generator, Iterable, Iterator
 from fencepost.impl.core.admin.mutation_quota import Charges
 from fencepost.impl.core.config import Config
 from fencepost.impl.core.configuration.forwarding import Mandate
-from fencepost.impl.core.controller.fenced_writes import write_fenced
 from fencepost.impl.core.rules.controller.partition_change_step import assignment_in
 from fencepost.impl.core.rules.controller.partition_requests import read_requests
 from fencepost.impl.core.rules.controller.partition_rules import (
@@ -252,10 +251,7 @@ class PartitionAdmin:
 
     def _write(self, *ops: WriteOp) -> Generator[Ask, Answer, WriteResult | None]:
         """None when this node may not write any more."""
-        fence = self._mandate.fence
-        if fence.is_over():
-            return None
-        return (yield from write_fenced(self._config.rules.may_write, fence, *ops))
+        return self._mandate.write(self._config.rules.may_write, *ops)
 
 
 def _as_it_is(topic: Znode) -> tuple[SetData, ...]:

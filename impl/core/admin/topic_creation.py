@@ -9,7 +9,6 @@ from collections.abc import Generator, Iterable, Iterator
 from fencepost.impl.core.admin.mutation_quota import Charges
 from fencepost.impl.core.config import Config
 from fencepost.impl.core.configuration.forwarding import Mandate
-from fencepost.impl.core.controller.fenced_writes import write_fenced
 from fencepost.impl.core.types.actions import action, taken
 from fencepost.impl.core.types.messages import BrokerEndpoint, MetadataResponse, PartitionState
 from fencepost.impl.core.types.node_session import NodeSession
@@ -103,10 +102,8 @@ class TopicCreation:
         refusal = self.admit(request, charges, known, is_validated=is_validated)
         if refusal is not None or is_validated:
             return refusal or (ErrorCode.NONE, "")
-        if mandate.fence.is_over():
-            return NOT_CONTROLLER
         may_write, ops = self._config.rules.may_write, self.creation(request, live)
-        result = yield from write_fenced(may_write, mandate.fence, *ops)
+        result = yield from mandate.write(may_write, *ops)
         return self.create_topic(request.topic, result, mandate)
 
     def known(

@@ -8,7 +8,6 @@ from collections.abc import Generator
 from fencepost.impl.core.admin.mutation_quota import Charges
 from fencepost.impl.core.config import Config
 from fencepost.impl.core.configuration.forwarding import Mandate
-from fencepost.impl.core.controller.fenced_writes import write_fenced
 from fencepost.impl.core.rules.controller.topic_tree import deletion, read_tree
 from fencepost.impl.core.types.actions import action, taken
 from fencepost.impl.core.types.refusals import NO_CONNECTION, NOT_CONTROLLER, REPLY_LOST
@@ -78,10 +77,8 @@ class TopicDeletion:
             tree = yield from read_tree(topic)
             if tree is None:
                 return NO_CONNECTION
-            if mandate.fence.is_over():
-                return NOT_CONTROLLER
             may_write, ops = self._config.rules.may_write, deletion(topic, znodes[0], tree)
-            result = yield from write_fenced(may_write, mandate.fence, *ops)
+            result = yield from mandate.write(may_write, *ops)
             if result is None:
                 return NOT_CONTROLLER
             if isinstance(result, Written):

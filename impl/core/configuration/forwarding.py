@@ -4,7 +4,7 @@ What is forwarded has a name, which the controller that it is for takes once. Wi
 asker is told that it may have happened: nothing is sent again (FWD-003, FWD-004).
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping
 from typing import NamedTuple, get_args
 
 from msgspec.structs import replace
@@ -14,7 +14,7 @@ from fencepost.impl.core.config import Config
 from fencepost.impl.core.controller.controller import Controller
 from fencepost.impl.core.controller.controller_election import ControllerElection
 from fencepost.impl.core.controller.controller_generation import ControllerGeneration
-from fencepost.impl.core.controller.fenced_writes import NoFence, WriteFence
+from fencepost.impl.core.controller.fenced_writes import NoFence, WriteFence, write_fenced
 from fencepost.impl.core.rules.configuration import asked_change
 from fencepost.impl.core.rules.configuration.asked_change import ChangeRequest, ChangeResponse
 from fencepost.impl.core.rules.configuration.redirection import (
@@ -22,6 +22,7 @@ from fencepost.impl.core.rules.configuration.redirection import (
     RedirectingNode,
     Redirection,
 )
+from fencepost.impl.core.rules.tables import Permissions, Writer
 from fencepost.impl.core.types.actions import action, taken
 from fencepost.impl.core.types.asker import Asker
 from fencepost.impl.core.types.messages import Response, TopicRequest, TopicResponse
@@ -31,8 +32,9 @@ from fencepost.impl.core.types.request_header import (
     RedirectedRequest,
     RequestHeader,
 )
-from fencepost.impl.core.types.scripts import Outbox
+from fencepost.impl.core.types.scripts import Answer, Ask, Outbox
 from fencepost.impl.core.types.topic_messages import AdminResponse
+from fencepost.impl.core.types.zookeeper import WriteOp, WriteResult
 from fencepost.spec.vocabulary import NO_BROKER, BrokerId
 
 WrittenRequest = ChangeRequest | TopicRequest
@@ -54,6 +56,14 @@ class Mandate(NamedTuple):
     def told(self) -> Mapping[str, str | None]:
         """What lines of the trace tell of it."""
         return {"principal": self.principal, "forwarded_request": self.request_id}
+
+    def write(
+        self, may_write: Mapping[Writer, Permissions], *ops: WriteOp
+    ) -> Generator[Ask, Answer, WriteResult | None]:
+        """One multi behind the fence; None when this node may not write any more."""
+        if self.fence.is_over():
+            return None
+        return (yield from write_fenced(may_write, self.fence, *ops))
 
 
 RESPONSES: Mapping[str, type[TopicResponse]] = {
