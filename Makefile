@@ -15,16 +15,17 @@ RUN := $(BIN)/python -m
 # Brokers and tests are hundreds of Pythons: each that finds no compiled modules compiles them anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup gate test check chaos kafka spark-cluster-test models nightly bench docs lock clean
+.PHONY: help setup gate test long check chaos kafka spark-cluster-test models nightly bench docs lock clean
 
 help:
 	@echo 'make gate    the whole gate at tier quick; leaves reports/runs/latest/report.html'
-	@echo 'make test    the tests, without the chaos scenarios'
+	@echo 'make test    the tests, without the long ones and the chaos scenarios'
+	@echo 'make long    tests that take long and guard what changes seldom: counterexamples, proofs, shrinking, samples of edits'
 	@echo 'make check   ruff, mypy, generated files, the requirement catalogue'
 	@echo 'make chaos   the chaos scenarios on real processes and a real ZooKeeper'
 	@echo 'make kafka   releases of Apache Kafka, and their bugs; fetches their jars once, with Maven'
 	@echo 'make spark-cluster-test  a Spark master and two workers as processes: reports and seeds on them, one is killed'
-	@echo 'make models  all models of tier pull_request, and the committed counterexamples again: some minutes'
+	@echo 'make models  all models of tier pull_request: some minutes'
 	@echo 'make nightly all models, which actions they take, every repair undone, counterexamples on processes, the suite on its mutants and behind an adapter, edits of specs, core and checks: some three hours'
 	@echo 'make bench   control plane, producing, faults, simulator, specs and reports, with targets: some ten minutes'
 	@echo 'make docs    the documents as a site in dist/site, readable without a server; fetches MkDocs once'
@@ -45,6 +46,9 @@ gate: setup
 test: setup
 	@$(RUN) pytest -n auto --maxprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder $(ARGS)
 
+long: setup
+	@$(RUN) pytest -m long -n auto --maxprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder $(ARGS)
+
 check: setup
 	@$(RUN) ruff check .
 	@$(RUN) ruff format --check .
@@ -64,7 +68,6 @@ spark-cluster-test: setup
 
 models: setup
 	@$(RUN) fencepost.ci check --tier pull_request $(ARGS)
-	@$(RUN) pytest -m models -n auto --maxprocesses $(WORKERS)
 
 nightly: setup
 	@$(RUN) fencepost.ci check --tier nightly $(ARGS)

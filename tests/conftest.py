@@ -37,8 +37,8 @@ RUN = "FENCEPOST_RUN_ID"
 GONE_DEADLINE_S = 30.0
 POLL_S = 0.02
 
-SECONDS = {"spark": 100, "tlc": 60, "zookeeper": 30, "browser": 60}
-"""What a test that starts such a process takes, where one that starts none takes 1."""
+SECONDS = {"spark": 100, "tlc": 60, "zookeeper": 30, "browser": 60, "long": 60}
+"""What a test with such a mark takes, where one with none takes 1."""
 
 LEFT = pytest.StashKey[list[int]]()
 CLOSING_LINES = pytest.StashKey[list[str]]()

@@ -206,7 +206,7 @@ def test_a_seed_of_a_level_shows_what_its_page_says(
     assert (" caught at seed " in capsys.readouterr().out) is is_attacked(line)
 
 
-@pytest.mark.models
+@pytest.mark.long
 @pytest.mark.parametrize("line", of_levels(MODEL))
 def test_a_model_of_a_level_ends_as_its_page_says(
     line: str, capsys: pytest.CaptureFixture[str]

@@ -115,6 +115,7 @@ def played(one: Job) -> Iterator[subprocess.CompletedProcess[str]]:
             yield one.step(step)
 
 
+@pytest.mark.long
 @pytest.mark.zookeeper
 def test_a_violation_makes_the_action_red_with_a_reason(tmp_path: Path, wheel: Path) -> None:
     one = job(tmp_path, wheel, command=LOSES)
@@ -134,6 +135,7 @@ def test_a_violation_makes_the_action_red_with_a_reason(tmp_path: Path, wheel: P
     assert "chaos FAIL" in (run / "badge.svg").read_text()
 
 
+@pytest.mark.long
 def test_a_command_that_is_none_fails_the_action_with_its_code(tmp_path: Path, wheel: Path) -> None:
     one = job(tmp_path, wheel, command="gate --tier enormous")
 
@@ -142,6 +144,7 @@ def test_a_command_that_is_none_fails_the_action_with_its_code(tmp_path: Path, w
     assert one.codes["verdict"] == 4, told
 
 
+@pytest.mark.long
 def test_an_install_that_fails_is_incomplete_and_never_green(tmp_path: Path, wheel: Path) -> None:
     one = job(tmp_path, wheel, package=str(tmp_path / "none.whl"))
     one.values["steps.run.outputs.exit-code"] = ""
@@ -227,6 +230,7 @@ def test_every_command_of_the_examples_is_one_that_fencepost_understands(
     ), told
 
 
+@pytest.mark.long
 def test_the_shell_of_the_jenkinsfile_installs_and_calls(tmp_path: Path, wheel: Path) -> None:
     install, gate = shell_of_jenkins()
     one = job(tmp_path, wheel)
@@ -243,6 +247,7 @@ def test_the_shell_of_the_jenkinsfile_installs_and_calls(tmp_path: Path, wheel: 
     assert script.exists()
 
 
+@pytest.mark.long
 def test_the_steps_of_the_dockerfile_make_a_fencepost_that_runs(
     tmp_path: Path, wheel: Path
 ) -> None:

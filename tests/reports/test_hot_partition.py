@@ -86,6 +86,7 @@ print(*sorted(violated(judged_of(Path(sys.argv[1])))))
 """
 
 
+@pytest.mark.long
 def test_a_million_events_in_one_partition_are_judged_in_two_gigabytes(tmp_path: Path) -> None:
     run = tmp_path / "run"
     made = make_trace(run, MILLION, 1, is_broken=True)

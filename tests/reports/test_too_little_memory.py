@@ -16,6 +16,7 @@ from tests.reports.stories import failover_story
 pytestmark = pytest.mark.spark
 
 
+@pytest.mark.long
 def test_too_little_memory_is_one_sentence(tmp_path: Path) -> None:
     story = failover_story("r")
     story.save(tmp_path)

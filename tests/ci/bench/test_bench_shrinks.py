@@ -11,6 +11,7 @@ GOOD = shrinks.Shrink(
 )
 
 
+@pytest.mark.long
 def test_a_failing_run_becomes_small(capsys: pytest.CaptureFixture[str]) -> None:
     assert shrinks.main(["--only", "leader_epoch_not_raised", "--seeds", "1"]) == 0
 

@@ -94,7 +94,7 @@ def test_what_a_lab_names_is_there(name: str) -> None:
     assert [page for page in pages if not (ROOT / page).is_file()] == []
 
 
-@pytest.mark.models
+@pytest.mark.long
 @pytest.mark.tlc
 @pytest.mark.parametrize("line", ends("fencepost check "))
 def test_the_models_that_labs_name_end_as_they_must(

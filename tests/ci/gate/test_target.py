@@ -22,6 +22,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(EFFORT, Tier.QUICK, effort)
 
 
+@pytest.mark.long
 @pytest.mark.spark
 @pytest.mark.usefixtures("quick")
 def test_a_gate_of_a_target_plays_and_judges_it_and_says_what_is_skipped(

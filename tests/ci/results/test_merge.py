@@ -85,6 +85,7 @@ def share(folder: Path, shard: str, seed: int, **outcomes: StageOutcome) -> Path
     return folder
 
 
+@pytest.mark.long
 @pytest.mark.spark
 def test_the_traces_of_all_shares_are_judged_together(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -159,6 +160,7 @@ def test_a_share_that_did_not_end_is_incomplete(
     assert f"did not end; go on with it by gate --resume {two}" in capsys.readouterr().err
 
 
+@pytest.mark.long
 def test_seeds_in_two_shares_find_what_they_find_in_one() -> None:
     seeds = range(4)
     one = of_levels([run_seeds(seeds, level=3, jobs=1)])

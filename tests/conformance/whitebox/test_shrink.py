@@ -89,6 +89,7 @@ def test_what_was_larger_is_told_the_last_first() -> None:
     assert [one.when for one in stages] == [At(at_ms=0), At(at_ms=500), At(at_ms=500)]
 
 
+@pytest.mark.long
 def test_a_seed_becomes_a_story_that_shows_the_same() -> None:
     subject = Subject(level=3, mutant="leader_epoch_not_raised")
 

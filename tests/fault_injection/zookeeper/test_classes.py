@@ -20,6 +20,8 @@ from fencepost.fault_injection.zookeeper.server import JAVA_OPTIONS, LOG4J, find
 from fencepost.spec.java import find_java
 from fencepost.spec.tlc.cache.cache_folder import OVERRIDE
 
+pytestmark = pytest.mark.long
+
 Change = Callable[[Path], object]
 
 

@@ -155,7 +155,7 @@ def hunt(records: list[dict[str, object]]) -> tuple[MutantResult, ...]:
         return hunt_mutants(1, jobs=1)
 
 
-@pytest.mark.models
+@pytest.mark.long
 @pytest.mark.parametrize("name", sorted(name for name, s in SOURCES.items() if not s.is_slow))
 def test_a_schedule_is_what_the_specs_have_now(name: str) -> None:
     fresh = msgspec.to_builtins(make(name))

@@ -101,6 +101,7 @@ def test_a_wrong_rule_for_logs_loses_a_committed_record() -> None:
     assert (found.clause, found.is_confirmed) == ("CommittedDurable", True)
 
 
+@pytest.mark.long
 def test_a_clause_that_an_action_breaks_gets_a_countermodel() -> None:
     findings = silent(claiming(LEADER_AND_ISR_MODULE, no_leader_ever))
 
@@ -145,6 +146,7 @@ def test_a_right_rule_has_no_countermodel() -> None:
     assert [one for one in clauses if search.against(ways, one)] == []
 
 
+@pytest.mark.long
 def test_processes_one_by_one_give_the_answers_of_several() -> None:
     module = replace(LEADER_AND_ISR_MODULE, starts=(), actions=LEADER_AND_ISR_MODULE.actions[:4])
     one_by_one, together = (

@@ -32,6 +32,8 @@ from tests.spec.proofs import abstraction, log_abstraction
 from tests.spec.proofs.abstraction import Reading
 from tests.spec.proofs.walk import Difference, Walk
 
+pytestmark = pytest.mark.long
+
 NO_FAULTS: Mapping[str, Any] = {
     "MaxElections": 0,
     "MaxIsrChanges": 0,

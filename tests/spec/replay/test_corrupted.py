@@ -193,6 +193,7 @@ def test_every_action_and_field_occurs() -> None:
     assert compared - {(case.action, case.name) for case in cases} == OF_LEVEL_3
 
 
+@pytest.mark.long
 @pytest.mark.tlc
 def test_one_wrong_field_is_rejected_at_once() -> None:
     tried = {

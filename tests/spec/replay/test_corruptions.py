@@ -142,11 +142,13 @@ def told(cases: list[Tried], is_rejected: list[bool]) -> str:
     return "\n".join([*head, *rows, ""])
 
 
+@pytest.mark.long
 @pytest.mark.tlc
 def test_what_is_not_corrupted_is_accepted() -> None:
     assert not any(rejected(list(sound())))
 
 
+@pytest.mark.long
 @pytest.mark.tlc
 def test_each_kind_is_rejected_as_the_table_says() -> None:
     cases = list(first_of_each())

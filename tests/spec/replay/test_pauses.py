@@ -39,6 +39,7 @@ def without_count(marker: Marker) -> Marker:
     return Marker(marker.name, marker.values[:2]) if marker.name == "accepted" else marker
 
 
+@pytest.mark.long
 @pytest.mark.tlc
 def test_verdicts_are_the_same_where_records_leave() -> None:
     cases = [*sound(), *first_of_each()]

@@ -90,7 +90,7 @@ def test_each_step_of_a_replay_is_one_of_replication() -> None:
 
 
 @pytest.mark.tlc
-@pytest.mark.models
+@pytest.mark.long
 def test_so_is_each_step_of_more_runs() -> None:
     assert unreal(first_partitions(MORE_SEEDS)) == {}
 

@@ -177,6 +177,7 @@ def first_zxid(lines: list[TraceFileLine], path: str) -> int | None:
     return next(line.event.zxid for line in lines if line.event.path == path)
 
 
+@pytest.mark.long
 @pytest.mark.tlc
 def test_a_multi_of_hundreds_of_writes_is_replayed() -> None:
     """TLC evaluates it by recursion, and a thread's stack has an end."""

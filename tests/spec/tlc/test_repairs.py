@@ -103,6 +103,7 @@ def test_a_row_that_fails_unexpectedly_or_does_not_fail_is_told(low: Model) -> N
     }
 
 
+@pytest.mark.long
 @pytest.mark.tlc
 def test_a_sample_of_repairs_undone_turns_exactly_its_rows_red() -> None:
     models = select(load_models(), tier="quick")

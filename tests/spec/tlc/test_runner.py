@@ -109,6 +109,7 @@ def test_a_requested_stop_ends_the_child(counter: Model, monkeypatch: pytest.Mon
     assert all(child.returncode is not None for child in children)
 
 
+@pytest.mark.long
 @pytest.mark.tlc
 def test_truncation_to_the_high_watermark_loses_and_by_leader_epoch_keeps() -> None:
     names = ["truncation_to_high_watermark", "truncation_by_leader_epoch"]

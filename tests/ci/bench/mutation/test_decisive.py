@@ -6,6 +6,8 @@ import tomllib
 from textwrap import dedent
 from typing import Any
 
+import pytest
+
 from fencepost.ci.bench.mutation.python.core_reach import PLAY, Played, Reach, measured
 from fencepost.ci.bench.mutation.python.decisive import core_edits
 from fencepost.ci.bench.mutation.python.limited_run import run_limited
@@ -107,6 +109,7 @@ def test_what_binds_a_name_or_waits_is_done_once() -> None:
     assert value == [2, 7, None]
 
 
+@pytest.mark.long
 def test_a_probed_core_does_what_the_core_does() -> None:
     request = {"decisive": True, "seeds": ["7@3", "7@5"], "stories": [STORY]}
     command = [sys.executable, "-m", PLAY, json.dumps(request)]
@@ -127,6 +130,7 @@ def test_a_probed_core_does_what_the_core_does() -> None:
     assert "impl/core/rules/configuration/redirection.py" in later
 
 
+@pytest.mark.long
 def test_the_digest_of_a_seed_is_that_of_the_core_without_probes() -> None:
     """Here a probe has the quotas read a moment earlier."""
     seed = GateSeed.parse("201@3")

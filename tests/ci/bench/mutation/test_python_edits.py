@@ -112,6 +112,7 @@ def isr_edits() -> dict[str, PythonEdit]:
     return {f"{edit.kind} {edit.before}": edit for edit in python_edits(name, text)}
 
 
+@pytest.mark.long
 def test_seeds_and_stories_notice_a_wrong_core(isr_edits: dict[str, PythonEdit]) -> None:
     edit = isr_edits["drop_operand replica.is_leader"]
     with edited_tree(edit, "impl/core") as tree:
@@ -122,6 +123,7 @@ def test_seeds_and_stories_notice_a_wrong_core(isr_edits: dict[str, PythonEdit])
     assert isinstance(story, str)
 
 
+@pytest.mark.long
 def test_a_core_as_it_should_be_is_not_noticed(isr_edits: dict[str, PythonEdit]) -> None:
     edit = next(iter(isr_edits.values()))
     same = replace(edit, after=edit.before)

@@ -220,7 +220,7 @@ def test_edits_of_the_specs_are_listed(capsys: pytest.CaptureFixture[str]) -> No
     assert all(line.startswith("Fencing:") for line in lines)
 
 
-@pytest.mark.models
+@pytest.mark.long
 @pytest.mark.tlc
 def test_of_the_sample_of_every_change_what_has_no_reason_is_killed() -> None:
     assert specs.main(["--unlisted", "--count", "10", "--seed", "14", "--budget", "900"]) == 0

@@ -13,10 +13,14 @@ from fencepost.conformance.whitebox.zoo.animals import target_of
 from tests.conformance.adapters.remote.plays import stranger
 
 PROGRAMS = {Language.GO: ["go"], Language.JAVA: ["javac", "java"]}
+BUILT_LONG = frozenset({Language.GO})
+LANGUAGES = [
+    pytest.param(one, marks=[pytest.mark.long] if one in BUILT_LONG else []) for one in Language
+]
 NEXT = "cluster_create comes next: the first verb that a run needs and the adapter lacks"
 
 
-@pytest.mark.parametrize("language", Language)
+@pytest.mark.parametrize("language", LANGUAGES)
 def test_a_new_adapter_answers_the_probe(
     language: Language, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

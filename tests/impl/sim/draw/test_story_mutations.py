@@ -134,6 +134,7 @@ def test_where_records_are_acknowledged_before_a_disk_has_them_nothing_else_chan
     assert all(one.changes == () for one in dealt)
 
 
+@pytest.mark.long
 def test_without_a_broken_rule_nothing_is_wrong() -> None:
     found = [
         (number, told)
@@ -150,6 +151,7 @@ def of_number(number: int, mutant: str) -> Iterator[tuple[str, list[TraceEvent]]
         yield told, events
 
 
+@pytest.mark.long
 def test_a_broken_rule_is_seen_in_what_was_written_for_another() -> None:
     told = [told for told, events in of_number(1, "accept_older_controller_epoch") if bad(events)]
 
@@ -157,6 +159,7 @@ def test_a_broken_rule_is_seen_in_what_was_written_for_another() -> None:
     assert not any("h22" in one for one in told)
 
 
+@pytest.mark.long
 def test_what_was_written_for_the_mutant_can_be_left_out() -> None:
     dealt = [*deal(corpus(), 1, VARIATIONS)]
     mutant = next(mutant for one in dealt for mutant in sorted(one.story.mutants))
@@ -167,6 +170,7 @@ def test_what_was_written_for_the_mutant_can_be_left_out() -> None:
     assert len(told) < VARIATIONS
 
 
+@pytest.mark.long
 def test_the_same_variation_is_the_same_run_and_its_moves_can_be_made() -> None:
     variation = next(one for one in deal(corpus(), 1, VARIATIONS) if one.changes)
     first, again = (played(variation) for _ in range(2))
