@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fencepost.spec.hazards import Hazard, HazardFinding, load_hazards
+from fencepost.spec.tlc.config import read_config
 from fencepost.spec.tlc.graph import module_graph
 from fencepost.spec.tlc.graph.graph_svg import draw
 from fencepost.spec.tlc.models import Model, ModelVerdict, Tier, load_models, select
@@ -189,17 +190,21 @@ def properties_table(modules: Sequence[Module], models: Sequence[Model]) -> Iter
         if model.invariant:
             for name in read[model.module_path]:
                 broken.setdefault((name, model.invariant), model)
-    checked = {
-        name
-        for config in (model.tlc_config() for model in models)
-        for name in (*config.invariants, *config.properties)
-    }
+    checked = set(_checked(models))
     yield from sorted(
         _property_line(module, told, broken.get((module.name, told.name)))
         for module in modules
         for told in module.definitions
         if told.name in checked and (told.requirements or (module.name, told.name) in broken)
     )
+
+
+def _checked(models: Sequence[Model]) -> Iterator[str]:
+    """What the rows check; a row that names an invariant looks for that alone."""
+    for path in {one.directory / one.config for one in models if one.invariant is None}:
+        config = read_config(path)
+        yield from (*config.invariants, *config.properties)
+    yield from (one.invariant for one in models if one.invariant)
 
 
 def _property_line(module: Module, told: Definition, row: Model | None) -> str:

@@ -51,16 +51,29 @@ def modules_read(module: Path) -> tuple[Path, ...]:
 
 def modules_extended(module: Path) -> tuple[Path, ...]:
     """The module and all beside it that it extends, however far; the module first."""
-    found = {module: None}
-    for path in _paths(module, head_of(module.read_text()).extended):
-        if path.is_file() and path != module:
-            found |= dict.fromkeys(modules_extended(path))
+    found: dict[Path, None] = {}
+    _extend(found, module)
     return tuple(found)
+
+
+def _extend(found: dict[Path, None], module: Path) -> None:
+    """Add the module and all that it extends, unless it has been added before."""
+    if module in found:
+        return
+    found[module] = None
+    for path in _paths(module, head_of(module.read_text()).extended):
+        if path.is_file():
+            _extend(found, path)
 
 
 def defined_operators(module: Path) -> frozenset[str]:
     """The operators that the module itself defines, each at the beginning of a line."""
-    return frozenset(_DEFINED.findall(without_comments(module.read_text())))
+    return _defined_in(module.read_text())
+
+
+@lru_cache(TEXTS_MAX)
+def _defined_in(text: str) -> frozenset[str]:
+    return frozenset(_DEFINED.findall(without_comments(text)))
 
 
 def named_instances(module: Path) -> dict[str, str]:
