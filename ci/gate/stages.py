@@ -194,7 +194,8 @@ def replay_runs(run: GateRun) -> StageOutcome:
     from fencepost.spec.replay.replay import replay
 
     seeds = [] if run.target else replayed_seeds(run)
-    found = replay(seeds, run.folder / "chaos", partitions_max=1)
+    # Named as in the report: the same in each folder, so that runs can be compared.
+    found = replay(seeds, run.folder / "chaos", partitions_max=1, named_below=run.folder)
     if not found.results:
         return skipped("no run of the target was recorded that could be replayed")
     return of_replay(found)

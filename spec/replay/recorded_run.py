@@ -81,10 +81,10 @@ def find_runs(folder: Path) -> list[Path]:
     return found
 
 
-def read_run(folder: Path) -> RecordedRun:
-    """The run in `folder`; raises `ReplayError` when its trace is not whole."""
+def read_run(folder: Path, name: str = "") -> RecordedRun:
+    """The run in `folder`, by which it is named unless told; `ReplayError` when it is not whole."""
     lines = [line for path in sorted(folder.glob(TRACES)) for line in _lines(path)]
-    return recorded_run(str(folder), lines)
+    return recorded_run(name or str(folder), lines)
 
 
 def recorded_run(name: str, lines: list[TraceFileLine]) -> RecordedRun:

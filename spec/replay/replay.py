@@ -125,14 +125,18 @@ def replay(
     folder: Path | None = None,
     *,
     partitions_max: int | None = None,
+    named_below: Path | None = None,
 ) -> ReplayReport:
-    """Replay `runs` and those at or below `folder`, of each at most so many partitions."""
+    """Replay `runs` and those at or below `folder`, of each at most so many partitions.
+
+    Those of `folder` have their paths as names, below `named_below` if that is given.
+    """
     started = monotonic()
     results: list[ReplayResult] = []
     projections: list[Projection] = []
     zookeepers: list[ZooKeeperProjection] = []
     observed: list[ObservedProjection] = []
-    for name, read in _sources(runs, folder):
+    for name, read in _sources(runs, folder, named_below or Path()):
         try:
             run = read()
             results.extend(_unobserved(run))
@@ -151,14 +155,15 @@ def replay(
 
 
 def _sources(
-    runs: Iterable[RecordedRun], folder: Path | None
+    runs: Iterable[RecordedRun], folder: Path | None, named_below: Path
 ) -> Iterator[tuple[str, Callable[[], RecordedRun]]]:
     """Name of each run and how to get it."""
     for run in runs:
         yield run.name, partial(_itself, run)
     if folder is not None and folder.is_dir() and any(folder.rglob(TRACES)):
         for path in find_runs(folder):
-            yield str(path), partial(read_run, path)
+            name = path.relative_to(named_below) if path.is_relative_to(named_below) else path
+            yield str(name), partial(read_run, path, str(name))
 
 
 def _itself(run: RecordedRun) -> RecordedRun:

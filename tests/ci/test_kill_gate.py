@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -116,6 +117,8 @@ CHAOS = ("chaos", "--story", "leader_pause", "--out", "run")
 SOAK = ("chaos", "--soak", "5m", "--out", "run")
 UP = ("cluster", "up")
 GATE = ("gate", "--out", "run")
+SHARE = ("gate", "--level", "0", "--shard", "12/16")
+"""Of each stage a little; level 0 loses the record of its one scenario, so it ends with FAIL."""
 CHECK = ("check",)
 REPLAY = ("check", "--trace", "runs")
 SIMULATE = ("simulate", "--seeds", "100000")
@@ -279,3 +282,58 @@ def test_an_interrupted_command_stops_what_it_started(
         assert (told["exit_code"], told["verdict"]) == (130, "NOT_RUN")
         assert (harness.folder / "run" / "junit.xml").exists()
         assert (harness.folder / "run" / "report.html").exists()
+
+
+def found_by_gate(folder: Path) -> tuple[object, ...]:
+    """What does not hang on time: the verdict, that of each stage, and each case with its end."""
+    told = json.loads((folder / "verdict.json").read_text())
+    stages = [(stage["stage"], stage["verdict"]) for stage in told["stages"]]
+    simulated = [one["summary"] for one in told["stages"] if one["stage"] == "simulate"]
+    tap = (folder / "results.tap").read_text()
+    cases = re.findall(r"^ *(?:not )?ok .*$", tap, re.MULTILINE)
+    return told["verdict"], told["exit_code"], stages, simulated, cases
+
+
+def kill_in(
+    stage: str, harness: Harness, processes_of: ProcessesOf, arguments: Sequence[str], enough: int
+) -> None:
+    """SIGKILL in the middle of a stage, while so many processes work in it; nothing is left."""
+
+    def is_at_work() -> bool:
+        ours = processes_of(MARK, harness.mark)
+        ours = ours & processes_of(RUN, "") if stage == "chaos" else ours
+        return f"\n{stage}: " in harness.output() and len(ours) >= enough
+
+    harness.start(*arguments)
+    assert until(is_at_work, STARTED_DEADLINE_S), harness.output()
+    harness.signal(signal.SIGKILL)
+    assert harness.wait(GONE_DEADLINE_S) == -signal.SIGKILL
+    assert not re.search(f"^{stage}: [A-Z]", harness.output(), re.MULTILINE), "it had ended"
+    assert until(lambda: not processes_of(MARK, harness.mark), GONE_DEADLINE_S)
+
+
+def test_a_gate_that_was_killed_in_two_stages_finds_what_an_unbroken_one_does(
+    harness: Harness, processes_of: ProcessesOf
+) -> None:
+    folder = harness.folder / "run"
+    resume = ("gate", "--resume", "run")
+
+    kill_in("simulate", harness, processes_of, [*SHARE, "--out", "run"], 3)
+    after_first = json.loads((folder / "stages.json").read_text())
+    kill_in("chaos", harness, processes_of, resume, PROCESSES)
+    assert "gate: whole already: spec\n" in harness.output()
+    after_second = json.loads((folder / "stages.json").read_text())
+    assert not (folder / "verdict.json").exists()
+    harness.start(*resume)
+    assert harness.wait(STARTED_DEADLINE_S) == 1, harness.output()
+    assert "gate: whole already: spec, simulate\n" in harness.output()
+    assert not re.search("^(spec|simulate): ", harness.output(), re.MULTILINE)
+    in_the_end = json.loads((folder / "stages.json").read_text())
+
+    harness.start(*SHARE, "--out", "unbroken")
+    assert harness.wait(STARTED_DEADLINE_S) == 1, harness.output()
+
+    assert [record["stage"] for record in after_second] == ["spec", "simulate"]
+    assert after_second[:1] == after_first
+    assert in_the_end[:2] == after_second
+    assert found_by_gate(folder) == found_by_gate(harness.folder / "unbroken")

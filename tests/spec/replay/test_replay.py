@@ -114,6 +114,15 @@ def test_the_command_replays_a_folder(tmp_path: Path, capsys: pytest.CaptureFixt
     assert verdicts == {tmp_path.name: "accepted", "torn": "unreadable"}
 
 
+def test_runs_in_two_folders_have_the_same_names(tmp_path: Path) -> None:
+    for folder in (tmp_path / "a", tmp_path / "b"):
+        (torn := folder / "chaos" / "torn").mkdir(parents=True)
+        (torn / "trace-broker-1-1.ndjson").write_bytes(b"{")
+        (result,) = replay((), folder / "chaos", named_below=folder).results
+
+        assert (result.run, result.verdict) == ("chaos/torn", Replayed.UNREADABLE)
+
+
 def test_the_command_says_in_a_sentence_that_there_is_nothing(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
