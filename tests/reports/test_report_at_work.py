@@ -101,6 +101,16 @@ WORDS_IN_PIECES = """
 """Of commands, words that are broken over two lines."""
 
 
+NARROW_CELLS = """
+[...document.querySelectorAll("table:not(.proofs) tr > :is(th, td)")].filter(one =>
+  one.checkVisibility() && getComputedStyle(one.parentElement).display === "block"
+  && one.clientWidth < 0.9 * one.parentElement.clientWidth
+  && one.closest("thead") === null).map(one => one.textContent.slice(0, 40))
+"""
+"""On a phone, what stands in a strip beside nothing."""
+TALL = "document.documentElement.scrollHeight"
+
+
 def button(words: str) -> str:
     return f"[...document.querySelectorAll('button')].find(b => b.textContent === '{words}')"
 
@@ -295,6 +305,49 @@ def test_on_a_phone_no_word_is_cut_off(
     assert browser.evaluate("document.documentElement.scrollWidth") == 400
     assert browser.evaluate(WORDS_IN_PIECES) == []
     assert browser.evaluate(COVERED_WORDS) == []
+    browser.evaluate("document.querySelectorAll('.all-words input').forEach(one => one.click())")
+    assert browser.evaluate(CUT_WORDS) == []
+    assert browser.evaluate(NARROW_CELLS) == []
+
+
+@pytest.mark.parametrize("has_scripts", [True, False])
+def test_on_a_phone_what_went_well_is_a_line_until_it_is_asked_for(
+    has_scripts: bool, browser: Browser, whole_gate: Path
+) -> None:
+    if not has_scripts:
+        browser.forbid_scripts()
+    browser.open(whole_gate / "report.html", 400)
+    height = browser.evaluate(TALL)
+    boxes = browser.evaluate("document.querySelectorAll('.all-words input').length")
+    promise = "document.querySelector('#mutant-no_step_down td:nth-child(2)').checkVisibility()"
+
+    assert boxes == browser.evaluate("document.querySelectorAll('table.many').length") > 5
+    assert not browser.evaluate(promise)
+    browser.evaluate("location.hash = '#mutant-no_step_down'")
+    browser.await_that(promise)
+    browser.evaluate("document.querySelectorAll('.all-words input').forEach(one => one.click())")
+    assert browser.evaluate(promise)
+    assert browser.evaluate(TALL) > 2 * height
+
+
+def test_on_a_phone_what_is_found_has_all_its_words(browser: Browser, whole_gate: Path) -> None:
+    browser.open(whole_gate / "report.html", 400)
+    browser.press("/", *"no_step_down_1")
+    browser.await_that("document.querySelector('.said').textContent.includes(' of ')")
+
+    found = "#mutants tbody tr:not([hidden]) td"
+    assert browser.evaluate(f"document.querySelectorAll('{found}').length") > 5
+    assert browser.evaluate(
+        f"[...document.querySelectorAll('{found}')].every(one => one.checkVisibility())"
+    )
+
+
+def test_on_a_wide_screen_all_words_are_there(browser: Browser, whole_gate: Path) -> None:
+    browser.open(whole_gate / "report.html", 1280)
+
+    hidden = "[...document.querySelectorAll('table.many td')].filter(one => !one.checkVisibility())"
+    assert browser.evaluate(f"{hidden}.filter(one => !one.closest('details')).length") == 0
+    assert not browser.evaluate("document.querySelector('.all-words').checkVisibility()")
 
 
 def test_on_paper_it_is_short(browser: Browser, whole_gate: Path) -> None:

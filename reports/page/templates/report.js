@@ -49,6 +49,7 @@ const filter = () => {
   const holds = words => wanted.every(word => words.includes(word));
   for (const details of opened) details.open = false;
   opened.clear();
+  document.body.classList.toggle("sought", isActive);
   let shown = 0;
   for (const row of rows) {
     row.hidden = isActive && (!holds(wordsOf(row)) || (onlyBad.checked && wentWell(row)));
