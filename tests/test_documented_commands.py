@@ -50,7 +50,7 @@ ELSEWHERE = {
     r"fencepost prove": "z3: tests/spec/proofs",
     r"fencepost chaos( |$)": "real processes: the gate and tests/chaos play every story",
     r"fencepost simulate( |$)": "seeds: the gate runs hundreds, tests/ci/commands the options",
-    r"fencepost conform( |$)": "minutes, or an adapter: tests/ci/commands and make conformance",
+    r"fencepost conform( |$)": "minutes, or an adapter: tests/ci/commands and make nightly",
     r"fencepost doctor": "a cluster of its own: tests/ci/commands/test_doctor_command.py",
     r"fencepost bugs run": "releases of Apache Kafka: make kafka",
     r"fencepost heal": "what a killed run has left: tests/chaos/test_leftovers.py",
@@ -62,7 +62,7 @@ ELSEWHERE = {
     r"fencepost (produce|topics|partitions|bugs|faults explain)$": "a word in a sentence",
     r"fencepost (bugs|faults) explain ID": "a placeholder",
     r"fencepost faults schema '>'": "with a shell; the same without is executed",
-    r"fencepost --install-completion": "changes the reader's shell: tests/ci/test_command_line.py",
+    r"fencepost --install-completion": "a reader's shell: tests/ci/commands/test_for_programs.py",
     r"python -m ": "generators, benches and lints: the landing runs those that check",
 }
 """How a command begins -> why this file does not execute it, and what does."""
@@ -121,8 +121,12 @@ def test_every_reason_is_needed() -> None:
 def test_what_a_reason_names_is_there() -> None:
     named = {name for why in ELSEWHERE.values() for name in re.findall(r"tests/[\w/.]+\b", why)}
 
+    targets = {name for why in ELSEWHERE.values() for name in re.findall(r"\bmake (\w+)", why)}
+    known = re.findall(r"^(\w+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
+
     assert len(named) > 5
     assert [name for name in sorted(named) if not (ROOT / name).exists()] == []
+    assert {"nightly", "kafka"} <= targets <= set(known)
 
 
 @pytest.mark.parametrize("line", at_once())

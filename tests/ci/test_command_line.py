@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import socket
 import subprocess
 import sys
@@ -240,6 +241,17 @@ def test_a_folder_without_permission_is_named(
 
     assert run([command, "--out", "closed"]) == 3
     assert "no permission to write closed; name another with --out" in complaint(capsys)
+
+
+def test_a_cluster_does_not_begin_on_a_full_disk(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    left = shutil.disk_usage(".")._replace(free=5 * 1024 * 1024)
+    monkeypatch.setattr("shutil.disk_usage", lambda _: left)
+
+    assert run(["cluster", "up", "--cluster", "here"]) == 3
+    said = "the disk of here is full: 5 MiB are left, and a cluster needs 64; make room"
+    assert said in complaint(capsys)
 
 
 def test_a_defect_of_ours_shows_its_traceback_and_is_no_violation(

@@ -4,8 +4,11 @@ import pytest
 from msgspec.structs import replace
 
 from fencepost.conformance.checks.registry import CHECKS
+from fencepost.fault_injection.faults.catalogue import KINDS
+from fencepost.fault_injection.faults.fault import BrokerFault
+from fencepost.fault_injection.faults.process_faults import PauseBroker, StutterBroker
 from fencepost.reports.analysis.evidence import STEPS_MAX, ViolationContext, gather
-from fencepost.reports.analysis.replicas import replica_states
+from fencepost.reports.analysis.replicas import DOWN_FAULTS, replica_states
 from fencepost.reports.kernels.displayed import DisplayedEvents, display_order
 from fencepost.spec.trace import Kind, Phase, TraceEvent
 from fencepost.spec.vocabulary import Invariant
@@ -48,6 +51,27 @@ def test_a_process_stands_still_from_the_injection_on(phases: list[Phase], proce
     (state,) = replica_states(event for event in story.events if event.kind is Kind.FAULT)
 
     assert state.process == process
+
+
+@pytest.mark.parametrize("kind", DOWN_FAULTS)
+def test_every_kind_that_stops_a_broker_is_seen_from_its_injection_on(kind: str) -> None:
+    story = Story("r")
+    story.fault(Phase.INJECTING, 1, kind, "fault-1")
+
+    (state,) = replica_states(story.events)
+
+    assert state.process == DOWN_FAULTS[kind] != "running"
+
+
+def test_the_kinds_that_stop_a_broker_are_known() -> None:
+    starts_anew = {
+        kind
+        for kind, known in KINDS.items()
+        if known.fault_class.starts_anew and issubclass(known.fault_class, BrokerFault)
+    }
+
+    assert starts_anew
+    assert set(DOWN_FAULTS) == starts_anew | {PauseBroker.kind, StutterBroker.kind}
 
 
 def test_a_log_end_that_no_line_tells_any_more_is_unknown() -> None:
