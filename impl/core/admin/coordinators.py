@@ -33,7 +33,6 @@ from fencepost.spec.znodes import (
     topic_path,
 )
 
-EXISTS = (ErrorCode.NONE, ErrorCode.TOPIC_ALREADY_EXISTS)
 Found = FindCoordinatorResponse | None
 
 
@@ -97,10 +96,9 @@ class Coordinators:
     def _answer(
         self, token: int, request: FindCoordinatorRequest, error_code: ErrorCode, message: str
     ) -> Script:
-        """What is known once the topic is created, or why it is not."""
-        topic = INTERNAL_TOPICS[request.kind]
-        found = (yield from self._look(request)) if error_code in EXISTS else None
-        why = f"{topic}: {error_code} {message}".strip()
+        """What is known once the topic is created, or why it is not: others may have done it."""
+        found = yield from self._look(request)
+        why = f"{INTERNAL_TOPICS[request.kind]}: {error_code} {message}".strip()
         self._outbox.reply(token, found or _none_yet(why))
 
     def _look(self, request: FindCoordinatorRequest) -> Generator[Ask, Answer, Found]:

@@ -47,7 +47,7 @@ OVER = 2
 OK, LATER = ErrorCode.NONE, ErrorCode.THROTTLING_QUOTA_EXCEEDED
 EXISTS, UNKNOWN = ErrorCode.TOPIC_ALREADY_EXISTS, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 ELSEWHERE = ErrorCode.NOT_CONTROLLER
-FIRST, SECOND, THIRD, FOURTH = (f"{NAME}-{number}" for number in (1, 2, 3, 4))
+FIRST, SECOND, THIRD, FOURTH, FIFTH = (f"{NAME}-{number}" for number in (1, 2, 3, 4, 5))
 _WHO: Mapping[str, Any] = {"user": USER, "client_id": CLIENT_ID, "api_version": NEW}
 
 
@@ -76,6 +76,7 @@ class LastQuotas(AskingClient):
         yield from self._old_versions_are_served()
         yield from self._bucket_of_the_user_counts()
         yield from self._nobody_is_the_connection()
+        yield from self._proven_name_counts()
         yield from self._all_is_taken_away()
 
     def _others_take_nothing(self) -> Step:
@@ -141,10 +142,13 @@ class LastQuotas(AskingClient):
         connection = self._connection()
         request = CreateTopicRequest(topic=FOURTH, api_version=NEW)
         yield from self.expect(request, OK, to=self._to, caller=connection)
-        told = yield self._to, DescribeMutationQuotasRequest()
-        name = connection.principal.removeprefix("User:")
-        if _bucket(told, ConfigEntity(EntityKind.USER, (name,))) is None:
-            self.wrong.append(f"no bucket of {name} is told")
+        yield from self._has_a_bucket(connection)
+
+    def _proven_name_counts(self) -> Step:
+        """Where the connection proves a user, no request pays as another one (QUOTA-001)."""
+        connection = self._connection()._replace(is_proven=True)
+        yield from self.expect(_creation(FIFTH), OK, to=self._to, caller=connection)
+        yield from self._has_a_bucket(connection)
 
     def _all_is_taken_away(self) -> Step:
         """What is owed after the first topic is refused for the others."""
@@ -169,6 +173,13 @@ class LastQuotas(AskingClient):
     def _least(self, over: int) -> Fraction:
         """What is left of so much at least, for the time that has passed."""
         return max(over - Fraction(RATE * (self._now_ms - self._spent_ms), 1000), Fraction(0))
+
+    def _has_a_bucket(self, connection: Asker) -> Step:
+        """The controller tells one of the user that the connection is."""
+        told = yield self._to, DescribeMutationQuotasRequest()
+        name = connection.principal.removeprefix("User:")
+        if _bucket(told, ConfigEntity(EntityKind.USER, (name,))) is None:
+            self.wrong.append(f"no bucket of {name} is told")
 
     def _is_told(self, entity: ConfigEntity, over: int | None) -> Step:
         """The controller tells by how much the bucket is over its burst; or of none."""
