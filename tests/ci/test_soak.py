@@ -1,5 +1,6 @@
 """A soak: its rounds, what it keeps, and how it goes on; rounds are real in `tests/chaos`."""
 
+import json
 from collections.abc import Iterator
 from itertools import count, cycle
 from pathlib import Path
@@ -26,6 +27,7 @@ from fencepost.conformance.runs.soak import (
 )
 from fencepost.conformance.verdict import Verdict
 
+TOY = "py:tests.conformance.toy:Toy"
 PLAN = SoakPlan(duration_s=10.0, seed=5, level=2, stories=("random", "quiet"), zookeeper="embedded")
 
 
@@ -236,6 +238,38 @@ def test_command_says_each_round_and_the_end(
     assert "again: fencepost chaos --story random --seed 5 --level 5" in told.out
     assert "FAIL: 1 round in 2 s (1 FAIL)" in told.out
     assert f"continue with: fencepost chaos --resume {tmp_path / 's'}" in told.out
+
+
+@pytest.mark.parametrize(("ending", "code"), [(Verdict.PASS, 0), (Verdict.FAIL, 1)])
+def test_soak_of_a_target_plays_it_in_each_sitting(
+    ending: Verdict,
+    code: int,
+    tmp_path: Path,
+    verdicts: list[Verdict | None],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    ticks = count()
+    monkeypatch.setattr(Soak, "run", _with_clock(Soak.run, lambda: float(next(ticks))))
+    verdicts[:] = [ending]
+    played: list[str] = []
+
+    def noted(one: ScenarioRun, play: object = ScenarioRun.play) -> ScenarioResult:
+        played.append(one.settings.implementation.target)
+        return play(one)  # type: ignore[operator, no-any-return]
+
+    monkeypatch.setattr(ScenarioRun, "play", noted)
+    out = tmp_path / "soak"
+
+    asked = ["chaos", "--soak", "9s", "--target", TOY, "--story", "quiet", "--out", str(out)]
+    assert run(asked) == code
+    rounds = len(played)
+    assert run(["chaos", "--resume", str(out), "--soak", "90s"]) == code
+
+    assert len(played) > rounds > 0
+    assert set(played) == {TOY}
+    told = json.loads((out / "verdict.json").read_text())
+    assert (told["target"], told["exit_code"]) == (TOY, code)
+    assert f"--target {TOY}" in told["reproduce"]
 
 
 def test_report_of_a_soak_tells_all_sittings(

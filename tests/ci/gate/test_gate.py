@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, NoReturn
@@ -9,6 +10,7 @@ import pytest
 from fencepost.ci.exit_codes import INTERRUPTED
 from fencepost.ci.gate.gate import run_gate
 from fencepost.ci.gate.outcomes import StageOutcome
+from fencepost.ci.gate.stages import STAGES
 from fencepost.ci.gate.verdict_files import GateRun, GateStage, StageRecord
 from fencepost.conformance.verdict import Verdict
 from fencepost.spec.tlc.models import Tier
@@ -168,3 +170,28 @@ def test_every_run_leaves_its_cases_for_build_servers_and_harnesses(run: GateRun
 
     assert 'tests="2" failures="0" errors="1"' in (run.folder / "junit.xml").read_text()
     assert "not ok 2 - chaos" in (run.folder / "results.tap").read_text()
+
+
+@pytest.mark.parametrize(("asked", "found"), [(5, 5), (None, 2)])
+def test_what_computes_has_as_many_processes_as_were_asked_for(
+    asked: int | None, found: int, run: GateRun, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: dict[str, int] = {}
+
+    def noting(module: str, name: str) -> None:
+        def note(*_: object, workers: int = 0, jobs: int = 0, **__: object) -> NoReturn:
+            seen[name] = workers or jobs
+            raise ChildProcessError(name)
+
+        monkeypatch.setattr(f"fencepost.{module}.{name}", note)
+
+    noting("spec.tlc.runner", "check_models")
+    noting("spec.proofs.findings", "find_all")
+    noting("conformance.whitebox.simulate", "run_seeds")
+    run_gate(replace(run, workers=asked), STAGES[:3], ignore)
+    monkeypatch.setattr("fencepost.conformance.whitebox.simulate.run_seeds", lambda *_, **__: None)
+    noting("conformance.whitebox.simulate", "hunt_mutants")
+    run_gate(replace(run, workers=asked), STAGES[2:3], ignore)
+
+    names = ("check_models", "find_all", "run_seeds", "hunt_mutants")
+    assert seen == dict.fromkeys(names, found)

@@ -219,6 +219,8 @@ def test_a_path_that_would_move_the_root_of_the_tests_is_refused(pytester: pytes
     line = refusal(run(pytester, "--fencepost-target", "/bin/sh -c true"))
 
     assert "write --fencepost-target=/bin/sh -c true with an equals sign: after a space py" in line
+    page = Path(__file__).parents[3] / "docs" / "pytest.md"
+    assert "A path is written with an equals sign, `--fencepost-target='/" in page.read_text()
 
 
 @pytest.mark.parametrize(

@@ -84,6 +84,13 @@ def test_the_story_has_witnesses_replicas_diagram_and_command(failing: Path) -> 
     assert "Broker 2 became leader of epoch 1 with nothing at offset 1" in html
 
 
+def test_fetches_are_arrows_above_the_rows_that_prove_the_violation(failing: Path) -> None:
+    picture = failing.read_text().partition("spacetime wide")[2].partition("</svg>")[0]
+
+    assert "<title>fetched</title>" in picture
+    assert 0 < picture.rindex('class="words band"') < picture.index('class="arrow')
+
+
 def test_a_mutants_run_is_expected_to_fail_and_has_no_story(failing: Path) -> None:
     html = failing.read_text()
 
