@@ -71,9 +71,12 @@ def install() -> None:
 
 
 def main() -> int:
-    """Install; one sentence on stderr and exit code 3 when that is not possible."""
+    """Install; one sentence on stderr and exit code 3 when it is not possible, 130 after Ctrl-C."""
     try:
         install()
+    except KeyboardInterrupt:
+        print("setup: interrupted; the next one begins anew", file=sys.stderr)
+        return 130
     except (SetupError, OSError) as error:
         print(f"setup: {error}", file=sys.stderr)
         return 3

@@ -42,6 +42,21 @@ def test_failure_is_one_sentence_and_exit_code_3(
     assert list(tmp_path.iterdir()) == []
 
 
+def test_an_interruption_is_no_traceback_and_leaves_nothing_that_make_takes_for_ready(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    def interrupted(doing: str, _: list[str]) -> None:
+        raise KeyboardInterrupt(doing)
+
+    monkeypatch.setattr(setup, "run_step", interrupted)
+
+    assert setup.main() == 130
+    assert capsys.readouterr().err == "setup: interrupted; the next one begins anew\n"
+    assert not setup.READY.exists()
+
+
 def test_setup_reads_on_an_older_python() -> None:
     """It must get as far as the sentence: no syntax newer than 3.8."""
     import ast
