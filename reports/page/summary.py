@@ -138,9 +138,19 @@ def _headline(
     if verdict is Verdict.PASS:
         return "Every check held, on every run, within every budget."
     if bad:
-        told = f": {bad[0].summary}" if bad[0].summary else ""
-        return f"The stage {bad[0].stage} ended with {verdict}{told}".rstrip(".") + "."
+        return _stage_headline(bad[0]).rstrip(".") + "."
     return _analysis_headline(verdict, analysis)
+
+
+def _stage_headline(stage: StageEntry) -> str:
+    """What made it end so: its first scenario or seed that did, else its summary."""
+    for scenario in stage.detail.scenarios:
+        if scenario.verdict is stage.verdict and scenario.message:
+            return f"{scenario.message.rstrip('.')}, in {scenario.name}"
+    for found in stage.detail.violations if stage.verdict is Verdict.FAIL else ():
+        return f"{found.invariant}: {found.message.rstrip('.')}, in seed {found.seed}"
+    told = f": {stage.summary}" if stage.summary else ""
+    return f"The stage {stage.stage} ended with {stage.verdict}{told}"
 
 
 def _analysis_headline(verdict: Verdict, analysis: Analysis) -> str:
@@ -179,12 +189,7 @@ def _subline(analysis: Analysis, detail: Detail) -> str:
 
 
 def _figures(analysis: Analysis, detail: Detail) -> tuple[Figure, ...]:
-    figures = [
-        _counted(len(analysis.folders), "run", " read"),
-        _counted(analysis.figures.get("events", 0), "trace event"),
-        _counted(analysis.figures.get("premises", 0), "claim", " decided"),
-        _counted(analysis.figures.get("violations", 0), "violation"),
-    ]
+    figures = _analysis_figures(analysis) if analysis.folders else _stage_figures(detail)
     slowest = analysis.figures.get("failover_max_ms")
     if slowest is not None:
         figures.append(Figure(value=milliseconds(slowest), label="slowest failover"))
@@ -192,6 +197,21 @@ def _figures(analysis: Analysis, detail: Detail) -> tuple[Figure, ...]:
         states = sum(model.distinct or 0 for model in detail.models)
         figures.append(_counted(states, "model state"))
     return tuple(figures)
+
+
+def _analysis_figures(analysis: Analysis) -> list[Figure]:
+    return [
+        _counted(len(analysis.folders), "run", " read"),
+        _counted(analysis.figures.get("events", 0), "trace event"),
+        _counted(analysis.figures.get("premises", 0), "claim", " decided"),
+        _counted(analysis.figures.get("violations", 0), "violation"),
+    ]
+
+
+def _stage_figures(detail: Detail) -> list[Figure]:
+    """Of a run that was not analysed: what was tried, for of what was found nothing is counted."""
+    tried = {"scenario": len(detail.scenarios), "mutant": len(detail.mutants)}
+    return [_counted(number, noun) for noun, number in tried.items() if number]
 
 
 def _counted(number: float, noun: str, done: str = "") -> Figure:

@@ -2,6 +2,7 @@
 
 import base64
 import hashlib
+import json
 import re
 from pathlib import Path
 from urllib.parse import unquote
@@ -312,6 +313,32 @@ def test_without_an_analysis_the_page_tells_the_stages(tmp_path: Path) -> None:
     assert headline(html) == told
     assert str(Verdict.NOT_RUN) in html
     assert 'id="models"' in html
+    assert not re.search(r'<section id="(checks|latency)">|href="#(checks|latency)"', html)
+    assert "<b>2</b><span>scenarios</span>" in html
+    assert not re.search(r"<b>0</b><span>(runs|trace|claims|violations)", html)
+
+
+@pytest.mark.parametrize(
+    ("stage", "headed"),
+    [
+        (
+            {"scenarios": [{"name": "truncation_loss", "verdict": "FAIL", "message": "X: Lost."}]},
+            "X: Lost, in truncation_loss.",
+        ),
+        (
+            {"violations": [{"seed": 7, "invariant": "LogMatching", "message": "Offset 3."}]},
+            "LogMatching: Offset 3, in seed 7.",
+        ),
+        ({}, "The stage chaos ended with FAIL: 0 of 1 scenario passed."),
+    ],
+)
+def test_without_an_analysis_the_headline_is_what_a_stage_found(
+    stage: dict[str, list[dict[str, object]]], headed: str, tmp_path: Path
+) -> None:
+    told = {"verdict": "FAIL", "summary": "0 of 1 scenario passed", "detail": stage}
+    (tmp_path / "stages.json").write_text(json.dumps([{"stage": "chaos", **told}]))
+
+    assert headline(render(tmp_path).read_text()) == headed
 
 
 @pytest.mark.parametrize(
