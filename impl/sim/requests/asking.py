@@ -151,9 +151,11 @@ class AskingClient(SimulatedClient):
             ),
         )
 
-    def begin_fault(self, fault_id: str, fault: Fault) -> None:
-        """Have a fault begin now."""
-        action = StoryAction.at(action_id=fault_id, at_ms=0, fault=fault, must_take_effect=False)
+    def begin_fault(self, fault_id: str, fault: Fault, after_ms: int = 0) -> None:
+        """Have a fault begin now, or so much later."""
+        action = StoryAction.at(
+            action_id=fault_id, at_ms=after_ms, fault=fault, must_take_effect=False
+        )
         self._driver.plan_fault(action, self.cluster.scheduler.now_ms)
 
     def end_fault(self, fault_id: str) -> None:

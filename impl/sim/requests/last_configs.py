@@ -96,7 +96,7 @@ class LastConfigs:
         too_many = tuple(_topic(f"{n}", _set("color", "red")) for n in range(101))
         wrong = IncrementalAlterConfigsRequest(entities=too_many)
         yield from self._client.expect(wrong, *[WRONG] * len(too_many))
-        yield from self._tells(TOPIC, color="red")
+        yield from self.tells(TOPIC, color="red")
 
     def _entries_change(self) -> Step:
         """A list grows and shrinks, an entry goes, and a whole change leaves nothing else."""
@@ -106,22 +106,22 @@ class LastConfigs:
             (_entry(SUBTRACT, "list", "b"), "a,c"),
         ):
             yield from self._change(IncrementalAlterConfigsRequest, TOPIC, change)
-            yield from self._tells(TOPIC, color="red", list=after)
-        yield from self._drop(IncrementalAlterConfigsRequest, TOPIC, ("color",))
+            yield from self.tells(TOPIC, color="red", list=after)
+        yield from self.drop(IncrementalAlterConfigsRequest, TOPIC, ("color",))
         yield from self._change(IncrementalAlterConfigsRequest, TOPIC, _entry(DELETE, "absent"))
-        yield from self._tells(TOPIC, list="a,c")
+        yield from self.tells(TOPIC, list="a,c")
         appends = AlterConfigsRequest(entities=(_of(TOPIC, _entry(APPEND, "list", "d")),))
         yield from self._client.expect(appends, WRONG)
         size = _set("size", "1"), _set(LEAST, "1")
-        yield from self._drop(AlterConfigsRequest, TOPIC, ("list",), *size)
-        yield from self._tells(TOPIC, **{"size": "1", LEAST: "1"})
+        yield from self.drop(AlterConfigsRequest, TOPIC, ("list",), *size)
+        yield from self.tells(TOPIC, **{"size": "1", LEAST: "1"})
         tried = IncrementalAlterConfigsRequest(
             entities=(_of(TOPIC, _set("size", "2")),), validate_only=True
         )
         yield from self._client.expect(tried, OK)
         yield from self._change(IncrementalAlterConfigsRequest, BROKERS, _set(UNCLEAN, "false"))
-        yield from self._tells(BROKERS, **{UNCLEAN: "false"})
-        yield from self._tells(TOPIC, **{"size": "1", LEAST: "1"})
+        yield from self.tells(BROKERS, **{UNCLEAN: "false"})
+        yield from self.tells(TOPIC, **{"size": "1", LEAST: "1"})
 
     def _quotas_change(self) -> Step:
         """Of users, clients and both together; each is a rate above zero (QUOTA-005)."""
@@ -137,10 +137,10 @@ class LastConfigs:
             yield from self._client.expect(other, code)
         for number, entity in enumerate((USER, ALL_USERS, CLIENT, USER_CLIENT), start=1):
             yield from self._change(AlterClientQuotasRequest, entity, _set(RATE, f"{number}.5"))
-        yield from self._tells(USER_CLIENT, **{RATE: "4.5"})
+        yield from self.tells(USER_CLIENT, **{RATE: "4.5"})
         for kind, count in ((EntityKind.USER, 2), (EntityKind.CLIENT, 1), (EntityKind.BROKER, 1)):
             yield from self._lists(kind, count)
-        yield from self._tells(ALL_USERS, **{RATE: "2.5"})
+        yield from self.tells(ALL_USERS, **{RATE: "2.5"})
 
     def _acls_change(self) -> Step:
         """What is none is refused (SEC-001)."""
@@ -154,7 +154,7 @@ class LastConfigs:
         ):
             yield from self._client.expect(request, WRONG)
         yield from self._change(CreateAclsRequest, RESOURCE, _set(ACL, ""))
-        yield from self._tells(RESOURCE, **{ACL: ""})
+        yield from self.tells(RESOURCE, **{ACL: ""})
 
     def _controller_alone_changes(self) -> Step:
         """Others forward the old version once, for that controller, and refuse the new one."""
@@ -185,7 +185,7 @@ class LastConfigs:
         ):
             request = IncrementalAlterConfigsRequest(header=header, entities=(change,))
             yield from self._client.expect(request, *codes, to=to)
-        yield from self._tells(TOPIC, **{"size": "1", LEAST: "1", "owner": "new"})
+        yield from self.tells(TOPIC, **{"size": "1", LEAST: "1", "owner": "new"})
 
     def _many_changes_are_missed(self) -> Step:
         """More than ZooKeeper keeps, the first of another topic: the broker reads all (FWD-008)."""
@@ -201,22 +201,22 @@ class LastConfigs:
             request = IncrementalAlterConfigsRequest(entities=(change,))
             yield from self._client.expect(request, OK, to=to)
         for number, color in enumerate(("0", f"{CHANGES_KEPT}")):
-            yield from self._tells(ConfigEntity(EntityKind.TOPIC, (f"many-{number}",)), color=color)
+            yield from self.tells(ConfigEntity(EntityKind.TOPIC, (f"many-{number}",)), color=color)
         for number in range(2):
             entity = ConfigEntity(EntityKind.TOPIC, (f"many-{number}",))
-            yield from self._drop(IncrementalAlterConfigsRequest, entity, ("color",))
+            yield from self.drop(IncrementalAlterConfigsRequest, entity, ("color",))
 
     def _all_is_gone(self) -> Step:
         """An entity without entries is none."""
-        yield from self._drop(AlterConfigsRequest, TOPIC, ("size", LEAST, "owner"))
-        yield from self._drop(AlterConfigsRequest, BROKERS, (UNCLEAN,))
+        yield from self.drop(AlterConfigsRequest, TOPIC, ("size", LEAST, "owner"))
+        yield from self.drop(AlterConfigsRequest, BROKERS, (UNCLEAN,))
         for entity in (USER, ALL_USERS, CLIENT, USER_CLIENT):
-            yield from self._drop(AlterClientQuotasRequest, entity, (RATE,))
-        yield from self._drop(DeleteAclsRequest, RESOURCE, (ACL,))
+            yield from self.drop(AlterClientQuotasRequest, entity, (RATE,))
+        yield from self.drop(DeleteAclsRequest, RESOURCE, (ACL,))
         for kind in (*EntityKind,):
             if kind not in (EntityKind.TOPIC, EntityKind.TOKEN):
                 yield from self._lists(kind, 0)
-        yield from self._tells(TOPIC)
+        yield from self.tells(TOPIC)
 
     # What they are made of
 
@@ -225,7 +225,7 @@ class LastConfigs:
     ) -> Step:
         yield from self._client.expect(kind(entities=(_of(entity, *changes),)), OK)
 
-    def _drop(
+    def drop(
         self,
         kind: type[ConfigRequest],
         entity: ConfigEntity,
@@ -237,18 +237,19 @@ class LastConfigs:
         asked = self._change(kind, entity, *drops, *left)
         yield from self._client.drops(entity, gone, asked)
 
-    def _tells(self, entity: ConfigEntity, **entries: str) -> Step:
+    def tells(self, entity: ConfigEntity, **entries: str) -> Step:
         """Every broker tells these entries of the entity, of the version that ZooKeeper has."""
         request = DescribeConfigsRequest(kind=entity.kind, names=entity.names)
         expected = {entity.names: entries} if entries else {}
-        yield from self._is_told(request, lambda told: told == expected)
+        yield from self.is_told(request, lambda told: told == expected)
 
     def _lists(self, kind: EntityKind, count: int) -> Step:
         """Every broker tells so many entities of the kind."""
         request = DescribeConfigsRequest(kind=kind)
-        yield from self._is_told(request, lambda told: len(told) == count)
+        yield from self.is_told(request, lambda told: len(told) == count)
 
-    def _is_told(self, request: Request, is_right: IsRight) -> Step:
+    def is_told(self, request: Request, is_right: IsRight) -> Step:
+        """Every broker has read the last change, and tells what is right of the entities."""
         stat = self._cluster.zookeeper.peek(CONFIG_CHANGES).stat
         version = stat.version if stat is not None else ANY_VERSION
         stores = [one.node.configs for one in self._cluster.processes.values()]

@@ -35,6 +35,7 @@ from fencepost.impl.core.types.topic_messages import (
 )
 from fencepost.impl.sim.injectors.driver import SimulatedFaultDriver
 from fencepost.impl.sim.requests.asking import After, AskingClient, Replicas, Step, Until, results
+from fencepost.impl.sim.requests.last_breaks import LastBreaks
 from fencepost.impl.sim.requests.last_configs import LastConfigs
 from fencepost.impl.sim.requests.last_coordinators import LastCoordinators
 from fencepost.impl.sim.requests.last_rights import LastRights
@@ -127,6 +128,7 @@ class LastRequests(AskingClient):
         ):
             yield from LastRights(self, LastTokens.of).script()
         yield from LastCoordinators(self).script()
+        yield from LastBreaks(self, (self._first, self._second)).script()
         yield from self._metadata_is_true()
         yield from self._cluster_is_quiet()
 
