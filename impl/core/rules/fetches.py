@@ -15,11 +15,15 @@ from fencepost.spec.vocabulary import NO_BROKER, NO_EPOCH, ErrorCode, LeaderEpoc
 # The leader
 
 
-def fetch_error(replica: Replica | None, request: FetchRequest) -> ErrorCode:
+def fetch_error(
+    replica: Replica | None, request: FetchRequest, *, is_fenced: bool = False
+) -> ErrorCode:
     """Why a fetch gets no records; `NONE` when it is served, whatever its leader epoch."""
     if replica is None:
         return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     error = _serving_error(replica, request)
+    if error is ErrorCode.NONE and is_fenced:
+        error = fence_leader_epoch(replica, request.leader_epoch)
     return _range_error(replica, request) if error is ErrorCode.NONE else error
 
 
@@ -28,13 +32,8 @@ def fenced_fetch_error(replica: Replica | None, request: FetchRequest) -> ErrorC
 
     So must a consumer that names one.
     """
-    if replica is None:
-        return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-    error = _serving_error(replica, request)
     is_fenced = request.replica_id != NO_BROKER or request.leader_epoch != NO_EPOCH
-    if error is ErrorCode.NONE and is_fenced:
-        error = fence_leader_epoch(replica, request.leader_epoch)
-    return _range_error(replica, request) if error is ErrorCode.NONE else error
+    return fetch_error(replica, request, is_fenced=is_fenced)
 
 
 def fence_leader_epoch(replica: Replica, leader_epoch: LeaderEpoch) -> ErrorCode:
