@@ -6,6 +6,8 @@ done is not done, what is said to be done is; and what may have happened is told
 
 from collections.abc import Generator, Sequence
 
+from msgspec import structs
+
 from fencepost.fault_injection.faults.targets import broker
 from fencepost.fault_injection.faults.zookeeper_faults import FailZooKeeperRequests
 from fencepost.impl.core.types.config_messages import (
@@ -98,6 +100,7 @@ class LastBreaks:
     def _attempts(self) -> tuple[tuple[Request, ErrorCode, *tuple[ErrorCode, ...]], ...]:
         """What is answered to each when all is well: a broker may have lost its session."""
         more = CreatePartitionsRequest(topic=STANDS, partition_count=3, validate_only=True)
+        new = self._creation(COME[0])
         all_of_it = RemovePartitionsRequest(topic=STANDS, partitions=(0,))
         return (
             (reassignment(KEY, ()), ErrorCode.NO_REASSIGNMENT_IN_PROGRESS),
@@ -105,6 +108,8 @@ class LastBreaks:
             (ListPartitionReassignmentsRequest(), OK),
             (MetadataRequest(), OK),
             (more, OK),
+            (structs.replace(new, validate_only=True), OK),
+            (CreateTopicsRequest(topics=(new,), validate_only=True), OK),
             (reassignment(KEY, self._replicas), OK),
             (InitProducerIdRequest(), OK),
             (all_of_it, ErrorCode.INVALID_PARTITIONS),

@@ -80,6 +80,7 @@ class LastConfigs:
     def script(self) -> Step:
         """All requests in turn."""
         yield from self._wrong_changes_are_refused()
+        yield from self._most_is_taken()
         yield from self._entries_change()
         yield from self._quotas_change()
         yield from self._acls_change()
@@ -96,6 +97,27 @@ class LastConfigs:
         too_many = tuple(_topic(f"{n}", _set("color", "red")) for n in range(101))
         wrong = IncrementalAlterConfigsRequest(entities=too_many)
         yield from self._client.expect(wrong, *[WRONG] * len(too_many))
+        yield from self.tells(TOPIC, color="red")
+
+    def _most_is_taken(self) -> Step:
+        """What is as long, or as many, as may be is taken, and one more is not."""
+        full = tuple(_set(f"{n}", "") for n in range(TOO_MANY - 1))
+        longest = ConfigEntity(EntityKind.USER, (TOO_LONG[1:],))
+        nowhere = ConfigEntity(EntityKind.USER, ("\0",))
+        topics: tuple[tuple[ErrorCode, tuple[EntityChange, ...]], ...] = (
+            (OK, (_topic("full", *full), _topic("name", _set(TOO_LONG[1:], "")))),
+            (OK, (_topic("value", _set("color", TOO_LONG[1:])),)),
+            (OK, tuple(_topic(f"{n}", _set("color", "red")) for n in range(100))),
+            (BAD_VALUE, (_of(TOPIC, *full),)),
+        )
+        for code, changes in topics:
+            many = IncrementalAlterConfigsRequest(entities=changes, validate_only=True)
+            yield from self._client.expect(many, *[code] * len(changes))
+        for entity, code in ((longest, OK), (nowhere, WRONG)):
+            one = AlterClientQuotasRequest(
+                entities=(_of(entity, _set(RATE, "1")),), validate_only=True
+            )
+            yield from self._client.expect(one, code)
         yield from self.tells(TOPIC, color="red")
 
     def _entries_change(self) -> Step:
@@ -144,9 +166,17 @@ class LastConfigs:
 
     def _acls_change(self) -> Step:
         """What is none is refused (SEC-001)."""
-        for text in ("MAYBE Read * User:u", "ALLOW Read", "ALLOW  * User:u"):
+        for text in ("MAYBE Read * User:u", "ALLOW Read", "ALLOW  * User:u", "ALLOW Fly * User:u"):
             wrong = CreateAclsRequest(entities=(_of(RESOURCE, _set(text, "")),))
             yield from self._client.expect(wrong, BAD_VALUE)
+        for names in (
+            ("near", "topic", "last"),
+            ("literal", "planet", "last"),
+            ("literal", "topic", ""),
+        ):
+            nothing = ConfigEntity(EntityKind.ACL, names)
+            wrong = CreateAclsRequest(entities=(_of(nothing, _set(ACL, "")),))
+            yield from self._client.expect(wrong, WRONG)
         for request in (
             CreateAclsRequest(entities=(_of(TOPIC, _set(ACL, "")),)),
             CreateAclsRequest(entities=(_of(RESOURCE, _entry(DELETE, ACL)),)),

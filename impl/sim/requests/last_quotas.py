@@ -38,6 +38,8 @@ from fencepost.spec.vocabulary import BrokerId, ErrorCode, ProtocolLevel
 NAME = "client-last-quota"
 USER, CLIENT_ID = "last", "program"
 BOTH = ConfigEntity(EntityKind.USER_CLIENT, (USER, CLIENT_ID))
+ANY_USER = ConfigEntity(EntityKind.USER, ("",))
+PROGRAM = ConfigEntity(EntityKind.CLIENT, (CLIENT_ID,))
 ALONE = ConfigEntity(EntityKind.USER, (USER,))
 RATE = 1
 """Partitions per second; the burst is what comes in all windows."""
@@ -47,7 +49,7 @@ OVER = 2
 OK, LATER = ErrorCode.NONE, ErrorCode.THROTTLING_QUOTA_EXCEEDED
 EXISTS, UNKNOWN = ErrorCode.TOPIC_ALREADY_EXISTS, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 ELSEWHERE = ErrorCode.NOT_CONTROLLER
-FIRST, SECOND, THIRD, FOURTH, FIFTH = (f"{NAME}-{number}" for number in (1, 2, 3, 4, 5))
+FIRST, SECOND, THIRD, FOURTH, FIFTH, SIXTH = (f"{NAME}-{number}" for number in range(1, 7))
 _WHO: Mapping[str, Any] = {"user": USER, "client_id": CLIENT_ID, "api_version": NEW}
 
 
@@ -78,6 +80,7 @@ class LastQuotas(AskingClient):
         yield from self._nobody_is_the_connection()
         yield from self._proven_name_counts()
         yield from self._all_is_taken_away()
+        yield from self._client_alone_counts()
 
     def _others_take_nothing(self) -> Step:
         """The controller alone admits, and tells (QUOTA-009)."""
@@ -156,6 +159,17 @@ class LastQuotas(AskingClient):
         topics = (FIRST, SECOND, THIRD)
         request = DeleteTopicsRequest(topics=topics, **_WHO)
         yield from self._owes(request, (OK, LATER, LATER), None)
+
+    def _client_alone_counts(self) -> Step:
+        """Where no user has a quota, its program's bucket is that of all users."""
+        for entity in (ALONE, ANY_USER):
+            yield from self._set(entity, {})
+        yield from self._set(PROGRAM, {RATE_NAME: f"{RATE}"})
+        yield from self._owes(_creation(SIXTH, BURST + OVER), (OK,), 0)
+        yield from self._owes(_creation(f"{SIXTH}-more"), (LATER,), None)
+        told = yield self._to, DescribeMutationQuotasRequest()
+        if _bucket(told, PROGRAM) is None or _bucket(told, ALONE) is not None:
+            self.wrong.append(f"the buckets of {PROGRAM} and {ALONE} are told wrongly")
 
     # What they are made of
 

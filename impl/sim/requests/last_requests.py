@@ -13,6 +13,8 @@ from msgspec import structs
 from fencepost.fault_injection.faults.process_faults import KillBroker, PauseBroker
 from fencepost.fault_injection.faults.targets import broker
 from fencepost.fault_injection.workload.operations import Fetch, ListOffsets, Produce
+from fencepost.impl.core.broker.produce import SEQUENCE_MAX
+from fencepost.impl.core.rules.controller.topic_tree import TOGETHER_MAX
 from fencepost.impl.core.types.messages import (
     CreatePartitionsRequest,
     InitProducerIdRequest,
@@ -60,11 +62,12 @@ from fencepost.spec.vocabulary import (
     LeaderEpoch,
     ProtocolLevel,
 )
-from fencepost.spec.znodes import TopicPartition, broker_path, leader_and_isr_path
+from fencepost.spec.znodes import TopicPartition, broker_path, leader_and_isr_path, topic_path
 
 NAME = "client-last"
 TOPIC = "last"
 OTHERS = ("last-2", "last-3")
+LARGE = "last-large"
 MISSING = "missing"
 KEY = TopicPartition(TOPIC, 0)
 NO_PARTITION = TopicPartition(TOPIC, 9)
@@ -83,6 +86,7 @@ ZOOKEEPER = "ZooKeeper"
 RACES = 4
 APART_MS = (0, 25)
 """Between two requests that race."""
+LARGE_TOPICS = 0.1
 DEATHS = 0.25
 """Share in which brokers die as well, which takes the time of some sessions."""
 INVALID = ErrorCode.INVALID_REPLICA_ASSIGNMENT
@@ -129,6 +133,8 @@ class LastRequests(AskingClient):
             yield from LastRights(self, LastTokens.of).script()
         yield from LastCoordinators(self).script()
         yield from LastBreaks(self, (self._first, self._second)).script()
+        if self.random.random() < LARGE_TOPICS:
+            yield from self._large_topic_goes()
         yield from self._metadata_is_true()
         yield from self._cluster_is_quiet()
 
@@ -211,9 +217,15 @@ class LastRequests(AskingClient):
             self.wrong.append("a batch that comes twice is not where it was")
         gap = structs.replace(batch, base_sequence=7)
         yield from self.expect(request_of(gap), ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, to=leader)
-        large = values * self.cluster.options.fetch_records_max
-        too_large = request_of(structs.replace(batch, values=large))
-        yield from self.expect(too_large, ErrorCode.RECORD_LIST_TOO_LARGE, to=leader)
+        most = self.cluster.options.fetch_records_max
+        for mistake, code in (
+            ({"values": (values * most)[: most + 1]}, ErrorCode.RECORD_LIST_TOO_LARGE),
+            ({"values": (values * most)[:most]}, ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER),
+            ({"base_sequence": SEQUENCE_MAX - 2}, ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER),
+            ({"base_sequence": SEQUENCE_MAX - 1}, ErrorCode.INVALID_REQUEST),
+        ):
+            wrong = request_of(structs.replace(gap, **mistake))
+            yield from self.expect(wrong, code, to=leader)
         newer = structs.replace(batch, values=(f"{NAME}/5/1",), producer_epoch=1)
         yield from self.operate(newer)
         late = structs.replace(batch, base_sequence=2)
@@ -376,6 +388,18 @@ class LastRequests(AskingClient):
         self.end_fault("dies-third")
         yield self.rest()
 
+    def _large_topic_goes(self) -> Step:
+        """Its deletion is begun in one multi; the controller finishes it in others (TOP-003)."""
+        topic = LARGE
+        for count in (TOGETHER_MAX, TOGETHER_MAX + 1):
+            large = CreateTopicRequest(topic=topic, partition_count=count, replication_factor=1)
+            yield from self.expect(large, ErrorCode.NONE)
+            yield self.served(TopicPartition(topic, count - 1))
+            yield self.rest()
+            yield from self.expect(DeleteTopicRequest(topic=topic), ErrorCode.NONE)
+            yield Until("the deletion of a large topic", partial(self._is_gone, topic))
+            yield self.rest()
+
     def _nothing_is_tried_out(self) -> Step:
         """What is only validated is judged as if it were asked for, and changes nothing."""
         new = OTHERS[1]
@@ -484,7 +508,10 @@ class LastRequests(AskingClient):
     def _is_gone(self, topic: str) -> bool:
         key = TopicPartition(topic, 0)
         processes = self.cluster.processes.values()
-        return not any(key in one.node.broker.replicas.partitions() for one in processes)
+        is_there = self.cluster.zookeeper.peek(topic_path(topic)).stat is not None
+        return not is_there and not any(
+            key in one.node.broker.replicas.partitions() for one in processes
+        )
 
 
 def _told(one: PartitionState) -> tuple[object, ...]:

@@ -23,6 +23,9 @@ from fencepost.spec.vocabulary import (
 )
 from fencepost.spec.znodes import TopicPartition, leader_and_isr_path
 
+FIRST_INCARNATION = 1
+"""Older than that of any partition, and known: 0 would stand for any."""
+
 
 class LateCommands:
     """The part of the last requests that is about commands, of one partition and its leader."""
@@ -49,6 +52,10 @@ class LateCommands:
             if self._cluster.options.level >= ProtocolLevel.BROKER_EPOCH:
                 former = structs.replace(command, broker_epoch=command.broker_epoch - 1)
                 yield from self._is_refused(former, ErrorCode.STALE_BROKER_EPOCH, leader)
+            if method is ControlMethod.LEADER_AND_ISR:
+                gone = structs.replace(about, partition_incarnation=FIRST_INCARNATION)
+                late = structs.replace(command, about=gone)
+                yield from self._is_refused(late, ErrorCode.UNKNOWN_TOPIC_ID, leader)
         yield from self._late_reports_are_refused(leader)
         if self._cluster.state(self._key) != before:
             self._client.wrong.append("a command that came too late has changed the partition")
