@@ -47,7 +47,7 @@ from fencepost.spec.config_store import ConfigEntity, EntityKind
 from fencepost.spec.vocabulary import ErrorCode, ProtocolLevel
 from fencepost.spec.znodes import TopicPartition
 
-BREAKS = 6
+BREAKS = 10
 MOMENTS_MS = (0, 6)
 """After so much time the next question fails: requests ask up to four, of some milliseconds."""
 LASTS_MS = 20
