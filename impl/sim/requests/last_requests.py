@@ -4,7 +4,6 @@ The requests are about topics of their own, so that nothing that the run left be
 """
 
 import re
-from collections import Counter
 from functools import partial
 from typing import Any
 
@@ -21,9 +20,6 @@ from fencepost.impl.core.types.messages import (
     InitProducerIdResponse,
     ListPartitionReassignmentsRequest,
     ListPartitionReassignmentsResponse,
-    MetadataRequest,
-    MetadataResponse,
-    PartitionState,
     ProduceRequest,
     ProduceResponse,
     RemovePartitionsRequest,
@@ -40,6 +36,7 @@ from fencepost.impl.sim.requests.asking import After, AskingClient, Replicas, St
 from fencepost.impl.sim.requests.last_breaks import LastBreaks
 from fencepost.impl.sim.requests.last_configs import LastConfigs
 from fencepost.impl.sim.requests.last_coordinators import LastCoordinators
+from fencepost.impl.sim.requests.last_looks import LastLooks
 from fencepost.impl.sim.requests.last_rights import LastRights
 from fencepost.impl.sim.requests.last_tokens import LastTokens
 from fencepost.impl.sim.requests.late_commands import LateCommands
@@ -47,8 +44,6 @@ from fencepost.impl.sim.world.admin_workload import (
     addition,
     election,
     reassignment,
-    remove_bad_topic,
-    write_bad_topic,
 )
 from fencepost.impl.sim.world.cluster import VirtualCluster
 from fencepost.impl.sim.world.operations import request_of
@@ -73,16 +68,6 @@ KEY = TopicPartition(TOPIC, 0)
 NO_PARTITION = TopicPartition(TOPIC, 9)
 PAUSED_MS = 300
 """Less than a session: the broker is not missed."""
-QUIET_AFTER_MS = 200
-QUIET_MS = 600
-FETCHES_MAX = 7
-"""Of one follower in that time: one that waits for records asks seldom."""
-LOOK_ASKS = 3
-"""Of ZooKeeper by the one look at `/admin` that may fall into that time (REAS-006)."""
-LOOKS_MAX = 20
-"""At ZooKeeper in that time, where a znode cannot be read."""
-BAD_TOPICS = 0.25
-ZOOKEEPER = "ZooKeeper"
 RACES = 4
 APART_MS = (0, 25)
 """Between two requests that race."""
@@ -135,8 +120,7 @@ class LastRequests(AskingClient):
         yield from LastBreaks(self, (self._first, self._second)).script()
         if self.random.random() < LARGE_TOPICS:
             yield from self._large_topic_goes()
-        yield from self._metadata_is_true()
-        yield from self._cluster_is_quiet()
+        yield from LastLooks(self).script()
 
     def _topic_is_created(self) -> Step:
         """TOP-003, TOP-004."""
@@ -425,62 +409,7 @@ class LastRequests(AskingClient):
         if self._partitions(new) or self._partitions(TOPIC) != [KEY]:
             self.wrong.append("what was only to be validated was done")
 
-    def _metadata_is_true(self) -> Step:
-        """What a client is told by any broker is what ZooKeeper holds (CLI-003)."""
-        yield self.rest()
-        controller, brokers = self.cluster.controller(), sorted(self.cluster.disks)
-        published = {key: self._published(key) for key in self.cluster.assignments()}
-        for to in brokers:
-            told = yield to, MetadataRequest()
-            if not isinstance(told, MetadataResponse) or controller is None:
-                self.wrong.append(f"broker {to} tells no metadata")
-                continue
-            epoch = controller.node.controller.generation.controller_epoch
-            by = told.broker_id, told.controller_id, told.controller_epoch
-            if by != (to, controller.broker_id, epoch):
-                self.wrong.append(f"the metadata are of broker, controller and epoch {by}")
-            if {
-                TopicPartition(one.topic, one.partition): _told(one) for one in told.partitions
-            } != published:
-                self.wrong.append(f"the metadata of broker {to} are not those of ZooKeeper")
-            if sorted(one.broker_id for one in told.brokers) != brokers:
-                self.wrong.append("the metadata name other brokers than ZooKeeper")
-
-    def _published(self, key: TopicPartition) -> tuple[object, ...] | None:
-        """Leader, epoch, ISR, version and replicas of the partition, as ZooKeeper has them."""
-        known = self.cluster.state(key)
-        if known is None:
-            return None
-        state, version = known
-        replicas = self.cluster.assignments()[key]
-        return state.leader, state.leader_epoch, state.isr, version, tuple(replicas)
-
-    def _cluster_is_quiet(self) -> Step:
-        """Where nothing is asked for, brokers ask for nothing but records, and not in a hurry."""
-        yield self.rest()
-        yield After(QUIET_AFTER_MS)
-        followers = sum(len(replicas) - 1 for replicas in self.cluster.assignments().values())
-        yield from self._is_calm({"Fetch": followers * FETCHES_MAX, ZOOKEEPER: LOOK_ASKS})
-        if self.random.random() < BAD_TOPICS:
-            write_bad_topic(self.cluster)
-            yield from self._is_calm({"Fetch": followers * FETCHES_MAX, ZOOKEEPER: LOOKS_MAX})
-            remove_bad_topic(self.cluster)
-            yield self.rest()
-
     # What they are made of
-
-    def _is_calm(self, most: dict[str, int]) -> Step:
-        """In some time no more is asked than this."""
-        before = self._work()
-        yield After(QUIET_MS)
-        for what, count in sorted((self._work() - before).items()):
-            if count > most.get(what, 0):
-                self.wrong.append(f"at rest, {what} is asked {count} times in {QUIET_MS} ms")
-
-    def _work(self) -> Counter[str]:
-        """How often brokers have asked for something, by what it is."""
-        asked = sum(one.zookeeper.asked for one in self.cluster.processes.values())
-        return self.cluster.sent + Counter({ZOOKEEPER: asked})
 
     def _append(self, key: TopicPartition, number: int) -> Step:
         yield from self.operate(Produce(partition=key, values=(f"{NAME}/{number}/1",)))
@@ -512,11 +441,6 @@ class LastRequests(AskingClient):
         return not is_there and not any(
             key in one.node.broker.replicas.partitions() for one in processes
         )
-
-
-def _told(one: PartitionState) -> tuple[object, ...]:
-    replicas = one.assigned_replicas
-    return one.leader, one.leader_epoch, frozenset(one.isr), one.znode_version, replicas
 
 
 def _creation(topic: str, replicas: Replicas) -> CreateTopicRequest:
