@@ -25,6 +25,8 @@ from fencepost.spec.znodes import TopicPartition
 POLL_S = 0.05
 CREATE_TOPICS_VERSION, CREATE_PARTITIONS_VERSION, DELETE_TOPICS_VERSION = 7, 3, 6
 """Kafka's, which have a word for what the mutation quota refuses (KIP-599)."""
+CONTROLLER_VERSION = 1
+"""Of requests that from level 5 on the controller alone takes (FWD-002)."""
 Results = dict[TopicPartition, ClientError | None]
 """Per partition of a request its error, or None."""
 TopicResults = dict[str, ClientError | None]
@@ -72,7 +74,7 @@ class NewTopic:
 
 
 class Admin:
-    """Sends admin requests to any broker; other brokers see a change a little later."""
+    """Asks the controller, or any broker below level 5; others see a change a little later."""
 
     def __init__(
         self, bootstrap_servers: str | Iterable[str], *, options: ClientOptions | None = None
@@ -250,6 +252,7 @@ class Admin:
         }
 
     async def _change(self, method: str, request: Message) -> Message:
+        request.header.api_version = CONTROLLER_VERSION
         deadline = self._cluster.deadline(self._cluster.options.api_timeout_ms)
         return await self._cluster.ask_any(method, request, deadline=deadline, effect=Effect.ONCE)
 
@@ -285,19 +288,18 @@ class Admin:
             wire.EntryChange(operation="delete" if value is None else "set", name=name, value=value)
             for name, value in changes.items()
         ]
-        header = wire.RequestHeader(api_version=1)
         entities = [wire.EntityChange(kind=kind, names=names, changes=altered)]
         if kind in QUOTA_KINDS:
-            quotas = wire.AlterClientQuotasRequest(header=header, entities=entities)
+            quotas = wire.AlterClientQuotasRequest(entities=entities)
             response = await self._change("AlterClientQuotas", quotas)
         elif kind is EntityKind.ACL and None in changes.values():
-            removed = wire.DeleteAclsRequest(header=header, entities=entities)
+            removed = wire.DeleteAclsRequest(entities=entities)
             response = await self._change("DeleteAcls", removed)
         elif kind is EntityKind.ACL:
-            added = wire.CreateAclsRequest(header=header, entities=entities)
+            added = wire.CreateAclsRequest(entities=entities)
             response = await self._change("CreateAcls", added)
         else:
-            request = wire.IncrementalAlterConfigsRequest(header=header, entities=entities)
+            request = wire.IncrementalAlterConfigsRequest(entities=entities)
             response = await self._change("IncrementalAlterConfigs", request)
         error = _error_of(response.results[0], f"{kind} {'/'.join(names)}")
         if error is not None:
@@ -331,7 +333,6 @@ class Admin:
         if rate is not None:
             change = wire.EntryChange(operation="set", name=MUTATION_RATE, value=str(rate))
         request = wire.AlterClientQuotasRequest(
-            header=wire.RequestHeader(api_version=1),
             entities=[wire.EntityChange(kind=kind, names=names, changes=[change])],
         )
         response = await self._change("AlterClientQuotas", request)
@@ -381,6 +382,7 @@ class Admin:
         options, deadline = self._cluster.options, self._deadline()
         request.user, request.client_id = options.user, options.client_id
         request.api_version = api_version
+        request.header.api_version = CONTROLLER_VERSION
         while True:
             try:
                 return await self._cluster.ask_any(

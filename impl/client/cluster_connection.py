@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Iterable
+from contextlib import suppress
 from math import inf
 from time import monotonic
 from typing import Any
@@ -102,25 +103,35 @@ class ClusterConnection:
     ) -> Message:
         """The first answer without an error of any broker; otherwise as `ask_leader`.
 
-        Raises `NoBrokerError` when no broker was reached.
+        What the controller alone does is refused by the others: it is looked for. Raises
+        `NoBrokerError` when no broker was reached.
         """
         tries = Tries(method, deadline, effect, RETRIABLE_ANYWHERE)
         while True:
-            addresses = self._addresses()
+            addresses, is_elsewhere = self._addresses(effect), False
             for address in addresses:
                 until = min(deadline, self.deadline(self.options.request_timeout_ms))
                 try:
                     return await self._ask(address, method, request, until)
                 except TryFailedError as error:
                     tries.failed(error, addresses)
+                    is_elsewhere |= error.error_code == ErrorCode.NOT_CONTROLLER
             if not self._was_reached and monotonic() >= self._first_contact:
                 tries.give_up()
             await tries.pause(self.options.retry_backoff_ms)
+            if is_elsewhere:
+                with suppress(ClientError):  # the next tries end the call
+                    await self.refresh(deadline)
 
-    def _addresses(self) -> tuple[str, ...]:
-        """All known addresses; the one that failed last comes last."""
+    def _addresses(self, effect: Effect) -> tuple[str, ...]:
+        """All known addresses; for a change the controller's first, at the end what failed last."""
         known = dict.fromkeys((*self.metadata.brokers.values(), *self._bootstrap))
-        return tuple(sorted(known, key=lambda address: address == self._silent))
+        controller = self.metadata.brokers.get(self.metadata.controller_id)
+
+        def order(address: str) -> tuple[bool, bool]:
+            return address == self._silent, effect is Effect.ONCE and address != controller
+
+        return tuple(sorted(known, key=order))
 
     async def _leader(self, partition: TopicPartition, deadline: float) -> tuple[int, str]:
         """The leader by the metadata, which is refreshed for suspect and unknown partitions."""

@@ -21,7 +21,7 @@ RETRIABLE = frozenset(
 )
 """Errors that pass when a leader moves, a broker starts or an ISR grows."""
 RETRIABLE_ANYWHERE = RETRIABLE - {ErrorCode.UNKNOWN_TOPIC_OR_PARTITION} | {ErrorCode.NOT_CONTROLLER}
-"""The same for calls that any broker answers from ZooKeeper: an unknown topic does not exist, and
+"""The same for calls that no leader answers: an unknown topic does not exist, and
 another broker may be the controller."""
 
 

@@ -395,3 +395,39 @@ def test_a_client_that_may_not_wait_is_told_at_once() -> None:
     fake, created = limited([5], replace(QUICK, retry_on_quota_violation=False))
 
     assert (fake.asked, created) == ([["a", "b", "c"]], [True, False, False])
+
+
+# What the controller alone does
+
+
+def test_what_another_broker_refuses_is_asked_of_the_controller() -> None:
+    """The client knows of the first broker only, which tells where the controller is."""
+    taken = LimitedBroker()
+    asked: list[wire.CreateTopicsRequest] = []
+
+    def refuse(request: wire.CreateTopicsRequest) -> wire.CreateTopicsResponse:
+        asked.append(request)
+        return wire.CreateTopicsResponse(error_code=ErrorCode.NOT_CONTROLLER)
+
+    def tell(_: wire.MetadataRequest) -> wire.MetadataResponse:
+        endpoints = [
+            wire.BrokerEndpoint(broker_id=number, host="127.0.0.1", port=int(at.split(":")[1]))
+            for number, at in ((1, first), (2, controller))
+        ]
+        return wire.MetadataResponse(error_code="NONE", controller_id=2, brokers=endpoints)
+
+    async def create(address: str) -> list[dict[str, ClientError | None]]:
+        async with AsyncAdmin(address, options=QUICK) as admin:
+            return [await admin.create_topics([NewTopic(topic=name)]) for name in "ab"]
+
+    told: dict[str, Method] = {
+        "Metadata": (tell, wire.MetadataRequest),
+        "CreateTopics": (refuse, wire.CreateTopicsRequest),
+    }
+    done: dict[str, Method] = {"CreateTopics": (taken.create_topics, wire.CreateTopicsRequest)}
+    with serving("Replication", done) as controller, serving("Replication", told) as first:
+        results = asyncio.run(create(first))
+
+    assert results == [{"a": None}, {"b": None}]
+    assert taken.asked == [["a"], ["b"]]
+    assert [one.header.api_version for one in asked] == [1]
