@@ -74,7 +74,7 @@ def summarise(
     return Page(
         verdict=verdict,
         headline=_headline(verdict, analysis, stages, broken),
-        subline=_subline(analysis, detail),
+        subline=_subline(analysis, detail, stages),
         figures=_figures(analysis, detail),
         broken=tuple(
             BrokenLike(first=found[0], others=tuple(found[1:])) for found in ways[:STORIES_MAX]
@@ -173,7 +173,7 @@ def _analysis_headline(verdict: Verdict, analysis: Analysis) -> str:
     return f"The analysis ended with {verdict}."
 
 
-def _subline(analysis: Analysis, detail: Detail) -> str:
+def _subline(analysis: Analysis, detail: Detail, stages: tuple[StageEntry, ...]) -> str:
     held = sum(check.verdict is Verdict.PASS for check in analysis.checks)
     violated = sum(check.verdict is Verdict.FAIL for check in analysis.checks)
     parts = [f"{held} of {count(len(analysis.checks), 'check')} held"] if analysis.checks else []
@@ -185,7 +185,8 @@ def _subline(analysis: Analysis, detail: Detail) -> str:
     if detail.mutants:
         caught = sum(mutant.caught for mutant in detail.mutants)
         parts.append(f"{caught} of {count(len(detail.mutants), 'mutant')} were caught")
-    return listing(parts) + "." if parts else "Nothing was decided."
+    told = [listing(parts)] if parts else [stage.summary for stage in stages if stage.summary]
+    return f"{told[0].rstrip('.')}." if told else "Nothing was decided."
 
 
 def _figures(analysis: Analysis, detail: Detail) -> tuple[Figure, ...]:

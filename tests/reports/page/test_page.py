@@ -338,7 +338,9 @@ def test_without_an_analysis_the_headline_is_what_a_stage_found(
     told = {"verdict": "FAIL", "summary": "0 of 1 scenario passed", "detail": stage}
     (tmp_path / "stages.json").write_text(json.dumps([{"stage": "chaos", **told}]))
 
-    assert headline(render(tmp_path).read_text()) == headed
+    html = render(tmp_path).read_text()
+    assert headline(html) == headed
+    assert "<p>0 of 1 scenario passed.</p>" in html
 
 
 @pytest.mark.parametrize(
