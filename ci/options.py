@@ -29,6 +29,7 @@ OptionalLevel = Annotated[
 TargetOption = Annotated[
     str,
     typer.Option(
+        "--target",  # told by typer 0.27 as --TARGET otherwise
         metavar="TARGET",
         help="What to run: kafka:RELEASE[@PROTOCOL][+CLIENT][=FOLDER], cmd:PROGRAM or "
         "tcp:HOST:PORT for an adapter, py:MODULE:NAME, or the command that starts a "
