@@ -28,6 +28,7 @@ from fencepost.reports.analysis.aggregates import AGGREGATES, Analysis
 from fencepost.reports.analysis.analyse import analyse, load_analysis
 from fencepost.reports.analysis.tenures import tenures_of
 from fencepost.reports.page.render import render
+from fencepost.reports.spark.executors import collected
 from fencepost.reports.spark.seeds import on_spark
 from fencepost.reports.spark.session import spark_session
 from fencepost.reports.tables.buckets import bucket_names, read_bucket
@@ -169,7 +170,7 @@ def test_spark_finds_what_the_same_functions_find_without_it(
 def test_the_tenures_are_those_that_sql_finds(failing_run: Path, spark: SparkSession) -> None:
     target = failing_run / PARQUET
     frame = spark.read.parquet(str(target))
-    rows = spark.sql(TENURES, trace=frame).collect()
+    rows = collected(spark.sql(TENURES, trace=frame))
     expected = [{**row.asDict(), "isr": tuple(row.isr)} for row in rows]
 
     found = [
