@@ -46,8 +46,9 @@ gate: setup
 test: setup
 	@$(RUN) pytest -n auto --maxprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder $(ARGS)
 
+# Two files at a time, for these tests compute more than they wait.
 long: setup
-	@$(RUN) pytest -m long -n auto --maxprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder $(ARGS)
+	@$(RUN) pytest -m long -n 2 --dist loadfile --no-loadscope-reorder $(ARGS)
 
 check: setup
 	@$(RUN) ruff check .

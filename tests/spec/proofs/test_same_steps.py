@@ -34,6 +34,9 @@ from tests.spec.proofs.walk import Difference, Walk
 
 pytestmark = pytest.mark.long
 
+HANGS_S = 600.0
+"""Each graph is written in seconds; a host that is busy with other models is given time."""
+
 NO_FAULTS: Mapping[str, Any] = {
     "MaxElections": 0,
     "MaxIsrChanges": 0,
@@ -137,7 +140,8 @@ def model_of(module: str, name: str) -> Model:
 
 def graph_of(model: Model, folder: Path) -> Graph:
     path = folder / f"{model.name}.dot"
-    asked = TlcOptions(tlc_options=("-dump", "dot,actionlabels", str(path)))
+    dump = ("-dump", "dot,actionlabels", str(path))
+    asked = TlcOptions(time_budget_s=HANGS_S, tlc_options=dump)
     (found,) = findings([model], options=asked)
     assert found.verdict is ModelVerdict.HOLDS, found.error
     return read_graph(path.read_text())
