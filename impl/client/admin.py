@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from time import monotonic
 from typing import NamedTuple
 
-from fencepost.impl.client.cluster_connection import ClusterConnection, Message
+from fencepost.impl.client.cluster_connection import CONTROLLER_VERSION, ClusterConnection, Message
 from fencepost.impl.client.errors import (
     ClientError,
     DefiniteError,
@@ -25,8 +25,6 @@ from fencepost.spec.znodes import TopicPartition
 POLL_S = 0.05
 CREATE_TOPICS_VERSION, CREATE_PARTITIONS_VERSION, DELETE_TOPICS_VERSION = 7, 3, 6
 """Kafka's, which have a word for what the mutation quota refuses (KIP-599)."""
-CONTROLLER_VERSION = 1
-"""Of requests that from level 5 on the controller alone takes (FWD-002)."""
 Results = dict[TopicPartition, ClientError | None]
 """Per partition of a request its error, or None."""
 TopicResults = dict[str, ClientError | None]

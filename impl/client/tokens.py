@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from fencepost.impl.client.cluster_connection import ClusterConnection, Message
+from fencepost.impl.client.cluster_connection import CONTROLLER_VERSION, ClusterConnection, Message
 from fencepost.impl.client.tries import Effect
 from fencepost.spec.wire import replication_pb2 as wire
 from fencepost.spec.wire.tokens import HeldToken
@@ -93,5 +93,5 @@ class TokenAdmin:
         return await self._cluster.ask_any(method, request, deadline=deadline, effect=effect)
 
 
-_HEADER = wire.RequestHeader(api_version=1)
+_HEADER = wire.RequestHeader(api_version=CONTROLLER_VERSION)
 """The new version: the controller alone makes the change (FWD-002)."""
