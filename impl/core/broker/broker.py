@@ -102,7 +102,7 @@ class Broker:
         self.follow_controller(adopt(self.controller_epoch, request.controller_epoch))
         # An INIT for a registration that this broker has not heard of yet comes again: obeyed
         # now, what it omits would stay, and no request would say it a second time (CMD-007).
-        is_early = request.is_init and request.broker_epoch > self.broker_epoch
+        is_early = request.broker_epoch > self.broker_epoch
         if request.is_init and (is_early or not self.is_ready):
             self._refuse(token, request, ErrorCode.BROKER_NOT_AVAILABLE)
             return

@@ -46,8 +46,6 @@ class Purgatory:
     @property
     def due_ms(self) -> int | None:
         """When the first of it expires."""
-        if self.is_empty:
-            return None
         times_ms = [one.deadline_ms for one in self.produces]
         return min(times_ms + [one.deadline_ms for one in self.fetches], default=None)
 

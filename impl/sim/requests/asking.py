@@ -16,9 +16,9 @@ from fencepost.impl.sim.injectors.driver import SimulatedFaultDriver
 from fencepost.impl.sim.world.clients import SimulatedClient, error_codes
 from fencepost.impl.sim.world.cluster import VirtualCluster
 from fencepost.impl.sim.world.operations import request_of
-from fencepost.spec.config_store import ConfigEntity
+from fencepost.spec.config_store import CONFIG_CHANGES, ConfigEntity
 from fencepost.spec.trace import Kind
-from fencepost.spec.vocabulary import BrokerId, ErrorCode, Outcome
+from fencepost.spec.vocabulary import ANY_VERSION, BrokerId, ErrorCode, Outcome
 from fencepost.spec.znodes import TopicPartition
 
 DONE_MS = 15_000
@@ -100,13 +100,27 @@ class AskingClient(SimulatedClient):
         to: BrokerId | None = None,
         caller: By | None = None,
     ) -> Step:
-        """The answer has these error codes, one for each thing that was asked."""
+        """The answer has these error codes, one for each thing that was asked.
+
+        That all of a change is done is told with the version that it made, or found.
+        """
+        before = self.config_version
         answer = yield (to, request, caller) if caller else (to, request)
         told = results(answer)
+        version = getattr(answer, "config_version", before)
+        if {*codes} == {ErrorCode.NONE} and not before <= version <= self.config_version:
+            name = type(answer).__name__
+            self.wrong.append(f"{name} tells version {version}, not {self.config_version}")
         if told != [*codes]:
             name = type(answer if answer is not None else request).__name__
             by = f" for {caller.principal or 'a stranger'}" if caller else ""
             self.wrong.append(f"{name}{by}: {', '.join(told)} in place of {', '.join(codes)}")
+
+    @property
+    def config_version(self) -> int:
+        """Of the last change of the configuration in ZooKeeper; `ANY_VERSION` when there is none."""
+        stat = self.cluster.zookeeper.peek(CONFIG_CHANGES).stat
+        return stat.version if stat is not None else ANY_VERSION
 
     def drops(self, entity: ConfigEntity, gone: Sequence[str], asked: Step) -> Step:
         """What is asked is a change after which entries are gone: the trace tells it."""

@@ -26,12 +26,10 @@ from fencepost.impl.core.types.request_header import CONTROLLER_VERSION, Request
 from fencepost.impl.sim.requests.asking import AskingClient, Step, Until
 from fencepost.spec.config_store import (
     CHANGES_KEPT,
-    CONFIG_CHANGES,
     ConfigEntity,
     EntityKind,
 )
 from fencepost.spec.vocabulary import (
-    ANY_VERSION,
     BrokerId,
     ControllerEpoch,
     ErrorCode,
@@ -124,7 +122,7 @@ class LastConfigs:
         """A list grows and shrinks, an entry goes, and a whole change leaves nothing else."""
         for change, after in (
             (_set("list", "a,b"), "a,b"),
-            (_entry(APPEND, "list", "b,c"), "a,b,c"),
+            (_entry(APPEND, "list", "b,,c"), "a,b,c"),
             (_entry(SUBTRACT, "list", "b"), "a,c"),
         ):
             yield from self._change(IncrementalAlterConfigsRequest, TOPIC, change)
@@ -280,8 +278,7 @@ class LastConfigs:
 
     def is_told(self, request: Request, is_right: IsRight) -> Step:
         """Every broker has read the last change, and tells what is right of the entities."""
-        stat = self._cluster.zookeeper.peek(CONFIG_CHANGES).stat
-        version = stat.version if stat is not None else ANY_VERSION
+        version = self._client.config_version
         stores = [one.node.configs for one in self._cluster.processes.values()]
         yield Until("the change", lambda: all(one.version == version for one in stores))
         for to in sorted(self._cluster.disks):

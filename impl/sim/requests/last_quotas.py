@@ -32,7 +32,7 @@ from fencepost.impl.sim.requests.asking import After, AskingClient, Step, Until,
 from fencepost.impl.sim.requests.by_hand import write_config_by_hand
 from fencepost.impl.sim.requests.quota_workload import NEW, OLD, RATE_NAME
 from fencepost.impl.sim.world.cluster import QUOTA_WINDOWS, VirtualCluster
-from fencepost.spec.config_store import CONFIG_CHANGES, ConfigEntity, EntityKind
+from fencepost.spec.config_store import ConfigEntity, EntityKind
 from fencepost.spec.vocabulary import BrokerId, ErrorCode, ProtocolLevel
 
 NAME = "client-last-quota"
@@ -41,6 +41,9 @@ BOTH = ConfigEntity(EntityKind.USER_CLIENT, (USER, CLIENT_ID))
 ANY_USER = ConfigEntity(EntityKind.USER, ("",))
 PROGRAM = ConfigEntity(EntityKind.CLIENT, (CLIENT_ID,))
 ALONE = ConfigEntity(EntityKind.USER, (USER,))
+OTHER = ConfigEntity(EntityKind.CLIENT, ("other",))
+"""Has a quota that is none of mutations."""
+BYTES_NAME = "producer_byte_rate"
 RATE = 1
 """Partitions per second; the burst is what comes in all windows."""
 BURST = RATE * QUOTA_WINDOWS
@@ -71,6 +74,7 @@ class LastQuotas(AskingClient):
             self.wrong.append("a cluster at rest has no controller")
             return
         self._to = elected.broker_id
+        yield from self._set(OTHER, {BYTES_NAME: "1"})
         yield from self._set(BOTH, {RATE_NAME: f"{RATE}"})
         yield from self._others_take_nothing()
         yield from self._burst_is_spent()
@@ -216,10 +220,9 @@ class LastQuotas(AskingClient):
         is_by_hand = self.cluster.options.level < ProtocolLevel.CONTROLLER_MUTATIONS
         asked = self._by_hand(entity, entries) if is_by_hand else self._ask_for(entity, entries)
         yield from self.drops(entity, () if entries else (RATE_NAME,), asked)
-        stat = self.cluster.zookeeper.peek(CONFIG_CHANGES).stat
-        assert stat is not None, "which every change writes"
+        version = self.config_version
         store = self.cluster.processes[self._to].node.configs
-        yield Until("the quota", lambda: store.version >= stat.version)
+        yield Until("the quota", lambda: store.version >= version)
 
     def _by_hand(self, entity: ConfigEntity, entries: Mapping[str, str]) -> Step:
         write_config_by_hand(self.cluster, entity, entries)
@@ -227,9 +230,11 @@ class LastQuotas(AskingClient):
 
     def _ask_for(self, entity: ConfigEntity, entries: Mapping[str, str]) -> Step:
         operation = EntryOperation.SET if entries else EntryOperation.DELETE
-        value = entries.get(RATE_NAME, "")
-        change = EntryChange(operation=operation, name=RATE_NAME, value=value)
-        changed = EntityChange(kind=entity.kind, names=entity.names, changes=(change,))
+        changes = tuple(
+            EntryChange(operation=operation, name=name, value=value)
+            for name, value in (entries or {RATE_NAME: ""}).items()
+        )
+        changed = EntityChange(kind=entity.kind, names=entity.names, changes=changes)
         yield from self.expect(AlterClientQuotasRequest(entities=(changed,)), OK, to=self._to)
 
     def _is_known(self, topic: str) -> bool:
