@@ -118,7 +118,7 @@ class AskingClient(SimulatedClient):
 
     @property
     def config_version(self) -> int:
-        """Of the last change of the configuration in ZooKeeper; `ANY_VERSION` when there is none."""
+        """Of the last change of the configuration in ZooKeeper; `ANY_VERSION` without one."""
         stat = self.cluster.zookeeper.peek(CONFIG_CHANGES).stat
         return stat.version if stat is not None else ANY_VERSION
 
