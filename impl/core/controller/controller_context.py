@@ -87,8 +87,9 @@ class ControllerContext:
     """Live brokers that have asked to end since they registered (BEP-005)."""
     undecided: dict[TopicPartition, LeaderAndIsr] = field(default_factory=dict)
     """Decisions of which it is not known whether ZooKeeper holds them."""
-    moving: set[str] = field(default_factory=set)
-    """Topics with partitions that are being moved or removed, as their znodes say."""
+    moving: dict[str, Mapping[TopicPartition, frozenset[BrokerId]]] = field(default_factory=dict)
+    """Topic with partitions that are being moved or removed -> of each the brokers that its znode
+    names as leaving, which may have a replica until they have stopped it."""
     with_folder: set[TopicPartition] = field(default_factory=set)
     """Partitions with a folder but without LeaderAndISR."""
     touched: set[TopicPartition] = field(default_factory=set)
@@ -339,7 +340,7 @@ class ControllerContext:
     def forget_topic(self, topic: str) -> None:
         """Nothing of the topic is known, nor anything of its partitions."""
         self.topics.pop(topic, None)
-        self.moving.discard(topic)
+        self.moving.pop(topic, None)
         self.unreadable.discard(topic)
         self.with_folder = {key for key in self.with_folder if key.topic != topic}
         for key in self.all_of_topic(topic):
@@ -391,11 +392,22 @@ class ControllerContext:
         return None
 
     def note_moving(self, topic: str, document: TopicDocument | None) -> None:
-        """The topic's znode is this one now; None when there is none."""
-        if document is not None and (document.adding or document.removing):
-            self.moving.add(topic)
-        else:
-            self.moving.discard(topic)
+        """The topic's znode is this one now; of one that is gone all counts until it is stopped."""
+        if document is None:
+            return
+        self.moving.pop(topic, None)
+        if document.adding or document.removing:
+            leaving = (document.removing or {}).items()
+            self.moving[topic] = {
+                TopicPartition(topic, int(name)): frozenset(map(BrokerId, brokers))
+                for name, brokers in leaving
+                if name.isdecimal()
+            }
+
+    def holders(self, key: TopicPartition) -> frozenset[BrokerId]:
+        """The brokers that are assigned to the partition, and those that are leaving it."""
+        leaving = self.moving.get(key.topic, {}).get(key, frozenset())
+        return leaving.union(self._assignments.get(key, ()))
 
     def forget(self, key: TopicPartition) -> None:
         """The topic does not name the partition any more."""

@@ -83,7 +83,7 @@ class PartitionChanges:
             by_topic.setdefault(key.topic, {})[key] = asked
         unsure = {key.topic for key in self._unsure}
         for topic in self._config.rules.changing_topics(
-            by_topic.keys(), unsure, self._context.moving
+            by_topic.keys(), unsure, self._context.moving.keys()
         ):
             yield from self._walk_topic(topic, by_topic.get(topic, {}))
 

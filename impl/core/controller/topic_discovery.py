@@ -148,6 +148,6 @@ class TopicDiscovery:
             stop = PartitionStop(
                 topic=key.topic, partition=key.partition, partition_incarnation=incarnation
             )
-            for broker_id in sorted({*context.assignments.get(key, ()), *isr}):
+            for broker_id in sorted(context.holders(key) | isr):
                 if broker_id in context.live:
                     self._resources.channel.stop(broker_id, stop)

@@ -79,6 +79,20 @@ def test_who_leaves_a_partition_is_told_though_its_topic_goes_first(driver: Driv
         assert 1 in [stop.partition for stop in stops(driver, broker_id)]
 
 
+def test_who_leaves_by_a_move_is_told_though_the_topic_goes_first(driver: Driver) -> None:
+    """As above: the topic does not name the old replica any more, and its leader left it out."""
+    governed(driver, (2, 3))
+    driver.plan_read(topic_path("t"), None)  # the administrator's broker
+    driver.plan_read(topic_path("t"), None)  # the controller, before it writes
+    driver.plan_read(topic_path("t"), None, first=lambda: all_deleted(driver))
+
+    reassign(driver, 2)
+    acknowledge(driver)
+
+    assert driver.took(Action.ADVANCE_REASSIGNMENT)[-1].assigned_replicas == (2,)
+    assert {broker_id for broker_id in (2, 3, 4) if stops(driver, broker_id)} == {2, 3}
+
+
 def test_a_broker_that_leaves_a_partition_twice_is_told_twice(driver: Driver) -> None:
     governed(driver, (2, 3))
     for target in ((2,), (2, 3), (2,)):
