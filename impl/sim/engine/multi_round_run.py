@@ -24,8 +24,6 @@ from fencepost.spec.vocabulary import Liveness
 
 LOOK_MS = 20
 """Between two looks whether the cluster has healed."""
-DIES_MS = 100
-"""A broker is dead at most this long after it was killed."""
 SURVIVORS_MS = 20_000
 """Within this time the surviving brokers must heal."""
 ORPHANS_MS = 3_000
@@ -82,8 +80,7 @@ class FaultRound:
         run.clients.clear()
         if self.options.survivors_first:
             run.injector.heal_all(keep=_for_good(self.options.story))
-            run.pass_time(DIES_MS)
-            cluster.absent = frozenset(b for b, p in cluster.processes.items() if not p.is_alive)
+            run.leave_out_dead()
             owed = _of_survivors(cluster)
             if owed:
                 return owed

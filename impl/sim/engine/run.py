@@ -25,6 +25,8 @@ from fencepost.spec.znodes import TopicPartition
 
 FINAL_READ_MS = 10_000
 LAST_REQUESTS_MS = 120_000
+DIES_MS = 100
+"""A broker is dead at most this long after it was killed."""
 
 IsEnough = Callable[[Sequence[TraceEvent]], bool]
 """Given the trace so far: true when the run may end after this part."""
@@ -61,6 +63,12 @@ class SimulatedRun:
         for client in self.clients:
             client.is_stopped = True
 
+    def leave_out_dead(self) -> None:
+        """What must hold must without the brokers that are dead, or were killed just now."""
+        self.pass_time(DIES_MS)
+        processes = self.cluster.processes
+        self.cluster.absent = frozenset(b for b, p in processes.items() if not p.is_alive)
+
     def heal(self) -> set[Liveness]:
         """End all faults; returns what does not hold when the time for it is over.
 
@@ -73,7 +81,8 @@ class SimulatedRun:
             if owed := self._converge(unserved):
                 return owed
         if cluster.options.survivors_first:
-            cluster.absent = frozenset(b for b, p in cluster.processes.items() if not p.is_alive)
+            self.calm()
+            self.leave_out_dead()
             if owed := self._converge():
                 return owed
             cluster.absent = frozenset()
