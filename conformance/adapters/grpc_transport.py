@@ -185,15 +185,16 @@ class GrpcConnection:
             for key, listed in replicas.items()
         ]
         request = wire.AlterPartitionReassignmentsRequest(reassignments=wanted)
-        return _results(self._ask(request))
+        return _results(replicas, self._ask(request))
 
     def elect_leaders(
         self, kind: ElectionKind, partitions: Iterable[TopicPartition]
     ) -> dict[TopicPartition, str | None]:
         """Ask for elections."""
-        wanted = [wire.PartitionId(topic=key.topic, partition=key.partition) for key in partitions]
+        keys = tuple(partitions)
+        wanted = [wire.PartitionId(topic=key.topic, partition=key.partition) for key in keys]
         request = wire.ElectLeadersRequest(kind=kind, partitions=wanted)
-        return _results(self._ask(request))
+        return _results(keys, self._ask(request))
 
     def change_config(self, change: ConfigChange) -> Fields:
         """Ask in the version that every broker takes, and forwards."""
@@ -318,12 +319,14 @@ def _error_of(response: Any) -> str | None:  # noqa: ANN401 - a generated messag
     return error_of(response.error_code)
 
 
-def _results(response: Any) -> dict[TopicPartition, str | None]:  # noqa: ANN401 - a message
+def _results(
+    named: Iterable[TopicPartition],
+    response: Any,  # noqa: ANN401 - a message
+) -> dict[TopicPartition, str | None]:
     """The error of each partition that a request named; an error of the whole is one of each."""
-    return {
-        TopicPartition(one.topic, one.partition): _error_of(response) or _error_of(one)
-        for one in response.partitions
-    }
+    if error := _error_of(response):
+        return dict.fromkeys(named, error)
+    return {TopicPartition(one.topic, one.partition): _error_of(one) for one in response.partitions}
 
 
 def _routing_view(response: wire.MetadataResponse) -> RoutingView:

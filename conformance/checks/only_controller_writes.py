@@ -1,8 +1,8 @@
-"""`OnlyControllerWrites`: from level 5 on the controller alone changes the configuration (FWD-001).
+"""`OnlyControllerWrites`: from level 5 on the controller alone writes what clients ask (FWD-001).
 
 Judged by ZooKeeper's record alone: the session that writes is the one that `/controller` is of. So
-is the creation of a coordinator's topic by a broker (FWD-006), which the session of a registration
-is; what people create by hand is their own.
+are the znodes of topics, and requests below `/admin`, where a broker writes, which the session of a
+registration is; what people write there by hand is their own.
 Where registrations tell levels, each session is judged by what its broker speaks, any other by the
 level at which the run began: while brokers are upgraded to level 5, the others still write what
 clients ask them for, but never what another broker has forwarded (FWD-007).
@@ -17,14 +17,12 @@ from fencepost.conformance.checks.spoken_protocols import spoken_protocols
 from fencepost.conformance.verdict import CheckResult
 from fencepost.spec.config_store import CONFIG_CHANGES, entity_at
 from fencepost.spec.trace import TraceEvent
-from fencepost.spec.vocabulary import INTERNAL_TOPICS, Action, Invariant, ProtocolLevel
-from fencepost.spec.znodes import BROKER_IDS, CONTROLLER, topic_path
-
-_INTERNAL = frozenset(topic_path(topic) for topic in INTERNAL_TOPICS.values())
+from fencepost.spec.vocabulary import Action, Invariant, ProtocolLevel
+from fencepost.spec.znodes import BROKER_IDS, CONTROLLER, REQUEST_PATHS, TOPICS
 
 
 def check(events: Sequence[TraceEvent]) -> CheckResult:
-    """Judge a whole run; the premise counts writes of the configuration and of those topics."""
+    """Judge a whole run; the premise counts writes that the controller alone may make."""
     evidence = Evidence(invariant=Invariant.ONLY_CONTROLLER_WRITES)
     level, protocols = _level(events), spoken_protocols(events).by_session
     levels = {level, *protocols.values()}
@@ -46,20 +44,27 @@ def check(events: Sequence[TraceEvent]) -> CheckResult:
         path, is_created = event.path or "", event.action == "Create"
         if is_created and path.startswith(f"{BROKER_IDS}/"):
             brokers.add(event.session_id)
-        is_internal = is_created and path in _INTERNAL and event.session_id in brokers
+        is_of_topic = _is_of_topic(path) and event.session_id in brokers
         if path == CONTROLLER and is_created:
             holder = event
         elif holder is not None and _ends(event, holder):
             holder = None
         elif not (is_bound(event) or event.zxid in forwarded):
             continue
-        elif is_internal or path == CONFIG_CHANGES or entity_at(path) is not None:
+        elif is_of_topic or path == CONFIG_CHANGES or entity_at(path) is not None:
             evidence.premise_count += 1
             if holder is None or holder.session_id != event.session_id:
                 by = "no session" if holder is None else f"session {holder.session_id}"
                 message = f"Session {event.session_id} wrote {path}, and {by} is controller."
                 evidence.violated(message, holder, event)
     return evidence.result()
+
+
+def _is_of_topic(path: str) -> bool:
+    """The znode of a topic, or a request about one of its partitions."""
+    return path.rpartition("/")[0] == TOPICS or path.startswith(
+        tuple(f"{kind}/" for kind in REQUEST_PATHS)
+    )
 
 
 def _ends(event: TraceEvent, holder: TraceEvent) -> bool:

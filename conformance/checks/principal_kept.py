@@ -2,7 +2,8 @@
 
 Not for the broker that forwarded it, nor for a name that the client claims. Clients set every value
 once, so that a value tells which of them has asked. It is forwarded in the name
-in which it is made. An internal topic alone is a broker's own wish (FWD-006).
+in which it is made. An internal topic alone is a broker's own wish (FWD-006): it is created for
+brokers where no client asks for it by its name.
 """
 
 import re
@@ -14,7 +15,16 @@ from fencepost.fault_injection.workload.config_operations import ALTER_CONFIGS
 from fencepost.spec.trace import TraceEvent
 from fencepost.spec.vocabulary import INTERNAL_TOPICS, Action, Invariant
 
-DONE = frozenset({Action.APPLY_MUTATION, Action.CREATE_TOPIC, Action.DELETE_TOPIC})
+DONE = frozenset(
+    {
+        Action.APPLY_MUTATION,
+        Action.CREATE_TOPIC,
+        Action.DELETE_TOPIC,
+        Action.REQUEST_PARTITIONS,
+        Action.START_REASSIGNMENT,
+        Action.CANCEL_REASSIGNMENT,
+    }
+)
 JUDGED = DONE | {ALTER_CONFIGS, Action.FORWARD_REQUEST}
 _BROKER = re.compile(r"User:broker-\d+")
 
@@ -40,10 +50,11 @@ def check(events: Sequence[TraceEvent]) -> CheckResult:
                 forward,
                 event,
             )
-        if event.topic in INTERNAL_TOPICS.values() and event.principal is not None:
+        creator = event.principal if event.action == Action.CREATE_TOPIC else None
+        if creator is not None and event.topic in INTERNAL_TOPICS.values():
             evidence.premise_count += 1
-            if not _BROKER.fullmatch(event.principal):
-                evidence.violated(f"{what} is created for {event.principal}, no broker.", event)
+            if not _BROKER.fullmatch(creator):
+                evidence.violated(f"{what} is created for {creator}, no broker.", event)
         for one in filter(None, (askers.get((event.path, v)) for v in event.values or ())):
             evidence.premise_count += 1
             if event.principal != f"User:{one.node}":

@@ -1,8 +1,11 @@
 """Administrative requests of the harness: each waits only until it is granted, untraced."""
 
+import threading
 from collections.abc import Callable, Mapping, Sequence
+from time import monotonic
+from typing import TypeVar
 
-from fencepost.conformance.clients.client import Granted, RoutedClient
+from fencepost.conformance.clients.client import RoutedClient
 from fencepost.conformance.clients.transport import (
     REQUEST_UNKNOWN,
     BrokerConnection,
@@ -13,6 +16,12 @@ from fencepost.conformance.clients.transport import (
 from fencepost.fault_injection.injectors.injector import InjectionError
 from fencepost.spec.vocabulary import ElectionKind, ErrorCode
 from fencepost.spec.znodes import TopicPartition
+
+CONTROLLER_S = 5.0
+"""So long a request waits for a controller that the broker which is asked knows."""
+AGAIN_S = 0.1
+Answer = TypeVar("Answer", bound=tuple[str | None, str] | dict[TopicPartition, str | None])
+"""The error code of the whole and a message, or the error code of each partition."""
 
 
 class RefusedError(InjectionError):
@@ -70,13 +79,25 @@ class AdminClient:
             error = errors.get(partition, "no answer")
             _require(f"the election of {partition}", None if error in fine else error)
 
-    def _ask(self, request: Callable[[BrokerConnection], Granted]) -> Granted:
+    def _ask(self, request: Callable[[BrokerConnection], Answer]) -> Answer:
+        """What is answered; asked again while no controller is known: nothing was done then."""
+        deadline, pause = monotonic() + CONTROLLER_S, threading.Event()
+        while _is_elsewhere(answer := self._ask_once(request)) and monotonic() < deadline:
+            pause.wait(AGAIN_S)
+        return answer
+
+    def _ask_once(self, request: Callable[[BrokerConnection], Answer]) -> Answer:
         try:
             return self._client.ask(request)
         except ClusterUnreachableError as unreachable:
             raise InjectionError(str(unreachable)) from unreachable
         except RequestUnknownError as unknown:
             raise RefusedError("the request", REQUEST_UNKNOWN, str(unknown)) from unknown
+
+
+def _is_elsewhere(answer: tuple[str | None, str] | dict[TopicPartition, str | None]) -> bool:
+    codes = answer.values() if isinstance(answer, dict) else answer[:1]
+    return ErrorCode.NOT_CONTROLLER in codes
 
 
 def _require(what: str, error: str | None, message: str = "") -> None:

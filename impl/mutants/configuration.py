@@ -34,6 +34,13 @@ def any_broker_writes(rules: Rules) -> Rules:
     return replace(rules, redirect=change_anywhere, may_write=may_write)
 
 
+@mutant(252, "FWD-001", {Invariant.ONLY_CONTROLLER_WRITES}, level=_LEVEL)
+def any_broker_creates_topics(rules: Rules) -> Rules:
+    """Every broker writes what it is asked of topics, as below level 5."""
+    may_write = {**rules.may_write, Writer.ADMINISTRATOR: MAY_WRITE[Writer.ADMINISTRATOR]}
+    return replace(rules, topics_at_controller=False, may_write=may_write)
+
+
 @mutant(121, "FWD-003", {Invariant.FORWARDED_ONCE}, seed=7, level=_LEVEL)
 def forward_again(rules: Rules) -> Rules:
     """A broker that is not controller forwards what another one has forwarded to it."""
@@ -50,7 +57,7 @@ def forward_again(rules: Rules) -> Rules:
     122,
     "FWD-004",
     {Invariant.FORWARDED_ONCE, Invariant.LINEARIZABLE_CONFIG},
-    seed=18,
+    seed=33,
     level=_LEVEL,
 )
 def apply_again(rules: Rules) -> Rules:
@@ -58,7 +65,7 @@ def apply_again(rules: Rules) -> Rules:
     return replace(rules, takes_forwarded=lambda _numbers, _header: True)
 
 
-@mutant(123, "FWD-004", {Invariant.LINEARIZABLE_CONFIG}, seed=43, level=_LEVEL)
+@mutant(123, "FWD-004", {Invariant.LINEARIZABLE_CONFIG}, level=_LEVEL)
 def lost_answer_is_refusal(rules: Rules) -> Rules:
     """A broker that hears nothing of the controller answers that nothing was changed."""
     return replace(rules, forward_without_answer=ErrorCode.NOT_CONTROLLER)

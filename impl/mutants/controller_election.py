@@ -34,7 +34,7 @@ from fencepost.impl.core.types.zookeeper import (
     Written,
     Znode,
 )
-from fencepost.impl.mutants.mutant import allowing, mutant, suite_mutant
+from fencepost.impl.mutants.mutant import allowing, hunted_at, mutant, suite_mutant
 from fencepost.spec.vocabulary import (
     ANY_VERSION,
     NO_BROKER,
@@ -43,6 +43,7 @@ from fencepost.spec.vocabulary import (
     ControllerEpoch,
     Invariant,
     Liveness,
+    ProtocolLevel,
     ZnodeVersion,
 )
 from fencepost.spec.znodes import (
@@ -131,7 +132,8 @@ def controller_epoch_not_raised(rules: Rules) -> Rules:
     )
 
 
-@mutant(17, "ZK-006", {Liveness.CONTROLLER_EVENTUALLY_EXISTS}, seed=0)
+@hunted_at(ProtocolLevel.MAX_BROKER_EPOCH)
+@mutant(17, "ZK-006", {Liveness.CONTROLLER_EVENTUALLY_EXISTS}, seed=3)
 def forget_own_controller_znode(rules: Rules) -> Rules:
     """A broker that won without hearing of it takes its own `/controller` for another's."""
     return replace(

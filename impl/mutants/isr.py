@@ -75,7 +75,7 @@ def no_step_down(rules: Rules) -> Rules:
     return replace(rules, fence_leader=fence_leader)
 
 
-@mutant(96, "ZK-006", {Invariant.ONLY_AUTHORISED_WRITES, Invariant.LEADER_COMPLETE}, seed=18)
+@mutant(96, "ZK-006", {Invariant.ONLY_AUTHORISED_WRITES, Invariant.LEADER_COMPLETE})
 def trust_unsettled_write(rules: Rules) -> Rules:
     """A leader takes whatever it reads back for its own write, and goes on."""
 

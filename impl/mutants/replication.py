@@ -73,7 +73,7 @@ def high_watermark_on_fetch_only(rules: Rules) -> Rules:
     return replace(rules, serve_fetch=serve_fetch, advance_high_watermark=advance_high_watermark)
 
 
-@mutant(16, "CMD-005", {Liveness.EVENTUALLY_TRUNCATED}, seed=299)
+@mutant(16, "CMD-005", {Liveness.EVENTUALLY_TRUNCATED}, seed=71)
 def end_offset_alone(rules: Rules) -> Rules:
     """A follower truncates to the leader's offset, and does not look at the epoch."""
     return replace(

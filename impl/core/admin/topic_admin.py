@@ -2,17 +2,21 @@
 
 from functools import partial
 
+from msgspec.structs import replace
+
 from fencepost.impl.core.admin.mutation_quota import MutationQuotas
 from fencepost.impl.core.admin.partition_admin import PartitionAdmin
 from fencepost.impl.core.admin.topic_batches import TopicBatches
 from fencepost.impl.core.admin.topic_creation import TopicCreation
 from fencepost.impl.core.admin.topic_deletion import TopicDeletion
 from fencepost.impl.core.config import Config
-from fencepost.impl.core.configuration.forwarding import BY_ANY_BROKER, Forwarding, Mandate
+from fencepost.impl.core.configuration.forwarding import Forwarding, Mandate
 from fencepost.impl.core.types.events import RequestReceived
 from fencepost.impl.core.types.messages import CreatePartitionsRequest, TopicRequest
+from fencepost.impl.core.types.request_header import CONTROLLER_VERSION
 from fencepost.impl.core.types.scripts import Outbox
 from fencepost.impl.core.types.topic_messages import (
+    CountedRequest,
     CreateTopicRequest,
     CreateTopicsRequest,
     DeleteTopicRequest,
@@ -42,11 +46,15 @@ class TopicAdmin:
     def on_request(self, event: RequestReceived, request: TopicRequest) -> None:
         """It is done here, asked of the controller, or refused; the answer tells."""
         reply = partial(self._outbox.reply, event.token)
-        mandate: Mandate | None = BY_ANY_BROKER
-        if request.header.forwards:
-            mandate = self._forwarding.admit(request, event.asker, reply)
+        mandate = self._forwarding.admit(self._as_counted(request), event.asker, reply)
         if mandate is not None:
             self._do(event, request, mandate)
+
+    def _as_counted(self, request: TopicRequest) -> TopicRequest:
+        """With the quota on, what it counts is for the controller alone, which knows the client."""
+        if not (self._config.has_mutation_quota and isinstance(request, CountedRequest)):
+            return request
+        return replace(request, header=replace(request.header, api_version=CONTROLLER_VERSION))
 
     def _do(self, event: RequestReceived, request: TopicRequest, mandate: Mandate) -> None:
         token, charges = event.token, self._quotas.charges

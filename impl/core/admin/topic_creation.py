@@ -1,7 +1,7 @@
 """What is done for clients in ZooKeeper: topics are created, and the routing view is told.
 
-Every broker writes the topics that clients ask it for (V3 Paths 3); the controller learns of them
-by its watch. From level 5 on it writes those of coordinators (`coordinators.py`).
+Below level 5 every broker writes the topics that clients ask it for (V3 Paths 3), of which the
+controller learns by its watch; from level 5 on the controller writes them (FWD-001).
 """
 
 from collections.abc import Generator, Iterable, Iterator

@@ -71,7 +71,7 @@ RESPONSES: Mapping[str, type[TopicResponse]] = {
 }
 """To requests about topics, by their names without the suffix."""
 BY_ANY_BROKER = Mandate()
-"""Of what any broker writes: topics for clients, and below level 5 those of coordinators too."""
+"""Of topics and partitions below level 5: any broker writes what is asked."""
 
 
 def refused(request: WrittenRequest, refusal: Refusal) -> WrittenResponse:
@@ -105,6 +105,8 @@ class Forwarding:
 
     def admit(self, request: WrittenRequest, asker: Asker, respond: Respond) -> Mandate | None:
         """That it is done here; None: `respond` hears that it is refused, or what became of it."""
+        if not (isinstance(request, RedirectedRequest) or self._is_of_controller(request.header)):
+            return BY_ANY_BROKER
         generation = self._controller.generation
         controller_id = self._election.active_controller_id
         is_elsewhere = controller_id not in (NO_BROKER, self._config.broker_id)
@@ -121,14 +123,12 @@ class Forwarding:
         if refusal is not None:
             respond(refused(request, refusal))
             return None
-        if not (isinstance(request, RedirectedRequest) or self._is_of_controller(request.header)):
-            return BY_ANY_BROKER
         fence = generation if node.is_controller else NoFence()
         return Mandate(fence, principal, request.header.request_id)
 
     def _is_of_controller(self, header: RequestHeader) -> bool:
-        """Of a coordinator's creation; what is forwarded is for a controller below level 5, too."""
-        return self._config.rules.internal_topics_at_controller or header.forwards > 0
+        """Of a request about topics; what is forwarded is for a controller below level 5, too."""
+        return self._config.rules.topics_at_controller or header.forwards > 0
 
     # Forwarded
 

@@ -1,4 +1,4 @@
-"""Level 5, `controller_mutations`: the controller alone changes the configuration.
+"""Level 5, `controller_mutations`: the controller alone changes the configuration and topics.
 
 KIP-590 (redirected mutations); `spec/tla/Forwarding.tla`.
 """
@@ -11,14 +11,7 @@ from fencepost.impl.core.rules.configuration.redirection import (
     change_what_is_asked,
 )
 from fencepost.impl.core.rules.rules import Rules
-from fencepost.impl.core.rules.tables import MAY_WRITE, Permissions, Writer, ZnodeKind
-
-UNCONFIGURED: Permissions = {
-    kind: kinds
-    for kind, kinds in MAY_WRITE[Writer.ADMINISTRATOR].items()
-    if kind is not ZnodeKind.CONFIG
-}
-"""What any broker may still write for an administrator (FWD-001)."""
+from fencepost.impl.core.rules.tables import Writer
 
 
 def understand(rules: Rules) -> Rules:
@@ -37,6 +30,6 @@ RULES = replace(
     _UNDERSTOOD,
     redirect=change_at_controller,
     reads_configs=True,
-    internal_topics_at_controller=True,
-    may_write={**_UNDERSTOOD.may_write, Writer.ADMINISTRATOR: UNCONFIGURED},
+    topics_at_controller=True,
+    may_write={**_UNDERSTOOD.may_write, Writer.ADMINISTRATOR: {}},  # FWD-001
 )

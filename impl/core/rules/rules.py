@@ -277,8 +277,8 @@ class Rules:
     """Of the principal that asks, and of the broker that forwards."""
     takes_forwarded: Callable[[ForwardedNumbers, RequestHeader], bool]
     forward_without_answer: ErrorCode
-    internal_topics_at_controller: bool
-    """Whether the controller alone creates topics for coordinators; else any broker, unfenced."""
+    topics_at_controller: bool
+    """Whether the controller alone writes what is asked of topics; else any broker, unfenced."""
     asks_for_internal_topic: Callable[[Asker, Asker], Asker]
     """Of the client that looks for a coordinator, and of the broker that it has asked."""
     coordinating_partition: Callable[[str, int], int]

@@ -409,7 +409,7 @@ TopicRequest = (
     | RemovePartitionsRequest
     | AlterPartitionReassignmentsRequest
 )
-"""What becomes of topics and partitions: any broker does it, or the controller if one forwards."""
+"""What becomes of topics and partitions: the controller does it, below level 5 any broker."""
 TopicResponse = (
     CreateTopicResponse
     | DeleteTopicResponse

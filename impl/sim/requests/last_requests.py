@@ -48,6 +48,7 @@ from fencepost.impl.sim.world.admin_workload import (
 from fencepost.impl.sim.world.cluster import VirtualCluster
 from fencepost.impl.sim.world.operations import request_of
 from fencepost.spec.vocabulary import (
+    NO_BROKER,
     NO_EPOCH,
     NO_INCARNATION,
     NO_PRODUCER,
@@ -360,6 +361,7 @@ class LastRequests(AskingClient):
             yield Until("the death", partial(self._is_not_live, one))
             yield Until("a smaller ISR", partial(self._is_isr, key, self._third))
         to = self._second
+        yield Until("a controller that is known", partial(self._knows_controller, to))
         none = election(key, ElectionKind.UNCLEAN)
         yield from self.expect(none, ErrorCode.ELIGIBLE_LEADERS_NOT_AVAILABLE, to=to)
         yield from self.expect(election(key), ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE, to=to)
@@ -430,6 +432,11 @@ class LastRequests(AskingClient):
     def _is_isr(self, key: TopicPartition, only: BrokerId) -> bool:
         known = self.cluster.state(key)
         return known is not None and known[0].isr == {only}
+
+    def _knows_controller(self, broker_id: BrokerId) -> bool:
+        """The broker is the controller, or forwards to it."""
+        election = self.cluster.processes[broker_id].node.controller_election
+        return election.active_controller_id == self.cluster.view().controller_id != NO_BROKER
 
     def _is_not_live(self, broker_id: BrokerId) -> bool:
         return self.cluster.zookeeper.peek(broker_path(broker_id)).stat is None

@@ -1,5 +1,7 @@
 """The client of a story: the operations of its steps, each recorded as any client's."""
 
+from msgspec import UnsetType
+
 from fencepost.fault_injection.stories.steps import story_step as steps
 from fencepost.fault_injection.stories.steps.config_step import (
     ChangeStep,
@@ -43,13 +45,15 @@ from fencepost.impl.core.types.topic_messages import (
 )
 from fencepost.impl.sim.stories.command import command_request
 from fencepost.impl.sim.world.admin_workload import addition, alteration, election, reassignment
-from fencepost.impl.sim.world.clients import SimulatedClient, error_codes
+from fencepost.impl.sim.world.clients import AGAIN_MS, SimulatedClient, error_codes
 from fencepost.impl.sim.world.cluster import VirtualCluster
 from fencepost.impl.sim.world.operations import TracedOperation, request_of
 from fencepost.spec.vocabulary import NO_PRODUCER, BrokerId, ErrorCode
 from fencepost.spec.znodes import TopicPartition
 
 NO_ANSWER = "no answer"
+CONTROLLER_MS = 5_000
+"""So long a request waits for a controller that its broker knows, as those of real clients do."""
 
 
 class StepClient(SimulatedClient):
@@ -66,8 +70,13 @@ class StepClient(SimulatedClient):
         assignment: tuple[tuple[BrokerId, ...], ...],
         to: BrokerId,
         ended: Ended,
+        *,
+        is_named: bool,
     ) -> None:
-        """Ask for a topic with these replicas, or for many such in one request."""
+        """Ask for a topic with these replicas, or for many such in one request.
+
+        A broker that the step has named is asked once.
+        """
         asked = tuple(
             CreateTopicRequest(
                 topic=topic,
@@ -78,7 +87,24 @@ class StepClient(SimulatedClient):
             for topic in topics
         )
         request = CreateTopicsRequest(topics=asked) if asked[1:] else asked[0]
-        self.ask(to, request, lambda answer: ended(_granted(answer)))
+        if is_named:
+            self.ask(to, request, lambda answer: ended(_granted(answer)))
+        else:
+            self.ask_controller(to, request, ended)
+
+    def ask_controller(self, to: BrokerId, request: Request, ended: Ended) -> None:
+        """Ask the controller by way of a broker, again while that knows none, for some seconds."""
+        scheduler = self.cluster.scheduler
+        deadline_ms = scheduler.now_ms + CONTROLLER_MS
+
+        def hear(response: Response | None) -> None:
+            answer = _granted(response)
+            if answer == ErrorCode.NOT_CONTROLLER.value and scheduler.now_ms < deadline_ms:
+                scheduler.after_ms(AGAIN_MS, lambda: self.ask(to, request, hear))
+            else:
+                ended(answer)
+
+        self.ask(to, request, hear)
 
     def administer(self, step: steps.AdminStep, to: BrokerId, ended: Ended) -> None:
         """Send the request of an administrator; a change of a configuration is traced."""
@@ -86,6 +112,8 @@ class StepClient(SimulatedClient):
             self._create_token(step, to, ended)
         elif isinstance(step, ChangeStep):
             self._alter(step, to, ended)
+        elif isinstance(step.broker, UnsetType):
+            self.ask_controller(to, _request(step), ended)
         else:
             self.ask(to, _request(step), lambda answer: ended(_granted(answer)))
 
@@ -185,7 +213,7 @@ def _granted(response: Response | None) -> str:
     if response is None:
         return NO_ANSWER
     if isinstance(response, CreateTopicsResponse | DeleteTopicsResponse):
-        codes = [one.error_code for one in response.topics]
+        codes = [one.error_code for one in response.topics] or [response.error_code]
         return (
             "ok" if {*codes} == {ErrorCode.NONE} else " ".join(code.value or "ok" for code in codes)
         )

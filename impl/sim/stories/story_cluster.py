@@ -30,7 +30,7 @@ from fencepost.impl.core.types.effects import (
 from fencepost.impl.sim.engine.liveness_state import is_converged
 from fencepost.impl.sim.engine.run import SimulatedRun
 from fencepost.impl.sim.injectors.driver import SimulatedTraces
-from fencepost.impl.sim.stories.client import StepClient
+from fencepost.impl.sim.stories.client import CONTROLLER_MS, StepClient
 from fencepost.impl.sim.world.clients import TIMEOUT_MS
 from fencepost.impl.sim.world.cluster import VirtualState
 from fencepost.impl.sim.world.network import RequestRule, method_of
@@ -54,7 +54,7 @@ def unjudged(_: Sequence[TraceEvent]) -> Sequence[str]:
 class VirtualStoryCluster:
     """One simulated run; steps that only a simulator can do reach into its `world`."""
 
-    answer_ms = TIMEOUT_MS + 1
+    answer_ms = CONTROLLER_MS + TIMEOUT_MS + 1
 
     def __init__(self, simulated: SimulatedRun, judge: Judge = unjudged) -> None:
         """Nothing of the run has been played."""
@@ -120,8 +120,9 @@ class VirtualStoryCluster:
         to = replicas[0] if isinstance(step.broker, UnsetType) else broker_of(self, step.broker)
         self.wait(START_MS, lambda: {*replicas} <= {*self.state.live_brokers()})
         outcome: list[str] = []
-        topics = (topic, *step.also)
-        self.client.create_topics(topics, (replicas,) * partitions, to, outcome.append)
+        topics, is_named = (topic, *step.also), not isinstance(step.broker, UnsetType)
+        lists = (replicas,) * partitions
+        self.client.create_topics(topics, lists, to, outcome.append, is_named=is_named)
         self.wait(self.answer_ms, lambda: bool(outcome))
         if outcome == ["ok"] and step.wait:
             self.wait(START_MS, self.is_converged)

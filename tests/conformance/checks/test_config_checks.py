@@ -244,6 +244,19 @@ def test_internal_topic_is_a_brokers_wish(
     assert (len(result.violations), result.premise_count) == expected
 
 
+def test_move_is_asked_for_in_the_name_for_which_it_is_forwarded() -> None:
+    trace = Trace()
+    told = {"topic": OFFSETS_TOPIC, "forwarded_request": FORWARDED}
+    trace.broker(2, Action.FORWARD_REQUEST, **(told | {"topic": None}), principal="User:client-1")
+    trace.broker(3, Action.START_REASSIGNMENT, **told, principal="User:client-1")
+    trace.broker(3, Action.CANCEL_REASSIGNMENT, **told, principal="User:client-2")
+    trace.broker(3, Action.DELETE_TOPIC, **told, principal="User:client-1")
+
+    assert found(principal_kept.check, trace) == [
+        f"{OFFSETS_TOPIC}: it is forwarded for User:client-1 and done for User:client-2."
+    ]
+
+
 def test_forwarded_creation_is_done_once_to_each_topic() -> None:
     trace = Trace()
     for topic in ("t", "u", "u"):
@@ -257,7 +270,8 @@ def test_forwarded_creation_is_done_once_to_each_topic() -> None:
 HELD = ("Create", CONTROLLER, 1)
 WRITTEN = ("SetData", PATH, 1)
 REGISTERED = ("Create", "/brokers/ids/2", 2)
-OFFSETS = "/brokers/topics/__consumer_offsets"
+OFFSETS_TOPIC = "__consumer_offsets"
+OFFSETS = f"/brokers/topics/{OFFSETS_TOPIC}"
 
 
 @pytest.mark.parametrize(
@@ -277,8 +291,14 @@ OFFSETS = "/brokers/topics/__consumer_offsets"
         ([("CloseSession", "", 1), HELD, WRITTEN], 1, 0),
         ([HELD, REGISTERED, ("Create", OFFSETS, 2)], 1, 1),
         ([HELD, ("Create", "/brokers/ids/1", 1), ("Create", OFFSETS, 1)], 1, 0),
-        ([HELD, REGISTERED, ("Delete", OFFSETS, 2)], 0, 0),
-        ([HELD, REGISTERED, ("Create", "/brokers/topics/t", 2)], 0, 0),
+        ([HELD, REGISTERED, ("Delete", OFFSETS, 2)], 1, 1),
+        ([HELD, REGISTERED, ("SetData", OFFSETS, 2)], 1, 1),
+        ([HELD, REGISTERED, ("Create", "/brokers/topics", 2)], 0, 0),
+        ([HELD, REGISTERED, ("Create", f"{OFFSETS}/0/leaderAndISR", 2)], 0, 0),
+        ([HELD, REGISTERED, ("Create", "/admin/partitions_add", 2)], 0, 0),
+        ([HELD, REGISTERED, ("Create", "/admin/partitions_add/t/0", 2)], 1, 1),
+        ([HELD, REGISTERED, ("Delete", "/admin/partitions_reassigned/t/0", 2)], 1, 1),
+        ([HELD, ("Create", "/admin/leader_election/t/0", 3)], 0, 0),
         ([HELD, ("Create", OFFSETS, 3)], 0, 0),
     ],
 )

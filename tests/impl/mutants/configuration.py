@@ -94,6 +94,13 @@ def writes_without_office(mutant: str | None) -> bool:
     return driver.zookeeper.peek(PATH).stat is not None
 
 
+def topic_without_office(mutant: str | None) -> bool:
+    """A broker that is not controller creates a topic."""
+    driver = _other(mutant)
+    driver.ask(CreateTopicRequest(topic="t"), ALICE)
+    return driver.zookeeper.peek("/brokers/topics/t").stat is not None
+
+
 def forwards_of_a_forwarded(mutant: str | None) -> int:
     """How often a broker forwards what another one has."""
     driver = _other(mutant)
@@ -174,6 +181,7 @@ CASES = [
         ErrorCode.NONE,
     ),
     ("any_broker_writes", writes_without_office, False, True),
+    ("any_broker_creates_topics", topic_without_office, False, True),
     ("forward_again", forwards_of_a_forwarded, 0, 1),
     ("apply_again", value_after_a_copy, "2", "1"),
     ("lost_answer_is_refusal", is_indefinite_without_answer, True, False),

@@ -57,7 +57,7 @@ def test_a_process_dies_where_it_was_told_to(
     with running(*options) as first:
         address = eventually(registry.address)
         alone = (ReplicaList(replicas=(BrokerId(1),)),)
-        eventually(lambda: create(address, "t", alone))
+        create(address, "t", alone)
         assert produce(address, "a").base_offset == 0
         plan(address, "after_reply")
         assert produce(address, "b").base_offset == 1, "the answer has left"
@@ -82,7 +82,7 @@ def test_a_process_stands_still_where_it_was_told_to_and_goes_on_there(
     with running(*arguments(tmp_path, chroot, "--fault-control")) as process:
         address = eventually(registry.address)
         alone = (ReplicaList(replicas=(BrokerId(1),)),)
-        eventually(lambda: create(address, "t", alone))
+        create(address, "t", alone)
         plan(address, "before_append", holds=True)
         with ThreadPoolExecutor(max_workers=1) as pool:
             produced = pool.submit(produce, address, "a")

@@ -126,6 +126,17 @@ def produce(address: str, value: str, topic: str = "t", partition: int = 0) -> P
     return eventually(attempt)
 
 
+def create(address: str, topic: str = "t", assignment: tuple[ReplicaList, ...] = ()) -> None:
+    """Ask until the broker is, or knows, the controller that creates the topic."""
+
+    def attempt() -> bool | None:
+        response = ask(address, CreateTopicRequest(topic=topic, assignment=assignment))
+        assert isinstance(response, CreateTopicResponse)
+        return response.error_code is ErrorCode.NONE or None
+
+    eventually(attempt)
+
+
 def values(address: str) -> list[str]:
     def attempt() -> list[str] | None:
         request = FetchRequest(topic="t", partition=0, fetch_offset=Offset(0))
@@ -241,7 +252,7 @@ def test_a_broker_serves_and_leaves_at_once_when_told_to(
 ) -> None:
     with running(*arguments(tmp_path, chroot)) as process:
         address = eventually(registry.address)
-        ask(address, CreateTopicRequest(topic="t"))
+        create(address)
         assert produce(address, "x").base_offset == 0
         assert values(address) == ["x"]
 
@@ -266,7 +277,7 @@ def test_a_kill_loses_no_record_and_no_line(
     stored = [f"value {n}" for n in range(20)]
     with running(*options) as process:
         address = eventually(registry.address)
-        ask(address, CreateTopicRequest(topic="t"))
+        create(address)
         for value in stored:
             produce(address, value)
         process.kill()
@@ -302,8 +313,8 @@ def test_a_damaged_record_takes_its_partition_offline_alone(
 ) -> None:
     with running(*arguments(tmp_path, chroot)) as process:
         address = eventually(registry.address)
-        ask(address, CreateTopicRequest(topic="t"))
-        ask(address, CreateTopicRequest(topic="u"))
+        create(address)
+        create(address, "u")
         produce(address, "x")
         produce(address, "y", topic="u")
         os.truncate(tmp_path / "data" / "t-0" / f"{0:020}.log", 3)
@@ -336,7 +347,7 @@ def test_a_log_that_is_damaged_at_the_start_is_offline_alone(
     with running(*options) as process:
         address = eventually(registry.address)
         for topic in ("t", "u"):
-            ask(address, CreateTopicRequest(topic=topic))
+            create(address, topic)
             produce(address, "x", topic=topic)
         process.send_signal(signal.SIGTERM)
         process.wait(DEADLINE_S)
@@ -363,7 +374,7 @@ def test_when_the_disk_of_a_leader_is_full_another_broker_leads(
     ):
         first = eventually(registry.address)
         second = eventually(lambda: registry.address(broker_id=2))
-        eventually(lambda: create(first, "t", lists))
+        create(first, "t", lists)
         produce(first, "x")
         resource.prlimit(full.pid, resource.RLIMIT_FSIZE, (FULL_BYTES, FULL_BYTES))
 
@@ -378,10 +389,3 @@ def test_when_the_disk_of_a_leader_is_full_another_broker_leads(
         full.kill()
         assert full.stderr is not None
         assert f"t/0 is offline until the next start: cannot write {tmp_path}" in full.stderr.read()
-
-
-def create(address: str, topic: str, assignment: tuple[ReplicaList, ...]) -> bool | None:
-    request = CreateTopicRequest(topic=topic, assignment=assignment)
-    response = ask(address, request)
-    assert isinstance(response, CreateTopicResponse)
-    return response.error_code is ErrorCode.NONE or None

@@ -19,7 +19,7 @@ from fencepost.spec.trace import Kind, TraceEvent
 from fencepost.spec.vocabulary import NEWEST_LEVEL, Action
 
 LEVEL = NEWEST_LEVEL
-SEEDS = (29, 4, 19, 46)
+SEEDS = (3, 43, 44, 50)
 """Between them they have every action, and have it early."""
 
 OPERATIONS = {

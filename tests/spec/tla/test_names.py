@@ -162,6 +162,7 @@ NOT_MODELLED = {
     *("older_brokers_do_what_is_forwarded", "obey_stop_of_last_epoch", "take_metadata_twice"),
     *("act_before_reading", "stand_after_reading_another", "leave_isr_to_its_leader"),
     *("first_leader_alone", "fenced_leader_commits", "one_coordinator_for_all"),
+    "any_broker_creates_topics",
 }
 """The specs' clients ask leaders only; their controllers take each step that is due, without being
 told; their topics are assigned to brokers that there are; disks work; a command is about one
@@ -169,8 +170,8 @@ partition; a watch, a fetch or a start happens when its action is taken; a follo
 incarnation that it is; metadata and roles are told in any order, of leaders alone, by controllers
 of one level; what is forwarded comes to the controller, or late to one that was; a stop is of one
 leader epoch; a bucket is charged and filled in whole tokens; a controller takes office and sees
-registrations at once, and a fenced leader is no leader; any
-coordinator will do."""
+registrations at once, and a fenced leader is no leader; any coordinator will do, and a change of
+the configuration stands for one of topics, so that `any_broker_writes` is both."""
 
 
 def test_every_mutant_of_the_core_is_a_mutant_of_the_specs() -> None:

@@ -1,7 +1,9 @@
-"""What any broker answers from ZooKeeper: topics that may be made, and the routing view."""
+"""What any broker below level 5 answers from ZooKeeper: topics that it makes, the routing view."""
 
 import pytest
 
+from fencepost.impl.core.config import Config
+from fencepost.impl.core.levels import level_4
 from fencepost.impl.core.rules.controller.partition_rules import PARTITIONS_MAX
 from fencepost.impl.core.types.messages import BrokerEndpoint, MetadataRequest, MetadataResponse
 from fencepost.impl.core.types.topic_messages import (
@@ -12,9 +14,15 @@ from fencepost.impl.core.types.topic_messages import (
 from fencepost.impl.core.types.zookeeper import Create
 from fencepost.spec.vocabulary import Action, BrokerId, ErrorCode
 from fencepost.spec.znodes import BROKER_IDS, TOPICS, parse_topic, topic_path
-from tests.impl.core.build import T0, T1, state
+from tests.impl.core.build import ME, T0, T1, state
 from tests.impl.core.driver import Driver, Fate
 from tests.impl.core.roles import elect_other
+
+
+@pytest.fixture
+def driver() -> Driver:
+    """Broker 1 at the last level at which any broker writes topics."""
+    return Driver(Config(broker_id=ME, rules=level_4.RULES))
 
 
 def ready(driver: Driver) -> Driver:

@@ -7,6 +7,7 @@ import pytest
 from msgspec.structs import replace
 
 from fencepost.impl.core.config import Config
+from fencepost.impl.core.levels import level_4
 from fencepost.impl.core.types.zookeeper import Create, Delete, SetData
 from fencepost.spec.vocabulary import (
     ANY_VERSION,
@@ -472,7 +473,7 @@ def test_a_partition_that_moves_may_be_removed(driver: Driver) -> None:
 
 
 def test_without_zookeeper_nothing_is_promised(drive: Drive) -> None:
-    driver = governed(drive(Config(broker_id=ME)), (2, 3))
+    driver = governed(drive(Config(broker_id=ME, rules=level_4.RULES)), (2, 3))
     driver.lose_session()
 
     assert elect(driver, ElectionKind.PREFERRED) is ErrorCode.BROKER_NOT_AVAILABLE
