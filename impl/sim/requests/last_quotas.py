@@ -30,7 +30,7 @@ from fencepost.impl.core.types.topic_messages import (
 from fencepost.impl.sim.injectors.driver import SimulatedFaultDriver
 from fencepost.impl.sim.requests.asking import After, AskingClient, Step, Until, results
 from fencepost.impl.sim.requests.by_hand import write_config_by_hand
-from fencepost.impl.sim.requests.quota_workload import NEW, OLD, RATE_NAME
+from fencepost.impl.sim.requests.quota_workload import CREATE, DELETE, GROW, RATE_NAME
 from fencepost.impl.sim.world.cluster import QUOTA_WINDOWS, VirtualCluster
 from fencepost.spec.config_store import ConfigEntity, EntityKind
 from fencepost.spec.vocabulary import BrokerId, ErrorCode, ProtocolLevel
@@ -53,7 +53,10 @@ OK, LATER = ErrorCode.NONE, ErrorCode.THROTTLING_QUOTA_EXCEEDED
 EXISTS, UNKNOWN = ErrorCode.TOPIC_ALREADY_EXISTS, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 ELSEWHERE = ErrorCode.NOT_CONTROLLER
 FIRST, SECOND, THIRD, FOURTH, FIFTH, SIXTH = (f"{NAME}-{number}" for number in range(1, 7))
-_WHO: Mapping[str, Any] = {"user": USER, "client_id": CLIENT_ID, "api_version": NEW}
+_WHO: Mapping[str, Any] = {"user": USER, "client_id": CLIENT_ID}
+_CREATES: Mapping[str, Any] = {**_WHO, "api_version": CREATE[True]}
+_DELETES: Mapping[str, Any] = {**_WHO, "api_version": DELETE[True]}
+_GROWS: Mapping[str, Any] = {**_WHO, "api_version": GROW[True]}
 
 
 class LastQuotas(AskingClient):
@@ -107,9 +110,9 @@ class LastQuotas(AskingClient):
             (_creation(SECOND), (LATER,)),
             (_batch(SECOND, THIRD), (LATER, LATER)),
             (_batch(FIRST, SECOND), (EXISTS, LATER)),
-            (DeleteTopicRequest(topic=FIRST, **_WHO), (LATER,)),
-            (DeleteTopicsRequest(topics=(FIRST,), **_WHO), (LATER,)),
-            (CreatePartitionsRequest(topic=FIRST, partition_count=9, **_WHO), (LATER,)),
+            (DeleteTopicRequest(topic=FIRST, **_DELETES), (LATER,)),
+            (DeleteTopicsRequest(topics=(FIRST,), **_DELETES), (LATER,)),
+            (CreatePartitionsRequest(topic=FIRST, partition_count=9, **_GROWS), (LATER,)),
         ):
             yield from self._owes(request, codes, OVER)
 
@@ -119,18 +122,23 @@ class LastQuotas(AskingClient):
             (_creation(FIRST), (EXISTS,)),
             (_creation(SECOND, is_tried=True), (OK,)),
             (_batch(SECOND, THIRD, is_tried=True), (OK, OK)),
-            (DeleteTopicRequest(topic=SECOND, **_WHO), (UNKNOWN,)),
-            (DeleteTopicsRequest(topics=(SECOND,), **_WHO), (UNKNOWN,)),
+            (DeleteTopicRequest(topic=SECOND, **_DELETES), (UNKNOWN,)),
+            (DeleteTopicsRequest(topics=(SECOND,), **_DELETES), (UNKNOWN,)),
         ):
             yield from self._owes(request, codes, 0)
-        tried = CreatePartitionsRequest(topic=FIRST, partition_count=9, validate_only=True, **_WHO)
+        tried = CreatePartitionsRequest(
+            topic=FIRST, partition_count=9, validate_only=True, **_GROWS
+        )
         yield from self._owes(tried, (OK,), 0)
         yield from self._is_told(BOTH, OVER)
 
     def _old_versions_are_served(self) -> Step:
         """They have no word for a refusal, and their connection waits (QUOTA-003)."""
         old = CreateTopicRequest(
-            topic=SECOND, partition_count=1, replication_factor=1, **{**_WHO, "api_version": OLD}
+            topic=SECOND,
+            partition_count=1,
+            replication_factor=1,
+            **{**_WHO, "api_version": CREATE[False]},
         )
         yield from self._owes(old, (OK,), OVER + 1)
         yield from self._is_told(BOTH, OVER + 1)
@@ -147,7 +155,7 @@ class LastQuotas(AskingClient):
     def _nobody_is_the_connection(self) -> Step:
         """Where a request names no user, its connection does."""
         connection = self._connection()
-        request = CreateTopicRequest(topic=FOURTH, api_version=NEW)
+        request = CreateTopicRequest(topic=FOURTH, api_version=CREATE[True])
         yield from self.expect(request, OK, to=self._to, caller=connection)
         yield from self._has_a_bucket(connection)
 
@@ -161,7 +169,7 @@ class LastQuotas(AskingClient):
         """What is owed after the first topic is refused for the others."""
         yield After((OVER + 1) * 1000)
         topics = (FIRST, SECOND, THIRD)
-        request = DeleteTopicsRequest(topics=topics, **_WHO)
+        request = DeleteTopicsRequest(topics=topics, **_DELETES)
         yield from self._owes(request, (OK, LATER, LATER), None)
 
     def _client_alone_counts(self) -> Step:
@@ -251,13 +259,13 @@ class LastQuotas(AskingClient):
 
 def _creation(topic: str, partitions: int = 1, *, is_tried: bool = False) -> CreateTopicRequest:
     return CreateTopicRequest(
-        topic=topic, partition_count=partitions, validate_only=is_tried, **_WHO
+        topic=topic, partition_count=partitions, validate_only=is_tried, **_CREATES
     )
 
 
 def _batch(*topics: str, is_tried: bool = False) -> CreateTopicsRequest:
     some = tuple(map(_creation, topics))
-    return CreateTopicsRequest(topics=some, validate_only=is_tried, **_WHO)
+    return CreateTopicsRequest(topics=some, validate_only=is_tried, **_CREATES)
 
 
 def _bucket(told: Response | None, entity: ConfigEntity) -> QuotaMetrics | None:

@@ -48,8 +48,8 @@ IDLE_MS = (2_500, 5_000)
 IDLES = 0.05
 WRONG_BROKERS = 0.1
 """Share of the requests to a broker that may not be the controller."""
-OLD, NEW = 2, 6
-"""Versions without and with a word for a refusal, of all three requests."""
+CREATE, DELETE, GROW = (5, 6), (4, 5), (2, 3)
+"""The last version without a word for a refusal, and the first with one, of each request."""
 TOPICS_MAX = 8
 """Of one client at one time."""
 PARTITIONS = (1, 1, 2, 3, 6)
@@ -138,9 +138,9 @@ class MutatingClient(SimulatedClient):
 
     def _request(self) -> Request:
         there, draw = self._topics(), self.random.random()
-        version = self.random.choice((OLD, NEW, NEW))
+        is_new = self.random.choice((False, True, True))
         if len(there) >= TOPICS_MAX or (there and draw < 0.3):
-            return self._deletion(there, version)
+            return self._deletion(there, DELETE[is_new])
         if there and draw < 0.4:
             return CreatePartitionsRequest(
                 topic=self.random.choice(there),
@@ -148,9 +148,9 @@ class MutatingClient(SimulatedClient):
                 validate_only=self.random.random() < 0.3,
                 user=self._user,
                 client_id=self._client_id,
-                api_version=version,
+                api_version=GROW[is_new],
             )
-        return self._creation(version, is_validated=draw < 0.5)
+        return self._creation(CREATE[is_new], is_validated=draw < 0.5)
 
     def _deletion(self, there: list[str], version: int) -> Request:
         if self.random.random() < 0.5:
