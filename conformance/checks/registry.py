@@ -156,6 +156,7 @@ _OF_A_RUN: Mapping[Invariant, tuple[CheckFunction, frozenset[str]]] = {
         ZOOKEEPER
         | stale_incarnation_harmless.JUDGED
         | stale_incarnation_harmless.JOINS
+        | stale_incarnation_harmless.SENT
         | {Action.ELECT_LEADER},
     ),
     Invariant.ONLY_ASKERS_SHUT_DOWN: (

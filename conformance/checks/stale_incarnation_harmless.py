@@ -5,7 +5,8 @@ broker's registration (BEP-001), as ZooKeeper's own record has it.
 
 - A broker never takes a role or gives up a replica by a command for an earlier incarnation, and
   refuses as stale (STALE_BROKER_EPOCH) no other (KAFKA-9839). From level 4 on a command is for the
-  incarnations up to the largest epoch that its sender knew (BEP-003).
+  incarnations up to the largest epoch that its sender knew (BEP-003). A controller names no epoch
+  under which no broker has registered.
 - A member stays in the ISR as the incarnation that joined: no write names another one for it. The
   leader of an election alone may be another, if the election says that records may be lost.
 - A broker joins the ISR, or is elected from outside it, under an epoch that it was given; where
@@ -49,6 +50,10 @@ OBEYED = frozenset({Action.BECOME_LEADER, Action.BECOME_FOLLOWER, Action.STOP_RE
 """Lines of a broker that tell for which incarnation the command was."""
 REFUSED = frozenset({RefusalKind.REFUSE_COMMAND, RefusalKind.REFUSE_STOP})
 """Lines of a broker that does not obey a command, and tells why."""
+SENT = frozenset(
+    {Action.SEND_LEADER_AND_ISR, Action.SEND_STOP_REPLICA, Action.SEND_UPDATE_METADATA}
+)
+"""Lines of a controller that tell for which incarnations a request is."""
 JUDGED = OBEYED | REFUSED | {Action.REGISTER_BROKER}
 """Those, and what they are compared with."""
 JOINS = frozenset({Action.UPDATE_METADATA, Action.EXPAND_ISR})
@@ -80,6 +85,7 @@ def check(events: Sequence[TraceEvent]) -> CheckResult:
         if event.is_unclean or event.is_loss_possible
     }
     stays = registrations(events)
+    _check_sent(events, stays, evidence)
     joins = _told_at_joins(events)
     begun: Begun = {}
     for write in writes:
@@ -129,6 +135,17 @@ def _joined_as_earlier(
         if epoch is not None and epoch < registered:
             return f"broker {member} joined as {epoch}, and its leader knew it as {registered}"
     return None
+
+
+def _check_sent(events: Iterable[TraceEvent], stays: Stays, evidence: Evidence) -> None:
+    given = {first for of_broker in stays.values() for first, _ in of_broker}
+    for event in actions(events, *SENT):
+        named = event.broker_epoch or event.max_broker_epoch
+        if named and given:
+            evidence.premise_count += 1
+            if named not in given:
+                message = f"{event.action} names {named}, under which no broker has registered."
+                evidence.violated(message, event)
 
 
 def _check_commands(told: Iterable[_Registered], evidence: Evidence) -> None:
