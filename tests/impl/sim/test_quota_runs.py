@@ -29,7 +29,8 @@ def test_a_run_admits_refuses_validates_and_mutes_and_keeps_the_quota() -> None:
         Action.VALIDATE_MUTATION,
         RefusalKind.MUTE_CONNECTION,
     }
-    assert {event.api_version for event in events if event.method} == {2, 6}
-    assert any(event.throttle_time_ms for event in events if event.api_version == 2)
+    assert {event.api_version for event in events if event.method == "CreateTopics"} == {5, 6}
+    assert {event.api_version for event in events if event.method == "DeleteTopics"} == {4, 5}
+    assert any(event.throttle_time_ms for event in events if event.api_version == 4)
     assert (result.violations, result.premise_count > 20) == ((), True)
     assert run_end(events).bad == ()
