@@ -139,7 +139,7 @@ def meet_registered(replica: Replica, registered: Registrations) -> Replica:
 def incarnation_fetch_error(replica: Replica | None, request: FetchRequest) -> ErrorCode:
     """As below level 3; and a later incarnation of the follower must not have asked before."""
     error = fenced_fetch_error(replica, request)
-    if error is not ErrorCode.NONE or request.replica_id == NO_BROKER:
+    if error is not ErrorCode.NONE:
         return error
     assert replica is not None, "a fetch of an unknown partition is refused"
     known = replica.follower_broker_epochs.get(request.replica_id, NO_BROKER_EPOCH)

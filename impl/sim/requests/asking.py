@@ -107,6 +107,8 @@ class AskingClient(SimulatedClient):
         before = self.config_version
         answer = yield (to, request, caller) if caller else (to, request)
         told = results(answer)
+        if getattr(answer, "hmac", b"") and {*codes} != {ErrorCode.NONE}:
+            self.wrong.append(f"{type(answer).__name__} refuses, and gives a secret")
         version = getattr(answer, "config_version", before)
         if {*codes} == {ErrorCode.NONE} and not before <= version <= self.config_version:
             name = type(answer).__name__
