@@ -164,6 +164,7 @@ def played(page: str) -> Iterator[tuple[str, int]]:
         yield line, code
 
 
+@pytest.mark.long
 @pytest.mark.zookeeper
 @pytest.mark.parametrize("page", sorted(SESSIONS))
 def test_the_session_of_a_page_goes_as_it_is_written(

@@ -272,7 +272,14 @@ def test_all_words_stand_out_from_what_is_behind_them(
     assert browser.evaluate(CONTRASTS) == []
 
 
-@pytest.mark.parametrize("run", ["passing_run", "failing_run", "suite_run", *OTHER_PAGES])
+@pytest.mark.parametrize(
+    "run",
+    [
+        *(pytest.param(one, marks=pytest.mark.long) for one in ("passing_run", "failing_run")),
+        "suite_run",
+        *OTHER_PAGES,
+    ],
+)
 def test_axe_finds_nothing_serious(
     run: str, browser: Browser, request: pytest.FixtureRequest
 ) -> None:

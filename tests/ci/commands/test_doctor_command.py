@@ -27,6 +27,7 @@ def examined(target: str, capsys: Captured) -> tuple[int, list[dict[str, str]]]:
     return code, json.loads(capsys.readouterr().out)["steps"]
 
 
+@pytest.mark.long
 def test_the_reference_is_well(capsys: Captured) -> None:
     code, steps = examined("reference", capsys)
 
@@ -69,6 +70,7 @@ def test_the_skeleton_of_an_adapter_is_told_its_next_verb(capsys: Captured, tmp_
     assert "conform probe" in steps[-1]["do"]
 
 
+@pytest.mark.long
 def test_a_wrong_rule_is_seen_in_the_trace(capsys: Captured) -> None:
     """It breaks no step before: each is as with the right rule, but for the epoch in the trace."""
     code, steps = examined("reference:absent_epoch_is_one", capsys)

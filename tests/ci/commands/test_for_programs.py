@@ -194,6 +194,7 @@ SESSION = [
 """What changes a cluster, and a key of the document that tells it."""
 
 
+@pytest.mark.long
 @pytest.mark.zookeeper
 def test_what_changes_a_cluster_tells_programs_what_came_of_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

@@ -61,6 +61,7 @@ def test_coverage_lists_what_was_not_reached(capsys: pytest.CaptureFixture[str])
     assert "actions that no seed reached: " in told
 
 
+@pytest.mark.long
 def test_a_failing_seed_is_printed_as_a_small_story(capsys: pytest.CaptureFixture[str]) -> None:
     command = ["simulate", "--seed", "0", "--mutant", "leader_epoch_not_raised"]
 

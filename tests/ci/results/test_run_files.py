@@ -52,6 +52,7 @@ def test_a_mutant_in_simulated_seeds_fails_by_its_first_violation(tmp_path: Path
     assert json.loads((out / "verdict.json").read_text())["exit_code"] == 1
 
 
+@pytest.mark.long
 @pytest.mark.zookeeper
 def test_a_story_on_processes_leaves_verdict_junit_tap_and_report(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]

@@ -79,6 +79,7 @@ def test_zookeeper_of_a_cluster_with_tls_takes_its_own_certificates_alone(tmp_pa
     assert codes == [0, 0, 0, UsageError.exit_code, 0]
 
 
+@pytest.mark.long
 @pytest.mark.zookeeper
 def test_faults_by_hand_hurt_brokers_that_speak_tls_alone(tmp_path: Path) -> None:
     folder = tmp_path / "cluster"

@@ -53,6 +53,7 @@ def test_a_server_that_is_well_says_nothing(zookeeper: ZooKeeperServer) -> None:
     assert zookeeper.process.log_tail() == ""
 
 
+@pytest.mark.long
 @pytest.mark.zookeeper
 def test_data_port_and_address_outlive_a_stop_and_a_kill(supervisor: Supervisor) -> None:
     directory = supervisor.directory / "odd name #1=é"

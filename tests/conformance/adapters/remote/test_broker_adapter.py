@@ -28,6 +28,7 @@ def test_brokers_that_do_not_tell_of_their_writes_are_judged_by_what_they_obey(
     assert greet(made.target).trace_dialect is UNTOLD_WRITES
 
 
+@pytest.mark.long
 def test_the_reference_passes_and_what_its_adapter_keeps_is_no_run(tmp_path: Path) -> None:
     result = play(adapter("broker_adapter"), story("moved_and_paused"), tmp_path)
 

@@ -31,6 +31,7 @@ def judged(target: str, out: Path) -> int:
     return cli.run(words)
 
 
+@pytest.mark.long
 def test_a_broker_in_go_conforms(
     program: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -49,6 +50,7 @@ def test_a_log_in_python_conforms(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert exit_code == 0
 
 
+@pytest.mark.long
 def test_what_needs_replicas_is_refused_in_its_words(program: Path, tmp_path: Path) -> None:
     result = play(f"cmd:{program}", "quiet", tmp_path)
 
