@@ -201,6 +201,7 @@ def is_attacked(line: str) -> bool:
     return "--mutant" in line or "--level 2" in line
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("line", of_levels(SEED))
 def test_a_seed_of_a_level_shows_what_its_page_says(
     line: str, capsys: pytest.CaptureFixture[str]

@@ -211,6 +211,7 @@ def refused(words: list[str], folder: Path) -> str:
     return done.stderr
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("line", [*commands_of_workflow(), *commands_of_gitlab()])
 def test_every_command_of_the_examples_is_one_that_fencepost_understands(
     line: str, tmp_path: Path

@@ -360,6 +360,7 @@ def test_a_mutants_run_alone_is_judged_as_any(tmp_path: Path) -> None:
     assert "expected to fail" not in page
 
 
+@pytest.mark.long
 def test_a_master_that_does_not_exist_is_one_sentence(tmp_path: Path) -> None:
     failover_story("r").save(tmp_path)
 

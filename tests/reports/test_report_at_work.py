@@ -260,6 +260,7 @@ def test_keys_alone_do_it_all(browser: Browser, failing_run: Path) -> None:
     assert browser.complaints == []
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("run", ["failing_run", "suite_run", *OTHER_PAGES])
 def test_all_words_stand_out_from_what_is_behind_them(
@@ -272,14 +273,8 @@ def test_all_words_stand_out_from_what_is_behind_them(
     assert browser.evaluate(CONTRASTS) == []
 
 
-@pytest.mark.parametrize(
-    "run",
-    [
-        *(pytest.param(one, marks=pytest.mark.long) for one in ("passing_run", "failing_run")),
-        "suite_run",
-        *OTHER_PAGES,
-    ],
-)
+@pytest.mark.long
+@pytest.mark.parametrize("run", ["passing_run", "failing_run", "suite_run", *OTHER_PAGES])
 def test_axe_finds_nothing_serious(
     run: str, browser: Browser, request: pytest.FixtureRequest
 ) -> None:
@@ -299,6 +294,7 @@ def test_axe_finds_nothing_serious(
     assert [told for told in violations if told[0] in SERIOUS] == []
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("run", ["passing_run", "failing_run", "suite_run", *OTHER_PAGES])
 def test_on_a_phone_no_word_is_cut_off(
     run: str, browser: Browser, request: pytest.FixtureRequest
@@ -375,6 +371,7 @@ def test_a_hostile_topic_is_text_and_the_script_runs(browser: Browser, hostile_r
     assert browser.complaints == []
 
 
+@pytest.mark.long
 def test_a_long_run_is_a_page_that_works(browser: Browser, long_run: Path) -> None:
     report = long_run / "report.html"
     browser.open(report, 1280)

@@ -136,6 +136,7 @@ def test_what_simulate_takes_is_listed_by_option(capsys: pytest.CaptureFixture[s
     assert run(["simulate", "--list", "--seed", "1"]) == 4
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("line", "expected"),
     [

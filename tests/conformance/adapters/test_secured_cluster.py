@@ -51,6 +51,7 @@ def use_a_token(folder: Path, file: Path) -> list[int]:
     return codes
 
 
+@pytest.mark.long
 @pytest.mark.zookeeper
 def test_zookeeper_of_a_cluster_with_tls_takes_its_own_certificates_alone(tmp_path: Path) -> None:
     folder, tls = tmp_path / "cluster", tmp_path / "cluster" / "tls"

@@ -73,6 +73,7 @@ def detail_of(events: Iterable[TraceEvent], action: str) -> dict[str, object]:
     return detail
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", SEEDS)
 def test_at_level_2_a_run_converges_and_breaks_nothing(seed: int) -> None:
     events = quiet_run(seed)

@@ -146,6 +146,7 @@ print(health.events, health.foreign_lines, health.torn_lines)
 """
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("end", "told"), [("", "1 0 1"), ("\n", "1 1 0")])
 def test_a_line_of_a_gigabyte_is_read_in_less_memory_than_it_is_long(
     tmp_path: Path, end: str, told: str

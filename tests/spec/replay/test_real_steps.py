@@ -77,6 +77,7 @@ def first_partitions(seeds: Sequence[int]) -> list[Projection]:
     return [projected(run_of(seed)) for seed in seeds]
 
 
+@pytest.mark.long
 @pytest.mark.tlc
 def test_each_step_of_a_replay_is_one_of_replication() -> None:
     runs = first_partitions(SEEDS)
@@ -95,6 +96,7 @@ def test_so_is_each_step_of_more_runs() -> None:
     assert unreal(first_partitions(MORE_SEEDS)) == {}
 
 
+@pytest.mark.long
 @pytest.mark.tlc
 def test_a_step_that_allows_more_is_none_of_replication(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -211,6 +211,7 @@ def named(operator: str, outcome: str) -> Scored:
     return replace(one, edit=replace(one.edit, operator=operator, number=2))
 
 
+@pytest.mark.long
 def test_edits_of_the_specs_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     code = specs.main(["--list", "--module", "Fencing", "--count", "3", "--seed", "1"])
 

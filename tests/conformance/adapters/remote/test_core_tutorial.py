@@ -270,6 +270,7 @@ PRINTED: tuple[Callable[[Path], str], ...] = (
 """What makes each excerpt, in the order of the page."""
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("excerpt", "make"), list(zip(EXCERPTS, PRINTED, strict=True)))
 def test_an_excerpt_is_what_the_tool_prints(
     excerpt: str, make: Callable[[Path], str], tmp_path: Path

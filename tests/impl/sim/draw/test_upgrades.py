@@ -22,6 +22,7 @@ def spoken(events: list[TraceEvent]) -> list[tuple[str | None, object]]:
 
 # In seed 16 leaders of level 2 change ISRs under a controller of level 5; in 6 the epoch of a
 # controller is written again by hand; in 8 a follower of level 2 joins an ISR with broker epochs.
+@pytest.mark.long
 @pytest.mark.parametrize("seed", [6, 8, 16])
 def test_what_is_promised_holds_at_every_mixed_step(seed: int) -> None:
     events = simulate_upgrade(seed, level=5, upgrade_from=2)

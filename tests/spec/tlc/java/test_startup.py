@@ -41,6 +41,7 @@ def starts_from(archive: Path, tlc: Tlc) -> bool:
     return "shared archive" not in told.stdout + told.stderr
 
 
+@pytest.mark.long
 def test_java_takes_the_archive_until_its_jar_is_put_there_anew(tlc: Tlc) -> None:
     archive = make(tlc)
 
@@ -52,6 +53,7 @@ def test_java_takes_the_archive_until_its_jar_is_put_there_anew(tlc: Tlc) -> Non
     os.utime(tlc.jar, ns=(before, before))
 
 
+@pytest.mark.long
 def test_a_torn_archive_is_made_again(tlc: Tlc) -> None:
     torn = make(tlc)
     os.truncate(torn, torn.stat().st_size // 2)
