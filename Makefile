@@ -77,7 +77,7 @@ nightly: setup
 	@$(RUN) fencepost.ci chaos --from-counterexample all
 	@$(RUN) fencepost.ci conform selftest
 	@$(RUN) fencepost.ci.bench.mutation.specs --nightly --count 50 --seed $(DRAW)
-	@$(RUN) fencepost.ci.bench.mutation.seeds --check
+	@$(RUN) fencepost.ci.bench.mutation.seeds --again --check
 	@$(RUN) fencepost.ci.bench.mutation.core --count 50 --seed $(DRAW)
 	@$(RUN) fencepost.ci.bench.mutation.checks --count 50 --seed $(DRAW)
 	@$(RUN) fencepost.ci.bench.reports.agreement
