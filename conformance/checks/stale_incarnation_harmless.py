@@ -140,7 +140,7 @@ def _joined_as_earlier(
 def _check_sent(events: Iterable[TraceEvent], stays: Stays, evidence: Evidence) -> None:
     given = {first for of_broker in stays.values() for first, _ in of_broker}
     for event in actions(events, *SENT):
-        named = event.broker_epoch or event.max_broker_epoch
+        named = _named(event)
         if named and given:
             evidence.premise_count += 1
             if named not in given:
@@ -148,10 +148,15 @@ def _check_sent(events: Iterable[TraceEvent], stays: Stays, evidence: Evidence) 
                 evidence.violated(message, event)
 
 
+def _named(event: TraceEvent) -> int | None:
+    """The incarnation that a request is for; from level 4 on the last one."""
+    return event.broker_epoch or event.max_broker_epoch
+
+
 def _check_commands(told: Iterable[_Registered], evidence: Evidence) -> None:
     for own, event in told:
         is_refused = event.action in REFUSED
-        named = event.broker_epoch or event.max_broker_epoch
+        named = _named(event)
         if not named or (is_refused and event.error_code != STALE):
             continue
         evidence.premise_count += 1

@@ -106,15 +106,14 @@ class AskingClient(SimulatedClient):
         """
         before = self.config_version
         answer = yield (to, request, caller) if caller else (to, request)
-        told = results(answer)
-        if getattr(answer, "hmac", b"") and {*codes} != {ErrorCode.NONE}:
-            self.wrong.append(f"{type(answer).__name__} refuses, and gives a secret")
+        told, is_done = results(answer), {*codes} == {ErrorCode.NONE}
+        name = type(answer if answer is not None else request).__name__
+        if getattr(answer, "hmac", b"") and not is_done:
+            self.wrong.append(f"{name} refuses, and gives a secret")
         version = getattr(answer, "config_version", before)
-        if {*codes} == {ErrorCode.NONE} and not before <= version <= self.config_version:
-            name = type(answer).__name__
+        if is_done and not before <= version <= self.config_version:
             self.wrong.append(f"{name} tells version {version}, not {self.config_version}")
         if told != [*codes]:
-            name = type(answer if answer is not None else request).__name__
             by = f" for {caller.principal or 'a stranger'}" if caller else ""
             self.wrong.append(f"{name}{by}: {', '.join(told)} in place of {', '.join(codes)}")
 

@@ -138,7 +138,8 @@ class LastQuotas(AskingClient):
             topic=SECOND,
             partition_count=1,
             replication_factor=1,
-            **{**_WHO, "api_version": CREATE[False]},
+            api_version=CREATE[False],
+            **_WHO,
         )
         yield from self._owes(old, (OK,), OVER + 1)
         yield from self._is_told(BOTH, OVER + 1)
