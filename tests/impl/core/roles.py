@@ -40,6 +40,13 @@ def elect_other(driver: Driver, broker_id: int) -> None:
     driver.make_controller(broker_id)
 
 
+def beside_controller(driver: Driver) -> Driver:
+    """Started, while broker 3 is controller in the next controller epoch."""
+    elect_other(driver, 3)
+    driver.start()
+    return driver
+
+
 def obey(driver: Driver, *commands: PartitionState, epoch: int = 1) -> list[ErrorCode]:
     """What became of each command, sent as one request."""
     response = driver.deliver(order(*commands, epoch=epoch), LeaderAndIsrResponse)

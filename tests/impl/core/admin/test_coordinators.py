@@ -32,7 +32,7 @@ from fencepost.spec.znodes import CONTROLLER_EPOCH, TopicPartition, parse_topic,
 from tests.impl.core.build import state
 from tests.impl.core.configuration.test_config_store import put
 from tests.impl.core.driver import Driver
-from tests.impl.core.roles import elect_other
+from tests.impl.core.roles import beside_controller, elect_other
 
 ALICE = Asker("User:alice")
 BROKER_2 = Asker("User:broker-2", BrokerId(2))
@@ -50,10 +50,7 @@ Drive = Callable[[Config], Driver]
 @pytest.fixture
 def follower(drive: Drive) -> Driver:
     """Broker 1 at level 5; broker 3 is controller in epoch 1."""
-    driver = drive(CONFIG)
-    elect_other(driver, 3)
-    driver.start()
-    return driver
+    return beside_controller(drive(CONFIG))
 
 
 @pytest.fixture

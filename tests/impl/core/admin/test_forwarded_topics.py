@@ -40,7 +40,7 @@ from fencepost.spec.znodes import ADMIN, CONTROLLER_EPOCH
 from tests.impl.core.build import T0, state
 from tests.impl.core.driver import Driver
 from tests.impl.core.moving import governed
-from tests.impl.core.roles import elect_other, everything
+from tests.impl.core.roles import beside_controller, everything
 
 ALICE = Asker("User:alice")
 CONFIG = Config(broker_id=BrokerId(1), rules=level_5.RULES)
@@ -72,10 +72,7 @@ def written(driver: Driver) -> tuple[list[str], list[str]]:
 @pytest.fixture
 def follower(drive: Drive) -> Driver:
     """Broker 1 at level 5, while broker 3 is controller in epoch 1."""
-    driver = drive(CONFIG)
-    elect_other(driver, 3)
-    driver.start()
-    return driver
+    return beside_controller(drive(CONFIG))
 
 
 def forwarded(driver: Driver) -> list[Send]:
@@ -134,9 +131,7 @@ def test_without_an_answer_it_may_have_happened(follower: Driver, request_: Topi
 def test_with_the_quota_on_what_it_counts_is_not_forwarded(
     drive: Drive, request_: TopicRequest
 ) -> None:
-    driver = drive(replace(CONFIG, has_mutation_quota=True))
-    elect_other(driver, 3)
-    driver.start()
+    driver = beside_controller(drive(replace(CONFIG, has_mutation_quota=True)))
 
     token = driver.ask(request_, ALICE)
 

@@ -16,7 +16,7 @@ from fencepost.spec.vocabulary import Action, BrokerId, ErrorCode
 from fencepost.spec.znodes import BROKER_IDS, TOPICS, parse_topic, topic_path
 from tests.impl.core.build import ME, T0, T1, state
 from tests.impl.core.driver import Driver, Fate
-from tests.impl.core.roles import elect_other
+from tests.impl.core.roles import beside_controller
 
 
 @pytest.fixture
@@ -28,9 +28,7 @@ def driver() -> Driver:
 def ready(driver: Driver) -> Driver:
     """Brokers 1, 2 and 3 are live; broker 3 is controller and does nothing."""
     driver.register(2)
-    elect_other(driver, 3)
-    driver.start()
-    return driver
+    return beside_controller(driver)
 
 
 def assigned(*replicas: tuple[int, ...]) -> CreateTopicRequest:
