@@ -18,10 +18,10 @@ from fencepost.spec.replay.tla_text import (
     zookeeper_config,
 )
 from fencepost.spec.replay.zookeeper import ZooKeeperProjection
-from fencepost.spec.scratch import scratch_folder
-from fencepost.spec.tlc.java.installation import EXPECTED_ERRORS, find_tlc
+from fencepost.spec.tlc.java.installation import EXPECTED_ERRORS, Tlc, find_tlc
+from fencepost.spec.tlc.java.machines import Machines
 from fencepost.spec.tlc.java.output import conclude, read_messages
-from fencepost.spec.tlc.java.process import StopSignal, timed
+from fencepost.spec.tlc.java.process import StopSignal
 from fencepost.spec.tlc.models import ModelVerdict
 from fencepost.spec.tlc.modules import modules_read
 from fencepost.spec.tlc.mutants import Mutated, mutated
@@ -107,19 +107,17 @@ def _run(
     stop: StopSignal,
     budget_s: float,
 ) -> list[Marker]:
-    with scratch_folder("replay") as directory:
+    is_short = sum(len(run.events) for run in runs) <= EVENTS_OF_A_LONG_RUN
+    tlc = _found_tlc()
+    with Machines(stop) as machines, machines.one(tlc, heap_mb=HEAP_MB, is_short=is_short) as java:
+        directory = java.folder
         limits = _copy_modules(MODULES / f"{root}.tla", directory)
         (directory / f"{MODULE}.tla").write_text(module(runs, limits))
         for name, text in over.texts.items():
             (directory / name).write_text(text)
         (directory / f"{over.root}.cfg").write_text(config_text)
-        is_short = sum(len(run.events) for run in runs) <= EVENTS_OF_A_LONG_RUN
-        command = _command(over.root, directory, is_short=is_short)
-        with timed(command, directory, budget_s, stop) as child:
-            assert child.process.stdout is not None
-            lines = child.process.stdout.readlines()
-            child.process.wait()
-    return _markers(lines, timed_out=child.time_is_up.is_set())
+        lines = list(java.run(tlc.arguments(over.root), budget_s))
+    return _markers(lines, timed_out=java.time_is_up.is_set())
 
 
 def _copy_modules(root: Path, directory: Path) -> list[str]:
@@ -132,9 +130,9 @@ def _copy_modules(root: Path, directory: Path) -> list[str]:
     return sorted(limits)
 
 
-def _command(root: str, directory: Path, *, is_short: bool) -> list[str]:
+def _found_tlc() -> Tlc:
     try:
-        return find_tlc().command(root, directory, heap_mb=HEAP_MB, is_short=is_short, options=())
+        return find_tlc()
     except EXPECTED_ERRORS as error:
         raise ReplayError(str(error)) from error
 

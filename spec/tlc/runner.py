@@ -1,26 +1,27 @@
-"""Runs TLC: a child process per model, budgets of time and memory, and a verdict that is compared.
+"""Runs TLC: in Javas that stay for a call, with budgets of time and memory; verdicts are compared.
 
 TLC's state directory, the modules it reads and what it unpacks live in one temporary directory per
-run, so that runs may overlap and nothing is left behind. What was found before is not run again.
+Java, so that runs may overlap and nothing is left behind. What was found before is not run again.
 """
 
 import shutil
-import subprocess
 import time
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from signal import SIGKILL
 from typing import TypeVar
 
-from fencepost.spec.scratch import scratch_folder
 from fencepost.spec.tlc.cache import verdict_cache as cache
 from fencepost.spec.tlc.compare import ModelResult, compare
 from fencepost.spec.tlc.config import ModelConfig
 from fencepost.spec.tlc.counterexample import Counterexample
 from fencepost.spec.tlc.java.dialect import dialect_of
 from fencepost.spec.tlc.java.installation import EXPECTED_ERRORS, Tlc, find_tlc
+from fencepost.spec.tlc.java.machine import Machine
+from fencepost.spec.tlc.java.machines import Machines
 from fencepost.spec.tlc.java.output import (
     FINISHED,
     PROGRESS,
@@ -33,8 +34,7 @@ from fencepost.spec.tlc.java.output import (
     conclude,
     read_counts,
 )
-from fencepost.spec.tlc.java.process import StopSignal, side_by_side, timed
-from fencepost.spec.tlc.java.startup import MODELS_THAT_PAY, make_class_archive
+from fencepost.spec.tlc.java.process import side_by_side
 from fencepost.spec.tlc.models import Model, ModelVerdict
 from fencepost.spec.tlc.modules import modules_read
 from fencepost.spec.tlc.possible import unreached
@@ -89,8 +89,9 @@ def check_models(
     options: TlcOptions | None = None,
 ) -> tuple[ModelResult, ...]:
     """Check models side by side, `workers` at a time, longest first; results in given order."""
-    check = _Check(stop=StopSignal(), options=options or TlcOptions(), on_progress=on_progress)
-    return check.side_by_side(tuple(models), check.result_of, workers)
+    with Machines() as machines:
+        check = _Check(machines, options or TlcOptions(), on_progress)
+        return check.side_by_side(tuple(models), check.result_of, workers)
 
 
 def findings(
@@ -101,51 +102,42 @@ def findings(
     options: TlcOptions | None = None,
 ) -> tuple[TlcFinding, ...]:
     """As `check_models`, compared with nothing."""
-    check = _Check(stop=StopSignal(), options=options or TlcOptions(), on_progress=on_progress)
-    return check.side_by_side(tuple(models), check.finding_of, workers)
+    with Machines() as machines:
+        check = _Check(machines, options or TlcOptions(), on_progress)
+        return check.side_by_side(tuple(models), check.finding_of, workers)
 
 
 def check_model(
     model: Model,
     *,
     on_progress: OnProgress | None = None,
-    stop: StopSignal | None = None,
     options: TlcOptions | None = None,
+    machines: Machines | None = None,
 ) -> ModelResult:
-    """Run TLC on one model, at most for its budget, and compare the finding with the row."""
-    check = _Check(
-        stop=stop or StopSignal(), options=options or TlcOptions(), on_progress=on_progress
-    )
-    return check.result_of(model)
+    """Run TLC on one model, at most for its budget, and compare the finding with the row.
+
+    A call that checks several models one after another gives `machines` to each.
+    """
+    with nullcontext(machines) if machines else Machines() as used:
+        return _Check(used, options or TlcOptions(), on_progress).result_of(model)
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(slots=True)
 class _Check:
     """One call: what its runs share."""
 
-    stop: StopSignal
+    machines: Machines
     options: TlcOptions
     on_progress: OnProgress | None = None
     tlc: Tlc | None = field(default=None)
-
-    def prepare(self, models: tuple[Model, ...]) -> None:
-        """Look for Java once, and make the class archive when enough models will start."""
-        try:
-            self.tlc = find_tlc()
-            to_run = sum(1 for model in models if self.recall(model) is None)
-            if to_run >= MODELS_THAT_PAY:
-                make_class_archive(self.tlc.java, self.tlc.jar, self.stop)
-        except EXPECTED_ERRORS:
-            return  # every model says it again
 
     def side_by_side(
         self, models: tuple[Model, ...], task: Callable[[Model], T], workers: int
     ) -> tuple[T, ...]:
         """What `task` says of each, the longest first."""
-        self.prepare(models)
         order = sorted(models, key=lambda model: -model.budget_s)
         told = side_by_side(
-            [partial(task, model) for model in order], workers=workers, stop=self.stop
+            [partial(task, model) for model in order], workers=workers, stop=self.machines.stop
         )
         by_name = {model.name: one for model, one in zip(order, told, strict=True)}
         return tuple(by_name[model.name] for model in models)
@@ -194,8 +186,10 @@ class _Check:
                 return known, True
         except EXPECTED_ERRORS as error:
             return TlcFinding(verdict=ModelVerdict.ERROR, error=str(error)), False
-        with scratch_folder("tlc") as directory:
-            run = _Run(model, directory, self)
+        states = model.distinct_states if model.simulation is None else model.simulation.states
+        is_short = states < LONG_RUN_STATES
+        with self.machines.one(tlc, heap_mb=model.heap_mb, is_short=is_short) as machine:
+            run = _Run(model, machine, self)
             run.prepare(config)
             finding = run.perform(tlc, self.options.tlc_options)
         finding = _placed(model, asked, _named(model, finding))
@@ -214,41 +208,37 @@ class _Check:
         return cache.find(_key(model, config, self.tlc.jar))
 
     def report(self, progress: Progress) -> None:
-        if self.on_progress is not None and not self.stop.requested.is_set():
+        if self.on_progress is not None and not self.machines.stop.requested.is_set():
             self.on_progress(progress)
 
 
 @dataclass(frozen=True, slots=True)
 class _Run:
     model: Model
-    directory: Path
+    machine: Machine
     check: _Check
 
     def prepare(self, config: str) -> None:
+        directory = self.machine.folder
         for module in modules_read(self.model.module_path):
-            shutil.copyfile(module, self.directory / module.name)
+            shutil.copyfile(module, directory / module.name)
         for name, text in self.model.mutated.texts.items():
-            (self.directory / name).write_text(text)
-        (self.directory / f"{self.model.mutated.root}.cfg").write_text(config)
+            (directory / name).write_text(text)
+        (directory / f"{self.model.mutated.root}.cfg").write_text(config)
 
     def perform(self, tlc: Tlc, options: tuple[str, ...]) -> TlcFinding:
         simulation = self.model.simulation
-        states = self.model.distinct_states if simulation is None else simulation.states
-        command = tlc.command(
-            self.model.mutated.root,
-            self.directory,
-            heap_mb=self.model.heap_mb,
-            is_short=states < LONG_RUN_STATES,
-            options=(*(simulation.options if simulation else ()), *options),
-        )
-        with timed(command, self.directory, self.model.budget_s, self.check.stop) as child:
-            messages = list(self.listen(child.process))
-            child.process.wait()
-        ended_by_us = child.time_is_up.is_set() or self.check.stop.requested.is_set()
+        asked = (*(simulation.options if simulation else ()), *options)
+        arguments = tlc.arguments(self.model.mutated.root, asked)
+        messages = list(self.listen(self.machine.run(arguments, self.model.budget_s)))
+        stopped = self.check.machines.stop.requested.is_set()
+        ended_by_us = self.machine.time_is_up.is_set() or stopped
         if ended_by_us:
             messages = told_whole(messages)
         finding = self.as_modelled(conclude(messages, timed_out=ended_by_us), messages)
-        was_killed = child.process.returncode == -SIGKILL and not ended_by_us
+        was_killed = self.machine.child.returncode == -SIGKILL and not ended_by_us
+        if finding.verdict is ModelVerdict.ERROR:
+            self.machine.is_spent = True
         if finding.is_out_of_memory or (was_killed and finding.verdict is ModelVerdict.ERROR):
             return replace(finding, error=self.memory_sentence(finding, was_killed=was_killed))
         return finding
@@ -282,10 +272,9 @@ class _Run:
             f"{self.model.heap_mb} MiB; raise heap_mb of its row or --heap, or lower its bounds"
         )
 
-    def listen(self, child: subprocess.Popen[str]) -> Iterator[TlcMessage]:
-        assert child.stdout is not None
+    def listen(self, lines: Iterator[str]) -> Iterator[TlcMessage]:
         reader = MessageReader()
-        for line in child.stdout:
+        for line in lines:
             for message in reader.feed(line):
                 self.report(message)
                 yield message

@@ -18,9 +18,8 @@ from fencepost.ci.bench.mutation.spec_rows import Row, states_of
 from fencepost.ci.bench.mutation.tla.modules import TlaModules
 from fencepost.spec.scratch import scratch_folder
 from fencepost.spec.tlc.compare import ModelResult
-from fencepost.spec.tlc.java.installation import find_tlc
-from fencepost.spec.tlc.java.process import StopSignal, side_by_side
-from fencepost.spec.tlc.java.startup import make_class_archive
+from fencepost.spec.tlc.java.machines import Machines
+from fencepost.spec.tlc.java.process import side_by_side
 from fencepost.spec.tlc.models import MODULES, Model, ModelVerdict, Tier
 from fencepost.spec.tlc.runner import TlcOptions, check_model
 
@@ -61,16 +60,15 @@ class SpecJudge:
     reasons: Reasons = NO_REASONS
     budget_s: float = EDIT_BUDGET_S
     folder: Path = MODULES
-    stop: StopSignal = field(default_factory=StopSignal)
+    machines: Machines = field(default_factory=Machines)
     kills: Counter[str] = field(default_factory=Counter)
     """Row -> how many edits it has killed: those that killed most are run first."""
 
     def all(self, edits: Sequence[Edit], jobs: int, add: Callable[[Scored], None]) -> None:
         """What becomes of each is told to `add`, `jobs` at a time."""
-        tlc = find_tlc()
-        make_class_archive(tlc.java, tlc.jar, self.stop)
         tasks = [partial(self.told, edit, add) for edit in edits]
-        side_by_side(tasks, workers=jobs, stop=self.stop)
+        with self.machines:
+            side_by_side(tasks, workers=jobs, stop=self.machines.stop)
 
     def told(self, edit: Edit, add: Callable[[Scored], None]) -> None:
         """Judge one, and tell."""
@@ -137,7 +135,9 @@ class SpecJudge:
         """One row, within its own budget and what is left of the edit's."""
         wanted = START_S + states_of(model) / STATES_PER_S
         budget_s = min(model.budget_s, left_s, wanted)
-        return check_model(model, stop=self.stop, options=TlcOptions(time_budget_s=budget_s))
+        return check_model(
+            model, options=TlcOptions(time_budget_s=budget_s), machines=self.machines
+        )
 
 
 @dataclass(slots=True)

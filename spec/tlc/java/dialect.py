@@ -30,6 +30,8 @@ class Dialect:
 
     java_options: tuple[str, ...] = ()
     options: tuple[str, ...] = _ALWAYS
+    is_reusable: bool = True
+    """Whether `Statics` knows what a run leaves behind, so that one Java checks many models."""
     walks_as_2_15: bool = True
     """Whether a liveness counterexample is the one that `models.toml` was measured with; another
     TLC walks another way to the same loop."""
@@ -39,6 +41,7 @@ TLC_2_15 = Dialect()
 CURRENT = Dialect(
     java_options=("-Dtlc2.TLC.progressInterval=1",),
     options=(*_ALWAYS, "-noGenerateSpecTE"),
+    is_reusable=False,
     walks_as_2_15=False,
 )
 

@@ -1,12 +1,12 @@
-"""The Java and the tla2tools.jar that run TLC, and the command that they make."""
+"""The Java and the jars that run TLC, and what both are asked."""
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
 from fencepost.spec.java import JavaNotFoundError, find_java
 from fencepost.spec.tlc.java.dialect import BadJarError, dialect_of
-from fencepost.spec.tlc.java.jar import JarNotFoundError, find_jar
-from fencepost.spec.tlc.java.startup import class_archive
+from fencepost.spec.tlc.java.jar import JarNotFoundError, find_jar, find_py4j_jar
 from fencepost.spec.tlc.models import ModelError
 
 EXPECTED_ERRORS = (ModelError, JarNotFoundError, BadJarError, JavaNotFoundError)
@@ -23,29 +23,36 @@ in `Znodes!Applied` takes more than the one megabyte that a thread has by defaul
 
 @dataclass(frozen=True, slots=True)
 class Tlc:
-    """A Java and a tla2tools.jar that were found."""
+    """A Java, a tla2tools.jar and the jar of Py4J that were found."""
 
     java: Path
     jar: Path
+    py4j: Path
 
-    def command(
-        self, root: str, directory: Path, *, heap_mb: int, is_short: bool, options: tuple[str, ...]
-    ) -> list[str]:
-        """Runs the module `root`, which is in `directory` with its configuration."""
-        dialect = dialect_of(self.jar)
-        archive = class_archive(self.java, self.jar)
+    @property
+    def is_reusable(self) -> bool:
+        """Whether one Java checks many models with it."""
+        return dialect_of(self.jar).is_reusable
+
+    def java_command(self, folder: Path, *, heap_mb: int, is_short: bool) -> list[str]:
+        """A Java that runs TLC in `folder`, where both find and leave their files."""
         return [
             str(self.java),
             f"-Xmx{heap_mb}m",
             "-XX:+UseSerialGC",
             DEEP_STACK,
             *([SHORT_RUN] if is_short else []),
-            *([f"-XX:SharedArchiveFile={archive}"] if archive else []),
-            *dialect.java_options,
-            f"-Djava.io.tmpdir={directory}",
-            *("-cp", str(self.jar), "tlc2.TLC", "-tool"),
-            *dialect.options,
-            *("-metadir", str(directory / "states")),
+            *dialect_of(self.jar).java_options,
+            f"-Djava.io.tmpdir={folder}",
+            *("-cp", os.pathsep.join((str(self.jar), str(self.py4j)))),
+        ]
+
+    def arguments(self, root: str, options: tuple[str, ...] = ()) -> list[str]:
+        """Of TLC, for the module `root`, which is in its folder with its configuration."""
+        return [
+            "-tool",
+            *dialect_of(self.jar).options,
+            *("-metadir", "states"),
             *("-config", f"{root}.cfg"),
             *options,
             f"{root}.tla",
@@ -53,5 +60,5 @@ class Tlc:
 
 
 def find_tlc() -> Tlc:
-    """The Java and jar to use; raises one of `EXPECTED_ERRORS`."""
-    return Tlc(find_java().executable, find_jar())
+    """The Java and jars to use; raises one of `EXPECTED_ERRORS`."""
+    return Tlc(find_java().executable, find_jar(), find_py4j_jar())

@@ -33,6 +33,15 @@ def find_jar() -> Path:
     return jar
 
 
+def find_py4j_jar() -> Path:
+    """The jar of Py4J, which PySpark brings in its version; raises `JarNotFoundError`."""
+    package = find_spec("pyspark")
+    for folder in (package.submodule_search_locations if package else None) or ():
+        for jar in sorted((Path(folder) / "jars").glob("py4j-*.jar")):
+            return jar
+    raise JarNotFoundError("the package pyspark with the jar of Py4J is not installed; install it")
+
+
 def _existing(jar: Path, *, hint: str) -> Path:
     if not jar.is_file():
         raise JarNotFoundError(f"there is no file {jar}: {hint}")

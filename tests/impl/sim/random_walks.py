@@ -1,15 +1,14 @@
 """Random walks of the correct protocol from TLC, as schedules."""
 
 import re
-import subprocess
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 from fencepost.impl.sim.stepped.behaviours import schedule_from, stepped_model
 from fencepost.impl.sim.stepped.schedule import ScheduleError, SteppedSchedule, read_setting
-from fencepost.spec.tlc.java.installation import find_tlc
-from fencepost.spec.tlc.models import Model
+from fencepost.spec.tlc.models import Model, ModelVerdict
+from fencepost.spec.tlc.runner import TlcOptions, check_model
 from fencepost.spec.tlc.values import Value, parse_value
 
 SIMULATION_S = 120
@@ -21,16 +20,10 @@ def random_behaviours(
 ) -> Iterator[SteppedSchedule]:
     """`count` random walks of at most `depth` states; raises `ScheduleError`."""
     config = replace(model.tlc_config(), invariants=(), properties=(), reports=())
-    options = ("-simulate", f"file=walk,num={count}", "-depth", str(depth), "-seed", str(seed))
+    options = ("-depth", str(depth), "-seed", str(seed))
     with stepped_model(model, config) as stepped:
-        command = find_tlc().command(
-            stepped.module,
-            stepped.directory,
-            heap_mb=stepped.heap_mb,
-            is_short=True,
-            options=options,
-        )
-        _run(command, stepped.directory)
+        walks = f"file={stepped.directory / 'walk'},num={count}"
+        _simulate(stepped, ("-simulate", walks, *options))
         files = sorted(stepped.directory.glob("walk_*"), key=_number)
         if len(files) != count:
             raise ScheduleError(f"TLC wrote {len(files)} behaviours instead of {count}")
@@ -39,18 +32,13 @@ def random_behaviours(
             yield schedule_from(name, read_setting(config), list(_states(path.read_text())))
 
 
-def _run(command: list[str], directory: Path) -> None:
-    done = subprocess.run(
-        command,
-        check=False,
-        cwd=directory,
-        capture_output=True,
-        text=True,
-        timeout=SIMULATION_S,
+def _simulate(model: Model, options: tuple[str, ...]) -> None:
+    told = check_model(
+        replace(model, reaches=(), budget_s=SIMULATION_S),
+        options=TlcOptions(use_cache=False, tlc_options=options),
     )
-    if done.returncode != 0:
-        lines = [line for line in done.stdout.splitlines() if line.strip()]
-        raise ScheduleError(f"TLC did not simulate: {' '.join(lines[-30:])}")
+    if told.verdict is ModelVerdict.ERROR:
+        raise ScheduleError(f"TLC did not simulate: {told.why}")
 
 
 def _states(text: str) -> Iterator[dict[str, Value]]:

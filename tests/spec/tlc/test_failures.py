@@ -139,7 +139,7 @@ def test_tlc_ends_with_its_parent(
         stderr=subprocess.DEVNULL,
     )
     try:
-        until(lambda: any(temporary.glob("fencepost-tlc-*/states")))
+        until(lambda: any(temporary.glob("fencepost-tlc-*/run/states")))
         assert len(processes_of(*mark)) == 2
     finally:
         parent.send_signal(number)

@@ -1,4 +1,4 @@
-"""TLC as a child process: verdicts, comparison, and what it leaves behind."""
+"""TLC as a child process: verdicts, comparison, and what is left behind."""
 
 import subprocess
 import tempfile
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from fencepost.spec.tlc.java.process import StopSignal
+from fencepost.spec.tlc.java.machines import Machines
 from fencepost.spec.tlc.models import Model, ModelVerdict, load_models, select
 from fencepost.spec.tlc.runner import check_model, check_models
 from fencepost.spec.vocabulary import Action, EnvironmentAction
@@ -99,10 +99,9 @@ def test_a_requested_stop_ends_the_child(counter: Model, monkeypatch: pytest.Mon
         kill(child)
 
     monkeypatch.setattr(subprocess.Popen, "kill", remember)
-    stop = StopSignal()
-    stop.request()
-
-    result = check_model(counter, stop=stop)
+    with Machines() as machines:
+        machines.stop.request()
+        result = check_model(counter, machines=machines)
 
     assert result.verdict is ModelVerdict.NOT_EXHAUSTED
     assert children

@@ -1,6 +1,7 @@
 """What TLC says of small modules that are wrong, and of the sample that every change is held to."""
 
 import json
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
@@ -24,6 +25,7 @@ from fencepost.ci.bench.mutation.spec_scores import (
 )
 from fencepost.ci.bench.mutation.tla.modules import read_folder
 from fencepost.ci.bench.mutation.tla.tla_edits import edits_of
+from fencepost.spec.tlc.java.machines import Machines
 from fencepost.spec.tlc.models import Model, ModelVerdict, Tier
 
 COUNTER = """---- MODULE Counter ----
@@ -55,7 +57,7 @@ STATES = 12
 
 
 @pytest.fixture
-def judge(tmp_path: Path) -> SpecJudge:
+def judge(tmp_path: Path) -> Iterator[SpecJudge]:
     (tmp_path / "Counter.tla").write_text(COUNTER)
     (tmp_path / "Counter.cfg").write_text("INIT Init\nNEXT Next\nINVARIANTS Bounded Few\n")
     model = Model(
@@ -84,7 +86,9 @@ def judge(tmp_path: Path) -> SpecJudge:
         counterexample_states=3,
     )
     modules = read_folder(tmp_path)
-    return SpecJudge(modules=modules, rows=rows_of(modules, [hazard, model]), folder=tmp_path)
+    rows = rows_of(modules, [hazard, model])
+    with Machines() as machines:
+        yield SpecJudge(modules=modules, rows=rows, folder=tmp_path, machines=machines)
 
 
 def edit_of(judge: SpecJudge, told: str, operator: str) -> Edit:
