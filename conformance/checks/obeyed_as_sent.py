@@ -6,8 +6,9 @@ A command reaches one broker as its controller wrote it down before it left (`Se
 another (`ForwardRequest`, FWD-003). A line of a broker about a request that was sent to it by none
 of them tells of one that was changed on its way, or that went to another broker. Of each of the
 three kinds, a run that tells of nothing that was sent is not judged. A fetch that a leader refuses
-by its leader epoch is one of a follower, which the line names. A controller that has told a broker
-to stop a replica tells it nothing more of that leader epoch, or of an older one (CMD-008).
+by its leader epoch is one of a follower, which the line names, and the error says so (REPL-006). A
+controller that has told a broker to stop a replica tells it nothing more of that leader epoch, or
+of an older one (CMD-008).
 """
 
 from collections.abc import Iterable, Sequence
@@ -17,7 +18,7 @@ from fencepost.conformance.checks.log_history import known
 from fencepost.conformance.checks.ordering import broker_named, order
 from fencepost.conformance.verdict import CheckResult
 from fencepost.spec.trace import BY_HAND, TraceEvent
-from fencepost.spec.vocabulary import NO_EPOCH, Action, Invariant, RefusalKind
+from fencepost.spec.vocabulary import NO_EPOCH, Action, ErrorCode, Invariant, RefusalKind
 
 _STATES = {Action.BECOME_LEADER, Action.BECOME_FOLLOWER, RefusalKind.REFUSE_COMMAND}
 _STOPS = {Action.STOP_REPLICA, RefusalKind.REFUSE_STOP}
@@ -31,6 +32,8 @@ JUDGED = frozenset(
     {BY_HAND, RefusalKind.REFUSE_FETCH}.union(*(sent | told for sent, told in _TOLD_BY))
 )
 """All of them, and what is sent by hand."""
+_FENCES = (ErrorCode.FENCED_LEADER_EPOCH, ErrorCode.UNKNOWN_LEADER_EPOCH)
+"""Why a leader refuses a fetch of another leader epoch."""
 
 _Request = tuple[object, ...]
 _OfBroker = tuple[int | None, _Request]
@@ -58,6 +61,9 @@ def check(events: Sequence[TraceEvent]) -> CheckResult:
     for event in (one for one in events if one.action == RefusalKind.REFUSE_FETCH):
         if broker_named(event.peer or "") in (None, event.broker_id):
             message = f"Broker {event.broker_id} tells that it refused a fetch of no follower."
+            evidence.violated(message, event)
+        if event.error_code not in _FENCES:
+            message = f"Broker {event.broker_id} tells of a fetch refused by no leader epoch."
             evidence.violated(message, event)
     _judge_stopped(events, evidence)
     return evidence.result()

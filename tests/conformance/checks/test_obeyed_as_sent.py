@@ -4,7 +4,7 @@ import pytest
 
 from fencepost.conformance.checks.obeyed_as_sent import check
 from fencepost.spec.trace import BY_HAND, Kind
-from fencepost.spec.vocabulary import Action, RefusalKind
+from fencepost.spec.vocabulary import Action, ErrorCode, RefusalKind
 from tests.conformance.checks.trace_builder import PARTITION, Trace
 
 COMMAND: dict[str, object] = {
@@ -147,12 +147,29 @@ def test_where_no_controller_tells_what_it_sends_nothing_is_judged() -> None:
 )
 def test_a_refused_fetch_is_of_a_follower(peer: str, *, is_right: bool) -> None:
     trace = Trace()
-    trace.broker(2, RefusalKind.REFUSE_FETCH, peer=peer, leader_epoch=1)
+    error = ErrorCode.FENCED_LEADER_EPOCH
+    trace.broker(2, RefusalKind.REFUSE_FETCH, peer=peer, leader_epoch=1, error_code=error)
 
     violations = [one.message for one in check(trace.events).violations]
     assert violations == (
         [] if is_right else ["Broker 2 tells that it refused a fetch of no follower."]
     )
+
+
+@pytest.mark.parametrize(
+    ("error", "count"),
+    [
+        (ErrorCode.FENCED_LEADER_EPOCH, 0),
+        (ErrorCode.UNKNOWN_LEADER_EPOCH, 0),
+        (ErrorCode.STALE_BROKER_EPOCH, 1),
+        (None, 1),
+    ],
+)
+def test_a_refused_fetch_is_of_another_leader_epoch(error: ErrorCode | None, count: int) -> None:
+    trace = Trace()
+    trace.broker(2, RefusalKind.REFUSE_FETCH, peer="broker-3", leader_epoch=1, error_code=error)
+
+    assert len(check(trace.events).violations) == count
 
 
 @pytest.mark.parametrize(
