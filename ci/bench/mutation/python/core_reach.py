@@ -24,9 +24,8 @@ DEPENDS_ON = (
     "fault_injection/faults",
     "fault_injection/stories",
     "fault_injection/workload",
-    "tests/stories",
 )
-"""What decides the traces, and which rules there are."""
+"""What decides the traces, and which rules there are; a story is kept with its own text."""
 PLAY = "fencepost.ci.bench.mutation.python.play"
 CPU_S_PER_RUN = 10
 JOBS = 2
@@ -84,22 +83,30 @@ def measured_reach(seeds: Iterable[GateSeed], stories: Iterable[str]) -> Reach:
     if KEPT.is_file() and (kept := json.loads(KEPT.read_text())).get("key") == key:
         found = kept
     names = [*map(str, seeds)], [*stories]
-    missing = [[name for name in some if name not in found["runs"]] for some in names]
+    kept_as = {name: _kept_as(name) for some in names for name in some}
+    missing = [[name for name in some if kept_as[name] not in found["runs"]] for some in names]
     if any(missing):
-        found["runs"].update(_measure(*missing))
+        measured_now = _measure(*missing)
+        found["runs"].update({kept_as[name]: run for name, run in measured_now.items()})
         KEPT.parent.mkdir(exist_ok=True)
         KEPT.write_text(json.dumps(found))
-    runs = {
-        name: Played(
-            digest=run["digest"], decisive=frozenset(run["decisive"]), events=run["events"]
-        )
-        for name, run in found["runs"].items()
-    }
+    runs = {name: _played(found["runs"][kept]) for name, kept in kept_as.items()}
     return Reach(
         edits=core_edits(),
         seeds={GateSeed.parse(name): runs[name] for name in names[0]},
         stories={name: runs[name] for name in names[1]},
     )
+
+
+def _played(run: dict[str, Any]) -> Played:
+    decisive = frozenset(run["decisive"])
+    return Played(digest=run["digest"], decisive=decisive, events=run["events"])
+
+
+def _kept_as(name: str) -> str:
+    """The name of a run, of a story with what its file says now."""
+    path = ROOT / name
+    return f"{name} {hashlib.sha256(path.read_bytes()).hexdigest()}" if path.is_file() else name
 
 
 def _measure(seeds: list[str], stories: list[str]) -> dict[str, Any]:
