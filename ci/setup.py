@@ -6,7 +6,9 @@ library, and no syntax that an older Python 3 could not read before it is told t
 
 from __future__ import annotations
 
+import os
 import shutil
+import signal
 import subprocess
 import sys
 from importlib.util import find_spec
@@ -14,9 +16,15 @@ from pathlib import Path
 from typing import Sequence  # noqa: UP035 - collections.abc is the newer home
 
 OLDEST = (3, 11)
+LOCK = Path("requirements.lock")
 VENV = Path(".venv")
 READY = VENV / "ready"
 """Its date tells make whether the lock or the project's metadata are newer."""
+
+
+APART = "pyspark"
+"""Comes as source of 450 MB, which is packed and unpacked: half of the time, beside all others."""
+NOT_COMPILED = r"[/\\]tests[/\\]"
 
 
 class SetupError(Exception):
@@ -45,9 +53,61 @@ def check_modules(names: Sequence[str] = ("venv", "ensurepip")) -> None:
 def run_step(doing: str, command: list[str]) -> None:
     """Run one step; raises `SetupError` when it fails."""
     print(f"setup: {doing}", flush=True)
-    code = subprocess.call(command)
+    check_ended(doing, subprocess.call(command))
+
+
+def check_ended(doing: str, code: int) -> None:
+    """Return after a step that went well; raises `SetupError` otherwise."""
     if code:
         raise SetupError(f"{doing} failed with exit code {code}; the lines above say why")
+
+
+def split_lock(text: str, name: str) -> tuple[str, str]:
+    """The lines of a lock file that lock `name`, and all others."""
+    apart: list[str] = []
+    others: list[str] = []
+    lines = others
+    for line in text.splitlines(keepends=True):
+        if line[:1] not in " #":
+            lines = apart if line.startswith(f"{name}==") else others
+        lines.append(line)
+    return "".join(apart), "".join(others)
+
+
+def install_locked(pip: list[str]) -> None:
+    """All that is locked, with its hashes; `APART` is built while the others are installed."""
+    wheels = VENV / "wheels"
+    wheels.mkdir()
+    apart, others = wheels / "apart.txt", wheels / "others.txt"
+    locked_apart, locked_others = split_lock(LOCK.read_text(), APART)
+    apart.write_text(locked_apart)
+    others.write_text(locked_others)
+    hashed = ["--require-hashes", "-r"]
+    build = [*pip, "wheel", "--no-deps", "--wheel-dir", str(wheels), *hashed, str(apart)]
+    install = [*pip, "install", "--no-compile"]
+    temporary = {**os.environ, "TMPDIR": str(wheels.absolute())}
+    building = subprocess.Popen(build, start_new_session=True, env=temporary)
+    try:
+        run_step(
+            "installing the locked packages (a minute or two)",
+            [*install, *hashed, str(others)],
+        )
+        check_ended(f"building {APART}", building.wait())
+    finally:
+        if building.poll() is None:
+            os.killpg(building.pid, signal.SIGTERM)
+            building.wait()
+    built = [str(path) for path in sorted(wheels.glob("*.whl"))]
+    run_step(f"installing {APART}", [*install, "--no-deps", "--no-index", *built])
+    shutil.rmtree(wheels)
+
+
+def compile_modules(python: str) -> None:
+    """Modules that are imported are compiled once, by all processors; tests of others are not."""
+    told = [python, "-c", "import sysconfig; print(sysconfig.get_paths()['purelib'])"]
+    packages = subprocess.run(told, capture_output=True, text=True, check=True).stdout.strip()
+    compiling = ["-m", "compileall", "-q", "-q", "-j", "0", "-x", NOT_COMPILED, packages]
+    subprocess.call([python, *compiling])  # what does not compile is no module of this Python
 
 
 def builder() -> str:
@@ -61,11 +121,12 @@ def install() -> None:
     check_modules()
     if VENV.exists():
         shutil.rmtree(VENV)
-    pip = [str(VENV / "bin" / "python"), "-m", "pip", "--disable-pip-version-check", "--quiet"]
-    locked = ["install", "--require-hashes", "-r", "requirements.lock"]
+    python = str(VENV / "bin" / "python")
+    pip = [python, "-m", "pip", "--disable-pip-version-check", "--quiet"]
     project = ["install", "--no-build-isolation", "--no-deps", "--editable", "."]
     run_step(f"making {VENV}", [builder(), "-m", "venv", str(VENV)])
-    run_step("installing the locked packages (a minute or two)", pip + locked)
+    install_locked(pip)
+    compile_modules(python)
     run_step("installing the project", pip + project)
     READY.write_text(sys.version + "\n")
 

@@ -1,4 +1,5 @@
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -29,6 +30,71 @@ def test_a_missing_module_is_named_with_what_to_do() -> None:
 def test_a_failing_step_says_which() -> None:
     with pytest.raises(setup.SetupError, match="counting sheep failed with exit code 7"):
         setup.run_step("counting sheep", [sys.executable, "-c", "raise SystemExit(7)"])
+
+
+def test_the_package_that_is_built_is_locked_apart_and_nothing_is_lost() -> None:
+    text = Path("requirements.lock").read_text()
+
+    apart, others = setup.split_lock(text, setup.APART)
+
+    assert apart.startswith(f"{setup.APART}==")
+    assert "--hash=sha256:" in apart
+    assert apart.count("==") == 1
+    assert f"\n{setup.APART}==" not in others
+    assert sorted((apart + others).splitlines()) == sorted(text.splitlines())
+
+
+def test_a_package_that_cannot_be_built_is_named_and_nothing_goes_on(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    setup.VENV.mkdir()
+    setup.LOCK.write_text(f"one==1\n{setup.APART}==2 \\\n    --hash=sha256:0\n")
+    pip = [sys.executable, "-c", "import sys; raise SystemExit(5 if 'wheel' in sys.argv else 0)"]
+
+    with pytest.raises(setup.SetupError, match=f"building {setup.APART} failed with exit code 5"):
+        setup.install_locked(pip)
+
+
+def test_a_build_ends_when_the_others_cannot_be_installed(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    setup.VENV.mkdir()
+    setup.LOCK.write_text(f"{setup.APART}==2\n")
+    slow = "import sys, threading; threading.Event().wait() if 'wheel' in sys.argv else sys.exit(4)"
+    started: list[subprocess.Popen[bytes]] = []
+    popen = subprocess.Popen
+
+    def remembered(command: list[str], **options: bool) -> "subprocess.Popen[bytes]":
+        started.append(popen(command, start_new_session=options["start_new_session"]))
+        return started[-1]
+
+    monkeypatch.setattr(subprocess, "Popen", remembered)
+    monkeypatch.setattr(subprocess, "call", lambda command: popen(command).wait())
+
+    with pytest.raises(setup.SetupError, match="installing the locked packages"):
+        setup.install_locked([sys.executable, "-c", slow])
+
+    assert [child.returncode for child in started] == [-signal.SIGTERM]
+
+
+def test_modules_are_compiled_but_for_tests(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    packages = tmp_path / "packages"
+    (packages / "one" / "tests").mkdir(parents=True)
+    for name in ("__init__.py", "wrong.py", "tests/__init__.py"):
+        (packages / "one" / name).write_text("def" if "wrong" in name else "")
+    run = subprocess.run
+    where = subprocess.CompletedProcess([], 0, stdout=f"{packages}\n")
+    monkeypatch.setattr(subprocess, "run", lambda *_, **__: where)
+
+    setup.compile_modules(sys.executable)
+
+    monkeypatch.setattr(subprocess, "run", run)
+    compiled = {path.parts[-3] for path in packages.rglob("*.pyc")}
+    assert compiled == {"one"}
 
 
 def test_failure_is_one_sentence_and_exit_code_3(
