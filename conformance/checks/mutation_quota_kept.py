@@ -13,6 +13,7 @@ tokens: a client may take the burst at once, and the rate gives back in the time
 - Validation takes nothing, and neither does a refusal.
 - The quota is that which comes first of those for the client, and clients that it tells apart have
   buckets of their own. Its rate was written, and the burst is the rate over one time in all quotas.
+  A quota that is told is another one than was in force.
 
 The rate that counts is that of now, for all the time since something was last taken. A controller
 begins with nothing taken. A clock that was set back gives nothing.
@@ -87,6 +88,8 @@ class _Process:
             self.quotas.pop(entity, None)
             return
         rate, burst = Fraction(event.mutation_rate), Fraction(event.mutation_burst)
+        if self.quotas.get(entity) == (rate, burst):
+            self.evidence.violated(f"The quota of {entity} is told as new, and was so.", event)
         if rate not in self.written.get(entity, set()):
             message = f"The quota of {entity} is {float(rate):g}, which was never written."
             self.evidence.violated(message, event)

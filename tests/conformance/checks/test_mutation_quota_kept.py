@@ -157,6 +157,10 @@ def quota_that_was_not_written(controller: Controller) -> None:
     controller.alter("3", "30", user="")
 
 
+def told_again(controller: Controller) -> None:
+    controller.alter("2", "20", user="")
+
+
 def burst_over_another_time(controller: Controller) -> None:
     data = config_bytes({"controller_mutation_rate": "1"}).decode()
     controller.trace.zookeeper("Create", "/config/clients/x", data, session=1, zxid=2)
@@ -189,6 +193,7 @@ def refused_without_a_quota(controller: Controller) -> None:
             burst_over_another_time,
             "The rate and burst of (None, 'x') are not over the same time as those of ('', None).",
         ),
+        (told_again, "The quota of ('', None) is told as new, and was so."),
         (refused_without_a_quota, "ann/x is refused, and has no quota."),
     ],
 )
