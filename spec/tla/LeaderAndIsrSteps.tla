@@ -14,6 +14,10 @@ MemoryEnds ==
     /\ \A b \in Brokers : replicas[b].role \in {"down", "starting"} =>
         replicas[b] = StoppedReplica(replicas[b].role)
 
+(* A partition has a first leader once its topic is there, and not before.   *)
+\* @req TOP-001
+StateNeedsTopic == Exists(znodes, StatePath) => Exists(znodes, TopicPath)
+
 (* What a replica knows is what its role needs: a leader its ISR, a follower *)
 (* its leader; only a leader waits for an answer of ZooKeeper.               *)
 \* @req ISR-003
