@@ -1,5 +1,7 @@
 """What all tests share: their processes, and the promise that nothing is left running."""
 
+from __future__ import annotations
+
 import os
 import secrets
 import signal
@@ -7,8 +9,9 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hatchling.builders.wheel import WheelBuilder
@@ -16,7 +19,10 @@ from hypothesis import HealthCheck, settings
 from xdist.workermanage import WorkerController
 
 import fencepost.conformance  # noqa: F401 - before any test imports gRPC, see its docstring
-from tests.reports.browser import Browser, Chromium, find_browser
+from tests.reports.browser import Browser, find_browser, started
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser as Chromium
 
 pytest_plugins = ("pytester", "fencepost.conformance.testing.plugin")
 
@@ -80,19 +86,22 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return Path(path)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def chromium() -> Iterator[Chromium]:
-    """One browser for all tests of a worker; each has a page without anything of the others."""
+    """One browser for the tests of a module; each has a page without anything of the others.
+
+    While it runs, its driver's event loop does, and no other can: other modules have their own.
+    """
     executable = find_browser()
     if executable is None:
         pytest.skip("no Chromium on PATH: install Debian's chromium to look at the pages")
-    with Chromium(executable) as started:
-        yield started
+    with started(executable) as process:
+        yield process
 
 
 @pytest.fixture
 def browser(chromium: Chromium) -> Iterator[Browser]:
-    with Browser(chromium) as opened:
+    with closing(Browser(chromium)) as opened:
         yield opened
 
 
