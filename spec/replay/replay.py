@@ -30,7 +30,8 @@ from fencepost.spec.replay.zookeeper import (
     project_zookeeper,
     with_trace_numbers,
 )
-from fencepost.spec.tlc.java.process import StopSignal, side_by_side
+from fencepost.spec.tlc.java.machines import Machines
+from fencepost.spec.tlc.java.process import side_by_side
 from fencepost.spec.tlc.values import Value
 from fencepost.spec.trace import TRACES, encode
 
@@ -217,17 +218,19 @@ def _replay_all(
     observed: list[ObservedProjection],
     projections: list[Projection],
 ) -> list[ReplayResult]:
-    stop = StopSignal()
-    tasks = [
-        partial(_replay_or_fail, pack, stop)
-        for _, group in groupby(sorted(projections, key=_pack), key=_pack)
-        for pack in _shares(list(group))
-    ]
-    tasks.extend(partial(_replay_observed_or_fail, pack, stop) for pack in _shares(observed))
-    if zookeepers:
-        tasks.append(partial(_replay_zookeeper_or_fail, zookeepers, stop))
-    told = side_by_side(tasks, workers=WORKERS, stop=stop)
-    return [result for results in told for result in results]
+    with Machines() as machines:
+        tasks = [
+            partial(_replay_or_fail, pack, machines)
+            for _, group in groupby(sorted(projections, key=_pack), key=_pack)
+            for pack in _shares(list(group))
+        ]
+        tasks.extend(
+            partial(_replay_observed_or_fail, pack, machines) for pack in _shares(observed)
+        )
+        if zookeepers:
+            tasks.append(partial(_replay_zookeeper_or_fail, zookeepers, machines))
+        told = side_by_side(tasks, workers=WORKERS, stop=machines.stop)
+        return [result for results in told for result in results]
 
 
 def _shares(pack: list[_Partition]) -> list[list[_Partition]]:
@@ -240,30 +243,30 @@ def _shares(pack: list[_Partition]) -> list[list[_Partition]]:
     return [share for share in shares if share]
 
 
-def _replay_or_fail(pack: Sequence[Projection], stop: StopSignal) -> list[ReplayResult]:
+def _replay_or_fail(pack: Sequence[Projection], machines: Machines) -> list[ReplayResult]:
     try:
-        return _replay(pack, stop)
+        return _replay(pack, machines)
     except ReplayError as error:
         return [_unreadable(projection.run, error) for projection in pack]
 
 
-def _replay(pack: Sequence[Projection], stop: StopSignal) -> list[ReplayResult]:
-    markers = run_tlc(pack, stop)
+def _replay(pack: Sequence[Projection], machines: Machines) -> list[ReplayResult]:
+    markers = run_tlc(pack, machines)
     accepted = {m.values[0]: m for m in markers if m.name == "accepted"}
     violated = {m.values[0]: m for m in markers if m.name == "violated"}
     return [
         _accepted(projection, accepted[number])
         if number in accepted
-        else _stopped(projection, violated.get(number), stop)
+        else _stopped(projection, violated.get(number), machines)
         for number, projection in enumerate(pack, start=1)
     ]
 
 
 def _replay_zookeeper_or_fail(
-    pack: Sequence[ZooKeeperProjection], stop: StopSignal
+    pack: Sequence[ZooKeeperProjection], machines: Machines
 ) -> list[ReplayResult]:
     try:
-        markers = run_zookeeper_tlc(pack, stop)
+        markers = run_zookeeper_tlc(pack, machines)
     except ReplayError as error:
         return [_unreadable(projection.run, error) for projection in pack]
     return [
@@ -295,10 +298,10 @@ def _as_recorded(projection: ZooKeeperProjection, stopped: Explanation) -> Expla
 
 
 def _replay_observed_or_fail(
-    pack: Sequence[ObservedProjection], stop: StopSignal
+    pack: Sequence[ObservedProjection], machines: Machines
 ) -> list[ReplayResult]:
     try:
-        markers = run_observed_tlc(pack, stop)
+        markers = run_observed_tlc(pack, machines)
     except ReplayError as error:
         return [_unreadable(projection.run, error) for projection in pack]
     return [
@@ -353,10 +356,10 @@ def _unpromised(level: int, broken: tuple[str, ...]) -> str:
     return f"level {level} does not promise {', '.join(broken)}: it broke here" if broken else ""
 
 
-def _stopped(projection: Projection, violated: Marker | None, stop: StopSignal) -> ReplayResult:
+def _stopped(projection: Projection, violated: Marker | None, machines: Machines) -> ReplayResult:
     run, partition = projection.run, str(projection.partition)
     try:
-        explanation = _explain(projection, stop)
+        explanation = _explain(projection, machines)
     except ReplayError as error:
         return ReplayResult(
             run=run,
@@ -388,10 +391,10 @@ def _stopped_at(
     )
 
 
-def _explain(projection: Projection, stop: StopSignal) -> Explanation:
+def _explain(projection: Projection, machines: Machines) -> Explanation:
     stuck = [
         marker
-        for marker in run_tlc([projection], stop, explain=True, budget_s=EXPLAIN_S)
+        for marker in run_tlc([projection], machines, explain=True, budget_s=EXPLAIN_S)
         if marker.name == "stuck"
     ]
     if not stuck:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -21,7 +22,6 @@ from fencepost.spec.replay.zookeeper import ZooKeeperProjection
 from fencepost.spec.tlc.java.installation import EXPECTED_ERRORS, Tlc, find_tlc
 from fencepost.spec.tlc.java.machines import Machines
 from fencepost.spec.tlc.java.output import conclude, read_messages
-from fencepost.spec.tlc.java.process import StopSignal
 from fencepost.spec.tlc.models import ModelVerdict
 from fencepost.spec.tlc.modules import modules_read
 from fencepost.spec.tlc.mutants import Mutated, mutated
@@ -54,7 +54,7 @@ class Marker:
 
 def run_tlc(
     runs: Sequence[Projection],
-    stop: StopSignal,
+    machines: Machines | None = None,
     *,
     explain: bool = False,
     budget_s: float = BUDGET_S,
@@ -64,10 +64,10 @@ def run_tlc(
     brokers = set[int]().union(*(run.brokers for run in runs))
     over = _without_rules(root, runs[0].level)
     text = config(runs[0].level, brokers, over, next_state=next_state, constraint=constraint)
-    return _run(root, over, text, runs, stop, budget_s)
+    return _run(root, over, text, runs, machines, budget_s)
 
 
-def run_real_tlc(runs: Sequence[Projection], stop: StopSignal) -> list[Marker]:
+def run_real_tlc(runs: Sequence[Projection], machines: Machines | None = None) -> list[Marker]:
     """Replay `runs` and ask of each step whether it is one of `Replication`.
 
     A step that is none has the marker `unreal`, with its run, its event and its action. Records
@@ -78,20 +78,24 @@ def run_real_tlc(runs: Sequence[Projection], stop: StopSignal) -> list[Marker]:
     brokers = set[int]().union(*(run.brokers for run in runs))
     over = _without_rules(REAL, runs[0].level)
     text = config(runs[0].level, brokers, over, next_state=next_state, constraint=constraint)
-    return _run(REAL, over, f"{text}ACTION_CONSTRAINT Real\n", runs, stop, BUDGET_S)
+    return _run(REAL, over, f"{text}ACTION_CONSTRAINT Real\n", runs, machines, BUDGET_S)
 
 
-def run_zookeeper_tlc(runs: Sequence[ZooKeeperProjection], stop: StopSignal) -> list[Marker]:
+def run_zookeeper_tlc(
+    runs: Sequence[ZooKeeperProjection], machines: Machines | None = None
+) -> list[Marker]:
     """Replay ZooKeeper in `runs` and return the markers; raises `ReplayError`."""
     over = mutated(MODULES / f"{ZOOKEEPER}.tla", ())
-    return _run(ZOOKEEPER, over, zookeeper_config(), runs, stop, BUDGET_S)
+    return _run(ZOOKEEPER, over, zookeeper_config(), runs, machines, BUDGET_S)
 
 
-def run_observed_tlc(runs: Sequence[ObservedProjection], stop: StopSignal) -> list[Marker]:
+def run_observed_tlc(
+    runs: Sequence[ObservedProjection], machines: Machines | None = None
+) -> list[Marker]:
     """Replay what was observed of partitions and return the markers; raises `ReplayError`."""
     brokers = set[int]().union(*(run.brokers for run in runs))
     over = mutated(MODULES / f"{OBSERVED}.tla", ())
-    return _run(OBSERVED, over, observed_config(brokers), runs, stop, BUDGET_S)
+    return _run(OBSERVED, over, observed_config(brokers), runs, machines, BUDGET_S)
 
 
 def _without_rules(root: str, level: int) -> Mutated:
@@ -104,12 +108,15 @@ def _run(
     over: Mutated,
     config_text: str,
     runs: Sequence[TlaRun],
-    stop: StopSignal,
+    machines: Machines | None,
     budget_s: float,
 ) -> list[Marker]:
     is_short = sum(len(run.events) for run in runs) <= EVENTS_OF_A_LONG_RUN
     tlc = _found_tlc()
-    with Machines(stop) as machines, machines.one(tlc, heap_mb=HEAP_MB, is_short=is_short) as java:
+    with (
+        nullcontext(machines) if machines else Machines() as used,
+        used.one(tlc, heap_mb=HEAP_MB, is_short=is_short) as java,
+    ):
         directory = java.folder
         limits = _copy_modules(MODULES / f"{root}.tla", directory)
         (directory / f"{MODULE}.tla").write_text(module(runs, limits))
@@ -117,7 +124,11 @@ def _run(
             (directory / name).write_text(text)
         (directory / f"{over.root}.cfg").write_text(config_text)
         lines = list(java.run(tlc.arguments(over.root), budget_s))
-    return _markers(lines, timed_out=java.time_is_up.is_set())
+        try:
+            return _markers(lines, timed_out=java.time_is_up.is_set())
+        except ReplayError:
+            java.is_spent = True
+            raise
 
 
 def _copy_modules(root: Path, directory: Path) -> list[str]:

@@ -14,7 +14,6 @@ from fencepost.spec.replay.ordering import total_order
 from fencepost.spec.replay.projection import Projection, partitions_of_run, project
 from fencepost.spec.replay.recorded_run import ReplayError, TraceFileLine, as_lines, recorded_run
 from fencepost.spec.replay.tlc_run import run_tlc
-from fencepost.spec.tlc.java.process import StopSignal
 from fencepost.spec.trace import Kind, TraceEvent
 from fencepost.spec.vocabulary import NEWEST_LEVEL, Action
 
@@ -158,7 +157,7 @@ def with_wrong(case: Case, index: int) -> Projection | None:
 
 
 def accepted(projections: list[Projection]) -> Iterator[int]:
-    for marker in run_tlc(projections, StopSignal()):
+    for marker in run_tlc(projections):
         if marker.name == "accepted":
             number = marker.values[0]
             assert isinstance(number, int)

@@ -25,7 +25,6 @@ from fencepost.spec.replay.projection import (
 from fencepost.spec.replay.recorded_run import ReplayError, as_lines, recorded_run
 from fencepost.spec.replay.tlc_run import run_tlc, run_zookeeper_tlc
 from fencepost.spec.replay.zookeeper import ZooKeeperProjection, project_zookeeper
-from fencepost.spec.tlc.java.process import StopSignal
 from fencepost.spec.vocabulary import NEWEST_LEVEL
 from fencepost.spec.znodes import TopicPartition, partition_of
 from tests.spec.replay.corruption_kinds import KINDS
@@ -105,14 +104,14 @@ def _accepted_partitions(cases: list[Tried]) -> Iterator[int]:
     found.sort(key=lambda one: sorted(one[1].brokers))
     for _, group in groupby(found, key=lambda one: sorted(one[1].brokers)):
         pack = list(group)
-        for marker in run_tlc([one for _, one in pack], StopSignal()):
+        for marker in run_tlc([one for _, one in pack]):
             if marker.name == "accepted":
                 yield pack[int(str(marker.values[0])) - 1][0]
 
 
 def _accepted_zookeepers(cases: list[Tried]) -> Iterator[int]:
     found = [(place, one.zookeeper) for place, one in enumerate(cases) if one.zookeeper]
-    for marker in run_zookeeper_tlc([one for _, one in found], StopSignal()):
+    for marker in run_zookeeper_tlc([one for _, one in found]):
         if marker.name == "accepted":
             yield found[int(str(marker.values[0])) - 1][0]
 

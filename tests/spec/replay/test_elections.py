@@ -11,7 +11,6 @@ from fencepost.spec.replay.ordering import total_order
 from fencepost.spec.replay.projection import Event, Projection, partitions_of_run, project
 from fencepost.spec.replay.recorded_run import as_lines, recorded_run
 from fencepost.spec.replay.tlc_run import run_tlc
-from fencepost.spec.tlc.java.process import StopSignal
 from fencepost.spec.vocabulary import NO_BROKER, Action
 
 LEVEL = 2
@@ -74,7 +73,7 @@ def electing(projection: Projection, leader: int) -> Projection:
 
 
 def accepted(*runs: Projection) -> list[object]:
-    return [marker.values[0] for marker in run_tlc(runs, StopSignal()) if marker.name == "accepted"]
+    return [marker.values[0] for marker in run_tlc(runs) if marker.name == "accepted"]
 
 
 @pytest.mark.tlc

@@ -8,7 +8,6 @@ from fencepost.spec.replay.ordering import total_order
 from fencepost.spec.replay.projection import partitions_of_run, project
 from fencepost.spec.replay.recorded_run import TraceFileLine, as_lines, recorded_run
 from fencepost.spec.replay.tlc_run import run_tlc
-from fencepost.spec.tlc.java.process import StopSignal
 from fencepost.spec.trace import TRACE_VERSION, Kind
 from fencepost.spec.znodes import TopicPartition, topic_path
 from tests.impl.sim.build import calm
@@ -36,7 +35,7 @@ def test_the_first_incarnation_of_a_deleted_topic_is_replayed_up_to_its_end() ->
     ((key, assigned),) = partitions_of_run(ordered).items()
     projection = project("run", LEVEL, ordered, key, assigned)
 
-    markers = list(run_tlc([projection], StopSignal()))
+    markers = list(run_tlc([projection]))
     assert key == T0
     assert [marker.values[0] for marker in markers if marker.name == "accepted"] == [1]
 

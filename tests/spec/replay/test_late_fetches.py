@@ -18,7 +18,6 @@ from fencepost.spec.replay.recorded_run import (
     as_lines,
 )
 from fencepost.spec.replay.tlc_run import run_tlc
-from fencepost.spec.tlc.java.process import StopSignal
 from fencepost.spec.trace import TraceEvent
 from fencepost.spec.vocabulary import Action, ProtocolLevel
 
@@ -165,9 +164,7 @@ def with_stranger(fields: Fields) -> Fields:
 
 
 def accepted(*runs: Projection) -> list[str]:
-    return sorted(
-        str(marker.values[0]) for marker in run_tlc(runs, StopSignal()) if marker.name == "accepted"
-    )
+    return sorted(str(marker.values[0]) for marker in run_tlc(runs) if marker.name == "accepted")
 
 
 @pytest.mark.tlc

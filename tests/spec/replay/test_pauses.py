@@ -9,7 +9,6 @@ from fencepost.spec.replay.fields import Fields
 from fencepost.spec.replay.pauses import NEVER, pauses_of
 from fencepost.spec.replay.projection import Projection
 from fencepost.spec.replay.tlc_run import Marker, run_tlc
-from fencepost.spec.tlc.java.process import StopSignal
 from tests.spec.replay.test_corruptions import SEEDS, first_of_each, sound
 
 OFTEN = 3
@@ -30,7 +29,7 @@ def brokers_of(projection: Projection) -> list[int]:
 
 
 def in_order(projections: list[Projection]) -> list[Marker]:
-    markers = run_tlc(projections, StopSignal())
+    markers = run_tlc(projections)
     return sorted(markers, key=lambda marker: int(str(marker.values[0])))
 
 

@@ -10,7 +10,6 @@ import pytest
 from fencepost.spec.replay import tlc_run
 from fencepost.spec.replay.projection import Projection
 from fencepost.spec.replay.tlc_run import run_real_tlc, run_tlc
-from fencepost.spec.tlc.java.process import StopSignal
 from tests.spec.replay.corruption_kinds import KINDS
 from tests.spec.replay.corruptions import Corrupted
 from tests.spec.replay.test_corruptions import projected, run_of, tried
@@ -68,7 +67,7 @@ def unreal(projections: Sequence[Projection]) -> dict[int, str]:
     """Run -> the action that is no step of the spec."""
     return {
         int(str(marker.values[0])): str(marker.values[2])
-        for marker in run_real_tlc(projections, StopSignal())
+        for marker in run_real_tlc(projections)
         if marker.name == "unreal"
     }
 
@@ -83,7 +82,7 @@ def test_each_step_of_a_replay_is_one_of_replication() -> None:
     runs = first_partitions(SEEDS)
     actions = {str(event.fields["action"]) for run in runs for event in run.events}
 
-    markers = run_real_tlc(runs, StopSignal())
+    markers = run_real_tlc(runs)
 
     assert {marker.name for marker in markers} == {"accepted"}
     assert len(markers) == len(runs)
@@ -108,7 +107,7 @@ def test_a_step_that_allows_more_is_none_of_replication(
     lies = [next(lies_of(one.lie)) for one in LOOSENED]
     projections = [partition_of(one.lie) for one in LOOSENED]
 
-    assert [one.name for one in run_tlc(projections, StopSignal())] == []
+    assert [one.name for one in run_tlc(projections)] == []
     monkeypatch.setattr(tlc_run, "MODULES", modules)
     told = {number: lie.line.action for number, lie in enumerate(lies, start=1)}
     assert unreal(projections) == told

@@ -19,7 +19,6 @@ from fencepost.spec.replay.ordering import total_order
 from fencepost.spec.replay.projection import Projection, partitions_of_run, project
 from fencepost.spec.replay.recorded_run import TraceFileLine, as_lines, recorded_run
 from fencepost.spec.replay.tlc_run import Marker, run_tlc
-from fencepost.spec.tlc.java.process import StopSignal
 from fencepost.spec.trace import TRACE_VERSION, Kind, TraceEvent
 from fencepost.spec.znodes import topic_path
 from tests.impl.sim.build import calm, inject, run_for, settled, topic
@@ -90,7 +89,7 @@ def test_a_replay_goes_on_past_a_disk_that_lost_records() -> None:
 
     assert [one.ended for one in told] == [""] * 3
     # Without the fault in the trace it is a start that the spec does not have.
-    markers = run_tlc([*told, *silent], StopSignal())
+    markers = run_tlc([*told, *silent])
     assert sorted(found(markers)) == [("accepted", number) for number in (1, 2, 3)]
 
 
@@ -99,7 +98,7 @@ def test_what_is_lost_with_a_disk_is_found_where_it_is_lost() -> None:
     story = Path("tests/stories/h2b_next_controller_forgets.yaml").read_text()
     runs = [one for trace in play(story, judge).traces for one in of_each_partition(whole(trace))]
 
-    markers = run_tlc(runs, StopSignal())
+    markers = run_tlc(runs)
 
     assert sorted(found(markers)) == [("accepted", 2), ("accepted", 3), ("violated", 1)]
     (violated,) = (marker for marker in markers if marker.name == "violated")

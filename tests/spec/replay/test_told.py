@@ -11,7 +11,6 @@ from fencepost.spec.replay.ordering import total_order
 from fencepost.spec.replay.projection import Projection, partitions_of_run, project
 from fencepost.spec.replay.recorded_run import as_lines, recorded_run
 from fencepost.spec.replay.tlc_run import run_tlc
-from fencepost.spec.tlc.java.process import StopSignal
 from fencepost.spec.trace import Kind, TraceEvent
 from fencepost.spec.vocabulary import Action, ProtocolLevel
 from tests.spec.replay.corruptions import (
@@ -96,7 +95,7 @@ def projected(events: Events) -> Projection:
 
 
 def accepted(projections: list[Projection]) -> Iterator[int]:
-    for marker in run_tlc(projections, StopSignal()):
+    for marker in run_tlc(projections):
         if marker.name == "accepted":
             yield int(str(marker.values[0])) - 1
 

@@ -15,7 +15,6 @@ from fencepost.spec.replay.recorded_run import TraceFileLine, as_lines, recorded
 from fencepost.spec.replay.replay import ZOOKEEPER, Replayed, replay
 from fencepost.spec.replay.tlc_run import run_zookeeper_tlc
 from fencepost.spec.replay.zookeeper import ZooKeeperProjection, project_zookeeper
-from fencepost.spec.tlc.java.process import StopSignal
 from fencepost.spec.trace import Kind
 from fencepost.spec.vocabulary import Outcome
 
@@ -122,7 +121,7 @@ def test_one_wrong_field_is_rejected_where_it_stands() -> None:
     right = projected()
     old = projected(lambda one: None if is_deletion_by_end(one) else one)
 
-    markers = run_zookeeper_tlc([*runs.values(), right, old], StopSignal())
+    markers = run_zookeeper_tlc([*runs.values(), right, old])
 
     accepted = {marker.values[0] for marker in markers if marker.name == "accepted"}
     assert accepted == {len(runs) + 1, len(runs) + 2}, "as recorded, and by an older ZooKeeper"
@@ -195,6 +194,6 @@ def test_a_multi_of_hundreds_of_writes_is_replayed() -> None:
         paths=frozenset(paths),
     )
 
-    (marker,) = run_zookeeper_tlc([projection], StopSignal())
+    (marker,) = run_zookeeper_tlc([projection])
 
     assert marker.name == "accepted"
