@@ -112,6 +112,7 @@ Decided(c, leader, leader_epoch, isr, expected_version, is_isr_alive) ==
                       controller_epoch |-> controllers[c].controller_epoch],
            expected_version |-> expected_version, is_isr_alive |-> is_isr_alive]>>]
 
+HasTopic == Exists(znodes, TopicPath)
 IsUninitialised(c) == ~Exists(znodes, StatePath)
 VersionBeforeInit == NoVersion
 
@@ -120,7 +121,7 @@ VersionBeforeInit == NoVersion
 (* will be a create, so that it cannot replace a state.                      *)
 InitLeader(c) ==
     /\ IsFree(c)
-    /\ Exists(znodes, TopicPath)
+    /\ HasTopic
     /\ IsUninitialised(c)
     /\ \E leader \in controllers[c].live_brokers :
           controllers' = Decided(c, leader, 0, controllers[c].live_brokers, VersionBeforeInit,
