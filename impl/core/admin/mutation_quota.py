@@ -14,14 +14,7 @@ from fencepost.impl.core.configuration.config_store import ConfigStore
 from fencepost.impl.core.controller.controller import Controller
 from fencepost.impl.core.controller.controller_generation import ControllerGeneration
 from fencepost.impl.core.rules.configuration.entries import MUTATION_RATE_NAMES
-from fencepost.impl.core.rules.quota import (
-    ANONYMOUS,
-    Bucket,
-    Client,
-    Entity,
-    Quota,
-    quota_of,
-)
+from fencepost.impl.core.rules.quota import Bucket, Client, Entity, Quota, quota_of
 from fencepost.impl.core.types.actions import Named, action, taken
 from fencepost.impl.core.types.config_messages import (
     DescribeMutationQuotasResponse,
@@ -135,7 +128,8 @@ class MutationQuotas:
 
     def _metrics(self) -> Iterator[QuotaMetrics]:
         for entity in sorted(self._buckets, key=_key):
-            known = self.quota(Client(entity.user or ANONYMOUS, entity.client_id or ""))
+            # Where it looks at no user, or no client-id, at one without a quota of its own.
+            known = self.quota(Client(entity.user or "", entity.client_id or ""))
             if known is None or known[0] != entity:
                 continue
             tokens, rate = self.tokens(*known), known[1].rate

@@ -9,8 +9,6 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-ANONYMOUS = "ANONYMOUS"
-"""The user of a client that does not name one."""
 DEFAULT = ""
 """In an entity: any user, or client-id, that has no quota of its own; as in the store's names."""
 THROTTLE_MAX_MS = 2**31 - 1

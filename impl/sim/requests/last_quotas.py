@@ -19,7 +19,12 @@ from fencepost.impl.core.types.config_messages import (
     EntryOperation,
     QuotaMetrics,
 )
-from fencepost.impl.core.types.messages import CreatePartitionsRequest, Request, Response
+from fencepost.impl.core.types.messages import (
+    CreatePartitionsRequest,
+    RemovePartitionsRequest,
+    Request,
+    Response,
+)
 from fencepost.impl.core.types.topic_messages import (
     CreateTopicRequest,
     CreateTopicsRequest,
@@ -41,6 +46,7 @@ BOTH = ConfigEntity(EntityKind.USER_CLIENT, (USER, CLIENT_ID))
 ANY_USER = ConfigEntity(EntityKind.USER, ("",))
 PROGRAM = ConfigEntity(EntityKind.CLIENT, (CLIENT_ID,))
 ALONE = ConfigEntity(EntityKind.USER, (USER,))
+NAMELESS = ConfigEntity(EntityKind.USER, ("ANONYMOUS",))
 OTHER = ConfigEntity(EntityKind.CLIENT, ("other",))
 """Has a quota that is none of mutations."""
 BYTES_NAME = "producer_byte_rate"
@@ -52,7 +58,7 @@ OVER = 2
 OK, LATER = ErrorCode.NONE, ErrorCode.THROTTLING_QUOTA_EXCEEDED
 EXISTS, UNKNOWN = ErrorCode.TOPIC_ALREADY_EXISTS, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 ELSEWHERE = ErrorCode.NOT_CONTROLLER
-FIRST, SECOND, THIRD, FOURTH, FIFTH, SIXTH = (f"{NAME}-{number}" for number in range(1, 7))
+FIRST, SECOND, THIRD, FOURTH, FIFTH, SIXTH, SEVENTH = (f"{NAME}-{number}" for number in range(1, 8))
 _WHO: Mapping[str, Any] = {"user": USER, "client_id": CLIENT_ID}
 _CREATES: Mapping[str, Any] = {**_WHO, "api_version": CREATE[True]}
 _DELETES: Mapping[str, Any] = {**_WHO, "api_version": DELETE[True]}
@@ -81,6 +87,7 @@ class LastQuotas(AskingClient):
         yield from self._set(BOTH, {RATE_NAME: f"{RATE}"})
         yield from self._others_take_nothing()
         yield from self._burst_is_spent()
+        yield from self._brokers_pay_nothing()
         yield from self._what_costs_nothing_is_done()
         yield from self._old_versions_are_served()
         yield from self._bucket_of_the_user_counts()
@@ -90,16 +97,17 @@ class LastQuotas(AskingClient):
         yield from self._client_alone_counts()
 
     def _others_take_nothing(self) -> Step:
-        """The controller alone admits, and tells (QUOTA-009)."""
-        other = next(one for one in sorted(self.cluster.disks) if one != self._to)
-        for request in (
-            _creation(FIRST),
-            _batch(FIRST),
-            DeleteTopicRequest(topic=FIRST),
-            DeleteTopicsRequest(topics=(FIRST,)),
-            DescribeMutationQuotasRequest(),
+        """The controller alone admits, and tells (QUOTA-009); others take what costs nothing."""
+        other = self._other()
+        for request, code in (
+            (_creation(FIRST), ELSEWHERE),
+            (_batch(FIRST), ELSEWHERE),
+            (DeleteTopicRequest(topic=FIRST), ELSEWHERE),
+            (DeleteTopicsRequest(topics=(FIRST,)), ELSEWHERE),
+            (DescribeMutationQuotasRequest(), ELSEWHERE),
+            (RemovePartitionsRequest(topic=FIRST, partitions=(0,)), UNKNOWN),
         ):
-            yield from self.expect(request, ELSEWHERE, to=other)
+            yield from self.expect(request, code, to=other)
 
     def _burst_is_spent(self) -> Step:
         """And more than that once; then what is new is refused, and told when not."""
@@ -115,6 +123,11 @@ class LastQuotas(AskingClient):
             (CreatePartitionsRequest(topic=FIRST, partition_count=9, **_GROWS), (LATER,)),
         ):
             yield from self._owes(request, codes, OVER)
+
+    def _brokers_pay_nothing(self) -> Step:
+        """They ask for what all need: no debt counts, not even that of a user that they name."""
+        caller = self._connection()._replace(peer=self._other())
+        yield from self.expect(_creation(SEVENTH), OK, to=self._to, caller=caller)
 
     def _what_costs_nothing_is_done(self) -> Step:
         """What is there or is not, and what is only tried (QUOTA-004)."""
@@ -174,10 +187,11 @@ class LastQuotas(AskingClient):
         yield from self._owes(request, (OK, LATER, LATER), None)
 
     def _client_alone_counts(self) -> Step:
-        """Where no user has a quota, its program's bucket is that of all users."""
+        """Where its user has no quota, its program's bucket is that of all such users."""
         for entity in (ALONE, ANY_USER):
             yield from self._set(entity, {})
-        yield from self._set(PROGRAM, {RATE_NAME: f"{RATE}"})
+        for entity in (PROGRAM, NAMELESS):
+            yield from self._set(entity, {RATE_NAME: f"{RATE}"})
         yield from self._owes(_creation(SIXTH, BURST + OVER), (OK,), 0)
         yield from self._owes(_creation(f"{SIXTH}-more"), (LATER,), None)
         told = yield self._to, DescribeMutationQuotasRequest()
@@ -248,6 +262,10 @@ class LastQuotas(AskingClient):
 
     def _is_known(self, topic: str) -> bool:
         return topic in self.cluster.processes[self._to].node.controller.context.topics
+
+    def _other(self) -> BrokerId:
+        """One that is not the controller."""
+        return next(one for one in sorted(self.cluster.disks) if one != self._to)
 
     def _connection(self) -> Asker:
         self._connections += 1

@@ -36,6 +36,8 @@ from tests.impl.core.roles import elect_other
 
 ANY_USER = ConfigEntity(EntityKind.USER, ("",))
 ANN = ConfigEntity(EntityKind.USER, ("ann",))
+PROGRAM = ConfigEntity(EntityKind.CLIENT, ("program",))
+ANONYMOUS = ConfigEntity(EntityKind.USER, ("ANONYMOUS",))
 NEW, OLD = 7, 5
 """Versions with and without a word for a refusal, of every request."""
 AdminResponses = (
@@ -306,6 +308,19 @@ def test_metrics_are_those_of_used_buckets(limited: Driver) -> None:
     assert [structs.astuple(one) for one in told.buckets] == [
         (EntityKind.USER, ("ann",), "2.0", "-10.0", 5000),
         (EntityKind.USER, ("bob",), "2.0", "15.0", 0),
+    ]
+
+
+def test_a_quota_of_one_user_hides_no_bucket_of_all_users() -> None:
+    driver = controlling("no number")
+    put(driver, PROGRAM, "2")
+    put(driver, ANONYMOUS, "3")
+    create(driver, structs.replace(topic("a", 30, user="ann"), client_id="program"))
+
+    told = driver.deliver(DescribeMutationQuotasRequest(), DescribeMutationQuotasResponse)
+
+    assert [structs.astuple(one) for one in told.buckets] == [
+        (EntityKind.CLIENT, ("program",), "2.0", "-10.0", 5000)
     ]
 
 
