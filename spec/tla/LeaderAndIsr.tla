@@ -28,7 +28,7 @@ RegisterBroker(b) ==
                       ELSE [replicas EXCEPT
                                 ![b].role = "idle",
                                 ![b].leader_epoch = IF IsStateRead THEN State.leader_epoch ELSE @,
-                                ![b].znode_version = StateVersion,
+                                ![b].znode_version = IF IsStateRead THEN StateVersion ELSE @,
                                 ![b].heard = IF Exists(znodes, StatePath)
                                              THEN Heard(b, State.leader_epoch, 0) ELSE @]
        /\ UNCHANGED <<controllers, messages, budget, breaches>>
