@@ -20,8 +20,6 @@ LOCK = Path("requirements.lock")
 VENV = Path(".venv")
 READY = VENV / "ready"
 """Its date tells make whether the lock or the project's metadata are newer."""
-
-
 APART = "pyspark"
 """Comes as source of 450 MB, which is packed and unpacked: half of the time, beside all others."""
 NOT_COMPILED = r"[/\\]tests[/\\]"
@@ -104,9 +102,7 @@ def install_locked(pip: list[str]) -> None:
 
 def compile_modules(python: str) -> None:
     """Modules that are imported are compiled once, by all processors; tests of others are not."""
-    told = [python, "-c", "import sysconfig; print(sysconfig.get_paths()['purelib'])"]
-    packages = subprocess.run(told, capture_output=True, text=True, check=True).stdout.strip()
-    compiling = ["-m", "compileall", "-q", "-q", "-j", "0", "-x", NOT_COMPILED, packages]
+    compiling = ["-m", "compileall", "-q", "-q", "-j", "0", "-x", NOT_COMPILED, str(VENV / "lib")]
     subprocess.call([python, *compiling])  # what does not compile is no module of this Python
 
 

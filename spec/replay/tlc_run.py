@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterable, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -20,7 +19,7 @@ from fencepost.spec.replay.tla_text import (
 )
 from fencepost.spec.replay.zookeeper import ZooKeeperProjection
 from fencepost.spec.tlc.java.installation import EXPECTED_ERRORS, Tlc, find_tlc
-from fencepost.spec.tlc.java.machines import Machines
+from fencepost.spec.tlc.java.machines import Machines, given_or_own
 from fencepost.spec.tlc.java.output import conclude, read_messages
 from fencepost.spec.tlc.models import ModelVerdict
 from fencepost.spec.tlc.modules import modules_read
@@ -114,7 +113,7 @@ def _run(
     is_short = sum(len(run.events) for run in runs) <= EVENTS_OF_A_LONG_RUN
     tlc = _found_tlc()
     with (
-        nullcontext(machines) if machines else Machines() as used,
+        given_or_own(machines) as used,
         used.one(tlc, heap_mb=HEAP_MB, is_short=is_short) as java,
     ):
         directory = java.folder

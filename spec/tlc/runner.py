@@ -7,7 +7,6 @@ Java, so that runs may overlap and nothing is left behind. What was found before
 import shutil
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -21,7 +20,7 @@ from fencepost.spec.tlc.counterexample import Counterexample
 from fencepost.spec.tlc.java.dialect import dialect_of
 from fencepost.spec.tlc.java.installation import EXPECTED_ERRORS, Tlc, find_tlc
 from fencepost.spec.tlc.java.machine import Machine
-from fencepost.spec.tlc.java.machines import Machines
+from fencepost.spec.tlc.java.machines import Machines, given_or_own
 from fencepost.spec.tlc.java.output import (
     FINISHED,
     PROGRESS,
@@ -118,7 +117,7 @@ def check_model(
 
     A call that checks several models one after another gives `machines` to each.
     """
-    with nullcontext(machines) if machines else Machines() as used:
+    with given_or_own(machines) as used:
         return _Check(used, options or TlcOptions(), on_progress).result_of(model)
 
 

@@ -44,11 +44,15 @@ def test_the_package_that_is_built_is_locked_apart_and_nothing_is_lost() -> None
     assert sorted((apart + others).splitlines()) == sorted(text.splitlines())
 
 
-def test_a_package_that_cannot_be_built_is_named_and_nothing_goes_on(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+@pytest.fixture
+def empty_venv(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The working directory has a `.venv`, and nothing else."""
     monkeypatch.chdir(tmp_path)
     setup.VENV.mkdir()
+
+
+@pytest.mark.usefixtures("empty_venv")
+def test_a_package_that_cannot_be_built_is_named_and_nothing_goes_on() -> None:
     setup.LOCK.write_text(f"one==1\n{setup.APART}==2 \\\n    --hash=sha256:0\n")
     pip = [sys.executable, "-c", "import sys; raise SystemExit(5 if 'wheel' in sys.argv else 0)"]
 
@@ -56,11 +60,10 @@ def test_a_package_that_cannot_be_built_is_named_and_nothing_goes_on(
         setup.install_locked(pip)
 
 
+@pytest.mark.usefixtures("empty_venv")
 def test_a_build_ends_when_the_others_cannot_be_installed(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.chdir(tmp_path)
-    setup.VENV.mkdir()
     setup.LOCK.write_text(f"{setup.APART}==2\n")
     slow = "import sys, threading; threading.Event().wait() if 'wheel' in sys.argv else sys.exit(4)"
     started: list[subprocess.Popen[bytes]] = []
@@ -82,17 +85,14 @@ def test_a_build_ends_when_the_others_cannot_be_installed(
 def test_modules_are_compiled_but_for_tests(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    packages = tmp_path / "packages"
+    monkeypatch.chdir(tmp_path)
+    packages = setup.VENV / "lib"
     (packages / "one" / "tests").mkdir(parents=True)
     for name in ("__init__.py", "wrong.py", "tests/__init__.py"):
         (packages / "one" / name).write_text("def" if "wrong" in name else "")
-    run = subprocess.run
-    where = subprocess.CompletedProcess([], 0, stdout=f"{packages}\n")
-    monkeypatch.setattr(subprocess, "run", lambda *_, **__: where)
 
     setup.compile_modules(sys.executable)
 
-    monkeypatch.setattr(subprocess, "run", run)
     compiled = {path.parts[-3] for path in packages.rglob("*.pyc")}
     assert compiled == {"one"}
 

@@ -100,9 +100,9 @@ class Browser:
         """Let the page read what it copied."""
         self._context.grant_permissions(["clipboard-read", "clipboard-write"])
 
-    def screenshot(self, *, is_whole: bool = False) -> bytes:
-        """The window, or the whole page, as a PNG."""
-        return self._page.screenshot(full_page=is_whole)
+    def screenshot(self) -> bytes:
+        """The window as a PNG."""
+        return self._page.screenshot()
 
     def _note(self, request: playwright.Request) -> None:
         if not request.url.startswith(BESIDE_THE_PAGE):

@@ -11,14 +11,14 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from threading import Event, Thread, Timer
+from threading import Event, Thread
 from typing import IO, Self
 
 from py4j.java_collections import JavaArray
 from py4j.java_gateway import GatewayParameters, JavaGateway
 from py4j.protocol import Py4JError
 
-from fencepost.spec.tlc.java.process import start
+from fencepost.spec.tlc.java.process import at_most_for, start
 from fencepost.spec.tlc.java.statics import Statics
 
 logging.getLogger("py4j").addHandler(logging.NullHandler())  # a Java that was ended is no news
@@ -53,11 +53,8 @@ class Machine:
 
     def run(self, arguments: Sequence[str], budget_s: float) -> Iterator[str]:
         """The lines that TLC prints, called with `arguments`; it is ended after `budget_s`."""
-        timer = Timer(budget_s, self._end)
-        timer.daemon = True
-        timer.start()
         self.is_spent = True
-        try:
+        with at_most_for(budget_s, self.child, self.time_is_up):
             yield from self._connect()
             call = Thread(target=self._call, args=(tuple(arguments),), daemon=True)
             call.start()
@@ -65,17 +62,11 @@ class Machine:
             call.join()
             if self._failure:
                 yield self._failure
-        finally:
-            timer.cancel()
 
     @property
     def _output(self) -> IO[str]:
         assert self.child.stdout is not None
         return self.child.stdout
-
-    def _end(self) -> None:
-        self.time_is_up.set()
-        self.child.kill()
 
     def _connect(self) -> Iterator[str]:
         """Passes on what a Java says that does not start."""

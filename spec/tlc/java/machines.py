@@ -3,10 +3,9 @@
 import shutil
 from collections import defaultdict
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from pathlib import Path
 from threading import Lock
-from types import TracebackType
 from typing import Self
 
 from fencepost.spec.scratch import scratch_folder
@@ -35,7 +34,7 @@ class Machines:
             _empty(machine.folder)
             yield machine
         finally:
-            if machine.is_spent:
+            if machine.is_spent or machine.time_is_up.is_set():
                 life.close()
             else:
                 with self._lock:
@@ -52,12 +51,7 @@ class Machines:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_exception: object) -> None:
         self.close()
 
     def _taken(self, kind: _Kind) -> _Idle | None:
@@ -76,6 +70,11 @@ class Machines:
             opening.enter_context(self.stop.watching(machine.child))
             opening.callback(machine.close)
             return machine, opening.pop_all()
+
+
+def given_or_own(machines: Machines | None) -> AbstractContextManager[Machines]:
+    """Those that a caller shares between calls, or such that end with this one."""
+    return nullcontext(machines) if machines else Machines()
 
 
 def _empty(folder: Path) -> None:

@@ -75,40 +75,29 @@ def start(command: Sequence[str], directory: Path) -> subprocess.Popen[str]:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class TimedChild:
-    """A child, and whether its time was up before it ended."""
-
-    process: subprocess.Popen[str]
-    time_is_up: Event = field(default_factory=Event)
-
-    def end(self) -> None:
-        """Its time is up."""
-        self.time_is_up.set()
-        self.process.kill()
-
-
 @contextmanager
-def timed(
-    command: Sequence[str], directory: Path, budget_s: float, stop: StopSignal
-) -> Iterator[TimedChild]:
-    """Within, `command` runs in `directory`, at most for `budget_s`; at the end it is dead."""
-    child = TimedChild(start(command, directory))
-    timer = Timer(budget_s, child.end)
+def at_most_for(budget_s: float, child: subprocess.Popen[str], time_is_up: Event) -> Iterator[None]:
+    """Within, `child` is killed after `budget_s`, and `time_is_up` tells of it."""
+
+    def end() -> None:
+        time_is_up.set()
+        child.kill()
+
+    timer = Timer(budget_s, end)
     timer.daemon = True
-    with stop.watching(child.process):
-        timer.start()
-        try:
-            yield child
-        finally:
-            timer.cancel()
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
 
 
 def ended_in(command: Sequence[str], directory: Path, budget_s: float) -> int | None:
     """The exit status of `command`, which runs in `directory`, at most for `budget_s`."""
-    with timed(command, directory, budget_s, StopSignal()) as child:
-        child.process.communicate()
-        return child.process.returncode
+    child = start(command, directory)
+    with StopSignal().watching(child), at_most_for(budget_s, child, Event()):
+        child.communicate()
+        return child.returncode
 
 
 def side_by_side(tasks: Iterable[Callable[[], T]], *, workers: int, stop: StopSignal) -> list[T]:

@@ -52,7 +52,8 @@ THAT_NAME_STRINGS = (
 """Classes that enter strings into the table when they are loaded: each loads once, so all load
 before the table is remembered."""
 
-_TABLE = ("count", "length", "table", "thresh", "tokenCnt")
+_COUNTS = ("count", "length", "thresh", "tokenCnt")
+"""Of the table, beside its entries."""
 _STATIC, _FINAL = 8, 16
 """Of `java.lang.reflect.Modifier`."""
 
@@ -70,19 +71,20 @@ class Statics:
         strings, table = self._class("util.UniqueString"), self._class("util.InternTable")
         self._number = _opened(strings.getDeclaredField("loc"))
         self._table = _opened(strings.getDeclaredField("internTbl")).get(None)
-        self._fields = {name: _opened(table.getDeclaredField(name)) for name in _TABLE}
-        self._kept = {name: field.get(self._table) for name, field in self._fields.items()}
-        self._kept["table"] = self._copied(self._kept["table"])
-        self._strings = [one for one in self._kept["table"] if one is not None]
+        counts = [_opened(table.getDeclaredField(name)) for name in _COUNTS]
+        self._counts = [(field, field.get(self._table)) for field in counts]
+        self._entries = _opened(table.getDeclaredField("table"))
+        self._kept = self._copied(self._entries.get(self._table))
+        self._strings = [one for one in self._kept if one is not None]
 
     def restore(self) -> None:
         """All variables are as they were."""
         for field, value in self._values:
             field.set(None, value)
-        for name, field in self._fields.items():
-            field.set(self._table, self._kept[name])
-        fresh = self._copied(self._kept["table"])
-        self._fields["table"].set(self._table, fresh)
+        for field, value in self._counts:
+            field.set(self._table, value)
+        fresh = self._copied(self._kept)
+        self._entries.set(self._table, fresh)
         self._gateway.detach(fresh)
         for string in self._strings:
             self._number.setInt(string, -1)
