@@ -65,9 +65,13 @@ SETTINGS = frozenset(
 """Of a cluster of processes; others are given by the command, or by nothing."""
 NOT_FOLLOWED = {
     "also": (),
+    "api_version": 0,
     "at": "",
     "claims": "",
+    "client_id": "",
     "election": ElectionKind.PREFERRED,
+    "user": "",
+    "validate_only": False,
 }
 """Fields of steps that no processes follow, and the value that each must have."""
 

@@ -136,12 +136,6 @@ ABSENT_RULES: Mapping[str, AbsentRule] = MappingProxyType(
         ),
         "KIP-599.3": _ADMISSION,
         "KIP-599.4": _ADMISSION,
-        "KIP-599.4b": AbsentRule(
-            "no step of a story asks only to validate; random runs do, and show "
-            "`charge_validate_only`",
-            (r"Step\..*validat.*",),
-            ("charge_validate_only",),
-        ),
         "KIP-599.5": _ADMISSION,
         "KIP-599.6": AbsentRule(
             "the core is told one time, that of a monotonic clock: no rule chooses another",

@@ -42,7 +42,7 @@ class AlterConfigStep(ChangeStep, frozen=True, kw_only=True):
 class AlterQuotaStep(ChangeStep, frozen=True, kw_only=True):
     """Limit the partitions that a user creates and deletes, all its clients or one of them."""
 
-    alter_quota: Annotated[str, Meta(description="a user")]
+    alter_quota: Annotated[str | None, Meta(description="a user; null: the client-id counts alone")]
     client: Annotated[str, Meta(description="a client-id; empty: each of the user's")] = ""
     rate: Annotated[int, Meta(description="partitions per second, once in a run", ge=1)]
 
@@ -72,16 +72,22 @@ def change_of(step: ChangeStep) -> ConfigChange:
     match step:
         case AlterConfigStep(alter_config=topic, entries=entries):
             return ConfigChange(ENTRIES_METHOD, ConfigEntity(EntityKind.TOPIC, (topic,)), entries)
-        case AlterQuotaStep(alter_quota=user, client=client, rate=rate):
-            kind = EntityKind.USER_CLIENT if client else EntityKind.USER
-            entity = ConfigEntity(kind, (user, client) if client else (user,))
-            return ConfigChange(QUOTAS_METHOD, entity, {MUTATION_RATE: str(rate)})
+        case AlterQuotaStep(rate=rate):
+            return ConfigChange(QUOTAS_METHOD, _counted_by(step), {MUTATION_RATE: str(rate)})
         case CreateAclsStep(create_acls=topic, acls=acls):
             return ConfigChange(CREATE_ACLS, _acls_of(topic), dict.fromkeys(acls, ""))
         case DeleteAclsStep(delete_acls=topic, acls=acls):
             return ConfigChange(DELETE_ACLS, _acls_of(topic), dict.fromkeys(acls, ""))
         case _:
             raise AssertionError(step)
+
+
+def _counted_by(step: AlterQuotaStep) -> ConfigEntity:
+    if step.alter_quota is None:
+        return ConfigEntity(EntityKind.CLIENT, (step.client,))
+    if step.client:
+        return ConfigEntity(EntityKind.USER_CLIENT, (step.alter_quota, step.client))
+    return ConfigEntity(EntityKind.USER, (step.alter_quota,))
 
 
 def _acls_of(topic: str) -> ConfigEntity:

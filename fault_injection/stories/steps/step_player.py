@@ -250,7 +250,7 @@ def begin(
     """Ask; returns the outcome, unless the step was put off or does not wait."""
     verb = steps.verb_of(step)
     records = step.records if isinstance(step, steps.ProduceStep) else ()
-    operation = BegunOperation(" ".join((verb, getattr(step, verb), *records)))
+    operation = BegunOperation(" ".join((verb, getattr(step, verb) or "", *records)))
     ask(operation.end)
     if step.after_ms or not step.wait:
         player.begun.append(operation)

@@ -64,6 +64,10 @@ class CreateTopicStep(StoryStep, frozen=True, kw_only=True):
     partitions: Positive | UnsetType = UNSET
     broker: OneBroker = UNSET
     wait: Asks = True
+    user: Annotated[str, Meta(description="that the quota counts; empty: the connection's")] = ""
+    client_id: Annotated[str, Meta(description="that the quota counts")] = ""
+    api_version: Annotated[int, number("of the request, as Kafka counts them", ge=0)] = 0
+    validate_only: Annotated[bool, Meta(description="true: nothing is created")] = False
 
     def __post_init__(self) -> None:
         if not self.expected and not re.fullmatch(TOPIC_NAME.pattern, self.create_topic):

@@ -1,5 +1,8 @@
 """The client of a story: the operations of its steps, each recorded as any client's."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from msgspec import UnsetType
 
 from fencepost.fault_injection.stories.steps import story_step as steps
@@ -66,31 +69,36 @@ class StepClient(SimulatedClient):
 
     def create_topics(
         self,
-        topics: tuple[str, ...],
+        step: steps.CreateTopicStep,
         assignment: tuple[tuple[BrokerId, ...], ...],
         to: BrokerId,
         ended: Ended,
-        *,
-        is_named: bool,
     ) -> None:
-        """Ask for a topic with these replicas, or for many such in one request.
+        """Ask for the step's topic with these replicas, or for many such in one request.
 
         A broker that the step has named is asked once.
         """
+        counted: Mapping[str, Any] = {
+            "user": step.user,
+            "client_id": step.client_id,
+            "api_version": step.api_version,
+            "validate_only": step.validate_only,
+        }
         asked = tuple(
             CreateTopicRequest(
                 topic=topic,
                 partition_count=len(assignment),
                 replication_factor=len(assignment[0]),
                 assignment=tuple(ReplicaList(replicas=replicas) for replicas in assignment),
+                **counted,
             )
-            for topic in topics
+            for topic in (step.create_topic, *step.also)
         )
-        request = CreateTopicsRequest(topics=asked) if asked[1:] else asked[0]
-        if is_named:
-            self.ask(to, request, lambda answer: ended(_granted(answer)))
-        else:
+        request = CreateTopicsRequest(topics=asked, **counted) if asked[1:] else asked[0]
+        if isinstance(step.broker, UnsetType):
             self.ask_controller(to, request, ended)
+        else:
+            self.ask(to, request, lambda answer: ended(_granted(answer)))
 
     def ask_controller(self, to: BrokerId, request: Request, ended: Ended) -> None:
         """Ask the controller by way of a broker, again while that knows none, for some seconds."""

@@ -111,20 +111,18 @@ class VirtualStoryCluster:
 
     def create_topic(self, step: steps.CreateTopicStep) -> Lines:
         """Create the topic, and wait until its replicas know their roles."""
-        topic, count = step.create_topic, step.partitions
+        count = step.partitions
         partitions = self.world.options.partitions if isinstance(count, UnsetType) else count
         replicas = tuple(map(BrokerId, step.replicas))
         if not replicas:
-            create_topic(self.world, topic, partitions)
+            create_topic(self.world, step.create_topic, partitions)
             return []
         to = replicas[0] if isinstance(step.broker, UnsetType) else broker_of(self, step.broker)
         self.wait(START_MS, lambda: {*replicas} <= {*self.state.live_brokers()})
         outcome: list[str] = []
-        topics, is_named = (topic, *step.also), not isinstance(step.broker, UnsetType)
-        lists = (replicas,) * partitions
-        self.client.create_topics(topics, lists, to, outcome.append, is_named=is_named)
+        self.client.create_topics(step, (replicas,) * partitions, to, outcome.append)
         self.wait(self.answer_ms, lambda: bool(outcome))
-        if outcome == ["ok"] and step.wait:
+        if outcome == ["ok"] and step.wait and not step.validate_only:
             self.wait(START_MS, self.is_converged)
         return [] if outcome == ["ok"] else outcome
 

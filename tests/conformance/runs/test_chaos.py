@@ -241,6 +241,7 @@ def test_a_story_with_steps_is_replayed_step_by_step(name: str, tmp_path: Path) 
         ("[deliver]", r"steps\[0\] \(deliver\): no processes can do it; a simulator plays it"),
         ("[{kill: 1, at: BecomeLeader}]", "no processes follow the field at"),
         ("[{create_topic: t}]", "it names no replicas"),
+        ("[{create_topic: t, api_version: 6}]", "no processes follow the field api_version"),
         ("[{until: {held: 1}}]", "held is not seen from outside"),
         ("[{show: state}]", "state is not seen from outside"),
         ("[read]\nruns: [{id: one}]", "it has runs, which fencepost simulate --story plays"),

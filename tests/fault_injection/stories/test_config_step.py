@@ -38,6 +38,18 @@ READ = "ALLOW Read * User:ann"
             ["controller_mutation_rate=5"],
         ),
         (
+            AlterQuotaStep(alter_quota="", rate=5),
+            "AlterClientQuotas",
+            "/config/users/<default>",
+            ["controller_mutation_rate=5"],
+        ),
+        (
+            AlterQuotaStep(alter_quota=None, client="app", rate=5),
+            "AlterClientQuotas",
+            "/config/clients/app",
+            ["controller_mutation_rate=5"],
+        ),
+        (
             CreateAclsStep(create_acls="t", acls=(READ,)),
             "CreateAcls",
             "/kafka-acl/literal/Topic/t",
