@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import fields, replace
+from functools import cached_property
 from pathlib import Path
 from time import monotonic
 
@@ -38,6 +39,7 @@ from fencepost.fault_injection.zookeeper.client import ZooKeeperClient
 from fencepost.fault_injection.zookeeper.members import ZooKeeperMembers
 from fencepost.fault_injection.zookeeper.sessions import expire_session
 from fencepost.spec.vocabulary import BrokerVersion
+from fencepost.spec.wire.tls import ADMIN, TlsIdentity, read_identity
 from fencepost.spec.znodes import TopicPartition
 
 POLL_S = 0.03
@@ -103,6 +105,12 @@ class ClusterUnderTest:
     def nodes(self) -> tuple[int, ...]:
         """All nodes, in the order in which they start."""
         return (*self._parts.lifecycle.controllers, *self.settings.broker_ids)
+
+    @cached_property
+    def identity(self) -> TlsIdentity | None:
+        """The administrator's, for fault commands; None: connections to brokers are plain."""
+        tls = self.settings.tls
+        return read_identity(tls / ADMIN) if tls else None
 
     @property
     def session_timeout_ms(self) -> int:
@@ -285,7 +293,8 @@ class ClusterUnderTest:
     def expire_session(self, session_id: int, password: bytes, broker_id: int) -> None:
         """The broker's session has ended at ZooKeeper, and its registration with it."""
         path = self.paths.broker_path(broker_id)
-        expire_session(self.zookeeper.address, session_id, password, watch_path=path)
+        where, tls = self.zookeeper.address, self.zookeeper.tls
+        expire_session(where, session_id, password, watch_path=path, tls=tls)
 
     def end_session(self, session_id: int) -> None:
         """ZooKeeper has ended the session by itself; raises `InjectionError` where it cannot."""

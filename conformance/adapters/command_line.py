@@ -115,8 +115,7 @@ class CommandLine(Implementation):
             given += ["--zookeeper-tls"] if site.zookeeper_tls else []
             given += ["--token-key", str(site.tls / TOKEN_KEY_FILE)]
             given += ["--authorizer", "--super-user", ADMIN] if site.authorizer else []
-        elif Capability.FAULT_CONTROL in self.capabilities:
-            given.append("--fault-control")
+        given += ["--fault-control"] if Capability.FAULT_CONTROL in self.capabilities else []
         return [*shlex.split(self.command), *given, *self.own_flags, *site.extra]
 
     @property

@@ -7,6 +7,7 @@ Every function raises `InjectionError` when the broker does not answer, or refus
 from dataclasses import dataclass
 
 from fencepost.fault_injection.engine.rpc_rules import call_broker
+from fencepost.fault_injection.injectors.injection import ControlAddress
 from fencepost.spec.wire import fault_control_pb2 as wire
 
 
@@ -34,32 +35,32 @@ class Reading:
         return self.now_ms - self.true_ms
 
 
-def set_crash_point(address: str, point: str, nth: int, *, holds: bool = False) -> None:
+def set_crash_point(address: ControlAddress, point: str, nth: int, *, holds: bool = False) -> None:
     """The broker will die there, or stand still; without a point it is spared."""
     call_broker(address, "SetCrashPoint", wire.CrashPoint(point=point, nth=nth, holds=holds))
 
 
-def set_disk(address: str, verb: str, delay_ms: int = 0) -> DiskStatus:
+def set_disk(address: ControlAddress, verb: str, delay_ms: int = 0) -> DiskStatus:
     """The disk is well (no verb), `full`, `broken` or `slow`."""
     return _disk(call_broker(address, "SetDiskFault", wire.DiskFault(verb=verb, delay_ms=delay_ms)))
 
 
-def get_disk(address: str) -> DiskStatus:
+def get_disk(address: ControlAddress) -> DiskStatus:
     """What the disk has refused so far."""
     return _disk(call_broker(address, "GetDisk", wire.DiskRequest()))
 
 
-def keep_older_files(address: str) -> DiskStatus:
+def keep_older_files(address: ControlAddress) -> DiskStatus:
     """Older versions of small files are in the data folder, to be put back."""
     return _disk(call_broker(address, "KeepOlderFiles", wire.DiskRequest()))
 
 
-def set_clock(address: str, *, jump_ms: int = 0, rate: int | None = None) -> Reading:
+def set_clock(address: ControlAddress, *, jump_ms: int = 0, rate: int | None = None) -> Reading:
     """The clock jumps, and runs at that rate from now on, if one is given."""
     return _reading(call_broker(address, "SetClock", wire.ClockFault(jump_ms=jump_ms, rate=rate)))
 
 
-def get_clock(address: str) -> Reading:
+def get_clock(address: ControlAddress) -> Reading:
     """What the broker takes for the time."""
     return _reading(call_broker(address, "GetClock", wire.ClockRequest()))
 

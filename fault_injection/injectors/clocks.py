@@ -11,7 +11,7 @@ from fencepost.fault_injection.faults.clock_faults import (
     JumpClock,
     StrobeClock,
 )
-from fencepost.fault_injection.injectors.injection import ProcessInjector
+from fencepost.fault_injection.injectors.injection import ControlAddress, ProcessInjector
 
 ROUNDING_MS = 2
 """Two readings in whole milliseconds."""
@@ -33,7 +33,7 @@ class ClockInjector(ProcessInjector[AnyClockFault]):
         self._before = broker_control.get_clock(address)
         self.meddle(address)
 
-    def meddle(self, address: str) -> None:
+    def meddle(self, address: ControlAddress) -> None:
         """It jumps, or runs at another rate."""
         fault = self.fault
         if isinstance(fault, DriftClock):
@@ -75,7 +75,7 @@ class ClockStrobeInjector(ClockInjector[StrobeClock]):
 
     _beat: Repetition | None = None
 
-    def meddle(self, address: str) -> None:
+    def meddle(self, address: ControlAddress) -> None:
         """It has jumped once."""
         by_ms = self.fault.by_ms
         self._beat = Repetition(

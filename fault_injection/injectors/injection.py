@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from fencepost.fault_injection.faults.fault import Fault
 from fencepost.fault_injection.faults.targets import ClusterState
@@ -16,6 +16,7 @@ from fencepost.fault_injection.network.wiring import Wiring
 from fencepost.fault_injection.zookeeper.client import NoZnodeError, ZnodeContent
 from fencepost.fault_injection.zookeeper.members import ZooKeeperMembers
 from fencepost.spec.vocabulary import BrokerVersion
+from fencepost.spec.wire.tls import TlsIdentity
 from fencepost.spec.znodes import TopicPartition
 
 AnyFault_co = TypeVar("AnyFault_co", bound=Fault, covariant=True)
@@ -30,6 +31,17 @@ class Registration:
     zxid: int
     """Of its creation: the broker epoch."""
     address: str
+
+
+class ControlAddress(NamedTuple):
+    """Where a broker takes calls of `spec/wire/fault_control.proto`, and as what we come."""
+
+    address: str
+    identity: TlsIdentity | None = None
+    """None: over a plain connection, from anyone."""
+
+    def __str__(self) -> str:
+        return self.address
 
 
 class TargetProcess(Protocol):
@@ -192,6 +204,10 @@ class FaultTarget(Protocol):
         """The clients that are at work; raises `InjectionError` when there are none."""
 
     @property
+    def identity(self) -> TlsIdentity | None:
+        """The administrator's, for fault commands; None: connections to brokers are plain."""
+
+    @property
     def session_timeout_ms(self) -> int:
         """Of the brokers' ZooKeeper sessions."""
 
@@ -298,12 +314,16 @@ class ProcessInjector(ABC, Generic[AnyFault]):
         victim = self.resolved.victim_id
         return None if victim is None else self.target.registration(victim)
 
-    def address(self) -> str:
-        """Where that broker listens; raises `InjectionError`."""
+    def address(self) -> ControlAddress:
+        """Where that broker takes fault commands; raises `InjectionError`."""
         now = self.registration()
         if now is None:
             raise InjectionError(f"broker {self.broker_id} is not registered")
-        return now.address
+        return self.control_of(now)
+
+    def control_of(self, registration: Registration) -> ControlAddress:
+        """Where the broker with that registration takes them."""
+        return ControlAddress(registration.address, self.target.identity)
 
 
 def registered_anew(now: Registration | None, before: Registration | None) -> str | None:

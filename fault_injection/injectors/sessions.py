@@ -24,12 +24,12 @@ class SessionExpiryInjector(ProcessInjector[ExpireSession]):
             raise InjectionError(f"broker {broker_id} has no session to expire")
         self.before = before
         if self.fault.mode == "local_only":
-            rpc_rules.forget_session(before.address)
+            rpc_rules.forget_session(self.control_of(before))
             return
         if self.fault.mode == "server":
             target.end_session(before.session_id)
             return
-        session = rpc_rules.get_session(before.address)
+        session = rpc_rules.get_session(self.control_of(before))
         target.expire_session(session.session_id, session.password, broker_id)
 
     def evidence(self) -> str | None:
@@ -48,7 +48,7 @@ class SessionExpiryInjector(ProcessInjector[ExpireSession]):
         return None if now is None or self._is_old(now) else registered(now)
 
     def _look_at_both(self, before: Registration) -> str | None:
-        session = rpc_rules.get_session(before.address)
+        session = rpc_rules.get_session(self.control_of(before))
         if session.session_id in (0, before.session_id):
             return None
         # Asked second: what was registered then still is, though its owner has another session now.

@@ -13,9 +13,12 @@ import socket
 import struct
 import time
 from contextlib import closing, suppress
+from pathlib import Path
+from typing import NamedTuple
 
 from kazoo.protocol.serialization import Close, Connect, Exists, ReplyHeader
 
+from fencepost.fault_injection.zookeeper.status import connected
 from fencepost.spec.zookeeper import ZooKeeperAddress, ZooKeeperError
 
 Evidence = dict[str, int | float | str | None]
@@ -37,17 +40,25 @@ class SessionError(ZooKeeperError):
     """The session was not expired; the message says why."""
 
 
+class _Place(NamedTuple):
+    address: ZooKeeperAddress
+    tls: Path | None
+    """The folder of our identity; None: connections are plain."""
+
+    def __str__(self) -> str:
+        return str(self.address)
+
+
 class _Connection:
     """A socket that speaks length-prefixed frames; every wait ends at one deadline."""
 
-    def __init__(
-        self, address: ZooKeeperAddress, deadline: float, patience_s: float = math.inf
-    ) -> None:
+    def __init__(self, where: _Place, deadline: float, patience_s: float = math.inf) -> None:
         """A server that is silent for `patience_s` counts as one that closed the connection."""
-        self._address = address
+        self._address, self._tls = where
         self._deadline = deadline
-        self._silent_at = time.monotonic() + patience_s
+        self._silent_at = math.inf
         self._socket = self._connect()
+        self._silent_at = time.monotonic() + patience_s  # a handshake takes its time
 
     def close(self) -> None:
         self._socket.close()
@@ -57,7 +68,7 @@ class _Connection:
         errors: list[OSError] = []
         for endpoint in self._address.endpoints:
             try:
-                return socket.create_connection(endpoint, self._remaining_s())
+                return connected(endpoint, self._remaining_s(), self._tls)
             except OSError as error:
                 errors.append(error)
         raise SessionError(f"{self._address} does not answer: {errors[0]}") from errors[0]
@@ -150,18 +161,20 @@ def expire_session(
     *,
     watch_path: str | None = None,
     deadline_s: float = 5.0,
+    tls: Path | None = None,
 ) -> Evidence:
     """End the session on the server; at return its ephemeral znodes are gone and it is refused.
 
     `watch_path`, below the chroot of `address`, is a znode that the session owns: its deletion is
     awaited, and its delay is part of the evidence (milliseconds from our first request).
+    With the folder of an identity, `tls`, connections are encrypted.
     Raises `SessionError` when the session was not there, or did not end within `deadline_s`.
     """
-    where = ZooKeeperAddress.parse(address)
+    where = _Place(ZooKeeperAddress.parse(address), tls)
     deadline = time.monotonic() + deadline_s
     if watch_path is None:
         return _expire(where, session_id, password, deadline)
-    path = where.full_path(watch_path)
+    path = where.address.full_path(watch_path)
     with closing(_Connection(where, deadline)) as observer:
         if not observer.open_session(0, _NO_PASSWORD):
             raise SessionError(f"{where} grants no session to watch {watch_path} with")
@@ -177,7 +190,7 @@ def expire_session(
     return {**evidence, "watch_path": watch_path, "ephemeral_gone_ms": gone_ms}
 
 
-def _expire(where: ZooKeeperAddress, session_id: int, password: bytes, deadline: float) -> Evidence:
+def _expire(where: _Place, session_id: int, password: bytes, deadline: float) -> Evidence:
     started = time.monotonic()
     attempts, zxid = _close_from_here(where, session_id, password, deadline)
     _require_refusal(where, session_id, password, deadline)
@@ -190,7 +203,7 @@ def _expire(where: ZooKeeperAddress, session_id: int, password: bytes, deadline:
 
 
 def _close_from_here(
-    where: ZooKeeperAddress, session_id: int, password: bytes, deadline: float
+    where: _Place, session_id: int, password: bytes, deadline: float
 ) -> tuple[int, int | None]:
     """Resume and close the session; how many attempts it took, and the zxid when we were told it.
 
@@ -218,9 +231,7 @@ def _close_from_here(
     raise SessionError(f"{where} cut us off {MAX_ATTEMPTS} times; session {session_id:#x} lives on")
 
 
-def _require_refusal(
-    where: ZooKeeperAddress, session_id: int, password: bytes, deadline: float
-) -> None:
+def _require_refusal(where: _Place, session_id: int, password: bytes, deadline: float) -> None:
     """Check that the session cannot be resumed; its owner may cut us off by trying as well."""
     for _ in range(MAX_ATTEMPTS):
         with closing(_Connection(where, deadline, PATIENCE_S)) as connection:

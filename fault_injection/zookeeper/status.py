@@ -53,7 +53,7 @@ def four_letter_word(
     endpoint: tuple[str, int], word: str, timeout_s: float, tls: Path | None = None
 ) -> str:
     """The answer of the server to `word` (`ruok`, `srvr`, `conf`); raises `OSError`."""
-    with _connection(endpoint, timeout_s, tls) as connection:
+    with connected(endpoint, timeout_s, tls) as connection:
         connection.sendall(word.encode())
         answer = bytearray()
         while chunk := connection.recv(4096):
@@ -61,8 +61,8 @@ def four_letter_word(
     return answer.decode(errors="replace")
 
 
-def _connection(endpoint: tuple[str, int], timeout_s: float, tls: Path | None) -> socket.socket:
-    """Plain, or under the identity in the folder `tls`."""
+def connected(endpoint: tuple[str, int], timeout_s: float, tls: Path | None) -> socket.socket:
+    """A plain connection, or one under the identity in the folder `tls`; raises `OSError`."""
     plain = socket.create_connection(endpoint, timeout_s)
     if tls is None:
         return plain

@@ -318,8 +318,6 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
         parser.error("--mutant is only for a broker with --fault-control")
     if not version_in(parsed).is_possible:
         parser.error("--code-level is --level or a later one, and upgrades begin at level 2")
-    if parsed.tls is not None and (parsed.fault_control or parsed.paced):
-        parser.error("--tls keeps strangers out, and --fault-control and --paced let them in")
     if parsed.zookeeper_tls and parsed.tls is None:
         parser.error("--zookeeper-tls needs --tls, which names the identity")
     if parsed.token_key is not None and parsed.tls is None:

@@ -20,6 +20,7 @@ from fencepost.conformance.whitebox.canary import play_canary
 from fencepost.fault_injection.engine.rpc_rules import get_session
 from fencepost.fault_injection.faults.request_faults import DelayRequest, DropRequest
 from fencepost.fault_injection.faults.targets import broker
+from fencepost.fault_injection.injectors.injection import ControlAddress
 from fencepost.fault_injection.processes.supervisor import Supervisor
 from fencepost.fault_injection.stories.story import ClientLoad, Story, StoryAction
 from fencepost.fault_injection.zookeeper.client import ZooKeeperClient
@@ -167,7 +168,7 @@ def _expire_in_secret(stage: RunningCluster) -> None:
     before = stage.cluster.registration(2)
     assert before is not None
     assert stage.workload is not None
-    session = get_session(before.address)
+    session = get_session(ControlAddress(before.address))
     stage.cluster.expire_session(session.session_id, session.password, 2)
     stage.cluster.await_state(
         lambda: (now := stage.cluster.registration(2)) is not None and now.zxid != before.zxid,

@@ -11,6 +11,7 @@ from fencepost.fault_injection.injectors.injection import Registration
 from fencepost.fault_injection.injectors.injector import InjectionError
 from fencepost.fault_injection.network.wiring import Wiring
 from fencepost.spec.vocabulary import BrokerVersion
+from fencepost.spec.wire.tls import TlsIdentity
 from fencepost.spec.znodes import LeaderAndIsr, TopicPartition
 
 
@@ -71,6 +72,7 @@ class FakeTarget:
     znodes: Any = None
     administrator: Any = None
     folder: Path = Path()
+    identity: TlsIdentity | None = None
 
     paths = SPEC_DIALECT
 

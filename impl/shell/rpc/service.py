@@ -40,7 +40,7 @@ from fencepost.spec.wire.conventions import (
     SERVICE,
 )
 from fencepost.spec.wire.replication_pb2 import Bundle, Parcel
-from fencepost.spec.wire.tls import TlsIdentity, broker_common_name
+from fencepost.spec.wire.tls import ADMIN, TlsIdentity, broker_common_name
 from fencepost.spec.wire.tokens import TOKEN_KEY, SignedCall
 
 logging.getLogger("grpc").addHandler(logging.NullHandler())
@@ -94,7 +94,7 @@ class RpcServer:
     ) -> None:
         """Without a `gate` all connections are plain, and all requests are taken."""
         self._broker_id = broker_id
-        self._gate = gate
+        self.gate = gate
         self._node = node
         self._clock = clock
         self._put = put
@@ -114,7 +114,7 @@ class RpcServer:
 
     def offer_fault_control(self, control: FaultControl) -> None:
         """Also serve FaultControl; call before `start`."""
-        self._server.add_generic_rpc_handlers((fault_control_handler(control),))
+        self._server.add_generic_rpc_handlers((fault_control_handler(control, self.gate),))
 
     def bind(self, host: str, port: int) -> int:
         """Bind the address, with a free port if `port` is 0; returns the port.
@@ -130,13 +130,9 @@ class RpcServer:
         return bound
 
     def _add_port(self, address: str) -> int:
-        if self._gate is None:
+        if self.gate is None:
             return int(self._server.add_insecure_port(address))
-        own = self._gate.identity
-        credentials = grpc.ssl_server_credentials(
-            [(own.key, own.certificate)], own.ca, require_client_auth=True
-        )
-        return int(self._server.add_secure_port(address, credentials))
+        return int(self._server.add_secure_port(address, server_credentials(self.gate)))
 
     async def start(self) -> None:
         """Start to take requests."""
@@ -167,9 +163,9 @@ class RpcServer:
             await context.abort(grpc.StatusCode.INVALID_ARGUMENT, str(error))
             raise  # `abort` has raised
         caller = self._caller(context)
-        if self._gate and caller:
+        if self.gate and caller:
             call = SignedCall(_method(kind), str(metadata.get(RECEIVER_KEY, "")), data)
-            admitted = self._gate.admit(request, caller, call, metadata.get(TOKEN_KEY))
+            admitted = self.gate.admit(request, caller, call, metadata.get(TOKEN_KEY))
             if isinstance(admitted, bytes):
                 return admitted
             caller = admitted
@@ -177,15 +173,15 @@ class RpcServer:
         asker = caller.asker if caller else asker_of(_node(metadata))
         response, lamport = await self._answer_to(request, asker, context.peer())
         context.set_trailing_metadata(((LAMPORT_KEY, str(lamport)), (NODE_KEY, self._node)))
-        if self._gate and caller:
-            response = self._gate.shown(response, caller)
+        if self.gate and caller:
+            response = self.gate.shown(response, caller)
         return encode(response)
 
     def _caller(self, context: aio.ServicerContext) -> ProvenCaller | None:
         """The other end of the connection; None when connections are plain."""
-        if self._gate is None:
+        if self.gate is None:
             return None
-        return self._gate.caller(context.auth_context(), context.peer())
+        return self.gate.caller(context.auth_context(), context.peer())
 
     async def _own_metadata(self, context: aio.ServicerContext) -> dict[str, str | bytes]:
         """The metadata of a call; aborts a call that is for another broker."""
@@ -217,8 +213,8 @@ class RpcServer:
         except CodecError as error:
             answer(Parcel(parcel_id=parcel_id, error=str(error)))
             return
-        if self._gate and caller:
-            refused = self._gate.refuse(request, caller)
+        if self.gate and caller:
+            refused = self.gate.refuse(request, caller)
             if refused:
                 answer(Parcel(parcel_id=parcel_id, body=refused))
                 return
@@ -447,16 +443,19 @@ class RpcClient:
         return aio.secure_channel(address, credentials, (*CHANNEL_OPTIONS, name))
 
 
-def fault_control_handler(control: FaultControl) -> grpc.GenericRpcHandler:
-    """The gRPC handler of service FaultControl."""
-    handlers = {name: _handler(method) for name, method in control.methods().items()}
+def fault_control_handler(
+    control: FaultControl, gate: RequestGate | None
+) -> grpc.GenericRpcHandler:
+    """The gRPC handler of service FaultControl; with a `gate`, it serves the administrator."""
+    handlers = {name: _handler(method, gate) for name, method in control.methods().items()}
     return grpc.method_handlers_generic_handler(FAULT_CONTROL_SERVICE, handlers)
 
 
-def _handler(method: Method) -> grpc.RpcMethodHandler:
+def _handler(method: Method, gate: RequestGate | None) -> grpc.RpcMethodHandler:
     function, request = method
 
-    async def serve(message: Message, _context: object) -> Message:
+    async def serve(message: Message, context: aio.ServicerContext) -> Message:
+        await require_administrator(context, gate)
         return await function(message)
 
     return grpc.unary_unary_rpc_method_handler(
@@ -464,6 +463,20 @@ def _handler(method: Method) -> grpc.RpcMethodHandler:
         request_deserializer=request.FromString,
         response_serializer=lambda answer: answer.SerializeToString(),
     )
+
+
+def server_credentials(gate: RequestGate) -> grpc.ServerCredentials:
+    """Of a server that asks each client for a certificate, for the gate to judge."""
+    own = gate.identity
+    pair = (own.key, own.certificate)
+    return grpc.ssl_server_credentials([pair], own.ca, require_client_auth=True)
+
+
+async def require_administrator(context: aio.ServicerContext, gate: RequestGate | None) -> None:
+    """Abort the call of another user or of a broker; without a `gate` no name is proven."""
+    if gate and not gate.is_administrator(gate.caller(context.auth_context(), context.peer())):
+        reason = f"only the user {ADMIN} may hurt or lead a broker"
+        await context.abort(grpc.StatusCode.PERMISSION_DENIED, reason)
 
 
 def _method(kind: type[Request]) -> str:

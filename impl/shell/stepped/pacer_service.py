@@ -6,7 +6,12 @@ from google.protobuf.json_format import MessageToDict
 from grpc import aio
 
 from fencepost.impl.shell.fault_control import FaultControl
-from fencepost.impl.shell.rpc.service import fault_control_handler
+from fencepost.impl.shell.rpc.request_gate import RequestGate
+from fencepost.impl.shell.rpc.service import (
+    fault_control_handler,
+    require_administrator,
+    server_credentials,
+)
 from fencepost.impl.shell.stepped.move_executor import CannotMoveError, MoveExecutor
 from fencepost.spec.pacing import Move, Verb
 from fencepost.spec.wire.pacer_pb2 import PacedMove, Taken
@@ -17,18 +22,31 @@ SERVICE = "fencepost.Pacer"
 class PacerServer:
     """Takes moves, one at a time."""
 
-    def __init__(self, address: str, executor: MoveExecutor, faults: FaultControl | None) -> None:
-        """Serve `executor`, and `faults` if given, at `address`."""
+    def __init__(
+        self,
+        address: str,
+        executor: MoveExecutor,
+        faults: FaultControl | None,
+        gate: RequestGate | None,
+    ) -> None:
+        """Serve `executor`, and `faults` if given, at `address`; with a `gate`, over TLS.
+
+        Then the administrator alone is served.
+        """
         self._executor = executor
+        self._gate = gate
         self._listens_at = ""
         self._server = aio.server()
         take = grpc.unary_unary_rpc_method_handler(
             self._take, PacedMove.FromString, Taken.SerializeToString
         )
         own = grpc.method_handlers_generic_handler(SERVICE, {"Take": take})
-        fault_control = (fault_control_handler(faults),) if faults else ()
+        fault_control = (fault_control_handler(faults, gate),) if faults else ()
         self._server.add_generic_rpc_handlers((own, *fault_control))
-        self._server.add_insecure_port(address)
+        if gate is None:
+            self._server.add_insecure_port(address)
+        else:
+            self._server.add_secure_port(address, server_credentials(gate))
 
     async def start(self, listens_at: str) -> None:
         """Take moves; answers carry `listens_at`, the address of service Replication."""
@@ -39,7 +57,8 @@ class PacerServer:
         """Take no more moves."""
         await self._server.stop(None)
 
-    async def _take(self, said: PacedMove, _context: object) -> Taken:
+    async def _take(self, said: PacedMove, context: aio.ServicerContext) -> Taken:
+        await require_administrator(context, self._gate)
         try:
             move = _move(said)
             actions = await self._executor.take(move, said.deadline_ms / 1000, said.address)

@@ -73,7 +73,7 @@ class SteppedNodeProcess(NodeProcess):
 
     async def _serve(self) -> str | None:
         faults = self._fault_control(self._watched) if self._watched else None
-        self._moves = PacerServer(self._options.paced, self._executor, faults)
+        self._moves = PacerServer(self._options.paced, self._executor, faults, self._server.gate)
         host, port = self._listens
         await self._moves.start(f"{host}:{port}")
         if self._options.own_pace:

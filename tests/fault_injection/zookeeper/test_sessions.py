@@ -10,7 +10,12 @@ import pytest
 from fencepost.fault_injection.processes.ports import HOST
 from fencepost.fault_injection.zookeeper.client import ZooKeeperClient
 from fencepost.fault_injection.zookeeper.server import ZooKeeperServer, check_external
-from fencepost.fault_injection.zookeeper.sessions import SessionError, _Connection, expire_session
+from fencepost.fault_injection.zookeeper.sessions import (
+    SessionError,
+    _Connection,
+    _Place,
+    expire_session,
+)
 from fencepost.fault_injection.zookeeper.transaction_log import TransactionKind, read_transactions
 from fencepost.spec.zookeeper import ZooKeeperAddress
 
@@ -134,7 +139,7 @@ def test_a_znode_that_could_show_nothing_is_refused_before_anything_happens(
 def test_an_owner_that_fights_for_its_session_loses_it_all_the_same(
     zookeeper: ZooKeeperServer,
 ) -> None:
-    where = ZooKeeperAddress.parse(zookeeper.address)
+    where = _Place(ZooKeeperAddress.parse(zookeeper.address), None)
     with ZooKeeperClient(zookeeper.address) as owner:
         owner.create("/contested", ephemeral=True)
         credentials = owner.session_id, owner.session_password

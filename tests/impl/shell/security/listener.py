@@ -11,6 +11,7 @@ from grpc import aio
 
 from fencepost.impl.core.rules.security.acls import AclEntry, Authorizer
 from fencepost.impl.core.rules.security.token_gate import TokenGate
+from fencepost.impl.shell.fault_control import FaultControl
 from fencepost.impl.shell.rpc.request_gate import RequestGate
 from fencepost.impl.shell.rpc.service import REQUEST_TYPES, RpcServer
 from fencepost.spec.trace import LamportClock
@@ -79,12 +80,15 @@ async def listener(
     entries: Iterable[AclEntry] | None = (),
     super_users: Iterable[str] = (),
     tokens: TokenGate | None = None,
+    faults: FaultControl | None = None,
 ) -> AsyncIterator[Listener]:
     """A listener with the identity in `folder`; with None as `entries` without authorizer."""
     inbox = Inbox()
     authorizer = None if entries is None else Authorizer(entries, super_users)
     gate = RequestGate(read_identity(folder), lambda: authorizer, tokens)
     server = RpcServer(BrokerId(2), "broker-2", LamportClock(), inbox.put, gate)
+    if faults:
+        server.offer_fault_control(faults)
     port = server.bind("127.0.0.1", 0)
     await server.start()
     try:
