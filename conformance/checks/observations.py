@@ -147,6 +147,28 @@ NEEDS: Mapping[Invariant, Mapping[Observable, frozenset[Fidelity]]] = MappingPro
 """Check -> the fidelities with which it is sound, for each kind without which it is not decided."""
 
 
+def is_sound(invariant: Invariant, observed: Observations) -> bool:
+    """False where lines that are not faithful enough decide, or half of what is compared.
+
+    Without ZooKeeper's own record a check knows by itself what it can decide.
+    """
+    missing = lacks(invariant, observed).items()
+    return all(kind not in OF_BROKERS and has is Fidelity.NONE for kind, has in missing)
+
+
+def observed_by(told: Mapping[str, object]) -> Observations:
+    """What is observed of a run by the `detail` of its `RunStarted`.
+
+    Where it tells nothing, everything; of kinds and fidelities that are not known, nothing.
+    """
+    observes = told.get("observes")
+    if not isinstance(observes, Mapping):
+        return dict(EVERYTHING)
+    return {
+        kind: Fidelity(observes[kind]) for kind in Observable if observes.get(kind) in [*Fidelity]
+    }
+
+
 def lacks(invariant: Invariant, observed: Observations) -> dict[Observable, Fidelity]:
     """What the check needs and does not get: the kinds, with the fidelity that they have."""
     found = {kind: observed.get(kind, Fidelity.NONE) for kind in NEEDS[invariant]}

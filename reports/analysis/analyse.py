@@ -11,7 +11,9 @@ import msgspec
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
+from fencepost.conformance.checks.observations import EVERYTHING, Observable, is_sound
 from fencepost.conformance.checks.registry import CHECKS, is_promised
+from fencepost.conformance.runs.judgement import REQUIRED
 from fencepost.conformance.verdict import CheckResult, Verdict, merge, worst
 from fencepost.reports.analysis.aggregates import AGGREGATES, Analysis, FailoverReport
 from fencepost.reports.analysis.budgets import Budgets, budgets_of
@@ -236,15 +238,7 @@ def conclude(
 ) -> Analysis:
     """The verdict over everything; runs of mutants are expected to fail and judged apart."""
     counted = {r.index: r for r in reports if r.is_judged}
-    levels = {r.level for r in reports if r.is_judged} or {None}
-    decided = {
-        one.result.invariant for one in judged if one.result.premise_count and one.folder in counted
-    }
-    promised = [
-        name
-        for name in CHECKS
-        if name in decided or any(is_promised(name, level) for level in levels)
-    ]
+    promised = _promised(tuple(counted.values()), judged)
     merged = tuple(
         merge(name, [part.result for part in judged if _is(part, name, counted)])
         for name in promised
@@ -268,6 +262,29 @@ def conclude(
         health=health,
         versions=_versions(),
     )
+
+
+def _promised(reports: Sequence[FolderReport], judged: Sequence[Judged]) -> list[Invariant]:
+    """The checks that these runs are to decide, and those that had something to decide.
+
+    An implementation that shows only some of what happens promises what clients alone decide.
+    """
+    observed = {report.index: report.observed for report in reports}
+    decided = {
+        one.result.invariant
+        for one in judged
+        if one.result.premise_count
+        and one.folder in observed
+        and is_sound(one.result.invariant, observed[one.folder])
+    }
+    levels = {report.level for report in reports if report.observed == EVERYTHING}
+    if reports and not levels:
+        return [name for name in CHECKS if name in decided | REQUIRED]
+    return [
+        name
+        for name in CHECKS
+        if name in decided or any(is_promised(name, level) for level in levels or {None})
+    ]
 
 
 def _total(result: CheckResult) -> CheckOutcome:
@@ -303,7 +320,7 @@ def failover_report(
     complete = sum(failover.is_complete for failover in found)
     unfinished = [f for f in found if f.is_unfinished(budgets.limit_ms(f.fault, "total"))]
     return FailoverReport(
-        verdict=_failover_verdict(rows, complete, len(unfinished)),
+        verdict=_failover_verdict(rows, complete, len(unfinished), is_seen=_shows_leaders(reports)),
         observed=complete + len(unfinished),
         complete=complete,
         unfinished=tuple(_never_completed(f) for f in unfinished[:FAILOVERS_LISTED]),
@@ -313,14 +330,23 @@ def failover_report(
     )
 
 
-def _failover_verdict(rows: Sequence[PhaseLatency], complete: int, unfinished: int) -> Verdict:
+def _shows_leaders(reports: Sequence[FolderReport]) -> bool:
+    """False where nothing tells in any run which broker leads."""
+    return any(Observable.ROLES in report.observed for report in reports) or not reports
+
+
+def _failover_verdict(
+    rows: Sequence[PhaseLatency], complete: int, unfinished: int, *, is_seen: bool
+) -> Verdict:
     """A failover that did not end has no latency: that it missed its budget is not measured."""
     found = {row.verdict for row in rows}
     if Verdict.FAIL in found:
         return Verdict.FAIL
     if unfinished or Verdict.INCONCLUSIVE in found:
         return Verdict.INCONCLUSIVE
-    return Verdict.PASS if complete else Verdict.VACUOUS
+    if complete:
+        return Verdict.PASS
+    return Verdict.VACUOUS if is_seen else Verdict.NOT_OBSERVABLE
 
 
 def _never_completed(failover: Failover) -> str:

@@ -1,11 +1,18 @@
 """What the checks found in one trace folder: one run of the system."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
 
-from fencepost.conformance.checks.observations import OF_CLIENTS, lacks
+from fencepost.conformance.checks.observations import (
+    EVERYTHING,
+    OF_CLIENTS,
+    Observations,
+    is_sound,
+    lacks,
+    observed_by,
+)
 from fencepost.conformance.checks.trace_dialect import dialect_of
 from fencepost.conformance.verdict import Verdict
 from fencepost.reports.analysis.evidence import ViolationContext, WitnessLine
@@ -63,6 +70,8 @@ class FolderReport:
     """Why nothing that it shows counts, one sentence each."""
     unheard: tuple[str, ...] = ()
     """Brokers without a trace, one sentence each; what clients saw is judged, and no more."""
+    observed: Observations = field(default_factory=lambda: dict(EVERYTHING))
+    """Of the implementation, and how faithfully."""
     begun_ns: int | None = None
     """When it began, on the wall clock."""
     backend: str = ""
@@ -82,6 +91,7 @@ class FolderReport:
         return cls(
             **fields,
             has_start=started is not None,
+            observed=observed_by(told),
             is_described=bool(told),
             backend=_text(told.get("backend")),
             implementation=_text(told.get("implementation")) or REFERENCE,
@@ -114,7 +124,9 @@ class FolderReport:
 
     def decides(self, invariant: Invariant) -> bool:
         """True when the check sees all of this run that it needs."""
-        return not self.unheard or not lacks(invariant, OF_CLIENTS)
+        if self.unheard:
+            return not lacks(invariant, OF_CLIENTS)
+        return is_sound(invariant, self.observed)
 
     @property
     def decided(self) -> tuple[CheckOutcome, ...]:
@@ -166,6 +178,7 @@ def told_of(started: str | None) -> Told:
         brokers=_number(told.get("brokers")),
         trace_version=_number(told.get("trace_version")),
         dialect=dialect_of(told).name,
+        observed=observed_by(told),
     )
 
 

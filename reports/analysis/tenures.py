@@ -211,12 +211,27 @@ def tenures_of(folder: int, events: Iterable[TraceEvent]) -> tuple[Tenure, ...]:
     found: dict[_Term, _Steps] = {}
     for key, lines in split_by_partition(event for event in events if _step(event)).items():
         for incarnation, part in split_by_incarnation(lines):
+            begun = [event for event in part if event.action == Action.BECOME_LEADER]
             for event in part:
-                step = _step(event)
-                if step is not None and event.leader_epoch is not None:
-                    term = _Term(key.topic, key.partition, incarnation, event.leader_epoch)
+                step, epoch = _step(event), _epoch(event, begun)
+                if step is not None and epoch is not None:
+                    term = _Term(key.topic, key.partition, incarnation, epoch)
                     found.setdefault(term, _Steps()).see(event, step)
     return tuple(_tenure(folder, term, steps) for term, steps in sorted(found.items()))
+
+
+def _epoch(event: TraceEvent, begun: Iterable[TraceEvent]) -> int | None:
+    """The leader epoch of an event; of an answer without one, that in which its broker led last.
+
+    Kafka's answers to Produce name none. `begun` are the beginnings of leaders.
+    """
+    if event.leader_epoch is not None or event.kind is not Kind.COMPLETE:
+        return event.leader_epoch
+    own = (
+        one for one in begun if one.broker_id == event.broker_id and one.mono_ns <= event.mono_ns
+    )
+    latest = max(own, key=attrgetter("mono_ns"), default=None)
+    return None if latest is None else latest.leader_epoch
 
 
 def _tenure(folder: int, term: _Term, steps: _Steps) -> Tenure:

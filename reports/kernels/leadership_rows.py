@@ -22,6 +22,7 @@ from fencepost.reports.analysis.tenures import (
 )
 from fencepost.reports.kernels.bucket_rows import UNTOLD, BucketRows, Mask, Numbers, joint, segments
 from fencepost.reports.tables.buckets import BULK
+from fencepost.spec.vocabulary import Action
 from fencepost.spec.znodes import TopicPartition
 
 
@@ -54,6 +55,7 @@ def _telling(rows: BucketRows) -> Mask:
         rows.partition[own],
         rows.numbers("leader_epoch")[own],
         rows.numbers("partition_incarnation")[own],
+        _starts_before(rows, own),
     )
     by_time = np.lexsort((stamp[own], term))
     first = np.diff(term[by_time], prepend=-1) != 0
@@ -65,6 +67,20 @@ def _telling(rows: BucketRows) -> Mask:
     np.maximum.at(served, rows.partition[own], stamp[own])
     telling |= _is_write(rows) & ~acknowledged & (stamp > served[rows.partition])
     return telling & rows.is_action(*BULK)
+
+
+def _starts_before(rows: BucketRows, answers: Numbers) -> Numbers:
+    """Of each answer without a leader epoch: which start of its broker as leader it follows."""
+    untold = rows.numbers("leader_epoch")[answers] == UNTOLD
+    if not untold.any():
+        return np.zeros(len(answers), np.int64)
+    starts = np.flatnonzero(rows.is_action(Action.BECOME_LEADER))
+    both = np.concatenate([starts, answers])
+    led = joint(rows.partition[both], rows.numbers("broker_id")[both])
+    order = np.lexsort((rows.numbers("mono_ns")[both], led))
+    counted = np.empty(len(both), np.int64)
+    counted[order] = np.cumsum(order < len(starts))
+    return np.where(untold, counted[len(starts) :], 0)
 
 
 def _writes(rows: BucketRows, folder: int, span_ns: tuple[int, int]) -> tuple[Writes, ...]:

@@ -338,6 +338,8 @@ def _budget_note(failover: FailoverReport) -> str:
         return f"{count(failover.complete, 'failover')} stayed within every budget."
     if failover.observed:
         return "No failover was completed, so the budgets were not put to the test."
+    if failover.verdict is Verdict.NOT_OBSERVABLE:
+        return "Nothing tells which broker leads, so failovers are not measured."
     return "No failover was observed, so the budgets were not put to the test."
 
 

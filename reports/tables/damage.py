@@ -6,8 +6,9 @@ stranger: such a run is judged by what its clients saw alone.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from fencepost.conformance.checks.observations import EVERYTHING, OF_BROKERS, Observations
 from fencepost.conformance.checks.trace_dialect import SPEC
 from fencepost.reports.page.words import count, run_title
 from fencepost.reports.tables.health import FileHealth
@@ -25,6 +26,8 @@ class Told:
     trace_version: int | None = None
     dialect: str = SPEC.name
     """Of the implementation, by which its checks go."""
+    observed: Observations = field(default_factory=lambda: dict(EVERYTHING))
+    """Of the implementation, and how faithfully."""
 
 
 def unfit_of(folder: str, files: Sequence[FileHealth], told: Told) -> tuple[str, ...]:
@@ -44,7 +47,12 @@ def unfit_of(folder: str, files: Sequence[FileHealth], told: Told) -> tuple[str,
 
 
 def unheard_of(folder: str, files: Sequence[FileHealth], told: Told) -> tuple[str, ...]:
-    """The brokers without a trace, one sentence each; only what clients saw decides then."""
+    """The brokers without a trace that should have one, one sentence each.
+
+    Only what clients saw decides then.
+    """
+    if not OF_BROKERS & told.observed.keys():
+        return ()
     title = run_title(folder)
     missing = _missing_brokers(files, told.brokers)
     return tuple(f"{title} has no trace of broker {broker_id}." for broker_id in missing)

@@ -28,6 +28,7 @@ from fencepost.spec.trace import TraceEvent
 from fencepost.spec.vocabulary import Invariant
 from tests.reports.kernels.compared import assert_same
 from tests.reports.kernels.histories import EDITS, good_history
+from tests.reports.stories import failover_story
 
 GOOD = good_history()
 REFERENCE = "python:fencepost.impl.sim.adapter"
@@ -278,3 +279,12 @@ def test_a_wrong_kernel_finds_something_else(name: str, monkeypatch: pytest.Monk
     monkeypatch.setattr(*wrong)
 
     assert in_two_stages(EDITS[edit](GOOD)) != defined(edit)
+
+
+def test_answers_without_a_leader_epoch_are_of_the_broker_that_leads() -> None:
+    unnamed = [
+        replace(event, leader_epoch=None) if event.action == "Produce" else event
+        for event in failover_story("r").events
+    ]
+
+    assert_same(unnamed)
