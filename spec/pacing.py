@@ -96,6 +96,8 @@ class Move(msgspec.Struct, kw_only=True, omit_defaults=True):
     children: bool = False
     at_ms: int = 0
     """The broker's clock."""
+    wall_ms: int = 0
+    """Of a request: the time of the world when it is taken, by which tokens live."""
     idle_ms: list[int] = []
     """The clock at the ticks before this move, of which nothing comes."""
     may: list[str] = []
@@ -108,6 +110,8 @@ class Move(msgspec.Struct, kw_only=True, omit_defaults=True):
     """Of `post`: the number under which the peer keeps the request."""
     client: str = ""
     """The node that asked for it."""
+    token: int = 0
+    """The client's request that made the delegation token which this is about; 0: none."""
     method: str = ""
     body: dict[str, Any] = {}
     """Of a request: the wire message's fields; of `invoke` and `completed`: the trace's."""
@@ -134,6 +138,8 @@ class MoveList(msgspec.Struct, frozen=True, kw_only=True):
     controllers: tuple[int, ...]
     unclean_leader_election: bool
     mutation_quota: bool = False
+    is_secured: bool = False
+    """Brokers and clients prove their names, by certificates."""
     flags: dict[str, int]
     """What every broker is started with besides; the names are those of its options."""
     mutant: str

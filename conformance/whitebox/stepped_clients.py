@@ -6,12 +6,19 @@ from typing import Any
 
 from fencepost.conformance.clients.recorder import TraceWriter
 from fencepost.fault_injection.processes.pacing import PacedBroker, PacingError
-from fencepost.fault_injection.workload.config_operations import CONFIG_ACTIONS, answered_config
+from fencepost.fault_injection.workload.config_operations import (
+    CONFIG_ACTIONS,
+    TOKENS,
+    answered_config,
+    answered_token,
+    token_path,
+)
 from fencepost.fault_injection.workload.operations import Fields, answer_of, answered_fields
 from fencepost.spec.pacing import Move
 from fencepost.spec.trace import Kind, LamportClock, TraceEvent
 from fencepost.spec.vocabulary import Outcome
 from fencepost.spec.wire.conventions import LAMPORT_KEY, NODE_KEY
+from fencepost.spec.wire.tls import read_identity
 
 ANSWER_S = 15.0
 
@@ -22,10 +29,14 @@ Answered = tuple[Any, dict[str, Any]]
 class SteppedClients:
     """As many clients as the moves name; each writes a trace of its own."""
 
-    def __init__(self, folder: Path, *, run_id: str, clock: LamportClock) -> None:
+    def __init__(
+        self, folder: Path, *, run_id: str, clock: LamportClock, tls: Path | None = None
+    ) -> None:
+        """With `tls`, a folder with an identity per client, their connections prove their names."""
         self._folder = folder
         self._run_id = run_id
         self._clock = clock
+        self._tls = tls
         self._recorders: dict[str, TraceWriter] = {}
         self._begun: dict[tuple[str, int], tuple[TraceEvent, dict[str, Any]]] = {}
         """Operation -> its invocation, and the fields that its completion repeats."""
@@ -34,14 +45,23 @@ class SteppedClients:
 
     def invoke(self, move: Move) -> None:
         """Trace the operation, before its request leaves."""
-        client = self._recorder(move.client)
-        invoked = client.write(Kind.INVOKE, move.method, op_id=move.number, **move.body)
-        self._begun[move.client, move.number] = invoked, move.body
+        client, body = self._recorder(move.client), self.body_of(move)
+        invoked = client.write(Kind.INVOKE, move.method, op_id=move.number, **body)
+        self._begun[move.client, move.number] = invoked, body
+
+    def body_of(self, move: Move) -> dict[str, Any]:
+        """That of the move; it names the token that was made here."""
+        if not move.token:
+            return move.body
+        made, _ = self._answer(move.client, move.token)
+        here = {"token_id": made.token_id, "path": token_path(made.token_id)}
+        return move.body | {name: here[name] for name in here.keys() & move.body.keys()}
 
     def request(self, move: Move, broker: PacedBroker) -> None:
         """Send the request to the broker."""
         metadata = {LAMPORT_KEY: str(self._clock.tick()), NODE_KEY: move.client}
-        answer = broker.request(move.method, move.body, metadata)
+        identity = read_identity(self._tls / move.client) if self._tls else None
+        answer = broker.request(move.method, move.body, metadata, identity)
         self._asked[move.client, move.number] = answer
 
     def heard(self, move: Move) -> None:
@@ -56,7 +76,7 @@ class SteppedClients:
         if move.to:
             response, trailing = self._answer(client, move.to)
             self._clock.observe(int(trailing.get(LAMPORT_KEY, 0)))
-            told = _answered_fields(invoked.action, response)
+            told = _answered_fields(invoked.action, body, response)
         if told.get("outcome") is not Outcome.OK and move.body:
             told |= {**move.body, "outcome": Outcome(move.body["outcome"])}
         fields = {**body, **told}
@@ -84,7 +104,9 @@ class SteppedClients:
         return self._recorders[client]
 
 
-def _answered_fields(action: str, response: Any) -> Fields:  # noqa: ANN401 - of the wire
+def _answered_fields(action: str, asked: Fields, response: Any) -> Fields:  # noqa: ANN401 - of the wire
+    if action in CONFIG_ACTIONS and asked["path"].startswith(TOKENS):
+        return answered_token(action, asked, response)
     if action in CONFIG_ACTIONS:
         return answered_config(action, response)
     return answered_fields(action, answer_of(action, response))

@@ -4,6 +4,7 @@ Nothing happens but what a move says, and every move is waited for; what a broke
 at a move is compared with what the list says that it does.
 """
 
+import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -12,12 +13,14 @@ from typing import Any
 from msgspec import structs
 
 from fencepost.conformance.adapters.implementation import Implementation, Site
+from fencepost.conformance.adapters.local_cluster import make_identities
 from fencepost.conformance.adapters.settings import ClusterSettings
 from fencepost.conformance.runs.liveness_state import owed, read_liveness_state
 from fencepost.conformance.runs.run_folder import read_folder
 from fencepost.conformance.whitebox.stepped_clients import SteppedClients
 from fencepost.fault_injection.engine import data_folder
 from fencepost.fault_injection.engine.rpc_rules import BrokerSession
+from fencepost.fault_injection.network.certificates import CertificateAuthority
 from fencepost.fault_injection.processes.pacing import PacedBroker, PacingError
 from fencepost.fault_injection.processes.supervisor import Supervisor
 from fencepost.fault_injection.zookeeper.client import ZooKeeperClient
@@ -25,10 +28,16 @@ from fencepost.fault_injection.zookeeper.sessions import expire_session
 from fencepost.spec.pacing import Move, MoveList, Verb
 from fencepost.spec.trace import LamportClock
 from fencepost.spec.vocabulary import ANY_VERSION, Liveness
+from fencepost.spec.wire.tls import ADMIN, read_identity
 from fencepost.spec.znodes import broker_path
 
 SESSION_TIMEOUT_MS = 60_000
 """No session may end by itself: the list says when one does."""
+
+
+_TAKEN = Move(verb=Verb.REQUEST)
+_TIMES = ("at_ms", "idle_ms", "wall_ms")
+"""Of a request, at its receiver."""
 
 
 class SteppedProcesses:
@@ -51,6 +60,7 @@ class SteppedProcesses:
         self.zookeeper = zookeeper
         self.brokers: dict[int, PacedBroker] = {}
         self.numbers = (*listed.controllers, *listed.brokers)
+        self._tls = self._made_identities() if listed.is_secured else None
         self._parts = replace(
             implementation, broken_rule=listed.mutant if listed.is_free else ""
         ).open(
@@ -63,6 +73,7 @@ class SteppedProcesses:
                 replica_lag_ms=ClusterSettings().replica_lag_ms,
                 supervisor=supervisor,
                 zookeeper=zookeeper,
+                tls=self._tls,
             )
         )
         self._starts = dict.fromkeys(self.numbers, 0)
@@ -71,7 +82,7 @@ class SteppedProcesses:
         self._early: set[int] = set()
         """Brokers with a process that runs ahead of its move and does nothing yet."""
         self._is_awake = False
-        self.clients = SteppedClients(folder, run_id=run_id, clock=LamportClock())
+        self.clients = SteppedClients(folder, run_id=run_id, clock=LamportClock(), tls=self._tls)
 
     def __enter__(self) -> "SteppedProcesses":
         for number in self.numbers:
@@ -86,6 +97,17 @@ class SteppedProcesses:
             broker.close()
         self.clients.close()
         self._parts.close()
+        if self._tls:
+            shutil.rmtree(self._tls)  # no key is left behind
+
+    def _made_identities(self) -> Path:
+        """Their folder: of the brokers, of the clients, and of the administrator, which leads."""
+        folder = self.folder / "tls"
+        make_identities(folder, self.numbers)
+        authority = CertificateAuthority(folder)
+        for client in {move.client for move in self.listed.moves} - {""}:
+            authority.add_user(client)
+        return folder
 
     def owed(self) -> tuple[Liveness, ...]:
         """What the brokers that run should have come to, and have not; raises `ZooKeeperError`."""
@@ -111,7 +133,7 @@ class SteppedProcesses:
         if move.verb is Verb.SEND:
             address = self.brokers[move.to].where()
             self.brokers[move.broker].take(move, address=address)
-            request = Move(verb=Verb.REQUEST, at_ms=move.at_ms, idle_ms=move.idle_ms)
+            request = structs.replace(_TAKEN, **{one: getattr(move, one) for one in _TIMES})
             taken = self.brokers[move.to].take(request)
         else:
             taken = self.brokers[move.broker].take(move)
@@ -146,7 +168,8 @@ class SteppedProcesses:
         if self.listed.is_free:
             flags.append("--own-pace")
         self._parts.lifecycle.start(number, *flags)
-        self.brokers[number] = PacedBroker(number, pacer)
+        identity = read_identity(self._tls / ADMIN) if self._tls else None
+        self.brokers[number] = PacedBroker(number, pacer, identity)
 
     def kill(self, move: Move) -> None:
         """The process is gone; its session is not."""
@@ -203,7 +226,8 @@ class SteppedProcesses:
     def request(self, move: Move) -> None:
         """Send a client's request, and let the broker take it."""
         broker = self.brokers[move.broker]
-        self.clients.request(structs.replace(move, body=self._of_this_run(move.body)), broker)
+        body = self.clients.body_of(move)
+        self.clients.request(structs.replace(move, body=self._of_this_run(body)), broker)
         self._compare(move, broker.take(move))
 
     def _of_this_run(self, body: dict[str, Any]) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from fencepost.spec.wire import (
     replication_pb2,
 )
 from fencepost.spec.wire.conventions import SERVICE
+from fencepost.spec.wire.tls import TlsIdentity, broker_common_name
 
 CONNECT_S = 30.0
 MOVE_S = 15.0
@@ -37,14 +38,16 @@ class PacingError(InjectionError):
 class PacedBroker:
     """The moves of one start of one paced broker."""
 
-    def __init__(self, broker_id: int, pacer: str) -> None:
+    def __init__(self, broker_id: int, pacer: str, identity: TlsIdentity | None = None) -> None:
+        """With the administrator's `identity`, to a broker that takes TLS alone."""
         self.broker_id = broker_id
         self.pacer = pacer
         self.address = ""
         """Where it takes requests, as its last move has told."""
-        self._channel = grpc.insecure_channel(pacer, _OPTIONS)
+        self._channel = self._open(pacer, identity)
         self._stub = _STUB(self._channel)
-        self._requests: grpc.Channel | None = None
+        self._requests: dict[TlsIdentity | None, grpc.Channel] = {}
+        """By what proves the name of their client."""
         self._calls = ThreadPoolExecutor(max_workers=8)
 
     def take(self, move: Move, *, address: str = "") -> tuple[str, ...]:
@@ -81,13 +84,17 @@ class PacedBroker:
         _FAULTS(self._channel).ForgetSession(fault_control_pb2.SessionRequest(), timeout=MOVE_S)
 
     def request(
-        self, method: str, body: Mapping[str, object], metadata: Mapping[str, str]
+        self,
+        method: str,
+        body: Mapping[str, object],
+        metadata: Mapping[str, str],
+        identity: TlsIdentity | None = None,
     ) -> "Future[tuple[Any, dict[str, Any]]]":
         """Send the request now; its answer and trailing metadata, or `PacingError`, come later."""
-        if self._requests is None:
-            self._requests = grpc.insecure_channel(self.where(), _OPTIONS)
+        if identity not in self._requests:
+            self._requests[identity] = self._open(self.where(), identity)
         message = getattr(replication_pb2, f"{method}Request")(**body)
-        call = self._requests.unary_unary(
+        call = self._requests[identity].unary_unary(
             f"/{SERVICE}/{method}",
             request_serializer=type(message).SerializeToString,
             response_deserializer=getattr(replication_pb2, f"{method}Response").FromString,
@@ -97,9 +104,16 @@ class PacedBroker:
     def close(self) -> None:
         """Close the channels; requests that wait for answers are cancelled."""
         self._channel.close()
-        if self._requests is not None:
-            self._requests.close()
+        for channel in self._requests.values():
+            channel.close()
         self._calls.shutdown(wait=True, cancel_futures=True)
+
+    def _open(self, address: str, own: TlsIdentity | None) -> grpc.Channel:
+        if own is None:
+            return grpc.insecure_channel(address, _OPTIONS)
+        name = ("grpc.ssl_target_name_override", broker_common_name(self.broker_id))
+        credentials = grpc.ssl_channel_credentials(own.ca, own.key, own.certificate)
+        return grpc.secure_channel(address, credentials, (*_OPTIONS, name))
 
 
 def _answer(

@@ -24,7 +24,7 @@ _sym_db = _symbol_database.Default()
 
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1f\x66\x65ncepost/spec/wire/pacer.proto\x12\tfencepost\"\xda\x01\n\tPacedMove\x12\x0c\n\x04verb\x18\x01 \x01(\t\x12\x0e\n\x06number\x18\x02 \x01(\x03\x12\x0c\n\x04path\x18\x03 \x01(\t\x12\x10\n\x08\x63hildren\x18\x04 \x01(\x08\x12\r\n\x05\x61t_ms\x18\x05 \x01(\x03\x12\x0b\n\x03may\x18\x06 \x03(\t\x12\r\n\x05topic\x18\x07 \x01(\t\x12\x11\n\tpartition\x18\x08 \x01(\x05\x12\n\n\x02to\x18\t \x01(\x05\x12\x0f\n\x07\x61\x64\x64ress\x18\n \x01(\t\x12\x0e\n\x06mutant\x18\x0b \x01(\t\x12\x13\n\x0b\x64\x65\x61\x64line_ms\x18\x0c \x01(\x05\x12\x0f\n\x07idle_ms\x18\r \x03(\x03\"8\n\x05Taken\x12\x0f\n\x07\x61\x63tions\x18\x01 \x03(\t\x12\r\n\x05\x65rror\x18\x02 \x01(\t\x12\x0f\n\x07\x61\x64\x64ress\x18\x03 \x01(\t27\n\x05Pacer\x12.\n\x04Take\x12\x14.fencepost.PacedMove\x1a\x10.fencepost.Takenb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1f\x66\x65ncepost/spec/wire/pacer.proto\x12\tfencepost\"\xeb\x01\n\tPacedMove\x12\x0c\n\x04verb\x18\x01 \x01(\t\x12\x0e\n\x06number\x18\x02 \x01(\x03\x12\x0c\n\x04path\x18\x03 \x01(\t\x12\x10\n\x08\x63hildren\x18\x04 \x01(\x08\x12\r\n\x05\x61t_ms\x18\x05 \x01(\x03\x12\x0b\n\x03may\x18\x06 \x03(\t\x12\r\n\x05topic\x18\x07 \x01(\t\x12\x11\n\tpartition\x18\x08 \x01(\x05\x12\n\n\x02to\x18\t \x01(\x05\x12\x0f\n\x07\x61\x64\x64ress\x18\n \x01(\t\x12\x0e\n\x06mutant\x18\x0b \x01(\t\x12\x13\n\x0b\x64\x65\x61\x64line_ms\x18\x0c \x01(\x05\x12\x0f\n\x07idle_ms\x18\r \x03(\x03\x12\x0f\n\x07wall_ms\x18\x0e \x01(\x03\"8\n\x05Taken\x12\x0f\n\x07\x61\x63tions\x18\x01 \x03(\t\x12\r\n\x05\x65rror\x18\x02 \x01(\t\x12\x0f\n\x07\x61\x64\x64ress\x18\x03 \x01(\t27\n\x05Pacer\x12.\n\x04Take\x12\x14.fencepost.PacedMove\x1a\x10.fencepost.Takenb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -32,9 +32,9 @@ _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'fencepost.spec.wire.pacer_p
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
   _globals['_PACEDMOVE']._serialized_start=47
-  _globals['_PACEDMOVE']._serialized_end=265
-  _globals['_TAKEN']._serialized_start=267
-  _globals['_TAKEN']._serialized_end=323
-  _globals['_PACER']._serialized_start=325
-  _globals['_PACER']._serialized_end=380
+  _globals['_PACEDMOVE']._serialized_end=282
+  _globals['_TAKEN']._serialized_start=284
+  _globals['_TAKEN']._serialized_end=340
+  _globals['_PACER']._serialized_start=342
+  _globals['_PACER']._serialized_end=397
 # @@protoc_insertion_point(module_scope)

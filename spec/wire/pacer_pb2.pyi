@@ -7,7 +7,7 @@ from typing import ClassVar as _ClassVar, Optional as _Optional
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class PacedMove(_message.Message):
-    __slots__ = ("verb", "number", "path", "children", "at_ms", "may", "topic", "partition", "to", "address", "mutant", "deadline_ms", "idle_ms")
+    __slots__ = ("verb", "number", "path", "children", "at_ms", "may", "topic", "partition", "to", "address", "mutant", "deadline_ms", "idle_ms", "wall_ms")
     VERB_FIELD_NUMBER: _ClassVar[int]
     NUMBER_FIELD_NUMBER: _ClassVar[int]
     PATH_FIELD_NUMBER: _ClassVar[int]
@@ -21,6 +21,7 @@ class PacedMove(_message.Message):
     MUTANT_FIELD_NUMBER: _ClassVar[int]
     DEADLINE_MS_FIELD_NUMBER: _ClassVar[int]
     IDLE_MS_FIELD_NUMBER: _ClassVar[int]
+    WALL_MS_FIELD_NUMBER: _ClassVar[int]
     verb: str
     number: int
     path: str
@@ -34,7 +35,8 @@ class PacedMove(_message.Message):
     mutant: str
     deadline_ms: int
     idle_ms: _containers.RepeatedScalarFieldContainer[int]
-    def __init__(self, verb: _Optional[str] = ..., number: _Optional[int] = ..., path: _Optional[str] = ..., children: _Optional[bool] = ..., at_ms: _Optional[int] = ..., may: _Optional[_Iterable[str]] = ..., topic: _Optional[str] = ..., partition: _Optional[int] = ..., to: _Optional[int] = ..., address: _Optional[str] = ..., mutant: _Optional[str] = ..., deadline_ms: _Optional[int] = ..., idle_ms: _Optional[_Iterable[int]] = ...) -> None: ...
+    wall_ms: int
+    def __init__(self, verb: _Optional[str] = ..., number: _Optional[int] = ..., path: _Optional[str] = ..., children: _Optional[bool] = ..., at_ms: _Optional[int] = ..., may: _Optional[_Iterable[str]] = ..., topic: _Optional[str] = ..., partition: _Optional[int] = ..., to: _Optional[int] = ..., address: _Optional[str] = ..., mutant: _Optional[str] = ..., deadline_ms: _Optional[int] = ..., idle_ms: _Optional[_Iterable[int]] = ..., wall_ms: _Optional[int] = ...) -> None: ...
 
 class Taken(_message.Message):
     __slots__ = ("actions", "error", "address")

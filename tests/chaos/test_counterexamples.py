@@ -70,6 +70,27 @@ def test_processes_repeat_what_was_simulated(mutant: str, tmp_path: Path) -> Non
     assert led.is_killed
 
 
+TOKENS = {
+    "token_is_renewed_and_ended": ("any_broker_writes", "OnlyControllerWrites"),
+    "token_request_comes_twice": ("apply_again", "LinearizableConfig"),
+    "token_made_while_the_controller_dies": ("lost_answer_is_refusal", "LinearizableConfig"),
+}
+"""Story -> a wrong rule of its, and what that violates."""
+STORIES = Path(__file__).resolve().parents[1] / "stories"
+
+
+@pytest.mark.parametrize("story", TOKENS)
+def test_brokers_with_tls_make_the_tokens_of_a_story(story: str, tmp_path: Path) -> None:
+    mutant, violated = TOKENS[story]
+
+    led = run_directed(mutant, str(STORIES / f"{story}.yaml"), out=tmp_path)
+    lines = read_folder(tmp_path / "repaired")[0]
+
+    assert (led.problem, led.found, led.without) == ("", (violated,), ())
+    assert any("/delegation_token/tokens/" in (line.path or "") for line in lines)
+    assert not list(tmp_path.rglob("key.pem"))
+
+
 def test_processes_repeat_what_a_variation_shows_and_find_nothing_wrong_otherwise(
     tmp_path: Path,
 ) -> None:

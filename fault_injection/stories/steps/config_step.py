@@ -8,6 +8,7 @@ from typing import Annotated
 
 from msgspec import Meta
 
+from fencepost.fault_injection.faults.parameters import milliseconds
 from fencepost.fault_injection.stories.steps.fields import Claimed, Entries, TopicName
 from fencepost.fault_injection.stories.steps.story_step import AdminStep
 from fencepost.fault_injection.workload.config_operations import (
@@ -21,6 +22,7 @@ from fencepost.fault_injection.workload.config_operations import (
 from fencepost.spec.config_store import ConfigEntity, EntityKind, PatternType
 
 TOPIC_RESOURCE = "Topic"
+Renewer = Annotated[str, Meta(description="that principal, as in User:ann")]
 Acls = Annotated[
     tuple[str, ...], Meta(description="permissions, as in ALLOW Read * User:ann", min_length=1)
 ]
@@ -61,10 +63,35 @@ class DeleteAclsStep(ChangeStep, frozen=True, kw_only=True):
     acls: Acls
 
 
-class CreateTokenStep(ChangeStep, frozen=True, kw_only=True):
+class TokenStep(ChangeStep, frozen=True, kw_only=True):
+    """A request about a delegation token of the client."""
+
+
+class CreateTokenStep(TokenStep, frozen=True, kw_only=True):
     """Make a delegation token of the client, which another principal may renew."""
 
-    create_token: Annotated[str, Meta(description="that principal, as in User:ann")]
+    create_token: Renewer
+    life_ms: Annotated[int, milliseconds("its longest life; -1: the longest that is", ge=-1)] = -1
+
+
+class RenewTokenStep(TokenStep, frozen=True, kw_only=True):
+    """Let the token live on that was made last for a principal."""
+
+    renew_token: Renewer
+    life_ms: Annotated[int, milliseconds("from now on; -1: the usual time", ge=-1)] = -1
+
+
+class ExpireTokenStep(TokenStep, frozen=True, kw_only=True):
+    """End the token that was made last for a principal."""
+
+    expire_token: Renewer
+    life_ms: Annotated[int, milliseconds("from now on; 0: it is gone at once", ge=0)] = 0
+
+
+class DescribeTokenStep(TokenStep, frozen=True, kw_only=True):
+    """Print what a broker tells of the token that was made last for a principal."""
+
+    describe_token: Renewer
 
 
 def change_of(step: ChangeStep) -> ConfigChange:

@@ -9,6 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from msgspec import structs
+
 from fencepost.impl.core.node import Node
 from fencepost.impl.core.types.effects import ActionTaken, Send
 from fencepost.impl.core.types.events import (
@@ -182,7 +184,8 @@ class MoveExecutor:
             case Verb.WATCH:
                 await self._broker.step(await self._watch(move))
             case Verb.REQUEST | Verb.TAKE:
-                await self._broker.step(await self._request(move))
+                request = await self._request(move)
+                await self._broker.step(structs.replace(request, wall_ms=move.wall_ms))
             case Verb.RESPOND:
                 await self._broker.step(await self._heard(move))
             case Verb.FAIL:

@@ -59,6 +59,7 @@ def _listed(name: str, options: RunOptions, move_recorder: MoveRecorder) -> Move
         controllers=(),
         unclean_leader_election=options.unclean_leader_election,
         mutation_quota=options.mutation_quota,
+        is_secured=options.secured,
         flags=_flags(
             options, loses_power=any(m.verb is Verb.LOSE_POWER for m in move_recorder.moves)
         ),

@@ -7,11 +7,13 @@ move can repeat.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from msgspec import to_builtins
 
+from fencepost.fault_injection.workload.config_operations import token_path
+from fencepost.impl.core.types.config_messages import CreateDelegationTokenResponse
 from fencepost.impl.core.types.effects import ActionTaken, Effect, Reply, ReplyRecords
 from fencepost.impl.core.types.events import (
     ChildrenListed,
@@ -68,6 +70,17 @@ class RequestOrigin:
     client: str = ""
 
 
+@dataclass(slots=True)
+class _ClientRequests:
+    """What clients have asked for so far."""
+
+    sent: int = 0
+    answering: int = 0
+    """The request that is being answered."""
+    tokens: dict[str, int] = field(default_factory=dict)
+    """Path of a delegation token -> the request that made it."""
+
+
 class MoveRecorder:
     """The moves of one cluster, in order."""
 
@@ -98,9 +111,7 @@ class MoveRecorder:
         """The `id` of a process -> the ticks since its last move."""
         self._origins: dict[tuple[int, int], RequestOrigin | None] = {}
         """The `id` of a process and a token -> the sender of that request."""
-        self._requests = 0
-        self._answering = 0
-        """The request of a client that is being answered."""
+        self._clients = _ClientRequests()
         self._established: dict[int, int] = {}
         """Broker -> how many sessions it was told of."""
         self._sessions: dict[SessionId, tuple[int, int]] = {}
@@ -180,7 +191,9 @@ class MoveRecorder:
         move.takes = [told_action(effect) for effect in effects if isinstance(effect, ActionTaken)]
         for effect in effects:
             if isinstance(effect, Reply | ReplyRecords):
-                self._replied(self._origins.pop((id(process), effect.token), None))
+                origin = self._origins.pop((id(process), effect.token), None)
+                self._learn_token(origin, effect)
+                self._replied(origin)
 
     def _taken(self, process: RecordedProcess, event: Event) -> Move | None:
         own = {"broker": int(process.broker_id), "at_ms": process.clock.now_ms}
@@ -227,13 +240,14 @@ class MoveRecorder:
         if origin is None:
             self.obstacle = self.obstacle or "a request has no known sender"
             return None
-        sender = origin.process
+        sender, own = origin.process, {**own, "wall_ms": event.wall_ms}
         if sender is None:
             method = type(event.request).__name__.removesuffix("Request")
             fields = to_builtins(event.request).items()
             body = {name: [*v] if isinstance(v, tuple) else v for name, v in fields}  # as in a file
             given = {"number": origin.number, "client": origin.client, "method": method}
-            return self.note(Verb.REQUEST, body=body, **given, **own)
+            token = self._clients.tokens.get(token_path(str(body.get("token_id", ""))), 0)
+            return self.note(Verb.REQUEST, body=body, token=token, **given, **own)
         if not sender.is_alive:
             return self._arrived_late(sender, origin.number, own)
         own = {**own, "broker": int(sender.broker_id), "to": own["broker"]}
@@ -257,6 +271,13 @@ class MoveRecorder:
         )
         self._late.setdefault(died, []).append(left)
         return self.note(Verb.TAKE, number=self._copies, **own)
+
+    def _learn_token(self, origin: RequestOrigin | None, effect: Reply | ReplyRecords) -> None:
+        """Note the client's request that has made a token."""
+        response = effect.response if isinstance(effect, Reply) else None
+        if origin and origin.client and isinstance(response, CreateDelegationTokenResponse):
+            self._clients.tokens |= {token_path(response.token_id): origin.number}
+            self._clients.tokens.pop(token_path(""), None)
 
     def _replied(self, origin: RequestOrigin | None) -> None:
         """Record that the answer has left: from now on it can be delivered at any time."""
@@ -282,26 +303,26 @@ class MoveRecorder:
 
     def asks(self, client: str) -> RequestOrigin:
         """A client sends a request; returns its number."""
-        self._requests += 1
-        return RequestOrigin(number=self._requests, client=client)
+        self._clients.sent += 1
+        return RequestOrigin(number=self._clients.sent, client=client)
 
     def hears(self, origin: RequestOrigin, response: Response | None) -> None:
         """The client has the answer, or has waited long enough."""
-        self._answering = origin.number if response is not None else 0
+        self._clients.answering = origin.number if response is not None else 0
 
     def invoked(self, client: str, line: Line) -> None:
         """Record the invocation of an operation."""
         body = {name: value for name, value in line.items() if name not in ("op_id", "action")}
-        self.note(
-            Verb.INVOKE, client=client, number=line["op_id"], method=line["action"], body=body
-        )
+        given = {"number": line["op_id"], "method": line["action"]}
+        token = self._clients.tokens.get(str(line.get("path", "")), 0)
+        self.note(Verb.INVOKE, client=client, body=body, token=token, **given)
 
     def completed(self, client: str, line: Line) -> None:
         """Record the completion, by the answer to the last request or without one."""
         body = {}
         if line["outcome"] is not Outcome.OK:
             body = {"outcome": line["outcome"].value, "error_code": str(line.get("error_code"))}
-        given = {"number": line["op_id"], "method": line["action"], "to": self._answering}
+        given = {"number": line["op_id"], "method": line["action"], "to": self._clients.answering}
         self.note(Verb.COMPLETED, client=client, body=body, **given)
 
     # Writes by hand

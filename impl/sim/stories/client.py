@@ -8,7 +8,7 @@ from msgspec import UnsetType
 from fencepost.fault_injection.stories.steps import story_step as steps
 from fencepost.fault_injection.stories.steps.config_step import (
     ChangeStep,
-    CreateTokenStep,
+    TokenStep,
     change_of,
 )
 from fencepost.fault_injection.stories.steps.observation import partition_of
@@ -21,14 +21,10 @@ from fencepost.fault_injection.workload.commands import ControlAnswer, ControlCo
 from fencepost.fault_injection.workload.config_operations import (
     ALTER_CONFIGS,
     answered_config,
-    answered_token,
-    asked_token,
 )
 from fencepost.fault_injection.workload.operations import Operation, Produce
 from fencepost.fault_injection.workload.producer_window import UNJUSTIFIED
-from fencepost.impl.core.types.asker import asker_of
 from fencepost.impl.core.types.broker_reports import ControlledShutdownResponse
-from fencepost.impl.core.types.config_messages import CreateDelegationTokenRequest
 from fencepost.impl.core.types.messages import (
     CommandResponse,
     RemovePartitionsRequest,
@@ -47,6 +43,7 @@ from fencepost.impl.core.types.topic_messages import (
     ReplicaList,
 )
 from fencepost.impl.sim.stories.command import command_request
+from fencepost.impl.sim.stories.token_client import TokenClient
 from fencepost.impl.sim.world.admin_workload import addition, alteration, election, reassignment
 from fencepost.impl.sim.world.clients import AGAIN_MS, SimulatedClient, error_codes
 from fencepost.impl.sim.world.cluster import VirtualCluster
@@ -66,6 +63,7 @@ class StepClient(SimulatedClient):
         super().__init__(cluster, "client-script")
         self._tried: dict[TopicPartition, tuple[Produce, TracedOperation]] = {}
         """Of numbered producers, the last operation on each partition while it is open."""
+        self._tokens = TokenClient(self, _granted)
 
     def create_topics(
         self,
@@ -116,28 +114,14 @@ class StepClient(SimulatedClient):
 
     def administer(self, step: steps.AdminStep, to: BrokerId, ended: Ended) -> None:
         """Send the request of an administrator; a change of a configuration is traced."""
-        if isinstance(step, CreateTokenStep):
-            self._create_token(step, to, ended)
+        if isinstance(step, TokenStep):
+            self._tokens.ask(step, to, ended)
         elif isinstance(step, ChangeStep):
             self._alter(step, to, ended)
         elif isinstance(step.broker, UnsetType):
             self.ask_controller(to, _request(step), ended)
         else:
             self.ask(to, _request(step), lambda answer: ended(_granted(answer)))
-
-    def _create_token(self, step: CreateTokenStep, to: BrokerId, ended: Ended) -> None:
-        """Ask for a token of this client; the line of the answer tells which one it is."""
-        asker = asker_of(self.name)._replace(is_proven=True)
-        line, inv_ns = self.invoke(ALTER_CONFIGS, asked_token(asker.principal))
-
-        def hear(response: Response | None) -> None:
-            self.complete(line, inv_ns, answered_token(response))
-            ended(_granted(response))
-
-        request = CreateDelegationTokenRequest(
-            header=RequestHeader(principal=step.claims), renewers=(step.create_token,)
-        )
-        self.ask(to, request, hear, asker)
 
     def _alter(self, step: ChangeStep, to: BrokerId, ended: Ended) -> None:
         asked, request = alteration(change_of(step), RequestHeader(principal=step.claims))

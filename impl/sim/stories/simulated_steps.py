@@ -6,7 +6,12 @@ from functools import partial
 from msgspec import UnsetType, structs
 
 from fencepost.fault_injection.stories.steps import story_step as steps
-from fencepost.fault_injection.stories.steps.config_step import CreateTokenStep
+from fencepost.fault_injection.stories.steps.config_step import (
+    CreateTokenStep,
+    DescribeTokenStep,
+    ExpireTokenStep,
+    RenewTokenStep,
+)
 from fencepost.fault_injection.stories.steps.observation import partition_of
 from fencepost.fault_injection.stories.steps.step_player import (
     PERFORMED,
@@ -318,7 +323,9 @@ SIMULATED_STEPS: StepTable = {
     **PERFORMED,
     steps.RetryStep: _retry,
     steps.RemovePartitionsStep: administer,
-    CreateTokenStep: administer,
+    **dict.fromkeys(
+        (CreateTokenStep, RenewTokenStep, ExpireTokenStep, DescribeTokenStep), administer
+    ),
     steps.FindCoordinatorStep: administer,
     steps.WorkloadStep: _workload,
     steps.DisconnectStep: _disconnect,

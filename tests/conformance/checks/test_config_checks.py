@@ -72,6 +72,18 @@ def test_changes_that_are_there_once_in_order_are_fine() -> None:
     assert (result.violations, result.premise_count) == ((), 6)
 
 
+def test_entry_that_is_gone_was_taken_by_one_of_the_attempts() -> None:
+    trace = Trace()
+    write(trace, 5, color="a")
+    write(trace, 6)
+    alter(trace, "", Outcome.DEFINITE_ERROR)
+    alone = found(linearizable_config.check, trace)
+    alter(trace, "", Outcome.OK, node="client-2")
+
+    assert alone == [f"{PATH} color= was refused with None, and is made."]
+    assert found(linearizable_config.check, trace) == []
+
+
 def test_change_that_is_told_and_not_there_or_there_and_refused_is_seen() -> None:
     trace = Trace()
     alter(trace, "a")

@@ -8,6 +8,7 @@ from fencepost.fault_injection.stories.steps.config_step import (
     ChangeStep,
     CreateAclsStep,
     DeleteAclsStep,
+    TokenStep,
     change_of,
 )
 from fencepost.fault_injection.stories.steps.verbs import VERBS
@@ -75,6 +76,9 @@ def test_step_is_one_request_about_one_entity(
 
 
 def test_every_step_has_its_verb() -> None:
-    of_configuration = {"alter_config", "alter_quota", "create_acls", "delete_acls", "create_token"}
+    of_configuration = {"alter_config", "alter_quota", "create_acls", "delete_acls"}
+    of_tokens = {"create_token", "renew_token", "expire_token", "describe_token"}
+    found = {verb for verb, one in VERBS.items() if issubclass(one, ChangeStep)}
 
-    assert {verb for verb, one in VERBS.items() if issubclass(one, ChangeStep)} == of_configuration
+    assert found == of_configuration | of_tokens
+    assert {verb for verb, one in VERBS.items() if issubclass(one, TokenStep)} == of_tokens

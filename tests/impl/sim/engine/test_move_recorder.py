@@ -26,6 +26,20 @@ THEN
 """
 
 
+TOKENS = """\
+schema: 1
+id: tokens
+cluster: {brokers: 3, first_controller: 3, simulator: {secured: true}}
+steps:
+  - {create_topic: t, replicas: [1]}
+  - {create_token: "User:bob", life_ms: 0, broker: 1}
+  - {create_token: "User:ann", broker: 1}
+  - {renew_token: "User:ann", broker: 2}
+  - {describe_token: "User:ann", broker: 3}
+  - {expire_token: "User:ann", broker: 1}
+"""
+
+
 def written(tmp_path: Path, then: str = "  - {run_ms: 10}") -> Path:
     path = tmp_path / "late.yaml"
     path.write_text(LATE.replace("THEN", then))
@@ -43,6 +57,26 @@ def test_the_repaired_cluster_is_the_one_without_the_mutant() -> None:
     assert bad.is_free
     assert bad.brokers == (1, 2, 3, 4)
     assert bad.flags["replica-lag-ms"] == 20_000
+
+
+def test_what_is_asked_of_a_token_names_the_request_that_made_it(tmp_path: Path) -> None:
+    path = tmp_path / "tokens.yaml"
+    path.write_text(TOKENS)
+    listed = moves_of(path, is_repaired=True)
+    requests = [one for one in listed.moves if one.verb is Verb.REQUEST]
+    (made,) = [
+        one
+        for one in requests
+        if one.method.startswith("Create") and one.body.get("renewers") == ["User:ann"]
+    ]
+    others = [one for one in requests if one.body.get("token_id")]
+    told = [one for one in listed.moves if one.verb is Verb.INVOKE and one.token]
+
+    assert listed.is_secured
+    assert [one.method.removesuffix("DelegationToken") for one in others] == ["Renew", "Expire"]
+    assert {one.token for one in (*others, *told)} == {made.number}
+    assert len(told) == 3
+    assert all(one.wall_ms > 0 for one in requests)
 
 
 def test_what_is_answered_was_asked_or_lost_and_what_is_responded_was_sent() -> None:
