@@ -15,7 +15,7 @@ RUN := $(BIN)/python -m
 # Brokers and tests are hundreds of Pythons: each that finds no compiled modules compiles them anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup gate test long check chaos kafka spark-cluster-test models nightly bench docs lock clean
+.PHONY: help setup gate test long check chaos kafka lowest spark-cluster-test models nightly bench docs lock clean
 
 help:
 	@echo 'make gate    the whole gate at tier quick; leaves reports/runs/latest/report.html'
@@ -24,6 +24,7 @@ help:
 	@echo 'make check   ruff, mypy, generated files, the requirement catalogue'
 	@echo 'make chaos   the chaos scenarios on real processes and a real ZooKeeper'
 	@echo 'make kafka   releases of Apache Kafka, and their bugs; fetches their jars once, with Maven'
+	@echo 'make lowest  the gate with every dependency at its lower bound; fetches those once more'
 	@echo 'make spark-cluster-test  a Spark master and two workers as processes: reports and seeds on them, one is killed'
 	@echo 'make models  all models of tier pull_request: some minutes'
 	@echo 'make nightly all models, which actions they take, every repair undone, counterexamples on processes, the suite on its mutants and behind an adapter, edits of specs, core and checks: some three hours'
@@ -64,6 +65,9 @@ chaos: setup
 kafka: setup
 	@$(RUN) pytest -m kafka $(ARGS)
 
+lowest: setup
+	@$(RUN) fencepost.ci.lowest_versions $(ARGS)
+
 spark-cluster-test: setup
 	@$(RUN) pytest -m cluster $(ARGS)
 
@@ -82,6 +86,7 @@ nightly: setup
 	@$(RUN) fencepost.ci.bench.mutation.checks --count 50 --seed $(DRAW)
 	@$(RUN) fencepost.ci.bench.reports.agreement
 	@$(RUN) fencepost.ci.bench.fuzz --seed $(DRAW)
+	@$(RUN) fencepost.ci.lowest_versions
 	@$(RUN) fencepost.ci conform run --profile core -t 'cmd:$(BIN)/python tests/conformance/adapters/remote/broker_adapter.py'
 
 bench: setup

@@ -3,6 +3,8 @@
 import subprocess
 import sys
 
+import pytest
+
 CHILDREN = 400
 """Without the switch one or two in each hundred abort."""
 
@@ -23,6 +25,7 @@ print(sorted(set(codes)))
 """
 
 
+@pytest.mark.long
 def test_no_child_aborts_between_fork_and_exec() -> None:
     done = subprocess.run(
         [sys.executable, "-c", SCRIPT, str(CHILDREN)], capture_output=True, text=True, check=True

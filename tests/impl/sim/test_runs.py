@@ -83,6 +83,7 @@ def test_at_level_2_a_run_converges_and_breaks_nothing(seed: int) -> None:
     assert detail_of(events, "RunEnded") == {"converged": True, "final_read": True}
 
 
+@pytest.mark.long
 def test_runs_differ_in_kind_and_do_something() -> None:
     runs = [quiet_run(seed) for seed in SEEDS]
 
