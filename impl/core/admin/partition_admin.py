@@ -191,8 +191,10 @@ class PartitionAdmin:
 
     def _new_partitions(self, request: CreatePartitionsRequest, charges: Charges) -> Asked:
         view = yield from _read_view([TopicPartition(request.topic, 0)])
-        refusal = self._config.rules.refuse_creation(view, request) if view else NO_CONNECTION
-        if view is None or refusal is not None:
+        if view is None:
+            return NO_CONNECTION
+        refusal = self._config.rules.refuse_creation(view, request)
+        if refusal is not None:
             return refusal
         wanted = new_partitions(view, request)
         if request.validate_only:

@@ -112,9 +112,10 @@ class TopicBatches:
             for one in writes:
                 asked.end(one.place, NOT_CONTROLLER)
             return
-        if self._writes is None or self._fence is not fence:
+        if self._fence is not fence:
             self._writes = FencedWrites(self._config, self._outbox, fence, tells_end=True)
             self._fence = fence
+        assert self._writes is not None, "they are of this fence"
         self._writes.submit(writes, partial(done, asked))
 
     # Creation

@@ -39,13 +39,8 @@ class Purgatory:
     fetches: list[DelayedFetch] = field(default_factory=list)
 
     @property
-    def is_empty(self) -> bool:
-        """True when nothing waits."""
-        return not self.produces and not self.fetches
-
-    @property
     def due_ms(self) -> int | None:
-        """When the first of it expires."""
+        """When the first of it expires; None when nothing waits."""
         times_ms = [one.deadline_ms for one in self.produces]
         return min(times_ms + [one.deadline_ms for one in self.fetches], default=None)
 

@@ -100,7 +100,7 @@ class Replicas:
         self._checkpointed.pop(key, None)
         self._producers.pop(key, None)
         purgatory = self._purgatories.pop(key, None)
-        assert purgatory is None or purgatory.is_empty, f"{key}: requests wait for no replica"
+        assert purgatory is None or purgatory.due_ms is None, f"{key}: requests wait for no replica"
         self._timers.drop(key)
 
     def purgatory(self, key: TopicPartition) -> Purgatory:

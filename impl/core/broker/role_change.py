@@ -65,12 +65,9 @@ class RoleChanges:
             return self._stop_replicas.make_way(replica, incarnation)
         return replica
 
-    def _meant_for(
-        self, taken: ActionTaken | None, request: LeaderAndIsrRequest
-    ) -> ActionTaken | None:
+    def _meant_for(self, taken: ActionTaken | None, request: LeaderAndIsrRequest) -> ActionTaken:
         """The line says for which incarnation the command was, where the level has it so."""
-        if taken is None:
-            return None
+        assert taken is not None, "a role was taken"
         named = self._config.rules.heard_broker_epoch(request.broker_epoch)
         largest = request.max_broker_epoch
         return replace(taken, broker_epoch=named, max_broker_epoch=largest)

@@ -160,19 +160,16 @@ class Forwarding:
 
     def on_answer(self, request_id: int, response: Response) -> None:
         """The asker hears what the controller has said; from another one, this node looks anew."""
-        respond = self._forwarded.pop(request_id, None)
-        if respond is not None:
-            respond(response)
-        is_told = isinstance(response, AdminResponse)
-        if is_told and response.error_code is NOT_CONTROLLER.error_code:
+        self._forwarded.pop(request_id)(response)
+        assert isinstance(response, AdminResponse), "a request of an administrator is forwarded"
+        if response.error_code is NOT_CONTROLLER.error_code:
             self._election.stand()
 
     def on_failure(self, request_id: int, request: WrittenRequest) -> None:
         """The asker hears that it may have happened."""
-        respond = self._forwarded.pop(request_id, None)
-        if respond is not None:
-            code = self._config.rules.forward_without_answer
-            respond(refused(request, Refusal(code, "the controller did not answer")))
+        code = self._config.rules.forward_without_answer
+        refusal = Refusal(code, "the controller did not answer")
+        self._forwarded.pop(request_id)(refused(request, refusal))
 
     # Done here
 

@@ -47,10 +47,16 @@ def entries_of(entity: ConfigEntity, text: str) -> tuple[AclEntry, ...]:
     pattern, kind = member_of(Pattern, pattern_word), member_of(ResourceType, type_word)
     if pattern is None or kind is None:
         return ()
+    denial = (Permission.DENY, Operation.ALL, ANY_USER, ANY)
+    return (AclEntry(kind, pattern, name, *(_acl_in(text) or denial)),)
+
+
+def _acl_in(text: str) -> tuple[Permission, Operation, str, str] | None:
     acl = acl_of(text)
-    permission = member_of(Permission, acl.permission) if acl else None
-    operation = member_of(Operation, acl.operation) if acl else None
-    if acl is None or permission is None or operation is None:
-        denial = (Permission.DENY, Operation.ALL, ANY_USER, ANY)
-        return (AclEntry(kind, pattern, name, *denial),)
-    return (AclEntry(kind, pattern, name, permission, operation, acl.principal, acl.host),)
+    if acl is None:
+        return None
+    permission = member_of(Permission, acl.permission)
+    operation = member_of(Operation, acl.operation)
+    if permission is None or operation is None:
+        return None
+    return permission, operation, acl.principal, acl.host

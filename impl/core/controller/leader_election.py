@@ -144,8 +144,7 @@ class LeaderElections:
         self._unlearnt.difference_update(free)
         known = [key for key in free if key in self._context.assignments]
         self._learning.update(known)
-        if known:
-            self._outbox.run(self._reread(known))
+        self._outbox.run(self._reread(known))
 
     def _reread(self, keys: list[TopicPartition]) -> Script:
         self._busy.update(keys)

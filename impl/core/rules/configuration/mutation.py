@@ -93,7 +93,7 @@ def paths_with_folders(entities: Iterable[str]) -> tuple[str, ...]:
     """Those of the entities, the folders above them, and the changes so far."""
     paths = [CONFIG_CHANGES, *entities]
     folders = sorted({folder for path in paths for folder in folders_above(path)})
-    return (*dict.fromkeys(paths), *(one for one in folders if one not in paths))
+    return tuple(dict.fromkeys((*paths, *folders)))
 
 
 def accepted(request: ConfigRequest) -> list[EntityChange]:

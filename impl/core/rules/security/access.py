@@ -191,7 +191,7 @@ def access_of(request: object) -> Access | None:
 
 def is_broker(caller: ProvenCaller, broker_id: BrokerId) -> bool:
     """True when the certificate says so."""
-    return caller.broker_id is not None and caller.broker_id == broker_id
+    return caller.broker_id == broker_id
 
 
 def may_ask_for_tokens(caller: ProvenCaller) -> bool:
