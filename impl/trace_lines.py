@@ -173,6 +173,8 @@ def action_taken(effect: ActionTaken, broker_id: BrokerId) -> Line:
     _add_members(line, effect)
     if effect.action in _OF_QUOTA:
         _add_quota(line, effect)
+    elif effect.clock_ms is not None:
+        line["clock_ms"] = effect.clock_ms
     return line
 
 

@@ -97,7 +97,7 @@ class Move(msgspec.Struct, kw_only=True, omit_defaults=True):
     at_ms: int = 0
     """The broker's clock."""
     wall_ms: int = 0
-    """Of a request: the time of the world when it is taken, by which tokens live."""
+    """Of a request that is taken, and of a tick: the time of the world, by which tokens live."""
     idle_ms: list[int] = []
     """The clock at the ticks before this move, of which nothing comes."""
     may: list[str] = []

@@ -219,7 +219,10 @@ class TraceEvent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, 
     """On an `AlterQuota`: the most partitions that a bucket holds, in decimals."""
     throttle_time_ms: int | None = None
     clock_ms: int | None = None
-    """Of a mutation: the node's own clock when the tokens of its client were counted."""
+    """Of a mutation: the node's own clock when the tokens of its client were counted.
+
+    On an `ApplyMutation` of a delegation token that was over: when, in milliseconds since 1970.
+    """
     received_ms: int | None = None
     """Of a mutation: by the same clock, when its request was taken from the connection."""
     connection: str | None = None

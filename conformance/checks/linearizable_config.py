@@ -5,12 +5,14 @@ attempt, so that a write tells which attempt it is.
 
 - A change that was answered as made was made, one that was refused was not, and none twice. What
   a controller tells as made is in the transaction that it names.
-- A client has at most as many delegation tokens as it has asked for and was not refused.
+- A client has at most as many delegation tokens as it has asked for and was not refused. One goes
+  when a client wants that, or when it is over by the time that the controller tells.
 - An entry that no client wanted gone stays: no writer puts back what it read too early. Nor has it
   a value that no client asked for, but from its creation on.
 - What a broker describes was written, and what it has told to be newer is not followed by older.
 """
 
+import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -50,6 +52,7 @@ def check(events: Sequence[TraceEvent]) -> CheckResult:
     _judge_creations(events, writes, evidence)
     _judge_applications(events, writes, evidence)
     _judge_changes(writes, asked, evidence)
+    _judge_removals(events, writes, asked, evidence)
     _judge_descriptions(events, settings, evidence)
     return evidence.result()
 
@@ -69,7 +72,7 @@ def _judge_alteration(
     attempts: Mapping[tuple[str | None, str], int],
     evidence: Evidence,
 ) -> None:
-    """What the client was told is so; what has gone, another attempt may have taken."""
+    """What the client was told is so; what has gone, another attempt may have taken, or time."""
     for value in event.values or ():
         made = settings.get((event.path or "", value), ())
         where = f"{event.path} {value}"
@@ -78,7 +81,8 @@ def _judge_alteration(
             if not made:
                 evidence.violated(f"{where} was answered as made, and never was.", event)
         elif event.outcome is Outcome.DEFINITE_ERROR and made:
-            if value.endswith("=") and attempts[event.path, value] > 1:
+            is_of_token = _is_token(event.path or "")
+            if value.endswith("=") and (is_of_token or attempts[event.path, value] > 1):
                 continue
             message = f"{where} was refused with {event.error_code}, and is made."
             evidence.violated(message, event, made[0].event)
@@ -120,8 +124,7 @@ def _judge_creations(
 
 
 def _is_made_for(owner: str, write: ConfigWrite) -> bool:
-    is_token = write.path.rpartition("/")[0] == TOKENS
-    return is_token and not write.before and owner in write.changed()
+    return _is_token(write.path) and not write.before and owner in write.changed()
 
 
 def _judge_applications(
@@ -146,6 +149,8 @@ def _judge_changes(
     wanted = {(event.path, value) for event in asked for value in event.values or ()}
     paths = {path for path, value in wanted if not value.endswith("=")}
     for write in writes:
+        if _is_token(write.path) and not write.after:
+            continue
         is_set_by_clients = write.path in paths and write.event.action == "SetData"
         for entry in write.changed():
             is_gone = entry.endswith("=") and entry[:-1] not in write.after
@@ -154,6 +159,43 @@ def _judge_changes(
                 what = "gone" if is_gone else f"set to {value}"
                 message = f"{write.path}: {name} is {what}, and no client asked for that."
                 evidence.violated(message, write.event)
+
+
+def _judge_removals(
+    events: Iterable[TraceEvent],
+    writes: Iterable[ConfigWrite],
+    asked: Iterable[TraceEvent],
+    evidence: Evidence,
+) -> None:
+    """A token goes when a client has asked for that, or when the controller tells it is over.
+
+    A controller that dies with its write tells nothing.
+    """
+    told = {(e.path, e.zxid): e for e in events if e.action == Action.APPLY_MUTATION}
+    ended = {one.path for one in asked for value in one.values or () if value.endswith("=")}
+    for write in writes:
+        line = told.get((write.path, write.event.zxid))
+        if line is None or write.after or not _is_token(write.path):
+            continue
+        evidence.premise_count += 1
+        if line.clock_ms is None and write.path not in ended:
+            message = f"{write.path} is removed, and no client asked for that."
+            evidence.violated(message, line, write.event)
+        elif line.clock_ms is not None and line.clock_ms < _over_ms(write):
+            message = f"{write.path} is removed at {line.clock_ms}, and lives to {_over_ms(write)}."
+            evidence.violated(message, line, write.event)
+
+
+def _over_ms(write: ConfigWrite) -> int:
+    """When the token is over; what cannot be read has no end."""
+    try:
+        return min(int(write.before[name]) for name in ("expires_ms", "max_ms"))
+    except (KeyError, ValueError):
+        return sys.maxsize
+
+
+def _is_token(path: str) -> bool:
+    return path.rpartition("/")[0] == TOKENS
 
 
 def _judge_descriptions(

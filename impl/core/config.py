@@ -50,6 +50,11 @@ class Config:
     """Of the topic that the first request for a coordinator creates (FWD-006)."""
     internal_topic_replicas: int = 3
     """Of each: while fewer brokers are live there is no coordinator, as in Kafka (KIP-115)."""
+    token_check_ms: int = 3_600_000
+    """Between two looks of the controller for delegation tokens that are over (SEC-003).
+
+    `delegation.token.expiry.check.interval.ms`.
+    """
     has_mutation_quota: bool = False
     """The controller alone takes mutations of topics, and admits them by quotas (KIP-599)."""
     quota_window_num: int = 11

@@ -19,6 +19,7 @@ from fencepost.impl.core.config import Config
 from fencepost.impl.core.configuration.config_store import ConfigStore
 from fencepost.impl.core.configuration.forwarding import BY_ANY_BROKER, Forwarding
 from fencepost.impl.core.configuration.mutations import ConfigReads, Mutations
+from fencepost.impl.core.configuration.token_expiry import TokenExpiry
 from fencepost.impl.core.controller.controlled_shutdown import ControlledShutdown
 from fencepost.impl.core.controller.controller import Controller
 from fencepost.impl.core.controller.controller_election import ControllerElection
@@ -120,6 +121,9 @@ class Node:
             config, self._outbox, self.broker, self.controller_election, self.controller
         )
         self.mutations = Mutations(config, self._outbox, self.broker, self.forwarding)
+        self.token_expiry = TokenExpiry(
+            config, self._outbox, self.controller, self.configs, self.mutations
+        )
         self.quotas = MutationQuotas(config, self._outbox, self.controller, self.configs)
         served = self.forwarding, self.quotas, self.topic_creation
         self.topic_admin = TopicAdmin(config, self._outbox, *served)
@@ -137,8 +141,8 @@ class Node:
                 self._on_response(event)
             case RequestFailed():
                 self._on_failure(event)
-            case Tick():
-                self._on_tick()
+            case Tick(wall_ms=wall_ms):
+                self._on_tick(wall_ms)
             case LogFailed():
                 self.broker.on_log_failed(event)
             case ShutdownAsked():
@@ -323,13 +327,14 @@ class Node:
         else:
             self.registration.on_watch(event.path)
 
-    def _on_tick(self) -> None:
+    def _on_tick(self, wall_ms: int) -> None:
         for event in self.quotas.muted.release(self._outbox.now_ms):
             self._on_request(event)
         self.registration.tick()
         self.controller.tick()
         self.broker.tick()
         self.configs.tick()
+        self.token_expiry.tick(wall_ms)
         controller_id = self.controller_election.active_controller_id
         self.broker.failed_logs.tick(controller_id, self.broker.broker_epoch)
         if self.metadata.is_told_by(self.broker.controller_epoch):

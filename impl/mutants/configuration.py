@@ -1,5 +1,6 @@
 """Wrong rules of level 5: changes of the configuration, and the way that they come (FWD)."""
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 from msgspec import structs
@@ -11,6 +12,7 @@ from fencepost.impl.core.rules.configuration.redirection import (
     change_what_is_asked,
 )
 from fencepost.impl.core.rules.rules import Rules
+from fencepost.impl.core.rules.security.tokens import DelegationToken
 from fencepost.impl.core.rules.tables import MAY_WRITE, WriteKind, Writer, ZnodeKind
 from fencepost.impl.core.types.request_header import RequestHeader
 from fencepost.impl.core.types.zookeeper import SetData, WriteOp, Znode
@@ -124,3 +126,19 @@ def coordinator_as_client(rules: Rules) -> Rules:
 def one_coordinator_for_all(rules: Rules) -> Rules:
     """Every group is coordinated by the leader of the first partition."""
     return replace(rules, coordinating_partition=lambda _key, _count: 0)
+
+
+@mutant(253, "SEC-003", {Ending.ANSWERS}, seed=1, level=_LEVEL)
+def keep_outlived_tokens(rules: Rules) -> Rules:
+    """The controller removes no token that is over."""
+    return replace(rules, tokens_to_remove=lambda _tokens, _now_ms: ())
+
+
+@mutant(254, "SEC-003", {Invariant.LINEARIZABLE_CONFIG, Ending.ANSWERS}, seed=1, level=_LEVEL)
+def remove_living_tokens(rules: Rules) -> Rules:
+    """The controller removes every token, however long it is to live."""
+
+    def all_of(tokens: Iterable[DelegationToken], _now_ms: int) -> tuple[str, ...]:
+        return tuple(sorted(one.token_id for one in tokens))
+
+    return replace(rules, tokens_to_remove=all_of)

@@ -57,7 +57,7 @@ from fencepost.impl.core.types.messages import (
 )
 from fencepost.impl.failed_steps import refusal, without_claims, without_failed
 from fencepost.impl.mutants.mutant import MutantName
-from fencepost.impl.shell.clock import NodeClock
+from fencepost.impl.shell.clock import NodeClock, wall_ms
 from fencepost.impl.shell.crashes import LEAVES_S, CrashPointReached, CrashPoints
 from fencepost.impl.shell.fault_control import FaultControl
 from fencepost.impl.shell.inbox import Inbox
@@ -419,7 +419,7 @@ class NodeProcess:
             await asyncio.sleep(TICK_S)
             if not self._tick_waits:
                 self._tick_waits = True
-                self._put(Tick())
+                self._put(Tick(wall_ms=wall_ms()))
 
     def _need_session(self) -> None:
         if not self._established:

@@ -260,6 +260,12 @@ def _add_protocol(parser: Parser) -> None:
 def _add_quota(parser: Parser) -> None:
     default = Config(broker_id=BrokerId(0))
     parser.add_argument(
+        "--token-check-ms",
+        type=number(1, MILLISECONDS_MAX),
+        default=default.token_check_ms,
+        help="so often the controller looks for delegation tokens that are over, and removes them",
+    )
+    parser.add_argument(
         "--mutation-quota",
         dest="has_mutation_quota",
         action="store_true",

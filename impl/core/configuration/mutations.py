@@ -13,16 +13,18 @@ from fencepost.impl.core.broker.broker import Broker
 from fencepost.impl.core.config import Config
 from fencepost.impl.core.configuration.config_store import ConfigStore
 from fencepost.impl.core.configuration.forwarding import Forwarding
+from fencepost.impl.core.configuration.stored_tokens import stored_tokens
 from fencepost.impl.core.controller.fenced_writes import WriteFence, write_fenced
 from fencepost.impl.core.rules.configuration.asked_change import (
     AskedChange,
     ChangeRequest,
     ChangeResponse,
+    TokenRemoval,
     made,
     refused,
 )
 from fencepost.impl.core.rules.configuration.mutation import Mutation
-from fencepost.impl.core.rules.security.token_changes import refuse_asker, token_in
+from fencepost.impl.core.rules.security.token_changes import refuse_asker
 from fencepost.impl.core.types.actions import action, taken
 from fencepost.impl.core.types.asker import Asker
 from fencepost.impl.core.types.config_messages import (
@@ -38,8 +40,8 @@ from fencepost.impl.core.types.config_messages import (
 )
 from fencepost.impl.core.types.refusals import NO_CONNECTION, NOT_CONTROLLER, REPLY_LOST, Refusal
 from fencepost.impl.core.types.scripts import Answer, Ask, Outbox, Script, read
-from fencepost.impl.core.types.zookeeper import Rejected, Written, ZkError
-from fencepost.spec.config_store import CONFIG_CHANGES, EntityKind
+from fencepost.impl.core.types.zookeeper import Rejected, Written, ZkError, Znode
+from fencepost.spec.config_store import CONFIG_CHANGES
 from fencepost.spec.vocabulary import ErrorCode
 
 TRIES_MAX = 8
@@ -118,7 +120,8 @@ class Mutations:
                 case None:
                     return refused(request, NOT_CONTROLLER)
                 case Written(zxid=zxid, versions=versions):
-                    self.apply_mutation(request, mutation, asked.principal, zxid)
+                    name = request.header.request_id
+                    self.apply_mutation(mutation, zxid, asked.principal, forwarded_request=name)
                     return made(decision, versions[-1])
                 case Rejected(error=ZkError.SESSION_EXPIRED):
                     return refused(request, NO_CONNECTION)
@@ -131,7 +134,13 @@ class Mutations:
 
     @action
     def apply_mutation(
-        self, request: ChangeRequest, mutation: Mutation, principal: str, zxid: int
+        self,
+        mutation: Mutation,
+        zxid: int,
+        principal: str,
+        *,
+        forwarded_request: str | None = None,
+        clock_ms: int | None = None,
     ) -> None:
         """ZooKeeper holds the change: one line per entity, with the principal that asked for it."""
         for change in mutation.written:
@@ -139,11 +148,48 @@ class Mutations:
                 self.apply_mutation,
                 path=change.entity.path,
                 principal=principal,
-                forwarded_request=request.header.request_id,
+                forwarded_request=forwarded_request,
                 values=tuple(f"{one.name}={one.value}" for one in change.changes),
                 zxid=zxid,
+                clock_ms=clock_ms,
             )
             self._outbox.took(line)
+
+    # Of the controller's own accord
+
+    @property
+    def is_idle(self) -> bool:
+        """No change is under way."""
+        return not self._is_writing
+
+    def remove_token(self, token_id: str, wall_ms: int, fence: WriteFence) -> None:
+        """The token goes if it is over as it stands; what fails is for the next look."""
+        removal = TokenRemoval(token_id=token_id, now_ms=wall_ms)
+        self._waiting.append(self._remove(removal, fence))
+        self._begin_next()
+
+    def _remove(self, removal: TokenRemoval, fence: WriteFence) -> Script:
+        yield from self._try_to_remove(removal, fence)
+        self._is_writing = False
+        self._begin_next()
+
+    def _try_to_remove(
+        self, removal: TokenRemoval, fence: WriteFence
+    ) -> Generator[Ask, Answer, None]:
+        found = yield from read(*removal.paths)
+        if found is None or fence.is_over():
+            return
+        mutation = self._removal(removal, found)
+        if not mutation.ops:
+            return
+        result = yield from write_fenced(self._config.rules.may_write, fence, *mutation.ops)
+        if isinstance(result, Written):
+            own = f"User:broker-{self._config.broker_id}"
+            self.apply_mutation(mutation, result.zxid, own, clock_ms=removal.now_ms)
+
+    def _removal(self, removal: TokenRemoval, found: tuple[Znode, ...]) -> Mutation:
+        rules, znodes = self._config.rules, {znode.path: znode for znode in found}
+        return removal.decide(znodes, rules.tokens_to_remove, rules.config_operation)
 
     def _refuse(self, token: int, request: ChangeRequest, refusal: Refusal) -> None:
         self._outbox.reply(token, refused(request, refusal))
@@ -189,10 +235,6 @@ class ConfigReads:
             response = DescribeDelegationTokenResponse(error_code=code, message=message)
             self._outbox.reply(token, response)
             return
-        found = [
-            token_in(one.names[0], self._configs.entries(one))
-            for one in self._configs.entities(EntityKind.TOKEN)
-        ]
         described = tuple(
             TokenDescription(
                 token_id=one.token_id,
@@ -202,8 +244,8 @@ class ConfigReads:
                 expires_ms=one.expires_ms,
                 max_ms=one.max_ms,
             )
-            for one in found
-            if one is not None and (not request.owners or one.owner in request.owners)
+            for one in stored_tokens(self._configs)
+            if not request.owners or one.owner in request.owners
         )
         self._outbox.reply(token, DescribeDelegationTokenResponse(tokens=described))
 

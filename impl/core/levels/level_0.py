@@ -30,6 +30,7 @@ from fencepost.impl.core.rules.controller import (
     reassignment,
 )
 from fencepost.impl.core.rules.rules import Rules
+from fencepost.impl.core.rules.security import tokens
 from fencepost.spec.vocabulary import ErrorCode
 
 RULES = Rules(
@@ -171,6 +172,7 @@ RULES = Rules(
     config_operation=mutation.config_as_read,
     watches_changes=redirection.watches_every_time,
     reads_configs=False,
+    tokens_to_remove=tokens.keep_all,
     # Topics and partitions for clients
     routed_leader=partition_rules.routed_leader,
     existing_topic=partition_rules.existing_topic,

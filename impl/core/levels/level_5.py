@@ -11,6 +11,7 @@ from fencepost.impl.core.rules.configuration.redirection import (
     change_what_is_asked,
 )
 from fencepost.impl.core.rules.rules import Rules
+from fencepost.impl.core.rules.security.tokens import outlived
 from fencepost.impl.core.rules.tables import Writer
 
 
@@ -30,6 +31,7 @@ RULES = replace(
     _UNDERSTOOD,
     redirect=change_at_controller,
     reads_configs=True,
+    tokens_to_remove=outlived,
     topics_at_controller=True,
     may_write={**_UNDERSTOOD.may_write, Writer.ADMINISTRATOR: {}},  # FWD-001
 )

@@ -38,6 +38,7 @@ from fencepost.impl.core.rules.producers import ProducerState, ProducerTable
 from fencepost.impl.core.rules.produces import ProduceEnd
 from fencepost.impl.core.rules.quota import Bucket, Client, Entity, Quota
 from fencepost.impl.core.rules.replica import Acted, RecoveredLog, Replica
+from fencepost.impl.core.rules.security.tokens import TokensToRemove
 from fencepost.impl.core.rules.tables import CommandTable, PartitionTable, Permissions, Writer
 from fencepost.impl.core.types.asker import Asker
 from fencepost.impl.core.types.effects import DiskEffect
@@ -288,6 +289,7 @@ class Rules:
     """Whether a reading of the changes sets a watch; given whether it is not the first one."""
     reads_configs: bool
     """Whether every broker reads the configuration from its start on (FWD-008)."""
+    tokens_to_remove: TokensToRemove
 
     # Topics and partitions for clients (CLI-003, TOP, PART): `controller/partition_rules.py`
     routed_leader: Callable[[LeaderAndIsr, Sequence[BrokerId]], BrokerId]

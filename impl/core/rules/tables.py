@@ -255,6 +255,7 @@ class ZnodeKind(IntEnum):
     REQUEST = auto()
     CONFIG = auto()
     """Of an entity, or `/config/changes`."""
+    TOKEN = auto()
 
 
 class WriteKind(IntEnum):
@@ -300,6 +301,7 @@ MAY_WRITE: Mapping[Writer, Permissions] = {
         ZnodeKind.PARTITION: {WriteKind.CREATE, WriteKind.SET, WriteKind.DELETE},
         ZnodeKind.REQUEST: {WriteKind.DELETE_AS_READ},  # REAS-001, PART-001, PART-002
         ZnodeKind.CONFIG: {WriteKind.CREATE, WriteKind.SET_AS_READ},  # FWD-001
+        ZnodeKind.TOKEN: {WriteKind.CREATE, WriteKind.SET_AS_READ, WriteKind.DELETE_AS_READ},
     },
     Writer.LEADER: {ZnodeKind.LEADER_AND_ISR: {WriteKind.SET_AS_READ}},  # ZK-003
     Writer.ADMINISTRATOR: {
@@ -312,6 +314,8 @@ MAY_WRITE: Mapping[Writer, Permissions] = {
         # REAS-001, REAS-004: what is asked replaces what was, and may be taken back
         ZnodeKind.REQUEST_FOLDER: {WriteKind.CREATE},
         ZnodeKind.REQUEST: {WriteKind.CREATE, WriteKind.SET, WriteKind.DELETE},
-        ZnodeKind.CONFIG: {WriteKind.CREATE, WriteKind.SET_AS_READ},  # FWD-007: below level 5
+        # FWD-007: below level 5
+        ZnodeKind.CONFIG: {WriteKind.CREATE, WriteKind.SET_AS_READ},
+        ZnodeKind.TOKEN: {WriteKind.CREATE, WriteKind.SET_AS_READ, WriteKind.DELETE_AS_READ},
     },
 }

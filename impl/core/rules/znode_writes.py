@@ -7,6 +7,7 @@ from fencepost.impl.core.types.effects import WriteZnodes
 from fencepost.impl.core.types.events import ZnodesWritten
 from fencepost.impl.core.types.scripts import UNASSIGNED, Answer, Ask
 from fencepost.impl.core.types.zookeeper import Check, Create, SetData, WriteOp, WriteResult
+from fencepost.spec.config_store import FOLDERS, EntityKind
 from fencepost.spec.vocabulary import ANY_VERSION
 from fencepost.spec.znodes import BROKER_IDS, CONTROLLER, CONTROLLER_EPOCH, PRODUCER_IDS
 
@@ -18,6 +19,7 @@ _ALONE = {
 _BELOW = {
     CONTROLLER_EPOCH: ZnodeKind.CONTROLLER_TERM,
     BROKER_IDS: ZnodeKind.REGISTRATION,
+    "/" + "/".join(FOLDERS[EntityKind.TOKEN]): ZnodeKind.TOKEN,
 }
 
 

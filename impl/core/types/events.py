@@ -99,6 +99,9 @@ class SessionLost(Struct, frozen=True, kw_only=True):
 class Tick(Struct, frozen=True, kw_only=True):
     """Time has passed."""
 
+    wall_ms: int = 0
+    """Milliseconds since 1970, as in `RequestReceived`; 0: not told."""
+
 
 class LogFailed(Struct, frozen=True, kw_only=True):
     """The log of a partition cannot be written or read, until the broker starts again.

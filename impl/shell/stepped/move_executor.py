@@ -199,7 +199,7 @@ class MoveExecutor:
                 await self._broker.step(self._connection(move))
             case Verb.TICK:
                 self.pace.allow(advance="advance" in move.may, shrink="shrink" in move.may)
-                await self._broker.step(Tick())
+                await self._broker.step(Tick(wall_ms=move.wall_ms))
                 self.pace.allow()
             case Verb.EXPAND | Verb.TRUNCATE:
                 await self._urge(move)

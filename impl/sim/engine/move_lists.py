@@ -84,4 +84,5 @@ def _flags(options: RunOptions, *, loses_power: bool) -> dict[str, int]:
         "flush-records": int(loses_power and not options.flush_ms),
         "start-timeout-ms": NEVER_MS,
         "quota-window-num": QUOTA_WINDOWS,
+        "token-check-ms": options.token_check_ms,
     }

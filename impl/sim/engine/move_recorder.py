@@ -198,8 +198,8 @@ class MoveRecorder:
     def _taken(self, process: RecordedProcess, event: Event) -> Move | None:
         own = {"broker": int(process.broker_id), "at_ms": process.clock.now_ms}
         match event:
-            case Tick():
-                return self.note(Verb.TICK, **own)
+            case Tick(wall_ms=wall_ms):
+                return self.note(Verb.TICK, wall_ms=wall_ms, **own)
             case ZnodesRead() | ChildrenListed() | ZnodesWritten():
                 return self._answered(event, own)
             case WatchFired(path=path, children=children):

@@ -69,6 +69,8 @@ class RunOptions:
     secured: bool = False
     """Brokers prove their names to each other, and take nothing from others that only brokers
     may ask for (SEC-002); users do in the last requests."""
+    token_check_ms: int = 1_000
+    """Between two looks of the controller for tokens that are over."""
     mutation_quota: bool = False
     """Quotas limit what clients create and delete, beside the topic that is written and read."""
     by_hand: bool = False

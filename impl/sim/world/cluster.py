@@ -104,6 +104,7 @@ class VirtualCluster(ProcessHost):
             reads_max=options.reads_max,
             internal_topic_partitions=INTERNAL_PARTITIONS,
             internal_topic_replicas=options.replication_factor,
+            token_check_ms=options.token_check_ms,
             has_mutation_quota=options.mutation_quota,
             quota_window_num=QUOTA_WINDOWS,
             inter_broker_protocol=version.inter_broker_protocol,

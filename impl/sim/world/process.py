@@ -227,7 +227,7 @@ class Process(SimulatedBroker):
             return
         if not self.is_paused:
             self._flush_in_time()
-            self.step(Tick())
+            self.step(Tick(wall_ms=self.cluster.scheduler.now_ms))
         self.cluster.scheduler.after_ms(TICK_MS, self._tick)
 
     def step(self, event: Event) -> None:

@@ -84,6 +84,34 @@ def test_entry_that_is_gone_was_taken_by_one_of_the_attempts() -> None:
     assert found(linearizable_config.check, trace) == []
 
 
+@pytest.mark.parametrize(
+    ("clock_ms", "has_line", "is_asked", "told"),
+    [
+        (900, True, False, []),
+        (899, True, False, ["is removed at 899, and lives to 900"]),
+        (None, True, False, ["is removed, and no client asked for that"]),
+        (None, True, True, []),
+        (None, False, False, []),
+    ],
+)
+def test_token_goes_when_it_is_over_or_a_client_wants_that(
+    clock_ms: int | None, has_line: bool, is_asked: bool, told: list[str]
+) -> None:
+    trace, path = Trace(), "/delegation_token/tokens/1-2-3"
+    made = config_bytes({"expires_ms": "900", "max_ms": "2000", "owner": "User:a"}).decode()
+    trace.zookeeper("Create", path, made, session=1, zxid=5)
+    trace.zookeeper("Delete", path, "", session=1, zxid=6)
+    if has_line:
+        apply(trace, "", zxid=6, path=path, values=[], clock_ms=clock_ms)
+    if is_asked:
+        trace.operation("client-1", "AlterConfigs", path=path, values=["owner="])
+
+    messages = found(linearizable_config.check, trace)
+
+    assert len(messages) == len(told)
+    assert all(one in message for one, message in zip(told, messages, strict=True))
+
+
 def test_change_that_is_told_and_not_there_or_there_and_refused_is_seen() -> None:
     trace = Trace()
     alter(trace, "a")

@@ -145,10 +145,10 @@ class Driver:
         self.session_id = SessionId(0)
         self.step(SessionLost())
 
-    def tick(self, milliseconds: int = 0) -> None:
-        """So much time has passed, and the node has been told."""
+    def tick(self, milliseconds: int = 0, wall_ms: int = 0) -> None:
+        """So much time has passed, and the node has been told; `wall_ms` is that of the world."""
         self.now_ms += milliseconds
-        self.step(Tick())
+        self.step(Tick(wall_ms=wall_ms))
 
     def step(self, event: Event) -> list[Effect]:
         """The node has taken `event` and all answers of ZooKeeper to it; returns the effects."""

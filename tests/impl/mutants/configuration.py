@@ -3,8 +3,11 @@
 from msgspec.structs import replace
 
 from fencepost.impl.core.config import Config
+from fencepost.impl.core.rules.security.token_changes import token_entity
 from fencepost.impl.core.types.asker import Asker
 from fencepost.impl.core.types.config_messages import (
+    CreateDelegationTokenRequest,
+    CreateDelegationTokenResponse,
     EntityChange,
     EntryChange,
     IncrementalAlterConfigsRequest,
@@ -171,7 +174,29 @@ def coordinator_of_a(mutant: str | None) -> int:
     return driver.deliver(request, FindCoordinatorResponse).broker_id
 
 
+def tokens_after_a_look(mutant: str | None) -> tuple[bool, ...]:
+    """Whether one that is over, and one that lives, are there after a look of the controller."""
+    driver = _controller(mutant)
+    made = [_token(driver, lifetime_ms) for lifetime_ms in (1_000, 9_000)]
+    driver.tick(driver.config.token_check_ms, 5_000)
+    over, living = (token_entity(token_id).path for token_id in made)
+    return tuple(driver.zookeeper.peek(path).stat is not None for path in (over, living))
+
+
+def _token(driver: Driver, lifetime_ms: int) -> str:
+    """The id of a token that lives so long from 0 on."""
+    token = driver.ask(
+        CreateDelegationTokenRequest(
+            header=RequestHeader(api_version=CONTROLLER_VERSION), max_lifetime_ms=lifetime_ms
+        ),
+        ALICE._replace(is_proven=True),
+    )
+    return driver.reply(token, CreateDelegationTokenResponse).token_id
+
+
 CASES = [
+    ("keep_outlived_tokens", tokens_after_a_look, (False, True), (True, True)),
+    ("remove_living_tokens", tokens_after_a_look, (False, True), (False, False)),
     ("coordinator_as_client", internal_topic_asked_for, "User:broker-1", "User:alice"),
     ("one_coordinator_for_all", coordinator_of_a, 3, 1),
     (

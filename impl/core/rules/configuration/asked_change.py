@@ -19,8 +19,9 @@ from fencepost.impl.core.rules.security.token_changes import (
     change_token,
     entries_of,
     token_entity,
+    token_in,
 )
-from fencepost.impl.core.rules.security.tokens import DelegationToken, is_over
+from fencepost.impl.core.rules.security.tokens import DelegationToken, TokensToRemove, is_over
 from fencepost.impl.core.types.config_messages import (
     RESPONSES,
     TOKEN_RESPONSES,
@@ -94,14 +95,44 @@ class AskedChange:
         found = entries if isinstance(entries, Refusal) else change_token(asked, entries)
         if isinstance(found, Refusal):
             return DecidedChange(mutation, refused(request, found))
-        after = {} if is_over(found, self.now_ms) else entries_of(found)
-        changes = tuple(EntryChange(name=name, value=value) for name, value in after.items())
         entity = token_entity(token_id)
-        change = EntityChange(kind=entity.kind, names=entity.names, changes=changes)
-        refusal = mutation.alter(change, znode, operation, is_whole=True)
-        assert refusal is None, "it was read, and has few entries"
+        if is_over(found, self.now_ms):
+            mutation.remove(entity, znode)
+        else:
+            entries = entries_of(found)
+            changes = tuple(EntryChange(name=name, value=value) for name, value in entries.items())
+            change = EntityChange(kind=entity.kind, names=entity.names, changes=changes)
+            refusal = mutation.alter(change, znode, operation, is_whole=True)
+            assert refusal is None, "it was read, and has few entries"
         mutation.complete(znodes, operation)
         return DecidedChange(mutation, _told(request, found))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TokenRemoval:
+    """A token of which the controller knows that it is over."""
+
+    token_id: str
+    now_ms: int
+    """Milliseconds since 1970."""
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """The znodes that it depends on."""
+        return paths_with_folders([token_entity(self.token_id).path])
+
+    def decide(
+        self, znodes: Znodes, to_remove: TokensToRemove, operation: ConfigOperation
+    ) -> Mutation:
+        """What is written: nothing if the token that stands is not over, or is gone."""
+        mutation, entity = Mutation(), token_entity(self.token_id)
+        znode = znodes[entity.path]
+        entries = entries_at(znode)
+        token = None if isinstance(entries, Refusal) else token_in(self.token_id, entries)
+        if token is not None and to_remove([token], self.now_ms):
+            mutation.remove(entity, znode)
+            mutation.complete(znodes, operation)
+        return mutation
 
 
 def refused(request: ChangeRequest, refusal: Refusal) -> ChangeResponse:

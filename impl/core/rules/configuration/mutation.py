@@ -24,11 +24,12 @@ from fencepost.impl.core.types.config_messages import (
 )
 from fencepost.impl.core.types.refusals import Refusal
 from fencepost.impl.core.types.znode_reading import parsed
-from fencepost.impl.core.types.zookeeper import Create, SetData, WriteOp, Znode
+from fencepost.impl.core.types.zookeeper import Create, Delete, SetData, WriteOp, Znode
 from fencepost.spec.config_store import (
     CHANGES_KEPT,
     CONFIG_CHANGES,
     ConfigChangesDocument,
+    ConfigEntity,
     config_bytes,
     folders_above,
     parse_config,
@@ -66,6 +67,12 @@ class Mutation:
             self.ops.append(operation(znode, config_bytes(after)))
             self.written.append(_told(change, after))
         return None
+
+    def remove(self, entity: ConfigEntity, znode: Znode) -> None:
+        """The entity's znode goes with all entries, if it stands as it was read."""
+        assert znode.stat is not None, "what is removed was read"
+        self.ops.append(Delete(path=znode.path, expected_version=znode.stat.version))
+        self.written.append(EntityChange(kind=entity.kind, names=entity.names, changes=()))
 
     def complete(self, znodes: Znodes, operation: ConfigOperation) -> None:
         """What is written also writes `/config/changes`, and the folders that are not there."""

@@ -7,7 +7,7 @@ renews it in time, and nothing lets it live longer than its maximum life.
 
 import hashlib
 import hmac
-from collections.abc import Callable, Collection, Container
+from collections.abc import Callable, Collection, Container, Iterable
 from dataclasses import dataclass
 
 from msgspec import Struct
@@ -44,6 +44,10 @@ class DelegationToken(Struct, frozen=True, kw_only=True):
     """It is over then, however often it is renewed."""
 
 
+TokensToRemove = Callable[[Iterable[DelegationToken], int], tuple[str, ...]]
+"""The ids of those that the controller removes, by the time of the world."""
+
+
 def may_be_changed_by(token: DelegationToken, principal: str) -> bool:
     """True for the owner and the renewers."""
     return principal == token.owner or principal in token.renewers
@@ -52,6 +56,20 @@ def may_be_changed_by(token: DelegationToken, principal: str) -> bool:
 def is_over(token: DelegationToken, now_ms: int) -> bool:
     """True from its expiry on, and before it was issued: clocks may have gone back."""
     return not token.issued_ms <= now_ms < min(token.expires_ms, token.max_ms)
+
+
+def keep_all(_tokens: Iterable[DelegationToken], _now_ms: int) -> tuple[str, ...]:
+    """Below level 5 no broker removes a token of its own accord."""
+    return ()
+
+
+def outlived(tokens: Iterable[DelegationToken], now_ms: int) -> tuple[str, ...]:
+    """The ids of those that no renewal brings back, ascending (KIP-48).
+
+    One that was issued later than now by this clock is none of them: the clock may be slow.
+    """
+    found = (one for one in tokens if min(one.expires_ms, one.max_ms) <= now_ms)
+    return tuple(sorted(one.token_id for one in found))
 
 
 def within_maximum(token: DelegationToken, wanted_ms: int) -> int:

@@ -25,11 +25,16 @@ from fencepost.impl.core.rules.tables import (
     Writer,
     ZnodeKind,
 )
+from fencepost.impl.core.types.asker import Asker
 from fencepost.impl.core.types.config_messages import (
+    CreateDelegationTokenRequest,
+    CreateDelegationTokenResponse,
     EntityChange,
     EntryChange,
+    ExpireDelegationTokenRequest,
     IncrementalAlterConfigsRequest,
     IncrementalAlterConfigsResponse,
+    RenewDelegationTokenRequest,
 )
 from fencepost.impl.core.types.events import LogFailed
 from fencepost.impl.core.types.messages import (
@@ -289,6 +294,7 @@ def administer(driver: Driver) -> None:
         driver.deliver(request, CreateTopicResponse)
         driver.deliver(DeleteTopicRequest(topic="u"), DeleteTopicResponse)
     alter(driver)
+    lend(driver)
 
 
 def alter(driver: Driver) -> None:
@@ -297,6 +303,15 @@ def alter(driver: Driver) -> None:
         entity = EntityChange(kind=EntityKind.TOPIC, names=("t",), changes=(change,))
         request = IncrementalAlterConfigsRequest(entities=(entity,))
         driver.deliver(request, IncrementalAlterConfigsResponse)
+
+
+def lend(driver: Driver) -> None:
+    """A token is made, renewed and ended."""
+    asker = Asker("User:alice", is_proven=True)
+    token = driver.ask(CreateDelegationTokenRequest(), asker)
+    token_id = driver.reply(token, CreateDelegationTokenResponse).token_id
+    driver.ask(RenewDelegationTokenRequest(token_id=token_id, renew_ms=1), asker)
+    driver.ask(ExpireDelegationTokenRequest(token_id=token_id), asker)
 
 
 def live_twice(driver: Driver) -> None:
@@ -314,6 +329,7 @@ def lead(driver: Driver) -> None:
     leading(driver)
     driver.tick(2001)
     alter(driver)
+    lend(driver)
 
 
 def live(monkeypatch: pytest.MonkeyPatch, config: Config) -> Driver:

@@ -43,6 +43,17 @@ def token(max_lifetime_ms: int = -1) -> DelegationToken:
     return made
 
 
+@given(TIMES, TIMES)
+def test_what_is_removed_is_over_and_stays_so(now_ms: int, later_ms: int) -> None:
+    one = token()
+    removed = tokens.outlived([one], now_ms)
+
+    assert removed in ((), (TOKEN_ID,))
+    assert bool(removed) == (is_over(one, now_ms) and now_ms >= one.issued_ms)
+    assert not removed or later_ms < now_ms or tokens.outlived([one], later_ms) == removed
+    assert tokens.keep_all([one], now_ms) == ()
+
+
 def proof(stamp_ms: int = 0, token_id: str = TOKEN_ID, key: bytes = KEY) -> TokenProof:
     held = HeldToken(token_id=token_id, hmac=token_hmac(token_id, key))
     return prove(held, CALL, stamp_ms=stamp_ms, nonce="n")
