@@ -116,7 +116,7 @@ class Fetcher:
             replica, response.leader_epoch, response.end_offset
         )
         self.truncate(key, offset)
-        if agree or self._replicas[key].log_end_offset == 0:
+        if agree:
             self._replicas.put(replace(self._replicas[key], needs_truncation=False))
         self._ask(key)
 
