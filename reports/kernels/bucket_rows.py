@@ -79,6 +79,7 @@ class BucketRows:
         self._masks: dict[tuple[str, ...], Mask] = {}
         self._lengths: dict[str, Numbers] = {}
         self._items: dict[str, Items] = {}
+        self._members: dict[str, pa.Array] = {}
 
     @property
     def count(self) -> int:
@@ -199,7 +200,13 @@ class BucketRows:
         starts = np.cumsum(lengths) - lengths
         row = np.repeat(np.arange(len(lengths)), lengths)
         position = np.arange(len(row)) - starts[row]
+        self._members[name] = members.dictionary
         return Items(row, position, members.indices.to_numpy().astype(np.int64))
+
+    def members(self, name: str) -> pa.Array:
+        """What each code of `items` stands for."""
+        self.items(name)
+        return self._members[name]
 
     @cached_property
     def values(self) -> Items:
@@ -235,17 +242,25 @@ class BucketRows:
         told = pc.fill_null(unclean, fill_value=False).to_numpy(zero_copy_only=False)
         flagged = self.is_action(Action.ELECT_LEADER) & told
         odd[self.partition[flagged | self.is_action("Delete")]] = True
-        incarnation = self.numbers("partition_incarnation", 0)
-        created = self.is_kind("zookeeper") & self.is_action("Create")
-        lives = np.where(created, self.numbers("zxid", 0), incarnation)
-        named = lives > 0
-        distinct, codes = np.unique(lives[named], return_inverse=True)
+        named = self.lives > 0
+        distinct, codes = np.unique(self.lives[named], return_inverse=True)
         pairs = np.unique(self.partition[named] * len(distinct) + codes)
         owners = pairs // max(1, len(distinct))
         return odd | (np.bincount(owners, minlength=self.count) > 1)
 
+    @cached_property
+    def lives(self) -> Numbers:
+        """The incarnation that each row names; 0: none."""
+        incarnation = self.numbers("partition_incarnation", 0)
+        created = self.is_kind("zookeeper") & self.is_action("Create")
+        return np.where(created, self.numbers("zxid", 0), incarnation)
+
     def per_partition(self, rows: Mask) -> Numbers:
         """How many of these rows each partition has."""
+        return np.bincount(self.partition[rows], minlength=self.count)
+
+    def per_partition_of(self, rows: Numbers) -> Numbers:
+        """As `per_partition`, of rows by their numbers."""
         return np.bincount(self.partition[rows], minlength=self.count)
 
     def where(self, rows: Mask) -> Mask:
@@ -330,7 +345,7 @@ class Claims(NamedTuple):
     hi: Numbers
 
 
-class _Side(NamedTuple):
+class Side(NamedTuple):
     """One bound of claims, and the stamp that it holds from or up to."""
 
     group: Numbers
@@ -338,14 +353,17 @@ class _Side(NamedTuple):
     stamp: Numbers
 
 
-def _sides(claims: Claims) -> tuple[_Side, Mask, _Side, Mask]:
-    """What says at most so much, by invocation; what says at least so much, by return."""
+def sides(claims: Claims) -> tuple[Side, Mask, Side, Mask]:
+    """What says at most so much, by invocation; what says at least so much, by return.
+
+    Behind each is which claims these are.
+    """
     most = claims.hi < UNBOUNDED
     least = (claims.lo > 0) & (claims.ret < UNBOUNDED)
     return (
-        _Side(claims.group[most], claims.hi[most], claims.inv[most]),
+        Side(claims.group[most], claims.hi[most], claims.inv[most]),
         most,
-        _Side(claims.group[least], claims.lo[least], claims.ret[least]),
+        Side(claims.group[least], claims.lo[least], claims.ret[least]),
         least,
     )
 
@@ -355,8 +373,8 @@ def contradicted(claims: Claims) -> Numbers:
 
     For each claim of a least value `lo`: no claim of less was invoked after it had returned.
     """
-    most, _, least, _ = _sides(claims)
-    is_early = _latest_below(most, least) > least.stamp
+    most, _, least, _ = sides(claims)
+    is_early = latest_below(most, least) > least.stamp
     below_zero = claims.group[claims.hi < 0]
     return np.unique(np.concatenate([least.group[is_early], below_zero]))
 
@@ -367,9 +385,9 @@ def contradicting(claims: Claims) -> Mask:
     Of those that were invoked too late, the latest; of those that had returned before, the first to
     return before any that was invoked too late.
     """
-    most, says_most, least, says_least = _sides(claims)
-    is_early = _latest_below(most, least) > least.stamp
-    earliest = -_latest_below(_mirrored(least), _mirrored(most))
+    most, says_most, least, says_least = sides(claims)
+    is_early = latest_below(most, least) > least.stamp
+    earliest = -latest_below(_mirrored(least), _mirrored(most))
     staleness = most.stamp - earliest
     worst = np.zeros(int(claims.group.max(initial=-1)) + 1, np.int64)
     np.maximum.at(worst, most.group, staleness)
@@ -379,12 +397,12 @@ def contradicting(claims: Claims) -> Mask:
     return found
 
 
-def _mirrored(side: _Side) -> _Side:
+def _mirrored(side: Side) -> Side:
     """With time and counters going backwards: what was more is less, what was late is early."""
-    return _Side(side.group, -side.bound, -side.stamp)
+    return Side(side.group, -side.bound, -side.stamp)
 
 
-def _latest_below(most: _Side, least: _Side) -> Numbers:
+def latest_below(most: Side, least: Side) -> Numbers:
     """For each claim of `least` the latest stamp of `most` with a lower bound, or `UNTOLD`.
 
     By direct address: each bound of each counter has its place, in ascending order.

@@ -64,25 +64,25 @@ def operations_of(rows: BucketRows) -> Operations:
         fetch=fetch,
         answers=answers,
         acknowledged=acknowledged,
-        records=ended | (produce & invoke & ~_is_completed(rows, produce & invoke, ended)),
+        records=ended | (produce & invoke & ~also_among(rows, produce & invoke, ended)),
         standing=standing,
     )
 
 
-def _is_completed(rows: BucketRows, invocations: Mask, ended: Mask) -> Mask:
-    """The invocations with a completion of the same operation."""
-    both = invocations | ended
+def also_among(rows: BucketRows, these: Mask, others: Mask) -> Mask:
+    """The rows of these with an operation that is one of the others', too."""
+    both = these | others
     operation = joint(
         rows.partition[both],
         rows.words("node")[both],
         rows.numbers("incarnation")[both],
         rows.numbers("op_id")[both],
     )
-    has_end = np.zeros(len(operation), np.bool_)
-    has_end[operation[ended[both]]] = True
+    has_other = np.zeros(len(operation), np.bool_)
+    has_other[operation[others[both]]] = True
     found = np.zeros(len(both), np.bool_)
-    found[both] = has_end[operation]
-    return found & invocations
+    found[both] = has_other[operation]
+    return found & these
 
 
 def is_strange(rows: BucketRows, operations: Operations) -> Mask:
@@ -133,34 +133,78 @@ class Contents(NamedTuple):
     """Of what is placed."""
 
 
-def contents_of(rows: BucketRows, operations: Operations) -> Contents:
-    """C1 to C4."""
+class Tellings(NamedTuple):
+    """What each telling of a record says."""
+
+    code: Numbers
+    """Equal for equal records."""
+    partition: Numbers
+    offset: Numbers
+    is_record: Mask
+    is_seen: Mask
+    is_acknowledged: Mask
+    standing: Numbers
+
+
+class ByValue(NamedTuple):
+    """What follows from all tellings of each record; see `Contents`."""
+
+    unsourced: Mask
+    resent: Mask
+    placed: Mask
+    moved: Mask
+    at: Numbers
+
+
+def tellings_of(rows: BucketRows, operations: Operations) -> Tellings:
+    """What clients' lines say of each record."""
     row, position, code = rows.values
+    return Tellings(
+        code=code,
+        partition=rows.partition[row],
+        offset=rows.known("offset", 0, row) + position,
+        is_record=operations.records[row],
+        is_seen=(operations.fetch & operations.answers)[row],
+        is_acknowledged=operations.acknowledged[row],
+        standing=operations.standing[row],
+    )
+
+
+def by_value(told: Tellings) -> ByValue:
+    """C3 and C4, given all tellings of each record."""
+    code, partition, offset = told.code, told.partition, told.offset
     codes = int(code.max(initial=-1)) + 1
-    partition = rows.partition[row]
-    offset = rows.known("offset", 0, row) + position
-    is_record, is_seen = operations.records[row], (operations.fetch & operations.answers)[row]
     standing, origin = np.full(codes, _NONE), np.full(codes, -1)
-    written = code[is_record]
-    standing[written] = operations.standing[row[is_record]]
-    origin[written] = partition[is_record]
+    written = code[told.is_record]
+    standing[written] = told.standing[told.is_record]
+    origin[written] = partition[told.is_record]
     sent = np.bincount(written, minlength=codes)
     source, elsewhere = standing[code], origin[code] != partition
-    placed = operations.acknowledged[row] | is_seen
+    placed = told.is_acknowledged | told.is_seen
     at = np.full(codes, -1)
     at[code[placed]] = offset[placed]
-    return Contents(
-        row=row,
-        code=code,
-        partition=partition,
-        offset=offset,
-        is_record=is_record,
-        unsourced=is_seen & ((source == _NONE) | (source == _REFUSED) | elsewhere),
-        resent=is_record & ((sent > 1)[code] | elsewhere),
+    return ByValue(
+        unsourced=told.is_seen & ((source == _NONE) | (source == _REFUSED) | elsewhere),
+        resent=told.is_record & ((sent > 1)[code] | elsewhere),
         placed=placed,
         moved=placed & (at[code] != offset),
         at=at,
-        cells=Cells(partition[placed], offset[placed], rows.count),
+    )
+
+
+def contents_of(rows: BucketRows, operations: Operations) -> Contents:
+    """C1 to C4."""
+    told = tellings_of(rows, operations)
+    found = by_value(told)
+    placed = found.placed
+    return Contents(
+        row=rows.values.row,
+        code=told.code,
+        partition=told.partition,
+        offset=told.offset,
+        is_record=told.is_record,
+        cells=Cells(told.partition[placed], told.offset[placed], rows.count),
+        **found._asdict(),
     )
 
 
@@ -259,18 +303,50 @@ def final_reads(rows: BucketRows, operations: Operations) -> tuple[Numbers, Numb
 
     Without a complete one: none, at the end of time.
     """
+    return found_finally(final_fetches(rows, operations), rows.count)
+
+
+class FinalFetches(NamedTuple):
+    """What the last reader was answered."""
+
+    partition: Numbers
+    incarnation: Numbers
+    seq: Numbers
+    offset: Numbers
+    length: Numbers
+    """How many records it was given."""
+    high_watermark: Numbers
+    invoked: Numbers
+
+
+def final_fetches(rows: BucketRows, operations: Operations) -> FinalFetches:
+    """The answers, in any order."""
     of_reader = operations.answers & operations.fetch & rows.word("node", FINAL_READER)
-    fetches = np.flatnonzero(of_reader)
-    seq, incarnation = rows.numbers("seq")[fetches], rows.numbers("incarnation")[fetches]
-    found, last = np.zeros(rows.count, np.int64), np.full(rows.count, -1)
-    offsets, values = rows.numbers("offset"), rows.lengths("values")
-    for fetch in fetches[np.lexsort((seq, incarnation))].tolist():
-        partition = rows.partition[fetch]
+    own = np.flatnonzero(of_reader)
+    return FinalFetches(
+        partition=rows.partition[own],
+        incarnation=rows.numbers("incarnation")[own],
+        seq=rows.numbers("seq")[own],
+        offset=rows.numbers("offset")[own],
+        length=rows.lengths("values")[own],
+        high_watermark=rows.known("high_watermark", UNBOUNDED, own),
+        invoked=rows.invoked[own],
+    )
+
+
+def found_finally(fetches: FinalFetches, count: int) -> tuple[Numbers, Numbers]:
+    """As `final_reads`, of so many partitions."""
+    partitions, offsets, values = fetches.partition, fetches.offset, fetches.length
+    found, last = np.zeros(count, np.int64), np.full(count, -1)
+    for fetch in np.lexsort((fetches.seq, fetches.incarnation)).tolist():
+        partition = partitions[fetch]
         if offsets[fetch] == 0:
             found[partition], last[partition] = 0, -1
         if offsets[fetch] == found[partition]:
             found[partition] += values[fetch]
             last[partition] = fetch
-    is_complete = (last >= 0) & (found >= rows.known("high_watermark", UNBOUNDED)[last])
-    asked = np.where(is_complete, rows.invoked[last], UNBOUNDED)
-    return np.where(is_complete, found, 0), asked
+    complete = np.flatnonzero(last >= 0)
+    complete = complete[found[complete] >= fetches.high_watermark[last[complete]]]
+    length, asked = np.zeros(count, np.int64), np.full(count, UNBOUNDED)
+    length[complete], asked[complete] = found[complete], fetches.invoked[last[complete]]
+    return length, asked

@@ -7,12 +7,22 @@ record, or one record is of two partitions, it leaves the partition to the defin
 import numpy as np
 
 from fencepost.conformance.checks.min_insync_replicas import TELLS_ISR
-from fencepost.reports.kernels.bucket_rows import UNTOLD, BucketRows, Found, Mask
+from fencepost.reports.kernels.bucket_rows import UNTOLD, BucketRows, Found, Mask, Numbers
 from fencepost.spec.vocabulary import Action
 
 
 def judge_appends(rows: BucketRows, least: int) -> Found:
     """What is found where the run asks for `least` replicas in sync, more than one."""
+    row, known = appends_with_isr(rows)
+    for_all, suspicious = _for_all(rows)
+    row, known = row[for_all[row]], known[for_all[row]]
+    small = row[rows.lengths("isr")[known] < least]
+    suspicious |= rows.per_partition_of(small) > 0
+    return Found(rows.per_partition_of(row), suspicious)
+
+
+def appends_with_isr(rows: BucketRows) -> tuple[Numbers, Numbers]:
+    """The rows of appends of leaders whose ISR is told, and those that tell it."""
     told = rows.is_action(*TELLS_ISR, Action.LEADER_APPEND) & rows.is_kind("action")
     row, process = rows.by_process(told)
     tells = rows.is_action(*TELLS_ISR)[row]
@@ -21,12 +31,8 @@ def judge_appends(rows: BucketRows, least: int) -> Found:
     has_one = last >= 0
     has_one[has_one] = process[last[has_one]] == process[has_one]
     known = row[last]
-    for_all, suspicious = _for_all(rows)
-    judged = ~tells & has_one & rows.is_told("isr")[known] & for_all[row]
-    partition = rows.partition[row]
-    small = judged & (rows.lengths("isr")[known] < least)
-    suspicious |= np.bincount(partition[small], minlength=rows.count) > 0
-    return Found(np.bincount(partition[judged], minlength=rows.count), suspicious)
+    judged = ~tells & has_one & rows.is_told("isr")[known]
+    return row[judged], known[judged]
 
 
 def _for_all(rows: BucketRows) -> tuple[Mask, Mask]:

@@ -28,10 +28,10 @@ from fencepost.spec.znodes import TopicPartition
 
 def leadership_of(rows: BucketRows, folder: int, span_ns: tuple[int, int]) -> Leadership:
     """The tenures, turns, writes and unserved partitions of a bucket."""
-    events = [*rows.few, *rows.of(_telling(rows))]
+    events = [*rows.few, *rows.of(telling(rows))]
     return Leadership(
         tenures=tenures_of(folder, events),
-        writes=_writes(rows, folder, span_ns),
+        writes=writes_in(rows, folder, span_ns),
         unserved=unserved_of(folder, events),
         turns=turns_of(folder, events),
         levels=_levels(rows, folder, span_ns),
@@ -43,13 +43,17 @@ def _is_write(rows: BucketRows) -> Mask:
     return np.asarray(of_client & (rows.numbers("acks") == -1))
 
 
-def _is_acknowledged(rows: BucketRows) -> Mask:
+def is_acknowledged(rows: BucketRows) -> Mask:
+    """Answers to writes with acks=all that took effect."""
     return _is_write(rows) & rows.is_kind("complete") & rows.is_outcome("ok")
 
 
-def _telling(rows: BucketRows) -> Mask:
-    """The acknowledgements at both ends, and what none followed; not what is few."""
-    acknowledged, stamp = _is_acknowledged(rows), rows.numbers("mono_ns")
+def telling(rows: BucketRows, served_ns: int = UNTOLD) -> Mask:
+    """The acknowledgements at both ends, and what none followed; not what is few.
+
+    `served_ns`: each partition acknowledged something then, whatever these rows say.
+    """
+    acknowledged, stamp = is_acknowledged(rows), rows.numbers("mono_ns")
     own = np.flatnonzero(acknowledged)
     term = joint(
         rows.partition[own],
@@ -60,13 +64,13 @@ def _telling(rows: BucketRows) -> Mask:
     by_time = np.lexsort((stamp[own], term))
     first = np.diff(term[by_time], prepend=-1) != 0
     last = np.diff(term[by_time], append=-1) != 0
-    telling = np.zeros(len(stamp), np.bool_)
-    telling[own[by_time[first | last]]] = True
-    telling |= acknowledged & rows.is_told("leader")
-    served = np.full(rows.count, UNTOLD)
+    found = np.zeros(len(stamp), np.bool_)
+    found[own[by_time[first | last]]] = True
+    found |= acknowledged & rows.is_told("leader")
+    served = np.full(rows.count, served_ns)
     np.maximum.at(served, rows.partition[own], stamp[own])
-    telling |= _is_write(rows) & ~acknowledged & (stamp > served[rows.partition])
-    return telling & rows.is_action(*BULK)
+    found |= _is_write(rows) & ~acknowledged & (stamp > served[rows.partition])
+    return found & rows.is_action(*BULK)
 
 
 def _starts_before(rows: BucketRows, answers: Numbers) -> Numbers:
@@ -83,9 +87,9 @@ def _starts_before(rows: BucketRows, answers: Numbers) -> Numbers:
     return np.where(untold, counted[len(starts) :], 0)
 
 
-def _writes(rows: BucketRows, folder: int, span_ns: tuple[int, int]) -> tuple[Writes, ...]:
+def writes_in(rows: BucketRows, folder: int, span_ns: tuple[int, int]) -> tuple[Writes, ...]:
     """As `tenures.writes_of`."""
-    acknowledged = _is_acknowledged(rows)
+    acknowledged = is_acknowledged(rows)
     unanswered = _is_write(rows) & rows.is_kind("complete") & rows.is_outcome("indefinite")
     told = np.flatnonzero(acknowledged | unanswered)
     picture = _picture(rows, told, span_ns)
@@ -110,14 +114,7 @@ def _writes(rows: BucketRows, folder: int, span_ns: tuple[int, int]) -> tuple[Wr
 
 def _levels(rows: BucketRows, folder: int, span_ns: tuple[int, int]) -> tuple[Levels, ...]:
     """As `tenures.levels_of`."""
-    own_rows = rows.is_kind("action") & rows.is_action(*LEVEL_ACTIONS)
-    own_rows &= rows.is_told("high_watermark") & rows.is_told("log_end_offset")
-    own, stamp = np.flatnonzero(own_rows), rows.numbers("mono_ns")
-    picture = _picture(rows, own, span_ns)
-    seq, broker_id = rows.numbers("seq")[own], rows.numbers("broker_id", -1)[own]
-    order = np.lexsort((broker_id, seq, stamp[own], picture.place))
-    is_last = order[np.diff(picture.place[order], append=-1) != 0]
-    last = own[is_last]
+    last, picture = last_levels(rows, span_ns)
     told = rows.numbers("high_watermark")[last], rows.numbers("log_end_offset")[last]
     return tuple(
         Levels(
@@ -128,13 +125,23 @@ def _levels(rows: BucketRows, folder: int, span_ns: tuple[int, int]) -> tuple[Le
             high_watermarks=tuple(committed),
             log_end_offsets=tuple(ended),
         )
-        for (topic, partition), columns, committed, ended in picture.lanes(
-            picture.place[is_last], *told
-        )
+        for (topic, partition), columns, committed, ended in picture.lanes(picture.place, *told)
     )
 
 
-class _Picture(NamedTuple):
+def last_levels(rows: BucketRows, span_ns: tuple[int, int]) -> tuple[Numbers, "Picture"]:
+    """The rows that tell the levels at the end of a column, and where they are in the picture."""
+    own_rows = rows.is_kind("action") & rows.is_action(*LEVEL_ACTIONS)
+    own_rows &= rows.is_told("high_watermark") & rows.is_told("log_end_offset")
+    own, stamp = np.flatnonzero(own_rows), rows.numbers("mono_ns")
+    picture = _picture(rows, own, span_ns)
+    seq, broker_id = rows.numbers("seq")[own], rows.numbers("broker_id", -1)[own]
+    order = np.lexsort((broker_id, seq, stamp[own], picture.place))
+    is_last = order[np.diff(picture.place[order], append=-1) != 0]
+    return own[is_last], picture._replace(place=picture.place[is_last])
+
+
+class Picture(NamedTuple):
     """Where rows are in the picture."""
 
     rows: BucketRows
@@ -155,14 +162,14 @@ class _Picture(NamedTuple):
             yield name, columns, its_one, its_other
 
 
-def _picture(rows: BucketRows, own: Numbers, span_ns: tuple[int, int]) -> _Picture:
+def _picture(rows: BucketRows, own: Numbers, span_ns: tuple[int, int]) -> Picture:
     """Where these rows are."""
     first_ns, length_ns = span_ns[0], max(1, span_ns[1] - span_ns[0])
     column = np.minimum(BINS - 1, (rows.numbers("mono_ns")[own] - first_ns) * BINS // length_ns)
     first = int(column.min(initial=0))
     ranks = np.empty(rows.count, np.int64)
     ranks[rows.by_name] = np.arange(rows.count)
-    return _Picture(rows, ranks[rows.partition[own]] * (BINS - first) + column - first, first)
+    return Picture(rows, ranks[rows.partition[own]] * (BINS - first) + column - first, first)
 
 
 def _sums(places: Numbers, numbers: Numbers) -> Numbers:

@@ -43,7 +43,7 @@ def judge_numbers(
 ) -> Found:
     """What is found, given how many records the last reader has of each partition."""
     row, _, code = rows.values
-    told = _is_numbered(rows)
+    told = is_numbered(rows)
     numbers = _numbers(rows, told[row])
     is_known = numbers.line[code] >= 0
     elsewhere = is_known & (rows.partition[numbers.line[code]] != rows.partition[row])
@@ -65,7 +65,8 @@ def judge_numbers(
     return Found(premises, in_doubt & rows.where(told))
 
 
-def _is_numbered(rows: BucketRows) -> Mask:
+def is_numbered(rows: BucketRows) -> Mask:
+    """Rows that number their records."""
     names = ("producer_id", "producer_epoch", "base_sequence")
     told = [rows.numbers(name) != UNTOLD for name in names]
     return np.asarray(np.logical_and.reduce(told))

@@ -55,7 +55,7 @@ class JudgedReplicas(NamedTuple):
 
 def judge_replicas(rows: BucketRows, replicas: ReplicaLines) -> JudgedReplicas:
     """What is found of the four checks."""
-    strange = rows.is_odd | _strange(rows, replicas)
+    strange = rows.is_odd | strange_replicas(rows, replicas)
     entries = strange | _entries(rows, replicas)
     return JudgedReplicas(
         entries=entries,
@@ -66,9 +66,10 @@ def judge_replicas(rows: BucketRows, replicas: ReplicaLines) -> JudgedReplicas:
     )
 
 
-def replicas_of(rows: BucketRows) -> ReplicaLines:
-    """The lines of replicas' logs in order."""
-    own = np.flatnonzero(rows.is_action(*REPLICA_ACTIONS) & (rows.numbers("broker_id") != UNTOLD))
+def replicas_of(rows: BucketRows, among: Mask | None = None) -> ReplicaLines:
+    """The lines of replicas' logs in order; `among`: the rows that count, all without it."""
+    told = rows.is_action(*REPLICA_ACTIONS) & (rows.numbers("broker_id") != UNTOLD)
+    own = np.flatnonzero(told if among is None else told & among)
     keys = ("seq", "incarnation", "broker_id")
     row = own[np.lexsort((*(rows.numbers(key)[own] for key in keys), rows.partition[own]))]
     return ReplicaLines(
@@ -83,7 +84,7 @@ def replicas_of(rows: BucketRows) -> ReplicaLines:
     )
 
 
-def _strange(rows: BucketRows, replicas: ReplicaLines) -> Mask:
+def strange_replicas(rows: BucketRows, replicas: ReplicaLines) -> Mask:
     """Partitions with lines that the definitions know, and these kernels do not.
 
     A broker is one node: else the order of its lines is not that of their numbers.
@@ -114,12 +115,9 @@ def _before(replica: Numbers, numbers: Numbers, first: int) -> Numbers:
 
 def _entries(rows: BucketRows, replicas: ReplicaLines) -> Mask:
     """Partitions in which a log is cut or has holes, or two logs differ."""
-    row, end = replicas.row, replicas.end
-    values, base = rows.lengths("values")[row], rows.numbers("offset")[row]
-    before = _before(replicas.replica, end, 0)
-    grows = end == before + values
-    follows = (values == 0) | ((base == before) & (rows.lengths("record_epochs")[row] == values))
-    suspicious = _of(replicas, ~(grows & follows), rows.count)
+    row = replicas.row
+    grown = grows(rows, replicas, _before(replicas.replica, replicas.end, 0))
+    suspicious = _of(replicas, ~grown, rows.count)
     is_replica = np.zeros(len(rows.partition), np.bool_)
     is_replica[row] = True
     told, epochs = rows.values, rows.items("record_epochs")
@@ -132,6 +130,14 @@ def _entries(rows: BucketRows, replicas: ReplicaLines) -> Mask:
     cells = Cells(partition, offset, rows.count)
     entry = joint(told.code[own], epochs.code[own_epochs])
     return suspicious | cells.sparse | cells.differs(entry)
+
+
+def grows(rows: BucketRows, replicas: ReplicaLines, before: Numbers) -> Mask:
+    """The lines after which a log is longer by what they append; `before`: its end until then."""
+    row = replicas.row
+    values, base = rows.lengths("values")[row], rows.numbers("offset")[row]
+    follows = (values == 0) | ((base == before) & (rows.lengths("record_epochs")[row] == values))
+    return np.asarray((replicas.end == before + values) & follows)
 
 
 def _matching(rows: BucketRows, replicas: ReplicaLines, suspicious: Mask) -> Found:
@@ -187,33 +193,51 @@ def _truncations(rows: BucketRows, replicas: ReplicaLines) -> tuple[Numbers, Num
 
 
 def _monotonic(rows: BucketRows, replicas: ReplicaLines, strange: Mask) -> Found:
-    row = replicas.row
-    term = joint(
-        replicas.replica,
-        rows.numbers("incarnation")[row],
-        rows.known("partition_incarnation", 0)[row],
-        rows.numbers("leader_epoch")[row],
-    )
+    term = joint(replicas.replica, *terms(rows, replicas))
     order = np.argsort(term, kind="stable")
-    term, high_watermark = term[order], replicas.high_watermark[order]
-    before = _before(term, high_watermark, UNTOLD)
-    leads = (replicas.is_advance | rows.is_action(Action.LEADER_APPEND)[row])[order]
-    steps = leads & (before != UNTOLD)
-    least = before + replicas.is_advance[order]
-    partition = replicas.partition[order]
-    premises = np.bincount(partition[steps], minlength=rows.count)
-    falls = np.bincount(partition[steps & (high_watermark < least)], minlength=rows.count) > 0
+    before = np.empty_like(term)
+    before[order] = _before(term[order], replicas.high_watermark[order], UNTOLD)
+    premises, falls = advances(rows, replicas, before)
     answered = _answers(rows, replicas)
     return Found(premises + answered.premises, strange | falls | answered.suspicious)
 
 
-def _answers(rows: BucketRows, replicas: ReplicaLines) -> Found:
+def terms(rows: BucketRows, replicas: ReplicaLines) -> tuple[Numbers, ...]:
+    """Within what a replica's high watermark never falls: process, incarnation and epoch."""
+    row = replicas.row
+    return (
+        rows.numbers("incarnation")[row],
+        rows.known("partition_incarnation", 0)[row],
+        rows.numbers("leader_epoch")[row],
+    )
+
+
+def advances(rows: BucketRows, replicas: ReplicaLines, before: Numbers) -> Found:
+    """What leaders tell of their high watermarks; `before`: what was told in the same term."""
+    leads = replicas.is_advance | rows.is_action(Action.LEADER_APPEND)[replicas.row]
+    steps = leads & (before != UNTOLD)
+    falls = steps & (replicas.high_watermark < before + replicas.is_advance)
+    premises = np.bincount(replicas.partition[steps], minlength=rows.count)
+    return Found(premises, _of(replicas, falls, rows.count))
+
+
+class AnswersOfOne(NamedTuple):
     """What clients were answered by one leader in one epoch."""
+
+    vague: Mask
+    """Rows of other answers, which do not tell enough."""
+    row: Numbers
+    term: Numbers
+    """Equal for answers of one leader in one epoch."""
+
+
+def answers_of_one(rows: BucketRows, leader: Numbers) -> AnswersOfOne:
+    """The answers of those that led in but one process; `leader`: the rows that begin it."""
     reads = rows.is_action("Fetch", "ListOffsets") & rows.is_outcome("ok")
     reads &= rows.is_told("high_watermark")
     epoch = rows.numbers("leader_epoch", -1)
     vague = reads & ((epoch < 0) | (rows.numbers("high_watermark") < 0))
-    answer, leader = np.flatnonzero(reads & ~vague), replicas.row[replicas.is_leading]
+    answer = np.flatnonzero(reads & ~vague)
     both = np.concatenate([answer, leader])
     term = joint(
         rows.partition[both],
@@ -229,19 +253,42 @@ def _answers(rows: BucketRows, replicas: ReplicaLines) -> Found:
     np.add.at(processes, led[first], 1)
     group = term[: len(answer)]
     is_of_one = processes[group] == 1
-    answer, group = answer[is_of_one], group[is_of_one]
-    told, inv = rows.numbers("high_watermark")[answer], rows.invoked[answer]
-    came = rows.numbers("mono_ns")[answer]
-    owner, earliest = np.zeros(len(term), np.int64), np.full(len(term), came.max(initial=0))
-    owner[group] = rows.partition[answer]
-    np.minimum.at(earliest, group, came)
-    suspicious = rows.where(vague)
-    suspicious[owner[contradicted(Claims(group, inv, came, told, told))]] = True
-    premises = np.bincount(rows.partition[answer[inv > earliest[group]]], minlength=rows.count)
-    return Found(premises, suspicious)
+    return AnswersOfOne(vague, answer[is_of_one], group[is_of_one])
 
 
-def _committers(rows: BucketRows, replicas: ReplicaLines, strange: Mask) -> Found:
+def claims_of_answers(rows: BucketRows, answers: AnswersOfOne) -> Claims:
+    """What they say of the high watermark."""
+    told = rows.numbers("high_watermark")[answers.row]
+    came = rows.numbers("mono_ns")[answers.row]
+    return Claims(answers.term, rows.invoked[answers.row], came, told, told)
+
+
+def _answers(rows: BucketRows, replicas: ReplicaLines) -> Found:
+    answers = answers_of_one(rows, replicas.row[replicas.is_leading])
+    claims = claims_of_answers(rows, answers)
+    terms = int(answers.term.max(initial=-1)) + 1
+    owner, earliest = np.zeros(terms, np.int64), np.full(terms, claims.ret.max(initial=0))
+    owner[answers.term] = rows.partition[answers.row]
+    np.minimum.at(earliest, answers.term, claims.ret)
+    suspicious = rows.where(answers.vague)
+    suspicious[owner[contradicted(claims)]] = True
+    later = answers.row[claims.inv > earliest[answers.term]]
+    return Found(rows.per_partition_of(later), suspicious)
+
+
+class Commits(NamedTuple):
+    """The rows that tell of a commit in an epoch."""
+
+    unnamed: Mask
+    """Rows of acknowledgements that name no epoch."""
+    row: Numbers
+    epoch: Numbers
+    length: Numbers
+    """Offsets below it are committed by this."""
+
+
+def commits_of(rows: BucketRows) -> Commits:
+    """The advances of high watermarks, and the acknowledgements with acks=all."""
     acknowledged = rows.is_action("Produce") & rows.is_outcome("ok") & (rows.numbers("acks") == -1)
     epoch = rows.known("leader_epoch", NO_EPOCH)
     unnamed = acknowledged & (epoch == NO_EPOCH)
@@ -250,19 +297,29 @@ def _committers(rows: BucketRows, replicas: ReplicaLines, strange: Mask) -> Foun
     length = np.where(
         advance, rows.known("high_watermark", 0), rows.known("offset", 0) + rows.lengths("values")
     )
-    term = joint(rows.partition[commits], epoch[commits])
+    return Commits(unnamed, commits, epoch[commits], length[commits])
+
+
+def _committers(rows: BucketRows, replicas: ReplicaLines, strange: Mask) -> Found:
+    told = commits_of(rows)
+    commits, partition = told.row, rows.partition[told.row]
+    term = joint(partition, told.epoch)
     broker = rows.numbers("broker_id")[commits]
     first = np.zeros(len(commits), np.int64)
     first[term] = broker
-    two = np.bincount(rows.partition[commits[first[term] != broker]], minlength=rows.count) > 0
-    leaders = replicas.row[replicas.is_leading]
-    both = np.concatenate([commits, leaders])
-    is_leader = np.arange(len(both)) >= len(commits)
-    told = replicas._replace(partition=rows.partition[both], epoch=epoch[both])
-    longest = _longest_before(told, is_leader, ~is_leader, length[both])
-    passed = longest > rows.numbers("log_end_offset")[leaders]
+    two = np.bincount(partition[first[term] != broker], minlength=rows.count) > 0
+    leading = replicas.is_leading
+    leaders, begun = replicas.row[leading], replicas.epoch[leading]
+    is_leader = np.arange(len(commits) + len(leaders)) >= len(commits)
+    both = replicas._replace(
+        partition=np.concatenate([partition, rows.partition[leaders]]),
+        epoch=np.concatenate([told.epoch, begun]),
+    )
+    length = np.concatenate([told.length, np.zeros(len(leaders), np.int64)])
+    longest = _longest_before(both, is_leader, ~is_leader, length)
+    passed = longest > replicas.end[leading]
     late = np.bincount(rows.partition[leaders[passed]], minlength=rows.count) > 0
     return Found(
-        np.bincount(rows.partition[commits], minlength=rows.count),
-        strange | two | late | rows.where(unnamed),
+        np.bincount(partition, minlength=rows.count),
+        strange | two | late | rows.where(told.unnamed),
     )

@@ -10,6 +10,7 @@ The rows of such a file are in runs, each sorted by partition; those of one part
 """
 
 import zlib
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache, partial
 from itertools import pairwise
@@ -63,6 +64,12 @@ BUCKETS = b"buckets"
 RUN_ROWS = 800_000
 """A worker holds so many rows in memory, and sorts them; some 250 bytes each."""
 
+CROWDED_ROWS = 500_000
+"""A partition with more lines of what is many is judged piece by piece."""
+
+PIECE_ROWS = 100_000
+"""Lines of a piece, or the records that they name where these are more."""
+
 NEAR = 8
 """A span of numbers so many times as long as their list is cheaper to mark than to sort."""
 
@@ -72,6 +79,7 @@ _ALWAYS = ["run_id", "node", "incarnation", "seq", "mono_ns", "kind", "action"]
 _SURE = "seq"
 """The cheapest of them: with it a table has rows, whatever other columns a file has."""
 Codes = NDArray[np.integer[Any]]
+Mask = NDArray[np.bool_]
 
 
 class SplitRows(NamedTuple):
@@ -298,16 +306,114 @@ def _read_shared(
     return tuple(read_bucket(target, folder, SHARED))
 
 
-def read_split(target: Path, folder: int, bucket: str, names: frozenset[str]) -> SplitRows:
-    """The rows of a bucket, of those that are many these columns at first."""
+def read_split(
+    target: Path,
+    folder: int,
+    bucket: str,
+    names: frozenset[str],
+    without: frozenset[TopicPartition] = frozenset(),
+) -> SplitRows:
+    """The rows of a bucket without some partitions; of what is many these columns at first."""
+    few, bulk = _split_files(target, folder, bucket)
+    tables, kept = [], []
+    for path in bulk:
+        table, own = _read_without(path, sorted(names), without)
+        tables.append(table)
+        kept.append((path, own))
+    left = [name for name in stored_schema().names if name not in names]
+    rest = partial(_read_rows, kept, left)
+    return SplitRows(_few_of(few, lambda one: one not in without), _joined(tables), rest)
+
+
+def _split_files(target: Path, folder: int, bucket: str) -> tuple[list[Path], list[Path]]:
+    """The files with what is few, and those with what is many."""
     few = _files(target, folder, bucket, f"*{FEW}.parquet")
-    bulk = [path for path in _files(target, folder, bucket, "*.parquet") if path not in few]
-    every = stored_schema().names
-    tables = [_read(path, sorted(names)) for path in bulk]
-    lengths = [table.num_rows for table in tables]
-    left = [name for name in every if name not in names]
-    rest = partial(_read_rows, list(zip(bulk, lengths, strict=True)), left)
-    return SplitRows(_joined([_read(path, every) for path in few]), _joined(tables), rest)
+    return few, [path for path in _files(target, folder, bucket, "*.parquet") if path not in few]
+
+
+def _few_of(files: list[Path], is_wanted: Callable[[TopicPartition | None], bool]) -> pa.Table:
+    """The rows about partitions that are wanted."""
+    rows = _joined([_read(path, stored_schema().names) for path in files])
+    return rows.filter(pa.array(_about(rows, is_wanted)))
+
+
+def _about(rows: pa.Table, is_wanted: Callable[[TopicPartition | None], bool]) -> Mask:
+    """The rows about partitions that are wanted."""
+    codes, partitions = partition_codes(rows)
+    return np.array([is_wanted(one) for one in partitions], np.bool_)[codes]
+
+
+def _read_without(
+    path: Path, names: list[str], without: frozenset[TopicPartition]
+) -> tuple[pa.Table, Mask]:
+    """The rows of a file that are about other partitions, and which they are."""
+    if not without:
+        rows = _read(path, names)
+        return rows, np.ones(rows.num_rows, np.bool_)
+    tables, kept = [_NO_ROWS.select(_ALWAYS)], [np.zeros(0, np.bool_)]
+    for rows in _batches(path, names):
+        own = _about(rows, lambda one: one not in without)
+        tables.append(rows.filter(pa.array(own)))
+        kept.append(own)
+    return pa.concat_tables(tables, promote_options="default"), np.concatenate(kept)
+
+
+def _batches(path: Path, names: list[str]) -> Iterator[pa.Table]:
+    """The rows of a file, some at a time."""
+    with pq.ParquetFile(path) as file:
+        together = max(1, PIECE_ROWS * file.metadata.num_rows // max(1, _listed(file.metadata)))
+        for batch in file.iter_batches(together, columns=_told(file, names)):
+            yield pa.Table.from_batches([batch])
+
+
+def crowded_partitions(target: Path, folder: int, bucket: str) -> frozenset[TopicPartition]:
+    """The partitions of a bucket with more lines than a task holds at a time."""
+    _, files = _split_files(target, folder, bucket)
+    if sum(pq.read_metadata(path).num_rows for path in files) <= CROWDED_ROWS:
+        return frozenset()
+    count: Counter[TopicPartition | None] = Counter()
+    for path in files:
+        for rows in _batches(path, ["topic", "partition", "path"]):
+            codes, partitions = partition_codes(rows)
+            for one, number in zip(partitions, np.bincount(codes).tolist(), strict=True):
+                count[one] += number
+    return frozenset(one for one, number in count.items() if one and number > CROWDED_ROWS)
+
+
+class StoredPieces:
+    """The lines of one partition of a bucket; those that are many come some at a time."""
+
+    def __init__(
+        self,
+        target: Path,
+        folder: int,
+        bucket: str,
+        names: frozenset[str],
+        partition: TopicPartition,
+    ) -> None:
+        """`names`: the columns of those that are many."""
+        few, self._bulk = _split_files(target, folder, bucket)
+        self._names = sorted(names)
+        self._partition = partition
+        self.few = _few_of(few, self._is_own)
+        self.items = sum(_listed(pq.read_metadata(path)) for path in self._bulk)
+
+    def __iter__(self) -> Iterator[pa.Table]:
+        for path in self._bulk:
+            for rows in _batches(path, self._names):
+                own = _about(rows, self._is_own)
+                if own.any():
+                    yield rows.filter(pa.array(own))
+
+    def _is_own(self, partition: TopicPartition | None) -> bool:
+        return partition == self._partition
+
+
+def _listed(file: pq.FileMetaData) -> int:
+    """How many records the rows of a file name, each row one at the least."""
+    groups = (file.row_group(number) for number in range(file.num_row_groups))
+    columns = (group.column(at) for group in groups for at in range(group.num_columns))
+    return sum(one.num_values for one in columns if one.path_in_schema.startswith("values."))
 
 
 def _files(target: Path, folder: int, bucket: str, pattern: str) -> list[Path]:
@@ -330,13 +436,15 @@ def _told(file: pq.ParquetFile, names: list[str]) -> list[str]:
 
 
 def _read_rows(
-    files: list[tuple[Path, int]], names: list[str], wanted: NDArray[np.bool_]
+    files: list[tuple[Path, Mask]], names: list[str], wanted: NDArray[np.bool_]
 ) -> pa.Table:
-    """These columns of the rows that are wanted, counted through all files, each with so many."""
+    """These columns of the rows that are wanted, counted through the rows kept of each file."""
     tables: list[pa.Table] = [_NO_ROWS.select(names)]
     at = 0
-    for path, length in files:
-        own = wanted[at : at + length]
+    for path, kept in files:
+        own = np.zeros(len(kept), np.bool_)
+        length = int(np.count_nonzero(kept))
+        own[kept] = wanted[at : at + length]
         at += length
         if own.any():
             tables.extend(_groups(path, names, own))

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import MappingProxyType
 
 import msgspec
@@ -27,6 +28,7 @@ from fencepost.reports.analysis.tenures import (
     shared_rows,
     together,
 )
+from fencepost.reports.hot.judge import HotFound, judge_partition
 from fencepost.reports.kernels.bucket_rows import KERNEL_COLUMNS, BucketRows
 from fencepost.reports.kernels.displayed import Displayed, DisplayedEvents
 from fencepost.reports.kernels.displayed_rows import DisplayedRows
@@ -34,8 +36,10 @@ from fencepost.reports.kernels.leadership_rows import leadership_of
 from fencepost.reports.kernels.two_stages import judge_bucket
 from fencepost.reports.spark.executors import rows_of_tasks
 from fencepost.reports.tables.buckets import (
+    StoredPieces,
     bucket_names,
     bucket_with,
+    crowded_partitions,
     read_bucket,
     read_shared,
     read_split,
@@ -159,8 +163,17 @@ def _without_collector() -> Iterator[None]:
 def _per_partition(task: JudgeTask, target: Path) -> Findings:
     shared = read_shared(target, task.folder)
     begun = [event for event in shared if event.action in RUN_STARTED]
-    rows = BucketRows(read_split(target, task.folder, task.bucket, KERNEL_COLUMNS))
     found: dict[Invariant, list[CheckResult]] = {}
+    well = frozenset[TopicPartition]()
+    leadership = []
+    for partition in sorted(crowded_partitions(target, task.folder, task.bucket)):
+        told = _judged_in_pieces(task, target, partition, begun)
+        if told is not None and not told.suspicious:
+            well |= {partition}
+            leadership.append(told.leadership)
+            for result in told.results:
+                found.setdefault(result.invariant, []).append(result)
+    rows = BucketRows(read_split(target, task.folder, task.bucket, KERNEL_COLUMNS, without=well))
     violated: dict[int, list[Violation]] = {}
     for part in judge_bucket(rows, begun, DIALECTS[task.dialect]):
         for result in part.results:
@@ -177,8 +190,18 @@ def _per_partition(task: JudgeTask, target: Path) -> Findings:
             )
             for check in _checks(per_partition=True)
         ),
-        leadership=leadership_of(rows, task.folder, task.span_ns),
+        leadership=together([*leadership, leadership_of(rows, task.folder, task.span_ns)]),
     )
+
+
+def _judged_in_pieces(
+    task: JudgeTask, target: Path, partition: TopicPartition, begun: Sequence[TraceEvent]
+) -> HotFound | None:
+    if DIALECTS[task.dialect] != SPEC:
+        return None
+    pieces = StoredPieces(target, task.folder, task.bucket, KERNEL_COLUMNS, partition)
+    with TemporaryDirectory() as scratch:
+        return judge_partition(pieces, begun, (task.folder, task.span_ns), Path(scratch))
 
 
 def _evidence(

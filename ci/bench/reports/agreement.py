@@ -1,20 +1,25 @@
 """Kernels and definitions find the same: `python -m fencepost.ci.bench.reports.agreement [NAME…]`.
 
 Of every trace that the simulator leaves of something wrong: one run of each mutant, the steps of
-each counterexample, and each story. A disagreement is a wrong kernel, whatever the run shows.
+each counterexample, and each story. A disagreement is a wrong kernel, whatever the run shows. Each
+is judged in pieces of a few lines, too, as a partition is that is too long for a task.
 """
 
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from operator import attrgetter
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pyarrow as pa
 
 from fencepost.ci.bench.golden_master import STORIES
 from fencepost.ci.screens.console import say
-from fencepost.conformance.checks.ordering import partition_of_event
+from fencepost.conformance.checks.ordering import partition_of_event, split_by_partition
 from fencepost.conformance.checks.registry import CHECKS, RUN_STARTED, judge, run_check
 from fencepost.conformance.verdict import CheckResult, merge
 from fencepost.conformance.whitebox.simulate import REFERENCE_TARGET, load
+from fencepost.reports.hot.judge import HotFound, judge_partition
 from fencepost.reports.kernels import two_stages
 from fencepost.reports.kernels.bucket_rows import KERNEL_COLUMNS, BucketRows
 from fencepost.reports.kernels.two_stages import judge_bucket
@@ -29,13 +34,54 @@ PER_PARTITION = [check for check in CHECKS.values() if check.per_partition]
 def rows_of(events: Sequence[TraceEvent]) -> BucketRows:
     """The events about partitions, as a bucket has them."""
     own = [event for event in events if partition_of_event(event)]
-    few, bulk = (
-        encoded(to_table(event for event in own if (event.action in BULK) is is_bulk))
-        for is_bulk in (False, True)
-    )
+    few, bulk = (_stored(own, is_bulk=is_bulk) for is_bulk in (False, True))
     told = [name for name in bulk.column_names if name in KERNEL_COLUMNS]
     rest = bulk.drop_columns(told)
     return BucketRows(SplitRows(few, bulk.select(told), lambda rows: rest.filter(pa.array(rows))))
+
+
+def _stored(events: Sequence[TraceEvent], *, is_bulk: bool) -> pa.Table:
+    return encoded(to_table(event for event in events if (event.action in BULK) is is_bulk))
+
+
+class CutPieces:
+    """The events about one partition in pieces of so many lines."""
+
+    def __init__(self, events: Sequence[TraceEvent], size: int) -> None:
+        self.few = _stored(events, is_bulk=False)
+        self.items = sum(len(event.values or ()) for event in events)
+        self._bulk = sorted(
+            (event for event in events if event.action in BULK),
+            key=attrgetter("node", "incarnation", "seq"),
+        )
+        self._size = size
+
+    def __iter__(self) -> Iterator[pa.Table]:
+        """All but the few."""
+        for begin in range(0, len(self._bulk), self._size):
+            rows = _stored(self._bulk[begin : begin + self._size], is_bulk=True)
+            yield rows.select([name for name in rows.column_names if name in KERNEL_COLUMNS])
+
+
+def judged_in_pieces(
+    events: Sequence[TraceEvent], begun: Sequence[TraceEvent], size: int, span_ns: tuple[int, int]
+) -> HotFound | None:
+    """What is found of the events about one partition in pieces of so many lines."""
+    with TemporaryDirectory() as scratch:
+        return judge_partition(CutPieces(events, size), begun, (0, span_ns), Path(scratch))
+
+
+def in_pieces(events: Sequence[TraceEvent], size: int) -> dict[Invariant, CheckResult]:
+    """What pieces of so many lines and, where these do not decide, the definitions find."""
+    begun = [event for event in events if event.action in RUN_STARTED]
+    parts: dict[Invariant, list[CheckResult]] = {check.invariant: [] for check in PER_PARTITION}
+    for own in split_by_partition(events).values():
+        found = judged_in_pieces(own, begun, size, (0, 1))
+        decided = {result.invariant: result for result in found.results} if found else {}
+        for check in PER_PARTITION:
+            result = decided.get(check.invariant) or check.judge([*begun, *own])
+            parts[check.invariant].append(result)
+    return {invariant: merge(invariant, found) for invariant, found in parts.items()}
 
 
 def in_two_stages(events: Sequence[TraceEvent]) -> dict[Invariant, CheckResult]:
@@ -48,6 +94,13 @@ def in_two_stages(events: Sequence[TraceEvent]) -> dict[Invariant, CheckResult]:
             parts[result.invariant].append(result)
     two_stages.FEW_ROWS = few_rows
     return {invariant: merge(invariant, found) for invariant, found in parts.items()}
+
+
+LINES_OF_A_PIECE = 50
+WAYS: Mapping[str, Callable[[Sequence[TraceEvent]], Mapping[Invariant, CheckResult]]] = {
+    "the kernels": in_two_stages,
+    "the pieces": lambda events: in_pieces(events, LINES_OF_A_PIECE),
+}
 
 
 def by_definition(events: Sequence[TraceEvent]) -> dict[Invariant, CheckResult]:
@@ -85,10 +138,12 @@ def main(names: Sequence[str]) -> int:
     compared = violated = 0
     differing = 0
     for name, events in traces(names):
-        defined, found = by_definition(events), in_two_stages(events)
-        for one in (one for one in defined if defined[one] != found[one]):
-            differing += 1
-            say(f"the kernels find something else: {one} of {name}")
+        defined = by_definition(events)
+        for way, judged in WAYS.items():
+            found = judged(events)
+            for one in (one for one in defined if defined[one] != found[one]):
+                differing += 1
+                say(f"{way} find something else: {one} of {name}")
         violated += any(result.violations for result in defined.values())
         compared += 1
     say(f"{compared} runs compared, {violated} with a violation, {differing} disagreements")

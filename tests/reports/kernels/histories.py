@@ -83,6 +83,7 @@ EDITS: Mapping[str, Edit] = {
     "refused, and read": change(0, "Produce", Kind.COMPLETE, outcome=Outcome.DEFINITE_ERROR),
     "indefinite, and read": change(0, "Produce", Kind.COMPLETE, outcome=Outcome.INDEFINITE),
     "sent twice": change(1, "Produce", Kind.COMPLETE, values=["client-1/0/1"]),
+    "asked twice": change(1, "Produce", Kind.INVOKE, values=["client-1/0/1"], op_id=77),
     "read twice": change(0, "Fetch", Kind.COMPLETE, values=["client-1/0/1", "client-1/0/1"]),
     "read by one as another": change(
         1, "Fetch", Kind.COMPLETE, values=["client-1/1/1"], high_watermark=5, log_end_offset=5
@@ -94,6 +95,9 @@ EDITS: Mapping[str, Edit] = {
     "high watermark above the log end": change(1, "Fetch", Kind.COMPLETE, log_end_offset=1),
     "stale empty read": change(4, "Fetch", Kind.COMPLETE, offset=3, high_watermark=-1),
     "stale high watermark": change(4, "Fetch", Kind.COMPLETE, high_watermark=3, log_end_offset=3),
+    "a staler high watermark": change(
+        4, "Fetch", Kind.COMPLETE, high_watermark=2, log_end_offset=2
+    ),
     "hole below a proven length": change(
         2, "Fetch", Kind.COMPLETE, values=[], high_watermark=9, log_end_offset=9
     ),
@@ -126,7 +130,16 @@ EDITS: Mapping[str, Edit] = {
     "a small ISR": change(1, "BecomeLeader", isr=[2]),
     "acks of 1": change(3, "Produce", Kind.COMPLETE, acks=1),
     "numbers": numbered,
-    "a number left out": both(numbered, change(1, "Produce", Kind.COMPLETE, base_sequence=5)),
+    "a number left out": both(
+        numbered,
+        both(
+            change(1, "Produce", Kind.INVOKE, base_sequence=5),
+            change(1, "Produce", Kind.COMPLETE, base_sequence=5),
+        ),
+    ),
+    "a number told in two ways": both(
+        numbered, change(1, "Produce", Kind.COMPLETE, base_sequence=5)
+    ),
     "a batch cut off": both(
         numbered, change(3, "Produce", Kind.COMPLETE, values=["client-1/3/1", "client-1/4/1"])
     ),

@@ -58,7 +58,7 @@ def test_the_kernel_finds_what_the_definition_finds() -> None:
     assert next(disagreements(), None) is None
 
 
-def _first_below(most: bucket_rows._Side, least: bucket_rows._Side) -> Numbers:
+def _first_below(most: bucket_rows.Side, least: bucket_rows.Side) -> Numbers:
     found = np.full(len(least.bound), bucket_rows.UNTOLD)
     for place, (group, bound) in enumerate(zip(least.group, least.bound, strict=True)):
         below = most.stamp[(most.group == group) & (most.bound < bound)]
@@ -67,7 +67,7 @@ def _first_below(most: bucket_rows._Side, least: bucket_rows._Side) -> Numbers:
 
 
 def _of_any_counter(function: Callable[..., Numbers]) -> Callable[..., Numbers]:
-    def joined(most: bucket_rows._Side, least: bucket_rows._Side) -> Numbers:
+    def joined(most: bucket_rows.Side, least: bucket_rows.Side) -> Numbers:
         nowhere = [side._replace(group=np.zeros_like(side.group)) for side in (most, least)]
         return function(*nowhere)
 
@@ -82,14 +82,14 @@ def _or_equal(function: Callable[..., Numbers]) -> Callable[..., Numbers]:
     "wrong",
     [
         _first_below,
-        _of_any_counter(bucket_rows._latest_below),
-        _or_equal(bucket_rows._latest_below),
+        _of_any_counter(bucket_rows.latest_below),
+        _or_equal(bucket_rows.latest_below),
     ],
     ids=["not the latest", "of any counter", "or an equal bound"],
 )
 def test_a_wrong_kernel_is_seen(
     monkeypatch: pytest.MonkeyPatch, wrong: Callable[..., Numbers]
 ) -> None:
-    monkeypatch.setattr(bucket_rows, "_latest_below", wrong)
+    monkeypatch.setattr(bucket_rows, "latest_below", wrong)
 
     assert next(disagreements(), None) is not None

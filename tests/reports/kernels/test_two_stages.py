@@ -171,7 +171,7 @@ WRONG: Mapping[str, tuple[str, Any, str, Any]] = {
     "strange lines of replicas": (
         "a follower that is two nodes",
         replica_logs,
-        "_strange",
+        "strange_replicas",
         _nowhere,
     ),
     "entries": ("another epoch in one log", replica_logs, "_entries", _nowhere),

@@ -1,0 +1,310 @@
+"""The records that lines name, all tellings of one record together, wherever they are told.
+
+Records are dealt out by a hash of their value, so that what is told of one is looked at in one go;
+of all others only has to be known which offsets are taken.
+"""
+
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from fencepost.conformance.checks.monotone_counter import UNBOUNDED
+from fencepost.conformance.checks.replica_log import APPENDS
+from fencepost.reports.hot.sequences import NUMBERED, Numbering, Sequences, numbered_of
+from fencepost.reports.hot.spill import NUMBERS_MAX, Spill
+from fencepost.reports.kernels.bucket_rows import (
+    CELLS_PER_ITEM_MAX,
+    UNTOLD,
+    BucketRows,
+    Claims,
+    Mask,
+    Numbers,
+    joint,
+)
+from fencepost.reports.kernels.client_logs import (
+    Operations,
+    Tellings,
+    also_among,
+    by_value,
+    tellings_of,
+)
+from fencepost.reports.tables.schema import as_array
+from fencepost.spec.trace import FINAL_READER
+from fencepost.spec.vocabulary import Action
+
+ITEMS_TOGETHER = 500_000
+"""Tellings that are looked at in one go, about."""
+_RECORD, _SEEN, _ACKNOWLEDGED, _APPENDED, _LED, _FOR_ALL, _FINAL, _LAST = (
+    1 << bit for bit in range(8)
+)
+_SCHEMA = pa.schema(
+    [
+        ("value", pa.string()),
+        ("offset", pa.int64()),
+        ("record_epoch", pa.int64()),
+        ("inv", pa.int64()),
+        ("ret", pa.int64()),
+        ("standing", pa.uint8()),
+        ("marks", pa.uint8()),
+    ]
+)
+
+
+class ValuesFound(NamedTuple):
+    """What is found of the records that are dealt out to one table."""
+
+    is_wrong: bool
+    """To clients: C1, C3 or C4."""
+    differs: bool
+    """Between replicas."""
+    unread: bool
+    """Acknowledged before the last reader asked, and behind what it found."""
+    unasked: bool
+    """A leader appends what no line asked for with acks=all."""
+    claims: Claims
+    """The step of each record with a known offset, all of one counter."""
+
+
+class Contents:
+    """The records of all pieces."""
+
+    def __init__(self, folder: Path, items: int, sequences: Sequences) -> None:
+        """`items`: the most tellings that there can be."""
+        self._told = Spill(folder / "told", _SCHEMA)
+        self._numbered = Spill(folder / "numbered", NUMBERED)
+        self._tables = min(NUMBERS_MAX, 1 + items // ITEMS_TOGETHER)
+        self._open = _OpenInvocations()
+        self._sequences = sequences
+        self.read = Taken(items)
+        """The offsets of what is acknowledged or seen."""
+        self.held = Taken(items)
+        """The offsets of what replicas have."""
+        self.logged = Taken(items)
+        """The offsets of what replicas have or the last reader found, if records are numbered."""
+        self.is_unclear = False
+        """Whether the logs are beginnings of one, in which each batch is whole."""
+
+    def see(self, rows: BucketRows, operations: Operations, appended: Mask) -> None:
+        """The records of a piece; `appended`: the rows of replicas that tell them."""
+        is_open = operations.records & rows.is_kind("invoke")
+        closed = operations._replace(records=operations.records & ~is_open)
+        marked = _Marked.of(rows, closed, appended)
+        self._deal(self._told, marked.table(rows, (marked.marks & ~np.uint8(_FOR_ALL)) > 0))
+        self._deal(self._numbered, numbered_of(rows))
+        self.is_unclear |= bool(((marked.marks & (_APPENDED | _LAST)) == _LAST).any())
+        self._open.see(rows, operations, is_open)
+
+    def found(self, length: int, asked: int) -> Iterator[ValuesFound]:
+        """What is found, table by table; nothing is seen after that.
+
+        `length`: how many records the last reader found; `asked`: when its last fetch was invoked.
+        """
+        self._deal(self._told, self._open.left())
+        for number in range(self._tables):
+            table, numbered = self._told.read(number), self._numbered.read(number)
+            code, words = _codes(table, numbered)
+            told, marks = _tellings(table, code[: table.num_rows])
+            if self._sequences.is_used:
+                numbering = Numbering.of(numbered, code[table.num_rows :], words)
+                self._see_log(told, marks, numbering)
+            yield self._found(table, told, marks, length, asked)
+
+    def _deal(self, spill: Spill, table: pa.Table) -> None:
+        """Each record to the table of its value."""
+        values = as_array(table.column("value").dictionary_encode())
+        words = values.dictionary.to_pylist()
+        hashes = [zlib.crc32((word or "").encode()) % self._tables for word in words]
+        spill.write(table, np.array(hashes, np.int64)[values.indices.to_numpy()])
+
+    def _see_log(self, told: Tellings, marks: Numbers, numbering: Numbering) -> None:
+        own = (marks & (_APPENDED | _FINAL)) > 0
+        code, offset = _distinct(told.code[own], told.offset[own])
+        self.is_unclear |= not self.logged.take(offset)
+        self._sequences.see_log(offset, code, numbering)
+        is_last = (marks & _LAST) > 0
+        self.is_unclear |= bool((numbering.left(told.code[is_last]) > 0).any())
+
+    def _found(
+        self, table: pa.Table, told: Tellings, marks: Numbers, length: int, asked: int
+    ) -> ValuesFound:
+        found = by_value(told)
+        is_wrong = bool((found.unsourced | found.resent | found.moved).any())
+        at = found.at[found.at >= 0]
+        is_wrong |= not self.read.take(at)
+        inv, ret = table.column("inv").to_numpy(), table.column("ret").to_numpy()
+        recorded = told.is_record & (found.at[told.code] >= 0)
+        bound = found.at[told.code[recorded]]
+        behind = told.is_acknowledged & (told.offset >= length) & (ret < asked)
+        nowhere = np.zeros(len(bound), np.int64)
+        return ValuesFound(
+            is_wrong=is_wrong,
+            differs=not self._take_entries(table, told, (marks & _APPENDED) > 0),
+            unread=bool(behind.any()),
+            unasked=bool(_unasked(told, marks).any()),
+            claims=Claims(nowhere, inv[recorded], ret[recorded], bound + 1, bound),
+        )
+
+    def _take_entries(self, table: pa.Table, told: Tellings, appended: Mask) -> bool:
+        """False when two replicas have different entries at one offset."""
+        epoch = table.column("record_epoch").to_numpy()
+        offset = told.offset[appended]
+        return self.held.take(_distinct(offset, told.code[appended], epoch[appended])[0])
+
+
+class Taken:
+    """Offsets, each of which has one taker."""
+
+    def __init__(self, items: int) -> None:
+        self._limit = CELLS_PER_ITEM_MAX * (items + 1)
+        self._is_taken = np.zeros(0, np.bool_)
+        self.count = 0
+        self.extent = 0
+
+    def take(self, offsets: Numbers) -> bool:
+        """False when one of these is taken already, or too far from the others."""
+        extent = int(offsets.max(initial=-1)) + 1
+        if extent > self._limit:
+            return False
+        if extent > len(self._is_taken):
+            more = np.zeros(max(extent, 2 * len(self._is_taken)) - len(self._is_taken), np.bool_)
+            self._is_taken = np.concatenate([self._is_taken, more])
+        if self._is_taken[offsets].any():
+            return False
+        self._is_taken[offsets] = True
+        self.count += len(offsets)
+        self.extent = max(self.extent, extent)
+        return len(offsets) == len(np.unique(offsets))
+
+
+class _Marked(NamedTuple):
+    """What the lines of a piece say of records, and what each telling counts as."""
+
+    told: Tellings
+    marks: Numbers
+    record_epoch: Numbers
+
+    @classmethod
+    def of(cls, rows: BucketRows, operations: Operations, appended: Mask) -> "_Marked":
+        told = tellings_of(rows, operations)
+        is_appended = appended[rows.values.row]
+        marks = np.zeros(len(told.code), np.uint8)
+        marks[told.is_record] |= _RECORD
+        marks[told.is_seen] |= _SEEN
+        marks[told.is_acknowledged] |= _ACKNOWLEDGED
+        marks[is_appended] |= _APPENDED
+        marks[rows.is_action(Action.LEADER_APPEND)[rows.values.row]] |= _LED
+        marks[(rows.numbers("acks") == -1)[rows.values.row]] |= _FOR_ALL
+        marks[told.is_seen & rows.word("node", FINAL_READER)[rows.values.row]] |= _FINAL
+        marks[_is_last(rows)] |= _LAST
+        return cls(told, marks, _record_epochs(rows, is_appended))
+
+    def table(self, rows: BucketRows, items: Mask) -> pa.Table:
+        """Of `_SCHEMA`, with these."""
+        own = np.flatnonzero(items)
+        row = rows.values.row[own]
+        ret = np.where(self.told.is_acknowledged[own], rows.numbers("mono_ns")[row], UNBOUNDED)
+        return pa.table(
+            [
+                rows.members("values").take(pa.array(self.told.code[own])),
+                self.told.offset[own],
+                self.record_epoch[own],
+                rows.invoked[row],
+                ret,
+                self.told.standing[own].astype(np.uint8),
+                self.marks[own],
+            ],
+            schema=_SCHEMA,
+        )
+
+
+def _record_epochs(rows: BucketRows, items: Mask) -> Numbers:
+    """The epoch of each of these records, where its line has as many of them as records."""
+    row, position, _ = rows.values
+    lengths = rows.lengths("record_epochs")
+    starts = np.cumsum(lengths) - lengths
+    told = items & (lengths == rows.lengths("values"))[row]
+    epochs = pc.fill_null(as_array(rows.table.column("record_epochs")).flatten(), UNTOLD)
+    found = np.full(len(row), UNTOLD)
+    found[told] = epochs.to_numpy()[starts[row[told]] + position[told]]
+    return found
+
+
+def _is_last(rows: BucketRows) -> Mask:
+    """The last record of each append."""
+    row, position, _ = rows.values
+    return np.asarray(rows.is_action(*APPENDS)[row] & (position == rows.lengths("values")[row] - 1))
+
+
+def _distinct(*columns: Numbers) -> tuple[Numbers, ...]:
+    """The different rows of these columns."""
+    code = joint(*columns)
+    some = np.zeros(int(code.max(initial=-1)) + 1, np.int64)
+    some[code] = np.arange(len(code))
+    return tuple(column[some] for column in columns)
+
+
+def _codes(*tables: pa.Table) -> tuple[Numbers, int]:
+    """A code for the record of each row of these tables, and how many there are."""
+    values = pa.chunked_array([c for t in tables for c in t.column("value").chunks], pa.string())
+    found = as_array(values).dictionary_encode()
+    return found.indices.to_numpy().astype(np.int64), len(found.dictionary)
+
+
+def _tellings(table: pa.Table, code: Numbers) -> tuple[Tellings, Numbers]:
+    marks = table.column("marks").to_numpy()
+    told = Tellings(
+        code=code,
+        partition=np.zeros(len(marks), np.int64),
+        offset=table.column("offset").to_numpy(),
+        is_record=(marks & _RECORD) > 0,
+        is_seen=(marks & _SEEN) > 0,
+        is_acknowledged=(marks & _ACKNOWLEDGED) > 0,
+        standing=table.column("standing").to_numpy().astype(np.int64),
+    )
+    return told, marks
+
+
+def _unasked(told: Tellings, marks: Numbers) -> Mask:
+    """The appends of records that nothing was told of with acks=all."""
+    is_asked = np.zeros(int(told.code.max(initial=-1)) + 1, np.bool_)
+    is_asked[told.code[(marks & _FOR_ALL) > 0]] = True
+    return np.asarray(((marks & _LED) > 0) & ~is_asked[told.code])
+
+
+class _OpenInvocations:
+    """Produces without an answer in their own piece."""
+
+    def __init__(self) -> None:
+        self._nodes: dict[str, int] = {}
+        self._operations: list[Numbers] = []
+        self._records: list[pa.Table] = [_SCHEMA.empty_table()]
+        self._answered: list[Numbers] = []
+
+    def see(self, rows: BucketRows, operations: Operations, is_open: Mask) -> None:
+        ended = operations.produce & ~rows.is_kind("invoke")
+        unasked = ended & ~also_among(rows, ended, operations.produce & ~ended)
+        self._answered.append(self._keys(rows, np.flatnonzero(unasked)))
+        asked = operations._replace(records=is_open)
+        marked = _Marked.of(rows, asked, np.zeros_like(is_open))
+        own = marked.told.is_record
+        self._operations.append(self._keys(rows, rows.values.row[own]))
+        marks = marked.marks & (_RECORD | _FOR_ALL)
+        self._records.append(marked._replace(marks=marks).table(rows, own))
+
+    def left(self) -> pa.Table:
+        """The records of those that were answered in no piece."""
+        asked, answered = np.concatenate(self._operations), np.concatenate(self._answered)
+        both = joint(*np.concatenate([asked, answered]).T)
+        is_left = ~np.isin(both[: len(asked)], both[len(asked) :])
+        return pa.concat_tables(self._records).filter(pa.array(is_left))
+
+    def _keys(self, rows: BucketRows, own: Numbers) -> Numbers:
+        names = rows.word_list("node")
+        codes = [self._nodes.setdefault(name, len(self._nodes)) for name in names]
+        node = np.array(codes, np.int64)[rows.words("node")[own]]
+        return np.column_stack([node, rows.numbers("incarnation")[own], rows.numbers("op_id")[own]])
