@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fencepost.reports.hot.contents import Contents
+from fencepost.reports.hot.contents import ToldRecords
 from fencepost.reports.hot.counters import Counters
 from fencepost.reports.kernels.bucket_rows import BucketRows, Mask
 from fencepost.reports.kernels.client_logs import (
@@ -42,7 +42,7 @@ class ClientsFound(NamedTuple):
 class Clients:
     """What is known of the clients after the pieces that were seen."""
 
-    def __init__(self, contents: Contents, counters: Counters) -> None:
+    def __init__(self, contents: ToldRecords, counters: Counters) -> None:
         self._contents = contents
         self._counters = counters
         self._final: list[FinalFetches] = []

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from fencepost.conformance.checks.monotone_counter import UNBOUNDED
 from fencepost.conformance.checks.replica_log import APPENDS
-from fencepost.reports.hot.sequences import NUMBERED, Numbering, Sequences, numbered_of
+from fencepost.reports.hot.sequences import NUMBERED, Sequences, ToldNumbers, numbered_of
 from fencepost.reports.hot.spill import NUMBERS_MAX, Spill
 from fencepost.reports.kernels.bucket_rows import (
     CELLS_PER_ITEM_MAX,
@@ -70,7 +70,7 @@ class ValuesFound(NamedTuple):
     """The step of each record with a known offset, all of one counter."""
 
 
-class Contents:
+class ToldRecords:
     """The records of all pieces."""
 
     def __init__(self, folder: Path, items: int, sequences: Sequences) -> None:
@@ -80,11 +80,11 @@ class Contents:
         self._tables = min(NUMBERS_MAX, 1 + items // ITEMS_TOGETHER)
         self._open = _OpenInvocations()
         self._sequences = sequences
-        self.read = Taken(items)
+        self.read = TakenOffsets(items)
         """The offsets of what is acknowledged or seen."""
-        self.held = Taken(items)
+        self.held = TakenOffsets(items)
         """The offsets of what replicas have."""
-        self.logged = Taken(items)
+        self.logged = TakenOffsets(items)
         """The offsets of what replicas have or the last reader found, if records are numbered."""
         self.is_unclear = False
         """Whether the logs are beginnings of one, in which each batch is whole."""
@@ -110,7 +110,7 @@ class Contents:
             code, words = _codes(table, numbered)
             told, marks = _tellings(table, code[: table.num_rows])
             if self._sequences.is_used:
-                numbering = Numbering.of(numbered, code[table.num_rows :], words)
+                numbering = ToldNumbers.of(numbered, code[table.num_rows :], words)
                 self._see_log(told, marks, numbering)
             yield self._found(table, told, marks, length, asked)
 
@@ -121,7 +121,7 @@ class Contents:
         hashes = [zlib.crc32((word or "").encode()) % self._tables for word in words]
         spill.write(table, np.array(hashes, np.int64)[values.indices.to_numpy()])
 
-    def _see_log(self, told: Tellings, marks: Numbers, numbering: Numbering) -> None:
+    def _see_log(self, told: Tellings, marks: Numbers, numbering: ToldNumbers) -> None:
         own = (marks & (_APPENDED | _FINAL)) > 0
         code, offset = _distinct(told.code[own], told.offset[own])
         self.is_unclear |= not self.logged.take(offset)
@@ -156,7 +156,7 @@ class Contents:
         return self.held.take(_distinct(offset, told.code[appended], epoch[appended])[0])
 
 
-class Taken:
+class TakenOffsets:
     """Offsets, each of which has one taker."""
 
     def __init__(self, items: int) -> None:

@@ -16,9 +16,9 @@ from fencepost.reports.hot.spill import NUMBERS_MAX, Spill
 from fencepost.reports.kernels.bucket_rows import (
     UNTOLD,
     Claims,
+    ClaimSide,
     Mask,
     Numbers,
-    Side,
     joint,
     latest_below,
     sides,
@@ -51,7 +51,7 @@ class Counters:
         self._write(_reduced(most, is_least=False), is_least=False)
         self._write(_reduced(least, is_least=True), is_least=True)
 
-    def _write(self, side: Side, *, is_least: bool) -> None:
+    def _write(self, side: ClaimSide, *, is_least: bool) -> None:
         """What is more than `n` lies in one range with what is at most `n`."""
         ranges = np.clip((side.bound - is_least) // self._width, 0, NUMBERS_MAX - 1)
         told = np.full(len(side.bound), is_least)
@@ -63,14 +63,14 @@ class Counters:
         found = np.zeros(len(self._groups), np.bool_)
         for rows in self._spill:
             group, bound, stamp, is_least = (column.to_numpy() for column in rows.columns)
-            most = Side(group[~is_least], bound[~is_least], stamp[~is_least])
-            least = Side(group[is_least], bound[is_least], stamp[is_least])
+            most = ClaimSide(group[~is_least], bound[~is_least], stamp[~is_least])
+            least = ClaimSide(group[is_least], bound[is_least], stamp[is_least])
             found[least.group[_is_early(most, least, latest)]] = True
             np.maximum.at(latest, most.group, most.stamp)
         return {key for key, number in self._groups.items() if found[number]}
 
 
-def _is_early(most: Side, least: Side, latest: Numbers) -> Mask:
+def _is_early(most: ClaimSide, least: ClaimSide, latest: Numbers) -> Mask:
     """The claims of `least` that had returned before one of less was invoked.
 
     `latest`: of each group, the last invocation of a claim with a bound below all of these.
@@ -79,7 +79,7 @@ def _is_early(most: Side, least: Side, latest: Numbers) -> Mask:
     return np.asarray(np.maximum(here, latest[least.group]) > least.stamp)
 
 
-def _reduced(side: Side, *, is_least: bool) -> Side:
+def _reduced(side: ClaimSide, *, is_least: bool) -> ClaimSide:
     """Of equal bounds of a counter the one that decides: the last invocation, the first return."""
     place = joint(side.group, side.bound)
     places = int(place.max(initial=-1)) + 1
@@ -87,4 +87,4 @@ def _reduced(side: Side, *, is_least: bool) -> Side:
     group[place], bound[place] = side.group, side.bound
     stamp = np.full(places, UNBOUNDED if is_least else UNTOLD)
     (np.minimum if is_least else np.maximum).at(stamp, place, side.stamp)
-    return Side(group, bound, stamp)
+    return ClaimSide(group, bound, stamp)

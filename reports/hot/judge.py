@@ -21,10 +21,10 @@ from fencepost.conformance.verdict import CheckResult
 from fencepost.reports.analysis.tenures import Leadership
 from fencepost.reports.hot.carried import Key
 from fencepost.reports.hot.clients import Clients, ClientsFound, of_log
-from fencepost.reports.hot.contents import Contents
+from fencepost.reports.hot.contents import ToldRecords
 from fencepost.reports.hot.counters import Counters
 from fencepost.reports.hot.leaders import Leaders
-from fencepost.reports.hot.replicas import Answers, Committers, Replicas
+from fencepost.reports.hot.replicas import Answers, Committers, ReplicaPieces
 from fencepost.reports.hot.roles import Roles
 from fencepost.reports.hot.sequences import Sequences
 from fencepost.reports.hot.spill import NUMBERS_MAX
@@ -108,10 +108,10 @@ class _Judge:
         width = max(BOUNDS_TOGETHER, pieces.items // NUMBERS_MAX)
         self._counters = Counters(scratch / "counters", width)
         self._sequences = Sequences(scratch / "sequences", width)
-        self._contents = Contents(scratch / "contents", pieces.items, self._sequences)
+        self._contents = ToldRecords(scratch / "contents", pieces.items, self._sequences)
         self._windows = Windows(self._only_few.few)
         self._clients = Clients(self._contents, self._counters)
-        self._replicas = Replicas()
+        self._replicas = ReplicaPieces()
         self._committers = Committers()
         self._answers = Answers(self._counters)
         self._roles = Roles(self._only_few, least)

@@ -27,7 +27,7 @@ ANSWERS = 2
 """Begins the keys of counters of what one leader answered in one epoch."""
 
 
-class Replicas:
+class ReplicaPieces:
     """What is known of all replicas after the pieces that were seen, those of a node in order."""
 
     def __init__(self) -> None:
@@ -116,7 +116,7 @@ def longest_before(leaders: Iterable[Key], committed: Iterable[tuple[Key, int]])
 
 
 class Committers:
-    """Who committed in each epoch, and how far."""
+    """Which brokers committed in each epoch, and how far."""
 
     def __init__(self) -> None:
         self._brokers: dict[int, int] = {}

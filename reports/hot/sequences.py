@@ -48,7 +48,7 @@ def _digests(rows: BucketRows) -> Numbers:
     return found
 
 
-class Numbering(NamedTuple):
+class ToldNumbers(NamedTuple):
     """The numbers of the records of one table."""
 
     line: Numbers
@@ -59,7 +59,7 @@ class Numbering(NamedTuple):
     """All lines that number a record number it alike."""
 
     @classmethod
-    def of(cls, table: pa.Table, code: Numbers, codes: int) -> "Numbering":
+    def of(cls, table: pa.Table, code: Numbers, codes: int) -> "ToldNumbers":
         """`code` is that of each row of `NUMBERED`, of so many."""
         columns = tuple(column.to_numpy() for column in table.columns[1:])
         line = np.full(codes, -1)
@@ -92,7 +92,7 @@ class Sequences:
         self.is_used |= bool(is_numbered(rows).any())
         self._is_unclear |= bool(rows.word("error_code", *REFUSALS).any())
 
-    def see_log(self, offset: Numbers, code: Numbers, numbering: Numbering) -> None:
+    def see_log(self, offset: Numbers, code: Numbers, numbering: ToldNumbers) -> None:
         """Records of the log by offset."""
         self._is_unclear |= not numbering.is_clear
         line = numbering.line[code]
@@ -106,7 +106,7 @@ class Sequences:
     def found(self, ends: Sequence[int]) -> tuple[int, bool]:
         """The premises, and whether the definition must decide; nothing is seen after that.
 
-        `ends`: the length of each log. They are beginnings of the one whose records were seen.
+        `ends`: the length of each log. They are beginnings of the one log that was seen.
         """
         order, premises = _Order(), 0
         lengths = np.array(ends, np.int64)

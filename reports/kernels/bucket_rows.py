@@ -345,7 +345,7 @@ class Claims(NamedTuple):
     hi: Numbers
 
 
-class Side(NamedTuple):
+class ClaimSide(NamedTuple):
     """One bound of claims, and the stamp that it holds from or up to."""
 
     group: Numbers
@@ -353,7 +353,7 @@ class Side(NamedTuple):
     stamp: Numbers
 
 
-def sides(claims: Claims) -> tuple[Side, Mask, Side, Mask]:
+def sides(claims: Claims) -> tuple[ClaimSide, Mask, ClaimSide, Mask]:
     """What says at most so much, by invocation; what says at least so much, by return.
 
     Behind each is which claims these are.
@@ -361,9 +361,9 @@ def sides(claims: Claims) -> tuple[Side, Mask, Side, Mask]:
     most = claims.hi < UNBOUNDED
     least = (claims.lo > 0) & (claims.ret < UNBOUNDED)
     return (
-        Side(claims.group[most], claims.hi[most], claims.inv[most]),
+        ClaimSide(claims.group[most], claims.hi[most], claims.inv[most]),
         most,
-        Side(claims.group[least], claims.lo[least], claims.ret[least]),
+        ClaimSide(claims.group[least], claims.lo[least], claims.ret[least]),
         least,
     )
 
@@ -397,12 +397,12 @@ def contradicting(claims: Claims) -> Mask:
     return found
 
 
-def _mirrored(side: Side) -> Side:
+def _mirrored(side: ClaimSide) -> ClaimSide:
     """With time and counters going backwards: what was more is less, what was late is early."""
-    return Side(side.group, -side.bound, -side.stamp)
+    return ClaimSide(side.group, -side.bound, -side.stamp)
 
 
-def latest_below(most: Side, least: Side) -> Numbers:
+def latest_below(most: ClaimSide, least: ClaimSide) -> Numbers:
     """For each claim of `least` the latest stamp of `most` with a lower bound, or `UNTOLD`.
 
     By direct address: each bound of each counter has its place, in ascending order.

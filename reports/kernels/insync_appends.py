@@ -22,7 +22,7 @@ def judge_appends(rows: BucketRows, least: int) -> Found:
 
 
 def appends_with_isr(rows: BucketRows) -> tuple[Numbers, Numbers]:
-    """The rows of appends of leaders whose ISR is told, and those that tell it."""
+    """The rows of appends of leaders with an ISR that is told, and those that tell it."""
     told = rows.is_action(*TELLS_ISR, Action.LEADER_APPEND) & rows.is_kind("action")
     row, process = rows.by_process(told)
     tells = rows.is_action(*TELLS_ISR)[row]

@@ -134,7 +134,7 @@ def _own_process() -> ProcessPoolExecutor:
     return ProcessPoolExecutor(1, get_context("spawn"))
 
 
-def _judge_hot(run: Path, events: int, is_broken: bool) -> tuple[int, float, float]:  # noqa: FBT001
+def _judge_hot(run: Path, events: int, is_broken: bool) -> tuple[int, float, float]:
     """Events, microseconds per event, and the most that this process ever held."""
     report = _Report(run, make_trace(run, events, 1, is_broken=is_broken))
     report.ingest()

@@ -165,7 +165,7 @@ WRONG: Mapping[str, tuple[str, Any, str, Any]] = {
     ),
     "offsets of another table": (
         "another record in one log",
-        contents.Taken,
+        contents.TakenOffsets,
         "take",
         lambda *_told: True,
     ),

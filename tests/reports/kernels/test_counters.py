@@ -58,7 +58,7 @@ def test_the_kernel_finds_what_the_definition_finds() -> None:
     assert next(disagreements(), None) is None
 
 
-def _first_below(most: bucket_rows.Side, least: bucket_rows.Side) -> Numbers:
+def _first_below(most: bucket_rows.ClaimSide, least: bucket_rows.ClaimSide) -> Numbers:
     found = np.full(len(least.bound), bucket_rows.UNTOLD)
     for place, (group, bound) in enumerate(zip(least.group, least.bound, strict=True)):
         below = most.stamp[(most.group == group) & (most.bound < bound)]
@@ -67,7 +67,7 @@ def _first_below(most: bucket_rows.Side, least: bucket_rows.Side) -> Numbers:
 
 
 def _of_any_counter(function: Callable[..., Numbers]) -> Callable[..., Numbers]:
-    def joined(most: bucket_rows.Side, least: bucket_rows.Side) -> Numbers:
+    def joined(most: bucket_rows.ClaimSide, least: bucket_rows.ClaimSide) -> Numbers:
         nowhere = [side._replace(group=np.zeros_like(side.group)) for side in (most, least)]
         return function(*nowhere)
 
