@@ -287,7 +287,7 @@ class LeaderElections:
             self._unread.update(keys)
         else:
             for key in keys:
-                if key in self._context.states and key in self._context.assignments:
+                if key in self._context.assignments:
                     self._elect(key, confirmed=True)
                 self.tell((key,))
             self._submit()
