@@ -107,7 +107,7 @@ docs: setup
 
 lock:
 	@command -v uv >/dev/null || { echo 'lock: uv is not on the PATH; install it first' >&2; exit 3; }
-	uv pip compile pyproject.toml --extra dev --extra containers --extra kafka --universal --python-version 3.11 --generate-hashes \
+	uv pip compile pyproject.toml --extra dev --extra connect --extra containers --extra kafka --universal --python-version 3.11 --generate-hashes \
 	  --no-emit-index-url --no-header --upgrade --output-file requirements.lock
 	uv pip compile --group docs --constraint requirements.lock --universal --python-version 3.11 --generate-hashes \
 	  --no-emit-index-url --no-header --upgrade --output-file ci/site/requirements.lock
