@@ -8,18 +8,20 @@ from pathlib import Path
 import fencepost
 
 ROOT = Path(fencepost.__file__).parent
-FOLDER_ON_EXECUTORS = "fencepost-package"
-"""Where an executor unpacks it, in its own working directory."""
 _OF_RUNS = ROOT / "reports" / "runs"
 """What was made here and is not the package, as `pyproject.toml` has it for the wheel."""
 
 
 def make_archive(path: Path) -> str:
-    """Write the package to the new zip file `path`; returns how `addArchive` is told of it."""
+    """Write the package to the new zip file `path`; returns what Spark is told to unpack.
+
+    Executors unpack it beside the files that Spark sends, a folder in which Python looks for
+    modules: there it has the name of the package.
+    """
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
         for file in _files():
-            archive.write(file, Path(ROOT.name, file.relative_to(ROOT)))
-    return f"{path}#{FOLDER_ON_EXECUTORS}"
+            archive.write(file, file.relative_to(ROOT))
+    return f"{path}#{ROOT.name}"
 
 
 def _files() -> Iterator[Path]:

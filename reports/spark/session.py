@@ -17,7 +17,7 @@ from pyspark.errors import PySparkException
 from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
-from fencepost.reports.spark.package import FOLDER_ON_EXECUTORS, ROOT, make_archive
+from fencepost.reports.spark.package import ROOT, make_archive
 from fencepost.reports.tables.errors import ReportError
 from fencepost.spec.java import JavaNotFoundError, spark_java_home
 from fencepost.spec.scratch import scratch_folder
@@ -138,7 +138,6 @@ def _configuration(master: str, scratch: Path) -> SparkConf:
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.shuffle.partitions": "4",
         "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={log4j.as_uri()}",
-        "spark.executorEnv.PYTHONPATH": FOLDER_ON_EXECUTORS,
     }
     if _is_local(master):
         settings["spark.executorEnv.PYTHONPATH"] = str(ROOT.parent)

@@ -13,12 +13,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 
 import pyspark
+from pyspark import cloudpickle
 
+import fencepost
 from fencepost.fault_injection.processes.managed_process import ManagedProcess
 from fencepost.fault_injection.processes.ports import free_ports
 from fencepost.fault_injection.processes.supervisor import Supervisor
+from fencepost.reports.spark.seeds import on_spark
 from fencepost.spec.java import spark_java_home
 
 SPARK_HOME = Path(pyspark.__file__).parent
@@ -93,6 +97,26 @@ def standalone_cluster(folder: Path, *, workers: int) -> Iterator[StandaloneClus
             work=work,
             environment=environment,
         )
+
+
+def places_of_package(master: str, *, tasks: int) -> list[Path]:
+    """Where each task finds a file of the package that is no module."""
+    with with_the_task(sys.modules[__name__]):
+        return list(on_spark(master)(_place_of_data, range(tasks), jobs=1, chunk=1))
+
+
+@contextmanager
+def with_the_task(module: ModuleType) -> Iterator[None]:
+    """Executors have no tests: what is of this module goes with the task."""
+    cloudpickle.register_pickle_by_value(module)  # type: ignore[no-untyped-call]
+    try:
+        yield
+    finally:
+        cloudpickle.unregister_pickle_by_value(module)  # type: ignore[no-untyped-call]
+
+
+def _place_of_data(_: int) -> Path:
+    return (Path(fencepost.__file__).parent / "ci" / "budgets.toml").resolve(strict=True)
 
 
 def _daemon(name: str) -> list[str | Path]:

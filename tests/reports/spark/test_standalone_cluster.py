@@ -2,7 +2,6 @@
 
 import os
 import signal
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -10,10 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from pyspark import cloudpickle
 from pyspark.sql import SparkSession
 
-import fencepost
 from fencepost.ci.cli import run as run_command
 from fencepost.conformance.whitebox.simulate import SimulationOptions, run_seeds
 from fencepost.fault_injection.processes.managed_process import ManagedProcess
@@ -23,11 +20,7 @@ from fencepost.reports.spark.seeds import on_spark
 from fencepost.reports.spark.session import spark_session
 from fencepost.reports.tables.folders import PARQUET
 from tests.reports.aggregated import analysed
-from tests.reports.spark.standalone import (
-    StandaloneCluster,
-    standalone_cluster,
-    why_no_hidden_folder,
-)
+from tests.reports.spark.standalone import StandaloneCluster, places_of_package
 from tests.reports.stories import failover_story, truncation_story
 
 pytestmark = [pytest.mark.cluster, pytest.mark.spark]
@@ -36,15 +29,6 @@ DEADLINE_S = 300.0
 POLL_S = 0.02
 LEVEL = 2
 SEEDS = 12
-
-
-@pytest.fixture(scope="module")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[StandaloneCluster]:
-    folder = tmp_path_factory.mktemp("cluster")
-    if why := why_no_hidden_folder(folder):
-        pytest.skip(why)
-    with standalone_cluster(folder, workers=2) as started:
-        yield started
 
 
 @pytest.fixture(scope="module")
@@ -82,24 +66,15 @@ def made_run(folder: Path) -> Path:
     return folder
 
 
-def where_it_is(_: int) -> str:
-    return str(fencepost.__file__)
-
-
 @pytest.mark.usefixtures("spark")
 def test_executors_work_with_the_package_that_they_were_sent(
     cluster: StandaloneCluster,
 ) -> None:
-    own = sys.modules[__name__]
-    # Executors have no tests: what is of this module goes with the task.
-    cloudpickle.register_pickle_by_value(own)  # type: ignore[no-untyped-call]
+    found = places_of_package(cluster.master, tasks=4)
 
-    found = list(on_spark(cluster.master)(where_it_is, range(4), jobs=1, chunk=1))
-
-    cloudpickle.unregister_pickle_by_value(own)  # type: ignore[no-untyped-call]
     assert len(found) == 4
     for path in found:
-        assert Path(path).is_relative_to(cluster.work)
+        assert path.is_relative_to(cluster.work)
 
 
 @pytest.mark.usefixtures("spark")
