@@ -25,7 +25,7 @@ help:
 	@echo 'make chaos   the chaos scenarios on real processes and a real ZooKeeper'
 	@echo 'make kafka   releases of Apache Kafka, and their bugs; fetches their jars once, with Maven'
 	@echo 'make lowest  the gate with every dependency at its lower bound; fetches those once more'
-	@echo 'make spark-cluster-test  a Spark master and two workers as processes: reports and seeds on them, one is killed'
+	@echo 'make spark-cluster-test  a Spark master and two workers as processes: reports and seeds on them, one is killed; the same over Spark Connect'
 	@echo 'make models  all models of tier pull_request: some minutes'
 	@echo 'make nightly all models, which actions they take, every repair undone, counterexamples on processes, the suite on its mutants and behind an adapter, edits of specs, core and checks: some three hours'
 	@echo 'make bench   control plane, producing, faults, simulator, specs and reports, with targets: some ten minutes'

@@ -51,15 +51,15 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON documen
 ZOOKEEPER_METAVAR = "embedded|ensemble|container|containers|HOST:PORT/CHROOT"
 ZOOKEEPER_HELP = "One server or three, as processes or in containers, or a running one."
 ZookeeperOption = Annotated[str, typer.Option(metavar=ZOOKEEPER_METAVAR, help=ZOOKEEPER_HELP)]
-SPARK_MASTER = re.compile(r"local(\[[^]]+\])?|local-cluster\[[^]]+\]|yarn|(spark|k8s)://.+")
+SPARK_MASTER = re.compile(r"local(\[[^]]+\])?|local-cluster\[[^]]+\]|yarn|(spark|k8s|sc)://.+")
 
 
 def require_spark_master(given: str | None) -> str | None:
     """`given` as it is; raises `UsageError` for what no Spark takes, before anything long."""
     if given is not None and not SPARK_MASTER.fullmatch(given):
         raise UsageError(
-            f"{given!r} is not a Spark master; give spark://HOST:PORT, k8s://URL, yarn or "
-            "local[N], or leave out --spark-master"
+            f"{given!r} is not a Spark master; give spark://HOST:PORT, sc://HOST:PORT, "
+            "k8s://URL, yarn or local[N], or leave out --spark-master"
         )
     return given
 
@@ -68,7 +68,7 @@ SparkMasterOption = Annotated[
     str | None,
     typer.Option(
         metavar="URL",
-        help="Address of a Spark master.  [default: Spark on this machine]",
+        help="Spark master, or sc://HOST:PORT of Spark Connect.  [default: Spark on this machine]",
         callback=require_spark_master,
     ),
 ]

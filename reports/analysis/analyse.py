@@ -28,6 +28,7 @@ from fencepost.reports.analysis.metrics import Failover, PhaseLatency, failovers
 from fencepost.reports.analysis.tenures import Leadership
 from fencepost.reports.analysis.timelines import Timeline, timelines
 from fencepost.reports.page.words import milliseconds
+from fencepost.reports.spark.executors import reason_of, told_by
 from fencepost.reports.spark.session import spark_session
 from fencepost.reports.tables.damage import damage_of, unfit_of, unheard_of
 from fencepost.reports.tables.errors import ReportError
@@ -90,7 +91,7 @@ def _save(run: Path, analysis: Analysis) -> None:
 
 
 def _gave_up(run: Path, error: PySparkException) -> ReportError:
-    told = (error.getMessage() or str(error)).strip()
+    told = told_by(error)
     if os.strerror(ENOSPC) in told:
         return _no_room(run)
     if any(word in told for word in _NO_MEMORY):
@@ -98,14 +99,11 @@ def _gave_up(run: Path, error: PySparkException) -> ReportError:
             f"there is not enough memory to judge {run}",
             "let fewer tasks run at a time (--spark-master 'local[1]'), or give Spark more memory",
         )
-    lines = (line.strip() for line in told.split("\n"))
-    said = [line for line in lines if line and not line.startswith("SQLSTATE")]
-    reason = said[-1 if _TRACEBACK in told else 0][:300]
-    return ReportError(f"Spark gave up on {run.name}: {reason}", "is the folder still complete?")
+    return ReportError(
+        f"Spark gave up on {run.name}: {reason_of(error)}", "is the folder still complete?"
+    )
 
 
-_TRACEBACK = "Traceback (most recent call last)"
-"""Its last line says what went wrong."""
 _NO_MEMORY = (
     "MemoryError",
     "malloc of size",

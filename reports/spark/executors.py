@@ -27,6 +27,11 @@ class NotSharedError(Exception):
     """The executor does not see the folder of the driver; the message is one sentence."""
 
 
+_TRACEBACK = "Traceback (most recent call last)"
+"""Its last line says what went wrong."""
+_DETAILS = re.compile(r'^\s*details = "(.*)"$', re.MULTILINE)
+"""Where a call to a Spark Connect server tells why it failed."""
+_OF_SERVER = "\n\nJVM stacktrace:"
 _TOLD = re.compile(rf"\b{NotSharedError.__name__}: (.+)")
 
 
@@ -65,6 +70,22 @@ def collected(frame: Collectable) -> list[Row]:
     """
     with catch_warnings(action="ignore", category=ResourceWarning):
         return frame.collect()
+
+
+def told_by(error: Exception) -> str:
+    """All that an error says, which PySpark may keep apart from its text."""
+    told = error.getMessage() if isinstance(error, PySparkException) else None
+    return (told or str(error)).strip()
+
+
+def reason_of(error: Exception) -> str:
+    """The line of what it says that tells what went wrong, without a full stop; 300 characters."""
+    told = told_by(error)
+    if details := _DETAILS.search(told):
+        return details[1][:300].rstrip(".")
+    lines = (line.strip() for line in told.partition(_OF_SERVER)[0].split("\n"))
+    said = [line for line in lines if line and not line.startswith("SQLSTATE")]
+    return said[-1 if _TRACEBACK in told else 0][:300].rstrip(".")
 
 
 @contextmanager

@@ -15,6 +15,7 @@ from typing import Any
 from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.sql import SparkSession
 
+from fencepost.reports.spark.connect import is_of_connect
 from fencepost.reports.tables.errors import ReportError
 
 _DELETE_SOURCE = False
@@ -33,8 +34,13 @@ def is_address(name: str) -> bool:
 def at_hand(spark: SparkSession, address: str, folder: Path) -> Iterator[Path]:
     """The new `folder` holds what there is at `address`; at the end what has changed is sent back.
 
-    Raises `ReportError` when Hadoop cannot read or write there.
+    Raises `ReportError` when Hadoop cannot read or write there, or `spark` has no JVM here.
     """
+    if is_of_connect(spark):
+        raise ReportError(
+            f"Spark Connect has no Hadoop client here, which {address} needs",
+            "name a folder that this machine and all executors see under one path",
+        )
     fetched_ns = time.time_ns()
     with _as_report_error(address, "read"):
         there = _Hadoop(spark, address)

@@ -9,7 +9,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from fencepost.conformance.worker_pool import Spread
-from fencepost.reports.spark.executors import collected
+from fencepost.reports.spark.executors import collected, reason_of
 from fencepost.reports.spark.session import spark_session
 from fencepost.reports.tables.errors import ReportError
 from fencepost.reports.tables.schema import ArrowFunction
@@ -19,6 +19,8 @@ R = TypeVar("R")
 
 CHUNKS_AHEAD = 8
 """Per core of the cluster; a caller that stops early wastes no more than these."""
+_MANY = 1 << 20
+"""Rows for the cores of any cluster."""
 
 
 def on_spark(master: str) -> Spread:
@@ -29,12 +31,18 @@ def on_spark(master: str) -> Spread:
     ) -> Generator[R, None, None]:
         del jobs  # the cluster has as many cores as it has
         with spark_session(master) as spark:
-            chunks = CHUNKS_AHEAD * spark.sparkContext.defaultParallelism
+            chunks = CHUNKS_AHEAD * _cores(spark)
             for at in range(0, len(arguments), chunks * chunk):
                 batch = arguments[at : at + chunks * chunk]
                 yield from _results(spark, function, batch, slices=-(-len(batch) // chunk))
 
     return spread
+
+
+def _cores(spark: SparkSession) -> int:
+    """As many as Spark makes partitions when it is told no number: Spark Connect tells no more."""
+    numbers = spark.range(_MANY).selectExpr("spark_partition_id() AS number")
+    return numbers.distinct().count()
 
 
 def _results(
@@ -62,5 +70,6 @@ def _worker(function: Callable[[Any], R], batch: Sequence[Any]) -> ArrowFunction
 
 
 def _failed(error: Exception) -> ReportError:
-    told = str(error).strip().split("\n")[-1]
-    return ReportError(f"Spark could not run the seeds: {told[:300]}", "see the executors' logs")
+    return ReportError(
+        f"Spark could not run the seeds: {reason_of(error)}", "see the executors' logs"
+    )

@@ -17,6 +17,11 @@ from pyspark.errors import PySparkException
 from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
+from fencepost.reports.spark.connect import (
+    active_connect_session,
+    connect_session,
+    is_connect_address,
+)
 from fencepost.reports.spark.package import ROOT, make_archive
 from fencepost.reports.tables.errors import ReportError
 from fencepost.spec.java import JavaNotFoundError, spark_java_home
@@ -44,9 +49,13 @@ def spark_session(master: str | None) -> Iterator[SparkSession]:
 
     Raises `ReportError` when Java or the master does not answer.
     """
-    active = SparkSession.getActiveSession()
+    active = _active(master)
     if active is not None:
         yield active
+        return
+    if master is not None and is_connect_address(master):
+        with connect_session(master) as session:
+            yield session
         return
     with scratch_folder("spark") as scratch, _silent_py4j():
         session = _start(master or DEFAULT_MASTER, scratch)
@@ -54,6 +63,13 @@ def spark_session(master: str | None) -> Iterator[SparkSession]:
             yield session
         finally:
             _stop(session)
+
+
+def _active(master: str | None) -> SparkSession | None:
+    """No other kind stands in for a session of Spark Connect."""
+    if is_connect_address(master):
+        return active_connect_session()
+    return SparkSession.getActiveSession() or active_connect_session()
 
 
 @contextmanager

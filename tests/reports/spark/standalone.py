@@ -119,6 +119,26 @@ def _place_of_data(_: int) -> Path:
     return (Path(fencepost.__file__).parent / "ci" / "budgets.toml").resolve(strict=True)
 
 
+@contextmanager
+def connect_server(cluster: StandaloneCluster) -> Iterator[str]:
+    """The address of a Spark Connect server, which has all cores of the cluster until this ends."""
+    (port,) = free_ports(1)
+    of_connect = ("address", HOST), ("port", str(port))
+    settings = [f"--conf=spark.connect.grpc.binding.{name}={value}" for name, value in of_connect]
+    command: list[str | Path] = [
+        SPARK_HOME / "bin" / "spark-submit",
+        *("--class", "org.apache.spark.sql.connect.service.SparkConnectServer"),
+        *("--master", cluster.master, "--conf=spark.ui.enabled=false", *settings, "spark-internal"),
+    ]
+    environment = cluster.environment | {"SPARK_DAEMON_MEMORY": "512m"}
+    server = cluster.supervisor.start("connect", command, env=environment)
+    try:
+        _await(server, "Spark Connect server started")
+        yield f"sc://{HOST}:{port}"
+    finally:
+        server.kill()
+
+
 def _daemon(name: str) -> list[str | Path]:
     return [SPARK_HOME / "bin" / "spark-class", f"org.apache.spark.deploy.{name}"]
 
