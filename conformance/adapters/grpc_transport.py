@@ -288,6 +288,8 @@ def _command_request(command: ControlCommand) -> Message | None:
             controller_epoch=command.controller_epoch,
             partitions=[state],
             broker_epoch=command.broker_epoch,
+            is_init=command.is_init,
+            zxid=about.partition_incarnation if command.is_init else 0,
         )
     if command.method is ControlMethod.STOP_REPLICA and about:
         stop = wire.PartitionStop(

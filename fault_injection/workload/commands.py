@@ -52,6 +52,8 @@ class ControlCommand(Struct, frozen=True, kw_only=True):
     addresses: dict[int, str] = field(default_factory=dict)
     """`HOST:PORT` of every registered broker."""
     about: CommandedPartition | None = None
+    is_init: bool = False
+    """True when LeaderAndIsr names all that the broker is to have; Kafka has no word for it."""
 
     def told(self, receiver: int) -> dict[str, Any]:
         """The trace line before it is sent: a controller's line about it, written by hand."""

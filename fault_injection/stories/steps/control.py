@@ -35,6 +35,7 @@ def command_of(cluster: StoryCluster, step: ControlStep, receiver: int) -> Contr
         broker_epoch=chosen_epoch(step.broker_epoch, epoch, f"broker {named} is not registered"),
         addresses={one: registration.address for one, registration in registered.items()},
         about=about,
+        is_init=step.init,
     )
 
 
@@ -51,7 +52,9 @@ def _about(cluster: StoryCluster, step: ControlStep, key: TopicPartition) -> Com
         isr=isr,
         assigned_replicas=tuple(cluster.state.assignment(key.topic).get(key.partition, ())),
         znode_version=version.znode_version,
-        partition_incarnation=version.partition_incarnation,
+        partition_incarnation=chosen_epoch(
+            step.partition_incarnation, version.partition_incarnation, ""
+        ),
         topic_id=state.topic_id,
         is_deleted=step.delete,
     )

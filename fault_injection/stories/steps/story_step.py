@@ -386,6 +386,10 @@ class ControlStep(OrderStep, frozen=True, kw_only=True):
     leader_epoch: Epoch = CURRENT
     leader: Annotated[int, number("the new leader; -1: none", ge=-1)] | UnsetType = UNSET
     isr: BrokerIds | UnsetType = UNSET
+    partition_incarnation: Epoch = CURRENT
+    init: Annotated[bool, Meta(description="true: LeaderAndIsr names all that the broker has")] = (
+        False
+    )
     delete: Annotated[bool, Meta(description="true: StopReplica removes the data too")] = False
     shuts_down: Positive | UnsetType = UNSET
     wait: Asks = True

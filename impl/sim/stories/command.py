@@ -43,6 +43,8 @@ def command_request(command: ControlCommand) -> CommandRequest | ControlledShutd
             controller_epoch=epoch,
             partitions=(state,),
             broker_epoch=broker_epoch,
+            is_init=command.is_init,
+            zxid=about.partition_incarnation if command.is_init else 0,
         )
     if command.method is ControlMethod.STOP_REPLICA and about:
         stop = PartitionStop(
