@@ -48,6 +48,7 @@ from fencepost.spec.vocabulary import NO_PRODUCER, ElectionKind, Outcome
 from fencepost.spec.wire import replication_pb2 as wire
 from fencepost.spec.wire.conventions import (
     CHANNEL_OPTIONS,
+    CONTROLLER_VERSION,
     LAMPORT_KEY,
     NODE_KEY,
     RECEIVER_KEY,
@@ -197,14 +198,19 @@ class GrpcConnection:
         return _results(keys, self._ask(request))
 
     def change_config(self, change: ConfigChange) -> Fields:
-        """Ask in the version that every broker takes, and forwards."""
+        """Ask in one version or the other (FWD-002)."""
         changes = [
             wire.EntryChange(operation=change.operation, name=name, value=value)
             for name, value in change.entries.items()
         ]
         kind, names = change.entity
         wanted = wire.EntityChange(kind=kind, names=names, changes=changes)
-        request: Message = getattr(wire, f"{change.method}Request")(entities=[wanted])
+        header = wire.RequestHeader(
+            api_version=CONTROLLER_VERSION if change.is_for_controller else 0
+        )
+        request: Message = getattr(wire, f"{change.method}Request")(
+            header=header, entities=[wanted]
+        )
         return answered_config(ALTER_CONFIGS, self._call(request, CONFIG_DEADLINE_S).response)
 
     def describe_config(self, entity: ConfigEntity) -> Fields:

@@ -7,6 +7,8 @@ from fencepost.conformance.adapters.choices import EMBEDDED, PROXY
 from fencepost.conformance.adapters.errors import ChoiceError
 from fencepost.conformance.adapters.implementation import Capability, Implementation
 from fencepost.conformance.adapters.reference import REFERENCE
+from fencepost.fault_injection.faults.process_faults import RollBrokers
+from fencepost.fault_injection.stories.story import Story
 from fencepost.spec.vocabulary import NEWEST_LEVEL, ProtocolLevel
 
 NEWEST = -1
@@ -61,11 +63,15 @@ class ClusterSettings:
         """From 1 on."""
         return tuple(range(1, self.brokers + 1))
 
-    @property
-    def are_mutations_redirected(self) -> bool:
-        """Clients may change configurations, which the controller alone writes (FWD-001)."""
+    def has_redirected_mutations(self, story: Story) -> bool:
+        """Clients may change configurations, which in the end the controller alone writes.
+
+        That is at level 5, or on the way there (FWD-001, FWD-007).
+        """
+        rolls = [one.fault for one in story.actions if isinstance(one.fault, RollBrokers)]
+        last = max([self.level, *(roll.inter_broker_protocol or 0 for roll in rolls)])
         is_offered = Capability.CONFIGURATION in self.implementation.capabilities
-        return is_offered and self.level >= ProtocolLevel.CONTROLLER_MUTATIONS
+        return is_offered and last >= ProtocolLevel.CONTROLLER_MUTATIONS
 
 
 def unusual(settings: ClusterSettings) -> dict[str, int]:

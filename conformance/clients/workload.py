@@ -27,6 +27,7 @@ from fencepost.fault_injection.workload.config_operations import (
     DESCRIBES,
     ENTRIES,
     ENTRIES_METHOD,
+    IN_NEW_VERSION,
     ConfigChange,
 )
 from fencepost.fault_injection.workload.operations import Answer, Operation, Produce
@@ -329,21 +330,22 @@ class Workload:
         follow(script, self._session.worker(node).perform, group.over)
 
     def _configure(self, node: str, group: ClientGroup) -> None:
-        """Each broker is asked in its turn, whether it is the controller or forwards."""
+        """Any broker is asked, which forwards, or the controller in the version for it alone."""
         client, random = self._session.worker(node), self._random(node)
         entity = ConfigEntity(EntityKind.TOPIC, (self._partitions[0].topic,))
         for number in count(1):
             if group.over.wait(CONFIG_PAUSE_S):
                 return
             with suppress(ClusterUnreachableError):
-                brokers = sorted(client.refresh().addresses)
-                is_read = random.random() < DESCRIBES
-                entries = {} if is_read else {random.choice(ENTRIES): f"{node}/{number}"}
-                broker_id = random.choice(brokers)
-                if is_read:
+                view = client.refresh()
+                broker_id = random.choice(sorted(view.addresses))
+                if random.random() < DESCRIBES:
                     client.describe_config(broker_id, entity)
-                else:
-                    client.change_config(broker_id, ConfigChange(ENTRIES_METHOD, entity, entries))
+                    continue
+                entries = {random.choice(ENTRIES): f"{node}/{number}"}
+                is_new = random.random() < IN_NEW_VERSION and view.controller_id in view.addresses
+                change = ConfigChange(ENTRIES_METHOD, entity, entries, is_for_controller=is_new)
+                client.change_config(view.controller_id if is_new else broker_id, change)
 
     def _random(self, node: str) -> Random:
         return Random(f"{self._seed}/{node}")

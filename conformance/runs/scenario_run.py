@@ -304,7 +304,7 @@ class ScenarioRun:
             stage.partitions.extend(stage.cluster.create_topic(TOPIC, assignment))
             stage.workload = Workload(stage.session, stage.partitions, seed=self.seed)
             stage.workload.in_flight = profile.in_flight
-            stage.workload.configures = self.settings.are_mutations_redirected
+            stage.workload.configures = self.settings.has_redirected_mutations(self.scenario.story)
             stage.workload.start()
             stage.cluster.workload = stage.workload
         try:

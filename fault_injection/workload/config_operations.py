@@ -20,6 +20,8 @@ MUTATION_RATE = "controller_mutation_rate"
 TOKENS = "/" + "/".join(FOLDERS[EntityKind.TOKEN])
 """Below it each delegation token has its znode."""
 TOKEN_ENTRIES = ("expires_ms", "issued_ms", "max_ms", "owner", "renewers")
+IN_NEW_VERSION = 0.5
+"""Share of a client's changes that are for the controller alone."""
 DESCRIBES = 0.35
 """Share of a client's requests about a configuration that only read it."""
 _GRANTED = frozenset({"", ErrorCode.NONE})
@@ -31,6 +33,8 @@ class ConfigChange(NamedTuple):
     method: str
     entity: ConfigEntity
     entries: Mapping[str, str]
+    is_for_controller: bool = False
+    """In the newer version, which the controller alone takes; brokers forward the older one."""
 
     @property
     def operation(self) -> str:

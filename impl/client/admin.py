@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from time import monotonic
 from typing import NamedTuple
 
-from fencepost.impl.client.cluster_connection import CONTROLLER_VERSION, ClusterConnection, Message
+from fencepost.impl.client.cluster_connection import ClusterConnection, Message
 from fencepost.impl.client.errors import (
     ClientError,
     DefiniteError,
@@ -20,6 +20,7 @@ from fencepost.impl.client.tries import Effect, TryFailedError
 from fencepost.spec.config_store import QUOTA_KINDS, EntityKind
 from fencepost.spec.vocabulary import CoordinatorKind, ElectionKind, ErrorCode
 from fencepost.spec.wire import replication_pb2 as wire
+from fencepost.spec.wire.conventions import CONTROLLER_VERSION
 from fencepost.spec.znodes import TopicPartition
 
 POLL_S = 0.05

@@ -20,8 +20,6 @@ from fencepost.spec.znodes import TopicPartition
 
 Message = Any
 """A generated message; its fields are in `spec/wire/replication.proto`."""
-CONTROLLER_VERSION = 1
-"""Of requests that from level 5 on the controller alone takes (FWD-002)."""
 
 
 class ClusterConnection:

@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from fencepost.impl.client.cluster_connection import CONTROLLER_VERSION, ClusterConnection, Message
+from fencepost.impl.client.cluster_connection import ClusterConnection, Message
 from fencepost.impl.client.tries import Effect
 from fencepost.spec.wire import replication_pb2 as wire
+from fencepost.spec.wire.conventions import CONTROLLER_VERSION
 from fencepost.spec.wire.tokens import HeldToken
 
 LONGEST = USUAL = AT_ONCE = -1

@@ -7,6 +7,8 @@ RECEIVER_KEY = "fencepost-to"
 """Metadata key, the id of the receiving broker: the port may belong to another by now."""
 NEVER_SENT = ("failed to connect to all addresses", "errors resolving", "DNS resolution failed")
 """Details of gRPC's status UNAVAILABLE that prove that the request was not sent."""
+CONTROLLER_VERSION = 1
+"""Of a request for a change: for the controller alone; version 0 is for any broker (FWD-002)."""
 MESSAGE_BYTES_MAX = 64 * 1024 * 1024
 
 MESSAGE_SIZES = (

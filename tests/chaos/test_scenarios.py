@@ -26,7 +26,7 @@ from fencepost.fault_injection.stories.story import ClientLoad, Story, StoryActi
 from fencepost.fault_injection.zookeeper.client import ZooKeeperClient
 from fencepost.fault_injection.zookeeper.server import ZooKeeperServer
 from fencepost.spec.trace import Kind, Phase
-from fencepost.spec.vocabulary import NEWEST_LEVEL, Invariant
+from fencepost.spec.vocabulary import NEWEST_LEVEL, Action, Invariant
 from tests.chaos.conftest import Played
 from tests.labs import story_ends
 
@@ -54,6 +54,23 @@ def test_reference_passes_at_its_newest_level(name: str, played: Played) -> None
     assert (result.verdict, result.why) == (Verdict.PASS, "")
     assert result.acknowledged > 0
     assert result.is_expected
+
+
+def test_clients_change_a_configuration_at_every_step_of_an_upgrade(played: Played) -> None:
+    result = played("rolling_upgrade")
+    events = read_folder(Path(result.folder))[0]
+    speaks = [
+        event.zxid or 0
+        for event in events
+        if event.action == "Create" and '"inter_broker_protocol":5' in (event.data or "")
+    ]
+    made = [(one.zxid or 0, one) for one in events if one.action == Action.APPLY_MUTATION]
+    premises = {check.invariant: check.premise_count for check in result.checks}
+
+    assert [one for zxid, one in made if zxid < min(speaks)]
+    assert [one for zxid, one in made if zxid > max(speaks)]
+    assert [one for zxid, one in made if zxid > min(speaks) and one.forwarded_request]
+    assert premises[Invariant.LINEARIZABLE_CONFIG] > 0
 
 
 def test_every_kind_of_fault_took_effect_on_real_processes_and_was_healed(played: Played) -> None:

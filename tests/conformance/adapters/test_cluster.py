@@ -22,11 +22,13 @@ from fencepost.conformance.adapters.reference import REFERENCE
 from fencepost.conformance.adapters.settings import ClusterSettings
 from fencepost.conformance.adapters.zookeepers import ZooKeeperInUse, zookeeper_for
 from fencepost.conformance.clients.recorder import TraceWriter
+from fencepost.fault_injection.faults.process_faults import RollBrokers
 from fencepost.fault_injection.faults.targets import leader
 from fencepost.fault_injection.injectors.injector import InjectionError
 from fencepost.fault_injection.network.proxy.peers import listening_ports
 from fencepost.fault_injection.network.wiring import BrokerPlace
 from fencepost.fault_injection.processes.supervisor import Supervisor
+from fencepost.fault_injection.stories.story import Story, StoryAction
 from fencepost.fault_injection.zookeeper.client import ZnodeContent, ZooKeeperClient
 from fencepost.fault_injection.zookeeper.server import PortInUseError, ZooKeeperServer
 from fencepost.spec import znodes
@@ -338,6 +340,23 @@ def test_external_zookeeper_gets_a_chroot_that_is_removed_again(
     assert zookeeper.address == f"{server}/shared/run-1"
     assert zookeeper.transactions() is None
     assert (during, after) == (["run-1"], [])
+
+
+@pytest.mark.parametrize(
+    ("level", "spoken", "expected"),
+    [(5, None, True), (2, 5, True), (2, 4, False), (4, None, False), (2, None, False)],
+)
+def test_clients_change_configurations_where_the_controller_comes_to_write_them(
+    level: int, spoken: int | None, expected: bool
+) -> None:
+    roll = RollBrokers(for_ms=1, inter_broker_protocol=spoken)
+    action = StoryAction.at(action_id="roll", at_ms=0, fault=roll)
+    story = Story(story_id="s", actions=(action,) if spoken else ())
+    other = CommandLine(command="./mine")
+
+    assert ClusterSettings(level=level).has_redirected_mutations(story) is expected
+    settings = ClusterSettings(level=level, implementation=other)
+    assert not settings.has_redirected_mutations(story)
 
 
 def test_command_line_of_a_broker(supervisor: Supervisor) -> None:

@@ -12,9 +12,12 @@ from fencepost.conformance.adapters.grpc_transport import GrpcTransport
 from fencepost.conformance.clients.client import RoutedClient
 from fencepost.conformance.clients.recorder import TraceWriter
 from fencepost.conformance.clients.transport import ClusterUnreachableError
+from fencepost.fault_injection.workload.config_operations import ENTRIES_METHOD, ConfigChange
+from fencepost.spec.config_store import ConfigEntity, EntityKind
 from fencepost.spec.trace import Kind, LamportClock, TraceEvent, read_trace
 from fencepost.spec.vocabulary import ErrorCode, Outcome
 from fencepost.spec.wire import replication_pb2 as wire
+from fencepost.spec.wire.conventions import CONTROLLER_VERSION
 from fencepost.spec.znodes import TopicPartition
 from tests.grpc_server import Method, serving
 
@@ -31,6 +34,8 @@ class FakeBroker:
     produce_error: str = "NONE"
     leader: int = BROKER_ID
     metadata_requests: int = 0
+    versions: list[int] = field(default_factory=list)
+    """Of the changes of a configuration that were asked for."""
     silent: threading.Event = field(default_factory=threading.Event)
     """Once cleared, a produce is executed and never answered."""
 
@@ -74,6 +79,12 @@ class FakeBroker:
             high_watermark=len(self.log),
         )
 
+    def alter(
+        self, request: wire.IncrementalAlterConfigsRequest
+    ) -> wire.IncrementalAlterConfigsResponse:
+        self.versions.append(request.header.api_version)
+        return wire.IncrementalAlterConfigsResponse(error_code="NONE")
+
     def fetch(self, request: wire.FetchRequest) -> wire.FetchResponse:
         found = self.log[request.fetch_offset : request.fetch_offset + request.max_records]
         return wire.FetchResponse(
@@ -94,6 +105,7 @@ def cluster() -> Iterator[FakeBroker]:
         "Metadata": (fake.metadata, wire.MetadataRequest),
         "Produce": (fake.produce, wire.ProduceRequest),
         "Fetch": (fake.fetch, wire.FetchRequest),
+        "IncrementalAlterConfigs": (fake.alter, wire.IncrementalAlterConfigsRequest),
     }
     with serving("Replication", methods) as address:
         fake.address = address
@@ -129,6 +141,22 @@ def test_produce_is_traced_before_and_after(transport: GrpcTransport, tmp_path: 
     assert (complete.broker_id, complete.leader_epoch) == (BROKER_ID, 2)
     assert complete.error_code is None
     assert complete.values == ["a", "b"]
+
+
+def test_change_is_asked_for_in_the_version_that_it_says(
+    transport: GrpcTransport, tmp_path: Path
+) -> None:
+    change = ConfigChange(ENTRIES_METHOD, ConfigEntity(EntityKind.TOPIC, ("t",)), {"a": "1"})
+    with cluster() as fake:
+        client = client_of(fake.address, transport, tmp_path)
+        client.refresh()
+        told = [
+            client.change_config(BROKER_ID, one)["outcome"]
+            for one in (change, change._replace(is_for_controller=True))
+        ]
+
+    assert fake.versions == [0, CONTROLLER_VERSION]
+    assert told == [Outcome.OK, Outcome.OK]
 
 
 def test_fetch_records_what_served_it(transport: GrpcTransport, tmp_path: Path) -> None:
