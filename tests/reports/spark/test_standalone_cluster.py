@@ -14,6 +14,7 @@ from pyspark.sql import SparkSession
 from fencepost.ci.cli import run as run_command
 from fencepost.conformance.whitebox.simulate import SimulationOptions, run_seeds
 from fencepost.fault_injection.processes.managed_process import ManagedProcess
+from fencepost.fault_injection.processes.process_identity import thread_states
 from fencepost.reports.analysis.aggregates import AGGREGATES
 from fencepost.reports.analysis.analyse import analyse
 from fencepost.reports.spark.seeds import on_spark
@@ -55,9 +56,13 @@ def executors_known_to(session: SparkSession) -> int:
 
 
 def executors_of(worker: ManagedProcess) -> list[int]:
-    """The processes that it has started."""
+    """The processes that it has started.
+
+    The script that became the worker may have left a child that has ended: it computed the command.
+    """
     listed = Path(f"/proc/{worker.pid}/task").glob("*/children")
-    return [int(pid) for path in listed for pid in path.read_text().split()]
+    children = [int(pid) for path in listed for pid in path.read_text().split()]
+    return [pid for pid in children if thread_states(pid) != {"Z"}]
 
 
 def made_run(folder: Path) -> Path:
