@@ -17,10 +17,12 @@ from fencepost.spec.vocabulary import Ending, ProtocolLevel
 from tests.impl.sim.build import calm
 
 
-def play(*, secured: bool = True) -> list[TraceEvent]:
+def play(
+    *, secured: bool = True, level: ProtocolLevel = ProtocolLevel.CONTROLLER_MUTATIONS
+) -> list[TraceEvent]:
     options = replace(
         calm(),
-        level=ProtocolLevel.CONTROLLER_MUTATIONS,
+        level=level,
         asks_last=True,
         secured=secured,
         duration_ms=500,
@@ -34,13 +36,26 @@ def wrong_answers() -> str:
     return bad.message
 
 
-def test_each_right_holds_and_no_other() -> None:
-    events = play()
+@pytest.mark.parametrize(
+    "level", [level for level in ProtocolLevel if level >= ProtocolLevel.BROKER_EPOCH]
+)
+def test_each_right_holds_and_no_other(level: ProtocolLevel) -> None:
+    events = play(level=level)
 
     assert run_end(events).bad == ()
     assert [one.invariant for one in run_checks(events) if one.violations] == []
     tokens = {one.path for one in events if (one.path or "").startswith("/delegation_token/t")}
     assert len(tokens) > 3
+
+
+@pytest.mark.parametrize(("level", "are_kept"), [(5, False), (4, True)])
+def test_from_level_5_on_no_token_is_left_that_is_over(level: int, are_kept: bool) -> None:
+    known: dict[str | None, str | None] = {}
+    for one in play(level=ProtocolLevel(level)):
+        if one.node == "zookeeper" and (one.path or "").startswith("/delegation_token/tokens/"):
+            known[one.path] = one.action
+
+    assert ({*known.values()} == {"Delete"}) is not are_kept
 
 
 def test_only_a_secured_run_has_tokens() -> None:
