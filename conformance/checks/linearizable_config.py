@@ -78,7 +78,7 @@ def _judge_alteration(
         where = f"{event.path} {value}"
         if event.outcome is Outcome.OK:
             evidence.premise_count += 1
-            if not made:
+            if not made and not _is_idle(event.path or "", value, settings):
                 evidence.violated(f"{where} was answered as made, and never was.", event)
         elif event.outcome is Outcome.DEFINITE_ERROR and made:
             is_of_token = _is_token(event.path or "")
@@ -86,6 +86,13 @@ def _judge_alteration(
                 continue
             message = f"{where} was refused with {event.error_code}, and is made."
             evidence.violated(message, event, made[0].event)
+
+
+def _is_idle(path: str, value: str, settings: _Settings) -> bool:
+    """It takes away what never was there."""
+    name, _, rest = value.partition("=")
+    known = (entry for at, entry in settings if at == path)
+    return not rest and all(entry.partition("=")[0] != name for entry in known)
 
 
 def _judge_once(event: TraceEvent, settings: _Settings, evidence: Evidence) -> None:

@@ -84,6 +84,20 @@ def test_entry_that_is_gone_was_taken_by_one_of_the_attempts() -> None:
     assert found(linearizable_config.check, trace) == []
 
 
+def test_entry_that_never_was_there_may_be_taken_away() -> None:
+    trace = Trace()
+    write(trace, 5, size="1")
+    alter(trace, "", Outcome.OK)
+    never = found(linearizable_config.check, trace)
+    write(trace, 6, color="a", size="1")
+    alter(trace, "a", Outcome.OK)
+
+    assert never == []
+    assert f"{PATH} color= was answered as made, and never was." in found(
+        linearizable_config.check, trace
+    )
+
+
 @pytest.mark.parametrize(
     ("clock_ms", "has_line", "is_asked", "told"),
     [
