@@ -32,6 +32,10 @@ class Carried:
         found[order] = before
         return found
 
+    def join(self, other: "Carried") -> None:
+        """What the other one was told is told here, too; of other keys."""
+        self._last |= other._last
+
     def of(self) -> Iterator[tuple[Key, int]]:
         """Each key, and what it hands on."""
         yield from self._last.items()
@@ -44,6 +48,11 @@ class Carried:
 
 class CarriedMaximum(Carried):
     """The greatest number that was told of each key so far."""
+
+    def join(self, other: Carried) -> None:
+        """What the other one was told is told here, too."""
+        for name, number in other.of():
+            self._last[name] = max(number, self._last.get(name, number))
 
     @staticmethod
     def _carried(group: Numbers, numbers: Numbers, known: Numbers) -> Numbers:

@@ -70,6 +70,14 @@ class Clients:
         epoch = rows.numbers("leader_epoch")[with_epoch(rows, operations)]
         self._counters.see(in_epochs, [np.full(len(epoch), EPOCH), epoch])
 
+    def join(self, other: "Clients") -> None:
+        """What the other one has seen is seen here, too, but for contents and counters."""
+        self._final.extend(other._final)
+        self._longest = max(self._longest, other._longest)
+        self._is_strange |= other._is_strange
+        self.answers += other.answers
+        self.acknowledged += other.acknowledged
+
     def found(self) -> ClientsFound:
         """What is found; nothing is seen after that."""
         columns = zip(*self._final, strict=True)

@@ -99,6 +99,18 @@ class ToldRecords:
         self.is_unclear |= bool(((marked.marks & (_APPENDED | _LAST)) == _LAST).any())
         self._open.see(rows, operations, is_open)
 
+    def close(self) -> None:
+        """As `Spill.close`."""
+        self._told.close()
+        self._numbered.close()
+
+    def join(self, other: "ToldRecords") -> None:
+        """What the other one has seen is seen here, too."""
+        self._told.join(other._told)
+        self._numbered.join(other._numbered)
+        self._open.join(other._open)
+        self.is_unclear |= other.is_unclear
+
     def found(self, length: int, asked: int) -> Iterator[ValuesFound]:
         """What is found, table by table; nothing is seen after that.
 
@@ -295,6 +307,18 @@ class _OpenInvocations:
         self._operations.append(self._keys(rows, rows.values.row[own]))
         marks = marked.marks & (_RECORD | _FOR_ALL)
         self._records.append(marked._replace(marks=marks).table(rows, own))
+
+    def join(self, other: "_OpenInvocations") -> None:
+        codes = [self._nodes.setdefault(name, len(self._nodes)) for name in other._nodes]
+        for own, others in (
+            (self._operations, other._operations),
+            (self._answered, other._answered),
+        ):
+            own.extend(
+                np.column_stack([np.array(codes, np.int64)[keys[:, 0]], keys[:, 1:]])
+                for keys in others
+            )
+        self._records.extend(other._records)
 
     def left(self) -> pa.Table:
         """The records of those that were answered in no piece."""

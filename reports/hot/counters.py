@@ -5,6 +5,7 @@ more, by when it had returned first. Each range is judged with the last invocati
 """
 
 from collections.abc import Sequence
+from hashlib import blake2b
 from pathlib import Path
 
 import numpy as np
@@ -42,11 +43,21 @@ class Counters:
         self._spill = Spill(folder, _SCHEMA)
         self._width = width
         self._groups: dict[Key, int] = {}
+        """Each key, and the number that stands for it, the same wherever it is told."""
+
+    def close(self) -> None:
+        """As `Spill.close`."""
+        self._spill.close()
+
+    def join(self, other: "Counters") -> None:
+        """What the other one has seen is seen here, too."""
+        self._spill.join(other._spill)
+        self._groups |= other._groups
 
     def see(self, claims: Claims, keys: Sequence[Numbers]) -> None:
         """Claims of a piece; `keys` in place of their groups."""
         group, names = coded(keys)
-        numbers = [self._groups.setdefault(name, len(self._groups)) for name in names]
+        numbers = [self._groups.setdefault(name, _number(name)) for name in names]
         most, _, least, _ = sides(claims._replace(group=np.array(numbers, np.int64)[group]))
         self._write(_reduced(most, is_least=False), is_least=False)
         self._write(_reduced(least, is_least=True), is_least=True)
@@ -59,15 +70,23 @@ class Counters:
 
     def contradicted(self) -> set[Key]:
         """The counters with two claims that contradict each other; nothing is told after that."""
-        latest = np.full(len(self._groups), UNTOLD)
-        found = np.zeros(len(self._groups), np.bool_)
+        known = np.unique(np.array(list(self._groups.values()), np.int64))
+        latest, found = np.full(len(known), UNTOLD), np.zeros(len(known), np.bool_)
         for rows in self._spill:
-            group, bound, stamp, is_least = (column.to_numpy() for column in rows.columns)
+            number, bound, stamp, is_least = (column.to_numpy() for column in rows.columns)
+            group = np.searchsorted(known, number)
             most = ClaimSide(group[~is_least], bound[~is_least], stamp[~is_least])
             least = ClaimSide(group[is_least], bound[is_least], stamp[is_least])
             found[least.group[_is_early(most, least, latest)]] = True
             np.maximum.at(latest, most.group, most.stamp)
-        return {key for key, number in self._groups.items() if found[number]}
+        wrong = set(known[found].tolist())
+        return {key for key, number in self._groups.items() if number in wrong}
+
+
+def _number(key: Key) -> int:
+    """Where two counters had the same one, they would be judged together, and more severely."""
+    digest = blake2b(repr(key).encode(), digest_size=8).digest()
+    return int.from_bytes(digest, signed=True)
 
 
 def _is_early(most: ClaimSide, least: ClaimSide, latest: Numbers) -> Mask:

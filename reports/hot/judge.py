@@ -2,15 +2,17 @@
 
 A piece is some lines that follow each other in a file, so that those of a node come in order. What
 they tell of states is carried on from piece to piece; what they tell of records, by their value,
-and of lengths, by how long, is dealt out to tables on disk that are judged one by one. What is
-found is what the kernels find of all lines together; where they would leave a check to the
-definition, so does this. `tests/reports/hot` holds them together.
+and of lengths, by how long, is dealt out to tables on disk that are judged one by one. The lines of
+each node are a part that can be seen by a task of its own. What is found is what the kernels find
+of all lines together; where they would leave a check to the definition, so does this.
+`tests/reports/hot` holds them together.
 """
 
+import pickle
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -40,6 +42,9 @@ BOUNDS_TOGETHER = 1 << 16
 """Lengths of a log of which the claims are judged in one go, at the least."""
 
 
+_STATES = ("_counters", "_sequences", "_contents", "_windows", "_clients", "_replicas",
+           "_committers", "_answers", "_roles", "_leaders")  # fmt: skip
+"""What knows something of the pieces."""
 _Decisions = dict[Invariant, tuple[int, bool]]
 """Of each check its premises, and whether the definition must decide."""
 
@@ -52,11 +57,12 @@ class Pieces(Protocol):
     items: int
     """How many records its other lines name, at the most."""
 
-    def __iter__(self) -> Iterator[pa.Table]:
-        """All others: pieces with the kernels' columns, those of each node in the order of lines.
+    @property
+    def nodes(self) -> Sequence[str]:
+        """The names of parts, each with all lines of some nodes."""
 
-        Where they come in another order, nothing is found.
-        """
+    def of_node(self, name: str) -> Iterator[pa.Table]:
+        """All others of a part: pieces with the kernels' columns, in the order of lines."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,32 +84,52 @@ class HotFound:
         )
 
 
-def judge_partition(
-    pieces: Pieces,
-    begun: Sequence[TraceEvent],
-    picture: tuple[int, tuple[int, int]],
-    scratch: Path,
-) -> HotFound | None:
-    """What is found of a partition, of all checks per partition.
+class RunFacts(NamedTuple):
+    """What is told of the run of a partition."""
 
-    None if there are no pieces, or the lines of a node are not in order.
-    `begun` are the `RunStarted` of the run, `picture` is the folder and the span of its stamps,
-    `scratch` a folder for what is dealt out.
-    """
-    judge = _Judge(pieces, least_of(begun), picture, scratch)
-    for bulk in pieces:
+    begun: tuple[TraceEvent, ...]
+    """Its `RunStarted`."""
+    folder: int
+    span_ns: tuple[int, int]
+    """Its first and last `mono_ns`."""
+
+
+def judge_partition(pieces: Pieces, run: RunFacts, scratch: Path) -> HotFound | None:
+    """What is found of a partition, one part after the other; see `conclude`."""
+    parts = [
+        see_part(pieces, name, run, scratch / f"part-{number}")
+        for number, name in enumerate(pieces.nodes)
+    ]
+    return conclude(pieces, run, scratch / "whole", parts)
+
+
+def see_part(pieces: Pieces, name: str, run: RunFacts, scratch: Path) -> bytes:
+    """What `conclude` needs of a part; the rest of it is in the new folder `scratch`."""
+    judge = _Judge(pieces, run, scratch)
+    for bulk in pieces.of_node(name):
         judge.see(bulk)
-    judge.end()
-    return judge.found(begun)
+    return judge.hand_on()
+
+
+def conclude(
+    pieces: Pieces, run: RunFacts, scratch: Path, parts: Iterable[bytes]
+) -> HotFound | None:
+    """What is found of all checks per partition, when all parts were seen.
+
+    None if the lines of a node were not in order, or in two parts.
+    """
+    judge = _Judge(pieces, run, scratch)
+    for part in parts:
+        judge.join(part)
+    return judge.found()
 
 
 class _Judge:
-    """What is known after the pieces that were seen."""
+    """What is known of a partition after the pieces that were seen."""
 
-    def __init__(
-        self, pieces: Pieces, least: int, picture: tuple[int, tuple[int, int]], scratch: Path
-    ) -> None:
+    def __init__(self, pieces: Pieces, run: RunFacts, scratch: Path) -> None:
         self._few = pieces.few
+        self._begun = run.begun
         self._only_few = self._rows(completed(pieces.few, sorted(KERNEL_COLUMNS))[:0])
         width = max(BOUNDS_TOGETHER, pieces.items // NUMBERS_MAX)
         self._counters = Counters(scratch / "counters", width)
@@ -114,22 +140,32 @@ class _Judge:
         self._replicas = ReplicaPieces()
         self._committers = Committers()
         self._answers = Answers(self._counters)
-        self._roles = Roles(self._only_few, least)
-        self._least = least
-        self._leaders: Leaders | None = None
-        self._picture = picture
+        self._least = least_of(run.begun)
+        self._roles = Roles(self._only_few, self._least)
+        self._leaders = Leaders(run.folder, run.span_ns)
         self._lives: set[int] = set()
 
     def _rows(self, bulk: pa.Table) -> BucketRows:
         return BucketRows(SplitRows(self._few, bulk, lambda _rows: bulk))
 
+    def hand_on(self) -> bytes:
+        """What is known, for `join`; nothing is seen after that."""
+        self._counters.close()
+        self._contents.close()
+        return pickle.dumps({name: getattr(self, name) for name in (*_STATES, "_lives")})
+
+    def join(self, handed_on: bytes) -> None:
+        """What was handed on is known here, too."""
+        states = pickle.loads(handed_on)  # noqa: S301 - of our own tasks
+        for name in _STATES:
+            getattr(self, name).join(states[name])
+        self._lives |= states["_lives"]
+
     def see(self, bulk: pa.Table) -> None:
-        """One piece."""
+        """The next piece."""
         rows = self._rows(bulk)
         self._see_lines(rows, self._windows.of(rows))
         self._roles.see(rows)
-        if self._leaders is None:
-            self._leaders = Leaders(self._picture[0], rows.name(0), self._picture[1])
         self._leaders.see(rows)
         self._answers.see(rows)
         self._committers.see(rows)
@@ -143,15 +179,11 @@ class _Judge:
         appended[replicas.row] = True
         self._clients.see(rows, operations_of(rows), appended)
 
-    def end(self) -> None:
-        """What is few and came after all pieces."""
-        rows = self._only_few
-        self._see_lines(rows, self._windows.rest())
-
-    def found(self, begun: Sequence[TraceEvent]) -> HotFound | None:
+    def found(self) -> HotFound | None:
         """What is found; nothing is seen after that."""
-        if self._windows.is_disordered or self._leaders is None:
+        if self._windows.is_disordered:
             return None
+        self._see_lines(self._only_few, self._windows.rest())
         clients = self._clients.found()
         contradicted = self._counters.contradicted()
         is_odd = bool(self._only_few.is_odd.any()) or len(self._lives) > 1
@@ -176,7 +208,7 @@ class _Judge:
             ),
             Invariant.SEQUENCES_IN_ORDER: self._numbered(clients.length, entries or linear),
         }
-        found |= self._of_roles(clients) | self._by_definition(begun)
+        found |= self._of_roles(clients) | self._by_definition()
         return HotFound(
             premises={name: premises for name, (premises, _) in found.items()},
             suspicious=frozenset(name for name, (_, is_wrong) in found.items() if is_wrong),
@@ -210,9 +242,9 @@ class _Judge:
         is_whole = logged.count == logged.extent == max(ends)
         return premises, in_doubt or is_wrong or not is_whole or self._contents.is_unclear
 
-    def _by_definition(self, begun: Sequence[TraceEvent]) -> "_Decisions":
+    def _by_definition(self) -> "_Decisions":
         """Of the checks that read nothing but what is few."""
-        given = [*begun, *self._only_few.few]
+        given = [*self._begun, *self._only_few.few]
         results = [
             check.judge(given)
             for check in CHECKS.values()

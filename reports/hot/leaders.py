@@ -24,9 +24,9 @@ from fencepost.spec.znodes import TopicPartition
 class Leaders:
     """Of each piece, the lines that may tell something of the whole."""
 
-    def __init__(self, folder: int, partition: TopicPartition, span_ns: tuple[int, int]) -> None:
+    def __init__(self, folder: int, span_ns: tuple[int, int]) -> None:
         self._folder = folder
-        self._partition = partition
+        self._partition = TopicPartition("", -1)
         self._span_ns = span_ns
         self._served_ns = UNTOLD
         self._telling: list[TraceEvent] = []
@@ -41,10 +41,21 @@ class Leaders:
         last, _ = last_levels(rows, self._span_ns)
         kept[last] = True
         self._telling.extend(rows.of(kept & rows.is_bulk))
+        self._partition = rows.name(0)
         for own in writes_in(rows, self._folder, self._span_ns):
-            for column, *told in zip(own.columns, own.records, own.unanswered, strict=True):
-                before = self._writes.get(column, (0, 0))
-                self._writes[column] = before[0] + told[0], before[1] + told[1]
+            for told in zip(own.columns, own.records, own.unanswered, strict=True):
+                self._write(*told)
+
+    def _write(self, column: int, records: int, unanswered: int) -> None:
+        before = self._writes.get(column, (0, 0))
+        self._writes[column] = before[0] + records, before[1] + unanswered
+
+    def join(self, other: "Leaders") -> None:
+        """What the other one has seen is seen here, too."""
+        self._partition = max(self._partition, other._partition)
+        self._telling.extend(other._telling)
+        for column, told in other._writes.items():
+            self._write(column, *told)
 
     def found(self, few: Sequence[TraceEvent]) -> Leadership:
         """The tenures, turns, writes and levels; `few`: all lines that are few."""

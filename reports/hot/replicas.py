@@ -82,6 +82,22 @@ class ReplicaPieces:
         told = replicas.epoch[leads].tolist(), replicas.end[leads].tolist()
         self._leaders.extend(zip(*told, strict=True))
 
+    def join(self, other: "ReplicaPieces") -> None:
+        """What the other one has seen of other brokers is seen here, too."""
+        self.is_strange |= other.is_strange or bool(self._nodes.keys() & other._nodes.keys())
+        self._nodes |= other._nodes
+        self._ends.join(other._ends)
+        self._high_watermarks.join(other._high_watermarks)
+        self._reached.join(other._reached)
+        self._known.join(other._known)
+        self._advanced.join(other._advanced)
+        self._leaders.extend(other._leaders)
+        self._cuts += other._cuts
+        self.steps += other.steps
+        self.is_cut |= other.is_cut
+        self.falls |= other.falls
+        self.gives_up |= other.gives_up
+
     @property
     def compared(self) -> int:
         """Entries that a replica committed after another one: the premises of `LogMatching`."""
@@ -133,6 +149,14 @@ class Committers:
             self._is_wrong |= self._brokers.setdefault(epoch, broker) != broker
         self._lengths.before([told.epoch], told.length)
 
+    def join(self, other: "Committers") -> None:
+        """What the other one has seen is seen here, too."""
+        self.premises += other.premises
+        self._is_wrong |= other._is_wrong
+        for epoch, broker in other._brokers.items():
+            self._is_wrong |= self._brokers.setdefault(epoch, broker) != broker
+        self._lengths.join(other._lengths)
+
     def are_wrong(self, leaders: list[tuple[int, int]]) -> bool:
         """Two committed in one epoch, or an earlier epoch behind where a leader's began."""
         longest = longest_before(leaders, self._lengths.of())
@@ -166,11 +190,22 @@ class Answers:
         self._counters.see(claims, keys)
         group, names = coded(keys)
         for code, name in enumerate(names):
-            self._count(name, claims.inv[group == code], claims.ret[group == code])
+            own = group == code
+            self._count(name, claims.inv[own], int(claims.ret[own].min()))
 
-    def _count(self, name: Key, inv: Numbers, ret: Numbers) -> None:
-        """What was asked before any answer that is known so far is counted when all are."""
-        earliest = min(int(ret.min()), self._earliest.get(name, int(ret.min())))
+    def join(self, other: "Answers") -> None:
+        """What the other one has seen is seen here, too, but for its counters."""
+        self.is_vague |= other.is_vague
+        self._later += other._later
+        for name, earliest in other._earliest.items():
+            self._count(name, other._open[name], earliest)
+
+    def _count(self, name: Key, inv: Numbers, came: int) -> None:
+        """What was asked before any answer that is known so far is counted when all are.
+
+        `came`: when the first of these answers did.
+        """
+        earliest = min(came, self._earliest.get(name, came))
         told = np.concatenate([self._open.get(name, inv[:0]), inv])
         is_later = told > earliest
         self._later += int(is_later.sum())

@@ -21,6 +21,7 @@ class Roles:
         of_few = judge_roles(few)
         self._of_few = int(of_few.premises.sum())
         self._events: list[TraceEvent] = list(few.few)
+        self._few = len(self._events)
         self._repeats = 0
         self._least = least
         self.acts = self._of_few
@@ -56,6 +57,16 @@ class Roles:
         row, known = row[lengths[row] > 0], known[lengths[row] > 0]
         self.appends += len(row)
         self.is_small |= bool((rows.lengths("isr")[known] < self._least).any())
+
+    def join(self, other: "Roles") -> None:
+        """What the other one has seen is seen here, too; both were given the same few."""
+        self._events.extend(other._events[other._few :])
+        self._repeats += other._repeats
+        self.acts += other.acts - self._of_few
+        self.is_misplaced |= other.is_misplaced
+        self.appends += other.appends
+        self.is_small |= other.is_small
+        self.is_mixed |= other.is_mixed
 
     def in_isr(self) -> tuple[int, bool]:
         """The premises of `LeaderInIsr`, and whether it is violated or in doubt."""

@@ -92,6 +92,11 @@ class Sequences:
         self.is_used |= bool(is_numbered(rows).any())
         self._is_unclear |= bool(rows.word("error_code", *REFUSALS).any())
 
+    def join(self, other: "Sequences") -> None:
+        """What the other one has seen of lines is seen here, too."""
+        self.is_used |= other.is_used
+        self._is_unclear |= other._is_unclear
+
     def see_log(self, offset: Numbers, code: Numbers, numbering: ToldNumbers) -> None:
         """Records of the log by offset."""
         self._is_unclear |= not numbering.is_clear

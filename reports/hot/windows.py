@@ -38,6 +38,13 @@ class Windows:
             self._give(own, node, last)
         return own
 
+    def join(self, other: "Windows") -> None:
+        """The pieces of the other one are of other nodes."""
+        self.is_disordered |= other.is_disordered or bool(self._done.keys() & other._done.keys())
+        self._done |= other._done
+        for node, given in other._given.items():
+            self._given[node] = max(given, self._given.get(node, 0))
+
     def rest(self) -> Mask:
         """The few that were in no piece."""
         own = np.zeros(self._count, np.bool_)

@@ -12,7 +12,7 @@ The rows of such a file are in runs, each sorted by partition; those of one part
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from functools import lru_cache, partial
+from functools import cached_property, lru_cache, partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -398,12 +398,27 @@ class StoredPieces:
         self.few = _few_of(few, self._is_own)
         self.items = sum(_listed(pq.read_metadata(path)) for path in self._bulk)
 
-    def __iter__(self) -> Iterator[pa.Table]:
-        for path in self._bulk:
+    @property
+    def nodes(self) -> list[str]:
+        """The nodes that the files are of, by their first lines."""
+        return sorted(self._by_node)
+
+    def of_node(self, name: str) -> Iterator[pa.Table]:
+        """The pieces in the files of one of them."""
+        for path in self._by_node[name]:
             for rows in _batches(path, self._names):
                 own = _about(rows, self._is_own)
                 if own.any():
                     yield rows.filter(pa.array(own))
+
+    @cached_property
+    def _by_node(self) -> dict[str, list[Path]]:
+        found: dict[str, list[Path]] = {}
+        for path in self._bulk:
+            with pq.ParquetFile(path) as file:
+                (first,) = next(file.iter_batches(1, columns=["node"])).column(0).to_pylist()
+            found.setdefault(first, []).append(path)
+        return found
 
     def _is_own(self, partition: TopicPartition | None) -> bool:
         return partition == self._partition

@@ -7,10 +7,9 @@ returns one bounded answer per check. Checks that look across partitions get one
 import gc
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from types import MappingProxyType
 
 import msgspec
@@ -28,7 +27,7 @@ from fencepost.reports.analysis.tenures import (
     shared_rows,
     together,
 )
-from fencepost.reports.hot.judge import HotFound, judge_partition
+from fencepost.reports.hot.tasks import CrowdedBucket, SeenParts, scratch_beside, seen_parts
 from fencepost.reports.kernels.bucket_rows import KERNEL_COLUMNS, BucketRows
 from fencepost.reports.kernels.displayed import Displayed, DisplayedEvents
 from fencepost.reports.kernels.displayed_rows import DisplayedRows
@@ -36,10 +35,8 @@ from fencepost.reports.kernels.leadership_rows import leadership_of
 from fencepost.reports.kernels.two_stages import judge_bucket
 from fencepost.reports.spark.executors import rows_of_tasks
 from fencepost.reports.tables.buckets import (
-    StoredPieces,
     bucket_names,
     bucket_with,
-    crowded_partitions,
     read_bucket,
     read_shared,
     read_split,
@@ -84,6 +81,13 @@ class JudgeTask:
     """First and last `mono_ns` of the folder."""
     dialect: str = SPEC.name
     """Of the run, by name."""
+    seen: SeenParts | None = None
+    """Of its partitions that are too long for a task; None: the task sees their parts itself."""
+
+    @property
+    def is_of_texts(self) -> bool:
+        """The kernels know what the run tells."""
+        return DIALECTS[self.dialect] == SPEC
 
 
 _decoder = msgspec.json.Decoder(Findings)
@@ -94,9 +98,20 @@ def judge(
 ) -> Findings:
     """Every registered check on every folder below `target`, and the leaders of its partitions."""
     tasks = judge_tasks(target, spans_ns, dialects)
-    worker = _worker(tasks, target)
-    rows = rows_of_tasks(spark, len(tasks), worker, "findings string", folder=target)
+    with scratch_beside(target) as scratch:
+        of_texts = [task for task in tasks if task.bucket != EVERY_BUCKET and task.is_of_texts]
+        seen = seen_parts(spark, [_crowded(task, target) for task in of_texts], scratch)
+        told = dict(zip(of_texts, seen, strict=True))
+        tasks = [replace(task, seen=told.get(task)) for task in tasks]
+        worker = _worker(tasks, target)
+        rows = rows_of_tasks(spark, len(tasks), worker, "findings string", folder=target)
     return combine([_decoder.decode(row.findings) for row in rows])
+
+
+def _crowded(task: JudgeTask, target: Path) -> CrowdedBucket:
+    return CrowdedBucket(
+        target=target, folder=task.folder, name=task.bucket, span_ns=task.span_ns, seen=task.seen
+    )
 
 
 def judge_tasks(
@@ -166,8 +181,7 @@ def _per_partition(task: JudgeTask, target: Path) -> Findings:
     found: dict[Invariant, list[CheckResult]] = {}
     well = frozenset[TopicPartition]()
     leadership = []
-    for partition in sorted(crowded_partitions(target, task.folder, task.bucket)):
-        told = _judged_in_pieces(task, target, partition, begun)
+    for partition, told in _crowded(task, target).found() if task.is_of_texts else ():
         if told is not None and not told.suspicious:
             well |= {partition}
             leadership.append(told.leadership)
@@ -192,16 +206,6 @@ def _per_partition(task: JudgeTask, target: Path) -> Findings:
         ),
         leadership=together([*leadership, leadership_of(rows, task.folder, task.span_ns)]),
     )
-
-
-def _judged_in_pieces(
-    task: JudgeTask, target: Path, partition: TopicPartition, begun: Sequence[TraceEvent]
-) -> HotFound | None:
-    if DIALECTS[task.dialect] != SPEC:
-        return None
-    pieces = StoredPieces(target, task.folder, task.bucket, KERNEL_COLUMNS, partition)
-    with TemporaryDirectory() as scratch:
-        return judge_partition(pieces, begun, (task.folder, task.span_ns), Path(scratch))
 
 
 def _evidence(

@@ -19,12 +19,17 @@ from fencepost.spec.vocabulary import Invariant
 EVENTS = 3000
 
 
-def judged_of(run: Path) -> Findings:
-    """What is found of a run, with its columns beside it."""
+def columns_of(run: Path) -> tuple[Path, tuple[int, int]]:
+    """The columns of a run, which are now beside it, and the span of its stamps."""
     (folder,) = trace_folders(run)
     target = run / "columns"
     tasks = [FileTask(folder=0, source=run / name, buckets=2) for name in folder.files]
-    span = span_of(0, [convert_file(task, target) for task in tasks])
+    return target, span_of(0, [convert_file(task, target) for task in tasks])
+
+
+def judged_of(run: Path) -> Findings:
+    """What is found of a run, with its columns beside it."""
+    target, span = columns_of(run)
     return combine([judge_task(task, target) for task in judge_tasks(target, {0: span})])
 
 

@@ -19,7 +19,7 @@ from fencepost.conformance.checks.ordering import partition_of_event, split_by_p
 from fencepost.conformance.checks.registry import CHECKS, RUN_STARTED, judge, run_check
 from fencepost.conformance.verdict import CheckResult, merge
 from fencepost.conformance.whitebox.simulate import REFERENCE_TARGET, load
-from fencepost.reports.hot.judge import HotFound, judge_partition
+from fencepost.reports.hot.judge import HotFound, RunFacts, judge_partition
 from fencepost.reports.kernels import two_stages
 from fencepost.reports.kernels.bucket_rows import KERNEL_COLUMNS, BucketRows
 from fencepost.reports.kernels.two_stages import judge_bucket
@@ -50,16 +50,22 @@ class CutPieces:
     def __init__(self, events: Sequence[TraceEvent], size: int) -> None:
         self.few = _stored(events, is_bulk=False)
         self.items = sum(len(event.values or ()) for event in events)
-        self._bulk = sorted(
-            (event for event in events if event.action in BULK),
-            key=attrgetter("node", "incarnation", "seq"),
-        )
+        self._bulk: dict[str, list[TraceEvent]] = {}
+        for event in sorted(events, key=attrgetter("incarnation", "seq")):
+            if event.action in BULK:
+                self._bulk.setdefault(event.node, []).append(event)
         self._size = size
 
-    def __iter__(self) -> Iterator[pa.Table]:
-        """All but the few."""
-        for begin in range(0, len(self._bulk), self._size):
-            rows = _stored(self._bulk[begin : begin + self._size], is_bulk=True)
+    @property
+    def nodes(self) -> list[str]:
+        """Each is a part."""
+        return sorted(self._bulk)
+
+    def of_node(self, name: str) -> Iterator[pa.Table]:
+        """All of its lines but the few."""
+        own = self._bulk[name]
+        for begin in range(0, len(own), self._size):
+            rows = _stored(own[begin : begin + self._size], is_bulk=True)
             yield rows.select([name for name in rows.column_names if name in KERNEL_COLUMNS])
 
 
@@ -68,7 +74,8 @@ def judged_in_pieces(
 ) -> HotFound | None:
     """What is found of the events about one partition in pieces of so many lines."""
     with TemporaryDirectory() as scratch:
-        return judge_partition(CutPieces(events, size), begun, (0, span_ns), Path(scratch))
+        run = RunFacts(tuple(begun), 0, span_ns)
+        return judge_partition(CutPieces(events, size), run, Path(scratch))
 
 
 def in_pieces(events: Sequence[TraceEvent], size: int) -> dict[Invariant, CheckResult]:
@@ -96,7 +103,7 @@ def in_two_stages(events: Sequence[TraceEvent]) -> dict[Invariant, CheckResult]:
     return {invariant: merge(invariant, found) for invariant, found in parts.items()}
 
 
-LINES_OF_A_PIECE = 50
+LINES_OF_A_PIECE = 25
 WAYS: Mapping[str, Callable[[Sequence[TraceEvent]], Mapping[Invariant, CheckResult]]] = {
     "the kernels": in_two_stages,
     "the pieces": lambda events: in_pieces(events, LINES_OF_A_PIECE),

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from fencepost.ci.bench.reports.made_traces import make_trace
-from fencepost.reports.hot import judge
+from fencepost.reports.hot import judge, tasks
 from fencepost.reports.hot.judge import HotFound
-from fencepost.reports.tables import buckets, violations
+from fencepost.reports.tables import buckets
 from fencepost.reports.tables.buckets import crowded_partitions
 from fencepost.spec.znodes import TopicPartition
 from tests.reports.test_hot_partition import judged_of
@@ -28,7 +28,7 @@ def in_pieces(monkeypatch: pytest.MonkeyPatch) -> list[HotFound | None]:
 
     monkeypatch.setattr(buckets, "CROWDED_ROWS", EVENTS // PARTITIONS // 2)
     monkeypatch.setattr(buckets, "PIECE_ROWS", LINES)
-    monkeypatch.setattr(violations, "judge_partition", judged)
+    monkeypatch.setattr(tasks, "judge_partition", judged)
     return found
 
 
