@@ -55,17 +55,18 @@ class CrowdedBucket:
 
     def found(self) -> Iterator[tuple[TopicPartition, HotFound | None]]:
         """What is found of each of them; see `conclude`."""
+        unseen = [(partition, None) for partition in self.partitions()] if self.seen is None else ()
+        crowded = [*unseen, *(self.seen or ())]
+        if not crowded:
+            return
         run = self.run
         with TemporaryDirectory() as folder:
-            scratch = Path(folder)
-            if self.seen is None:
-                for number, partition in enumerate(self.partitions()):
-                    pieces = self.pieces(partition)
-                    yield partition, judge_partition(pieces, run, scratch / str(number))
-                return
-            for number, (partition, parts) in enumerate(self.seen):
-                pieces = self.pieces(partition)
-                yield partition, conclude(pieces, run, scratch / str(number), parts)
+            for number, (partition, parts) in enumerate(crowded):
+                pieces, scratch = self.pieces(partition), Path(folder, str(number))
+                if parts is None:
+                    yield partition, judge_partition(pieces, run, scratch)
+                else:
+                    yield partition, conclude(pieces, run, scratch, parts)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

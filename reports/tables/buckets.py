@@ -80,6 +80,7 @@ _SURE = "seq"
 """The cheapest of them: with it a table has rows, whatever other columns a file has."""
 Codes = NDArray[np.integer[Any]]
 Mask = NDArray[np.bool_]
+IsWanted = Callable[[TopicPartition | None], bool]
 
 
 class SplitRows(NamedTuple):
@@ -322,7 +323,8 @@ def read_split(
         kept.append((path, own))
     left = [name for name in stored_schema().names if name not in names]
     rest = partial(_read_rows, kept, left)
-    return SplitRows(_few_of(few, lambda one: one not in without), _joined(tables), rest)
+    is_wanted = (lambda one: one not in without) if without else None
+    return SplitRows(_few_of(few, is_wanted), _joined(tables), rest)
 
 
 def _split_files(target: Path, folder: int, bucket: str) -> tuple[list[Path], list[Path]]:
@@ -331,13 +333,13 @@ def _split_files(target: Path, folder: int, bucket: str) -> tuple[list[Path], li
     return few, [path for path in _files(target, folder, bucket, "*.parquet") if path not in few]
 
 
-def _few_of(files: list[Path], is_wanted: Callable[[TopicPartition | None], bool]) -> pa.Table:
-    """The rows about partitions that are wanted."""
+def _few_of(files: list[Path], is_wanted: IsWanted | None) -> pa.Table:
+    """The rows about partitions that are wanted; None: all."""
     rows = _joined([_read(path, stored_schema().names) for path in files])
-    return rows.filter(pa.array(_about(rows, is_wanted)))
+    return rows if is_wanted is None else rows.filter(pa.array(_about(rows, is_wanted)))
 
 
-def _about(rows: pa.Table, is_wanted: Callable[[TopicPartition | None], bool]) -> Mask:
+def _about(rows: pa.Table, is_wanted: IsWanted) -> Mask:
     """The rows about partitions that are wanted."""
     codes, partitions = partition_codes(rows)
     return np.array([is_wanted(one) for one in partitions], np.bool_)[codes]

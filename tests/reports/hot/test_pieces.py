@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 from hypothesis import given, settings, strategies as st
-from msgspec.structs import replace
 
 from fencepost.ci.bench.reports.agreement import (
     by_definition,
@@ -26,7 +25,14 @@ from fencepost.reports.kernels.bucket_rows import UNTOLD, Numbers, latest_below
 from fencepost.spec.trace import TraceEvent
 from fencepost.spec.vocabulary import Invariant
 from tests.reports.kernels.compared import leadership_by_definition
-from tests.reports.kernels.histories import EDITS, good_history
+from tests.reports.kernels.histories import (
+    EDITS,
+    Change,
+    changed,
+    changes_of,
+    good_history,
+    places_of,
+)
 
 GOOD = good_history()
 LINES = 3
@@ -82,32 +88,18 @@ def test_pieces_decide_what_the_kernels_decide(name: str) -> None:
     assert found.leadership == leadership_by_definition(history, span_of(history))
 
 
-NUMBERS = ("offset", "high_watermark", "log_end_offset", "leader_epoch", "broker_id", "mono_ns",
-           "inv_ns", "incarnation", "op_id", "acks", "seq", "partition_incarnation")  # fmt: skip
-PLACES = [at for at, event in enumerate(GOOD) if event.topic is not None]
-Change = tuple[int, str, int]
+PLACES = places_of(GOOD)
 
 
 @settings(max_examples=40, deadline=None)
 @given(
-    st.lists(
-        st.tuples(
-            st.sampled_from(PLACES),
-            st.sampled_from(NUMBERS),
-            st.sampled_from([-1, 1, 2, -2_000_000, 2_000_000]),
-        ),
-        min_size=1,
-        max_size=2,
-    ),
+    changes_of(GOOD, most=2),
     st.integers(1, 7),
 )
 def test_pieces_find_what_the_definition_finds_of_any_numbers(
     changes: list[Change], size: int
 ) -> None:
-    history = list(GOOD)
-    for at, name, by in changes:
-        before = getattr(history[at], name)
-        history[at] = replace(history[at], **{name: by if before is None else before + by})
+    history = changed(GOOD, changes)
 
     assert in_pieces(history, size) == by_definition(history)
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from fencepost.spec.trace import Kind, TraceEvent
@@ -11,6 +12,31 @@ from tests.reports.stories import MILLISECOND, TOPIC, failover_story
 
 History = list[TraceEvent]
 Edit = Callable[[History], History]
+NUMBERS = ("offset", "high_watermark", "log_end_offset", "leader_epoch", "broker_id", "mono_ns",
+           "inv_ns", "incarnation", "op_id", "acks", "seq", "partition_incarnation")  # fmt: skip
+Change = tuple[int, str, int]
+"""Of the line at a place, a number, by so much."""
+
+
+def places_of(history: History) -> list[int]:
+    """Where lines about topics are."""
+    return [at for at, event in enumerate(history) if event.topic is not None]
+
+
+def changes_of(history: History, most: int) -> st.SearchStrategy[list[Change]]:
+    """One change or some, by little or by far."""
+    by = st.sampled_from([-1, 1, 2, -2_000_000, 2_000_000])
+    one = st.tuples(st.sampled_from(places_of(history)), st.sampled_from(NUMBERS), by)
+    return st.lists(one, min_size=1, max_size=most)
+
+
+def changed(history: History, changes: list[Change]) -> History:
+    """The history with these numbers; one that was not told is told."""
+    found = list(history)
+    for at, name, by in changes:
+        before = getattr(found[at], name)
+        found[at] = replace(found[at], **{name: by if before is None else before + by})
+    return found
 
 
 def good_history() -> History:

@@ -27,7 +27,14 @@ from fencepost.reports.kernels.in_doubt import InDoubt
 from fencepost.spec.trace import TraceEvent
 from fencepost.spec.vocabulary import Invariant
 from tests.reports.kernels.compared import assert_same
-from tests.reports.kernels.histories import EDITS, good_history
+from tests.reports.kernels.histories import (
+    EDITS,
+    Change,
+    changed,
+    changes_of,
+    good_history,
+    places_of,
+)
 from tests.reports.stories import failover_story
 
 GOOD = good_history()
@@ -78,31 +85,13 @@ def test_the_edits_violate_each_check_that_has_a_kernel() -> None:
     }
 
 
-NUMBERS = ("offset", "high_watermark", "log_end_offset", "leader_epoch", "broker_id", "mono_ns",
-           "inv_ns", "incarnation", "op_id", "acks", "seq", "partition_incarnation")  # fmt: skip
-PLACES = [at for at, event in enumerate(GOOD) if event.topic is not None]
-Change = tuple[int, str, int]
+PLACES = places_of(GOOD)
 
 
 @settings(max_examples=40, deadline=None)
-@given(
-    st.lists(
-        st.tuples(
-            st.sampled_from(PLACES),
-            st.sampled_from(NUMBERS),
-            st.sampled_from([-1, 1, 2, -2_000_000, 2_000_000]),
-        ),
-        min_size=1,
-        max_size=3,
-    )
-)
+@given(changes_of(GOOD, most=3))
 def test_two_stages_find_what_the_definition_finds_of_any_numbers(changes: list[Change]) -> None:
-    history = list(GOOD)
-    for at, name, by in changes:
-        before = getattr(history[at], name)
-        history[at] = replace(history[at], **{name: by if before is None else before + by})
-
-    assert_same(history)
+    assert_same(changed(GOOD, changes))
 
 
 @settings(max_examples=10, deadline=None)
