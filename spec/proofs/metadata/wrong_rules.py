@@ -87,6 +87,21 @@ def lead_for_former_incarnation(s: StateT, old: Term, new: Term, m: Term) -> Act
     return ActionStep(guard, become_leader.step(s, new, m).next)
 
 
+@action("BecomeLeader", B, B, M)
+def lead_by_id_after_a_bounce(s: StateT, old: Term, new: Term, m: Term) -> ActionStep:
+    """An arrival is told the state as it stands, which names the process before it by its id."""
+    guard = both(
+        s.replicas.role(old) == ReplicaRole.DOWN,
+        s.messages.in_flight(m),
+        s.messages.to(m) == new,
+        s.messages.leader(m) == old,
+        is_running(s, new),
+        no(is_older_controller(s, new, m)),
+        is_newer(s, new, m),
+    )
+    return ActionStep(guard, become_leader.step(s, new, m).next)
+
+
 @action("BecomeLeader", B, M)
 def refresh_without_version(s: StateT, b: Term, m: Term) -> ActionStep:
     """A command of the same epoch is obeyed when its version is another."""
@@ -325,6 +340,7 @@ WRONG_METADATA = tuple(
         ("commands_without_epochs", "H0c", "StaleControllerHarmless", (lead_on_any_command,)),
         ("commands_without_broker_epoch", "H0b", "RoleHistory", (lead_for_former_incarnation,)),
         ("unrecorded_last_replica", "H2c", "DecisionsAreClean", (elect_returned_member,)),
+        ("started_before_failed", "H2d", "RoleHistory", (lead_by_id_after_a_bounce,)),
         (
             "no_controller_znode_check",
             "H8",
@@ -375,11 +391,11 @@ WRONG_METADATA = tuple(
         ("leader_epoch_not_raised", "FAIL-004", "DecisionsAreClean", (elect_in_same_epoch,)),
         (
             "shrink_on_election_empties_isr",
-            "FAIL-003",
+            "H5a",
             "DecisionsAreClean",
             (empty_isr_without_leader,),
         ),
-        ("init_is_unconditional", "CTL-011", "DecisionsAreClean", (init_over_a_state,)),
-        ("send_unwritten_decisions", "FAIL-006", "ToSendReflectsZk", (tell_what_was_refused,)),
+        ("init_is_unconditional", "H9b", "DecisionsAreClean", (init_over_a_state,)),
+        ("send_unwritten_decisions", "H7", "ToSendReflectsZk", (tell_what_was_refused,)),
     )
 )

@@ -65,6 +65,33 @@ def keep_log_of_same_leader(s: ReplicationState, b: Term, m: Term) -> ActionStep
 
 
 @action("BecomeLeader", B, M)
+def lead_with_answers(s: ReplicationState, b: Term, m: Term) -> ActionStep:
+    """Answers to a fetcher that is stopped stay in flight."""
+    right = become_leader.step(s, b, m)
+    return ActionStep(right.guard, replace(right.next, answers=s.answers))
+
+
+@action("BecomeFollower", B, M)
+def follow_with_answers(s: ReplicationState, b: Term, m: Term) -> ActionStep:
+    """Answers to a fetcher that is stopped stay in flight."""
+    right = become_follower.step(s, b, m)
+    return ActionStep(right.guard, replace(right.next, answers=s.answers))
+
+
+@action("FollowerAppend", B, A)
+def append_from_any_leader(s: ReplicationState, f: Term, answer: Term) -> ActionStep:
+    """An answer is compared with neither the leader that the follower has nor its epoch."""
+    answers = s.answers
+    guard = both(
+        answers.in_flight(answer),
+        answers.to(answer) == f,
+        is_fetching(s, f),
+        answers.offset(answer) == s.logs.end(f),
+    )
+    return ActionStep(guard, follower_append.step(s, f, answer).next)
+
+
+@action("BecomeLeader", B, M)
 def remember_end_offsets(s: ReplicationState, b: Term, m: Term) -> ActionStep:
     """A new leader takes what followers held long ago for what they hold."""
     right = become_leader.step(s, b, m)
@@ -261,6 +288,12 @@ WRONG_REPLICATION = (
                 "H16",
                 "FollowersMatchLeader",
                 (keep_log_of_same_leader,),
+            ),
+            (
+                "append_from_old_leader",
+                "H16b",
+                "LogMatching",
+                (lead_with_answers, follow_with_answers, append_from_any_leader),
             ),
             (
                 "truncation_to_high_watermark",
