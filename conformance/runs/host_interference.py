@@ -196,7 +196,8 @@ def fault_windows(events: Iterable[TraceEvent]) -> Sequence[FaultWindow]:
         if event.phase is Phase.INJECTING:
             is_wide = (event.fault or "").startswith(WIDE) and event.fault != "zk.expire"
             broker_id = None if is_wide else event.broker_id
-            windows[event.fault_id] = FaultWindow(since_ns=event.mono_ns, broker_id=broker_id)
+            begun = FaultWindow(since_ns=event.mono_ns, broker_id=broker_id)
+            windows.setdefault(event.fault_id, begun)  # later lines: brokers hurt in turn
         elif event.phase in (Phase.HEALED, Phase.INEFFECTIVE, Phase.FAILED):
             window = windows.get(event.fault_id)
             if window is not None:

@@ -72,6 +72,7 @@ class ProcessWorld:
             target=self.target,
             victim_id=running.broker_id,
             receiver_id=running.receiver_id,
+            on_broker=lambda broker_id: self.on_phase(running.broker_line(broker_id)),
         )
         return self.make_injector(resolved)
 

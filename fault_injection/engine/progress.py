@@ -85,6 +85,10 @@ class RunningFault(Generic[Evidence]):
             "detail": detail,
         }
 
+    def broker_line(self, broker_id: int) -> dict[str, Any]:
+        """Of a fault that hurts several brokers in turn: the fields of the line for that broker."""
+        return self.phase_line(None) | {"broker_id": broker_id, "phase": Phase.INJECTING}
+
     def pinned(self) -> StoryAction:
         """The action, at the brokers that its roles resolved to."""
         fault = self.action.fault.pinned(self.broker_id, self.receiver_id)

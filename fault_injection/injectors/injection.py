@@ -19,6 +19,11 @@ from fencepost.spec.vocabulary import BrokerVersion
 from fencepost.spec.wire.tls import TlsIdentity
 from fencepost.spec.znodes import TopicPartition
 
+
+def ignore_broker(_: int) -> None:
+    """Which broker a fault hurts now interests only its engine."""
+
+
 AnyFault_co = TypeVar("AnyFault_co", bound=Fault, covariant=True)
 AnyFault = TypeVar("AnyFault", bound=Fault)
 
@@ -262,6 +267,8 @@ class ResolvedFault(Generic[AnyFault_co]):
     """None: the fault hurts no single broker."""
     receiver_id: int | None = None
     """Of a fault on messages to one broker."""
+    on_broker: Callable[[int], None] = ignore_broker
+    """Called by a fault that hurts several brokers in turn, with each when its turn comes."""
 
 
 class ProcessInjector(ABC, Generic[AnyFault]):

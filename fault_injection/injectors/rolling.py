@@ -65,6 +65,7 @@ class RollingRestartInjector(ProcessInjector[RollBrokers]):
         broker_id = self._left.pop(0)
         process = self.target.process(broker_id)
         self._down, self._since = (broker_id, process), None
+        self.resolved.on_broker(broker_id)
         if self.fault.how == "kill":
             process.kill()
         else:

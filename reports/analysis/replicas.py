@@ -18,6 +18,7 @@ DOWN_FAULTS = {
     "proc.kill": "killed",
     "proc.crash_at": "stopped",
     "proc.term": "ended",
+    "proc.rolling": "ended",
     "proc.bounce_fast": "killed",
     "disk.lose_unsynced": "without power",
     "disk.corrupt_tail": "without power",

@@ -14,7 +14,7 @@ from fencepost.fault_injection.faults.targets import ANY_BROKER, ClusterView
 from fencepost.fault_injection.injectors.injector import InjectionError, Injector
 from fencepost.fault_injection.stories.story import Story, StoryAction
 from fencepost.impl.sim.engine.recorder import TraceBuffer
-from fencepost.impl.sim.injectors.injector import FaultedWorld
+from fencepost.impl.sim.injectors.injector import FaultedWorld, SimulatedInjector
 from fencepost.impl.sim.injectors.table import injector_of
 from fencepost.impl.sim.world.clients import SimulatedClient
 from fencepost.impl.sim.world.cluster import VirtualCluster
@@ -78,7 +78,12 @@ class SimulatedWorld(FaultedWorld):
             process = self.cluster.processes.get(BrokerId(running.broker_id or 0))
             if process is None or not process.is_alive or process.is_paused:
                 raise InjectionError("no such live broker")
-        return injector_of(fault, self, process)
+        injector = injector_of(fault, self, process)
+        if isinstance(injector, SimulatedInjector):
+            injector.on_broker = lambda broker_id: self.cluster.harness.write(
+                running.broker_line(broker_id)
+            )
+        return injector
 
     def close(self, _: RunningFault[Line]) -> None:
         """Nothing: no process outlives the run."""

@@ -5,10 +5,12 @@ They follow the `Injector` of `fault_injection`; their evidence is the fields of
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
 from fencepost.fault_injection.faults.fault import Fault
+from fencepost.fault_injection.injectors.injection import ignore_broker
 from fencepost.fault_injection.injectors.injector import InjectionError
 from fencepost.impl.sim.world.clients import SimulatedClient, SimulatedProducer
 from fencepost.impl.sim.world.cluster import VirtualCluster
@@ -39,6 +41,9 @@ class FaultedWorld:
 
 class SimulatedInjector(ABC, Generic[AnyFault]):
     """One fault on its way from injection to healing."""
+
+    on_broker: Callable[[int], None] = staticmethod(ignore_broker)
+    """As that of `ResolvedFault`."""
 
     def __init__(self, fault: AnyFault, world: FaultedWorld, process: Process | None) -> None:
         """`process` is that of the one broker that the fault acts on."""

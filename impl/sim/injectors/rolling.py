@@ -38,6 +38,7 @@ class SimulatedRollingRestart(InstantInjector[RollBrokers]):
         if not self._left:
             return
         self._down = self.cluster.processes[self._left.pop(0)]
+        self.on_broker(self._down.broker_id)
         if self.fault.how == "kill":
             self._down.die()
         else:

@@ -99,6 +99,8 @@ class LastQuotas(AskingClient):
     def _others_take_nothing(self) -> Step:
         """The controller alone admits, and tells (QUOTA-009); others take what costs nothing."""
         other = self._other()
+        if other is None:
+            return
         for request, code in (
             (_creation(FIRST), ELSEWHERE),
             (_batch(FIRST), ELSEWHERE),
@@ -126,7 +128,10 @@ class LastQuotas(AskingClient):
 
     def _brokers_pay_nothing(self) -> Step:
         """They ask for what all need: no debt counts, not even that of a user that they name."""
-        caller = self._connection()._replace(peer=self._other())
+        broker_id = self._other()
+        if broker_id is None:
+            return
+        caller = self._connection()._replace(peer=broker_id)
         yield from self.expect(_creation(SEVENTH), OK, to=self._to, caller=caller)
 
     def _what_costs_nothing_is_done(self) -> Step:
@@ -263,9 +268,9 @@ class LastQuotas(AskingClient):
     def _is_known(self, topic: str) -> bool:
         return topic in self.cluster.processes[self._to].node.controller.context.topics
 
-    def _other(self) -> BrokerId:
-        """One that is not the controller."""
-        return next(one for one in sorted(self.cluster.disks) if one != self._to)
+    def _other(self) -> BrokerId | None:
+        """One that is not the controller; None where there is no other."""
+        return next((one for one in sorted(self.cluster.disks) if one != self._to), None)
 
     def _connection(self) -> Asker:
         self._connections += 1

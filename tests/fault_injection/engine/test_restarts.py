@@ -5,7 +5,7 @@ import pytest
 from fencepost.fault_injection.faults.process_faults import BounceBroker, RollBrokers, StopBroker
 from fencepost.fault_injection.faults.targets import broker
 from fencepost.fault_injection.injectors.dispatch import injector_for
-from fencepost.fault_injection.injectors.injection import ResolvedFault
+from fencepost.fault_injection.injectors.injection import ResolvedFault, ignore_broker
 from fencepost.fault_injection.injectors.injector import InjectionError, Injector
 from tests.fault_injection.engine.test_engine import inject
 from tests.fault_injection.fakes import FakeProcess, FakeTarget, registered
@@ -28,9 +28,11 @@ def end(process: FakeProcess, code: int | None) -> None:
     process.is_running, process.returncode = False, code
 
 
-def roll(cluster: Cluster, fault: RollBrokers) -> Injector[str]:
+def roll(cluster: Cluster, fault: RollBrokers, told: list[int] | None = None) -> Injector[str]:
+    """`told` takes each broker when its turn comes."""
+    hears = ignore_broker if told is None else told.append
     injection = injector_for(
-        ResolvedFault(fault_id="r", fault=fault, target=cluster, victim_id=None)
+        ResolvedFault(fault_id="r", fault=fault, target=cluster, victim_id=None, on_broker=hears)
     )
     injection.inject()
     return injection
@@ -118,8 +120,8 @@ def test_a_broker_that_does_not_end_in_good_order_spoils_the_roll() -> None:
 
 
 def test_brokers_are_restarted_one_after_the_other() -> None:
-    cluster = Cluster()
-    rolling = roll(cluster, RollBrokers())
+    cluster, told = Cluster(), list[int]()
+    rolling = roll(cluster, RollBrokers(), told)
     for broker_id in (1, 2, 3):
         assert rolling.evidence() is None
         assert cluster.restarted == list(range(1, broker_id)), "the one before is still ending"
@@ -133,7 +135,7 @@ def test_brokers_are_restarted_one_after_the_other() -> None:
     proof = rolling.evidence()
     rolling.heal()
 
-    assert cluster.restarted == [1, 2, 3]
+    assert told == cluster.restarted == [1, 2, 3]
     assert proof == ", ".join(f"broker {b} ended with 0 and was restarted" for b in (1, 2, 3))
     assert rolling.healed() == "brokers 1, 2, 3 are registered"
 

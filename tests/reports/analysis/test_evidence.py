@@ -6,7 +6,7 @@ from msgspec.structs import replace
 from fencepost.conformance.checks.registry import CHECKS
 from fencepost.fault_injection.faults.catalogue import KINDS
 from fencepost.fault_injection.faults.fault import BrokerFault
-from fencepost.fault_injection.faults.process_faults import PauseBroker, StutterBroker
+from fencepost.fault_injection.faults.process_faults import PauseBroker, RollBrokers, StutterBroker
 from fencepost.reports.analysis.evidence import STEPS_MAX, ViolationContext, gather
 from fencepost.reports.analysis.replicas import DOWN_FAULTS, replica_states
 from fencepost.reports.kernels.displayed import DisplayedEvents, display_order
@@ -71,7 +71,23 @@ def test_the_kinds_that_stop_a_broker_are_known() -> None:
     }
 
     assert starts_anew
-    assert set(DOWN_FAULTS) == starts_anew | {PauseBroker.kind, StutterBroker.kind}
+    assert set(DOWN_FAULTS) == starts_anew | {
+        PauseBroker.kind,
+        StutterBroker.kind,
+        RollBrokers.kind,
+    }
+
+
+def test_brokers_that_are_restarted_in_turn_are_down_each_in_its_own() -> None:
+    story = Story("r")
+    for broker_id in (1, 2):
+        story.fault(Phase.INJECTING, broker_id, RollBrokers.kind, "roll-1")
+        if broker_id == 1:
+            story.emit("broker-1", Kind.RUN, "NodeStarted", broker_id=1)
+
+    first, second = replica_states(story.events)
+
+    assert (first.process, second.process) == ("running", "ended")
 
 
 def test_a_log_end_that_no_line_tells_any_more_is_unknown() -> None:

@@ -8,6 +8,7 @@ from fencepost.conformance.runs.run_end import run_end
 from fencepost.impl.mutants.mutants import mutant_name
 from fencepost.impl.sim.engine.options import RunOptions
 from fencepost.impl.sim.engine.run import described, run
+from fencepost.impl.sim.requests.last_quotas import NAME as QUOTA_NAME
 from fencepost.impl.sim.requests.last_requests import NAME
 from fencepost.spec.trace import TraceEvent
 from fencepost.spec.vocabulary import Ending, ProtocolLevel
@@ -50,3 +51,11 @@ def test_below_level_2_nothing_is_asked_last() -> None:
     options = replace(calm(), level=ProtocolLevel.CONTROLLER_EPOCH, asks_last=True, duration_ms=500)
 
     assert NAME not in {event.node for event in run(described(options), "last")}
+
+
+def test_one_broker_alone_is_asked_under_a_quota_too() -> None:
+    options = replace(calm(), brokers=1, replication_factor=1, mutation_quota=True, duration_ms=500)
+    events = run(described(options), "last")
+
+    assert run_end(events).bad == ()
+    assert QUOTA_NAME in {event.node for event in events}
