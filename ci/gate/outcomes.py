@@ -331,13 +331,13 @@ def of_hunt(results: Sequence["MutantResult"], *, level: int) -> StageOutcome:
     )
 
 
-def of_undecided(rows: Sequence[dict[str, Any]]) -> StageOutcome:
-    """Where the chosen seeds see no edit of the core: what they do not show is no failure."""
-    nowhere = sum(row["nowhere"] for row in rows)
+def of_edits(undecided: Sequence[dict[str, Any]], scores: Sequence[dict[str, Any]]) -> StageOutcome:
+    """What is known of edits at random, and where the chosen seeds see none: no failure."""
+    nowhere = sum(row["nowhere"] for row in undecided)
     return StageOutcome(
         verdict=Verdict.PASS,
         figures={"rules_decisive_nowhere": nowhere},
-        detail={"undecided": list(rows)},
+        detail={"undecided": list(undecided), "edit_scores": list(scores)},
     )
 
 

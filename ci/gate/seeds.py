@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from fencepost.spec.vocabulary import NEWEST_LEVEL, ProtocolLevel
 
 CHOSEN = Path(__file__).with_name("seeds.toml")
+SCORES = Path(__file__).parents[1] / "edits_at_random.toml"
 EARLIER_LEVELS = tuple(range(ProtocolLevel.BROKER_EPOCH, NEWEST_LEVEL))
 """Those below the newest that are played beside it."""
 
@@ -60,6 +61,11 @@ def chosen_seeds(level: int = NEWEST_LEVEL) -> tuple[int, ...]:
 def undecided_rules() -> list[dict[str, Any]]:
     """The functions with rules that are decisive in none of these seeds, and how many of each."""
     return list(tomllib.loads(CHOSEN.read_text())["undecided"])
+
+
+def edit_scores() -> list[dict[str, Any]]:
+    """The last scores of edits at random, one for each goal."""
+    return list(tomllib.loads(SCORES.read_text())["score"])
 
 
 def _of_run(chosen: Collection[int], number: int, run: int) -> tuple[int, ...]:

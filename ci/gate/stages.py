@@ -12,15 +12,15 @@ from fencepost.ci.gate.outcomes import (
     StageOutcome,
     of_analysis,
     of_coverage,
+    of_edits,
     of_hunt,
     of_levels,
     of_models,
     of_replay,
     of_trials,
-    of_undecided,
 )
 from fencepost.ci.gate.scenario_outcomes import of_canary, of_falsehoods, of_scenarios
-from fencepost.ci.gate.seeds import earlier_seeds, gate_seeds, undecided_rules
+from fencepost.ci.gate.seeds import earlier_seeds, edit_scores, gate_seeds, undecided_rules
 from fencepost.ci.gate.shards import WHOLE, Shard
 from fencepost.ci.gate.tiers import Effort, effort_of
 from fencepost.ci.gate.verdict_files import GateRun, GateStage
@@ -128,7 +128,7 @@ def simulate(run: GateRun) -> StageOutcome:
         )
     outcome = of_levels(results).joined(of_hunt(caught, level=newest))
     if run.shard.is_first:  # of the chosen seeds as a whole
-        outcome = outcome.joined(of_undecided(undecided_rules()))
+        outcome = outcome.joined(of_edits(undecided_rules(), edit_scores()))
     return outcome
 
 

@@ -107,6 +107,19 @@ class UndecidedRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class EditScore:
+    """What share of the edits at random of specs, core or checks is noticed as it should be."""
+
+    title: str
+    goal: str
+    killed: int
+    of: int
+    wanted: float
+    drawn: str
+    """The options of the draw."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ScenarioRow:
     """One chaos scenario on real processes."""
 
@@ -138,6 +151,7 @@ class Detail:
     violations: tuple[SimulatedViolation, ...] = ()
     mutants: tuple[MutantRow, ...] = ()
     undecided: tuple[UndecidedRow, ...] = ()
+    edit_scores: tuple[EditScore, ...] = ()
     scenarios: tuple[ScenarioRow, ...] = ()
 
 

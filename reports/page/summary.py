@@ -119,6 +119,7 @@ def together(stages: tuple[StageEntry, ...]) -> Detail:
         violations=tuple(v for stage in stages for v in stage.detail.violations),
         mutants=tuple(mutant for stage in stages for mutant in stage.detail.mutants),
         undecided=tuple(row for stage in stages for row in stage.detail.undecided),
+        edit_scores=tuple(row for stage in stages for row in stage.detail.edit_scores),
         scenarios=tuple(s for stage in stages for s in stage.detail.scenarios),
     )
 

@@ -4,6 +4,14 @@ import json
 from pathlib import Path
 from typing import Any
 
+EDIT_SCORE = {
+    "title": "edits of the core",
+    "goal": "with stories",
+    "killed": 141,
+    "of": 146,
+    "wanted": 0.95,
+    "drawn": "--count 150 --seed 1",
+}
 UNDECIDED = {"module": "impl/core/node.py", "function": "on_tick", "rules": 4, "nowhere": 3}
 
 
@@ -50,6 +58,7 @@ def stages(chaos: str = "PASS") -> list[dict[str, Any]]:
                 "level": 2,
                 "violations": [],
                 "undecided": [UNDECIDED],
+                "edit_scores": [EDIT_SCORE],
                 "mutants": [
                     mutant("no_znode_version_check", "ZK-003", "LinearizableZnode"),
                     mutant("no_step_down", "ISR-004", "OneCommitterPerEpoch"),

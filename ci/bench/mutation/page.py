@@ -1,16 +1,18 @@
 """The last measured scores as a page: `python -m fencepost.ci.bench.mutation.page RESULTS... FILE`.
 
 RESULTS are what the mutators wrote with `--results`; several of one mutator are taken together, the
-last one of an edit counts. What FILE says of a mutator that is in none of them stays.
+last one of an edit counts. What FILE says of a mutator that is in none of them stays. Beside FILE
+the scores alone are written as TOML, for the report of the gate.
 """
 
 import json
 import re
 import sys
+import tomllib
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from fencepost.ci.bench.mutation import checks, spec_scores
 from fencepost.ci.bench.mutation.edit import one_line
@@ -42,56 +44,106 @@ def main(arguments: Sequence[str]) -> int:
         sys.stderr.write("usage: python -m fencepost.ci.bench.mutation.page RESULTS... FILE\n")
         return 4
     *results, page_file = map(Path, arguments)
-    before = page_file.read_text() if page_file.exists() else ""
-    page_file.write_text(page([json.loads(path.read_text()) for path in results], before))
+    measured = _measured([json.loads(path.read_text()) for path in results])
+    for path, write in ((page_file, page), (page_file.with_suffix(".toml"), scores)):
+        path.write_text(write(measured, path.read_text() if path.exists() else ""))
     return 0
 
 
-def page(documents: Sequence[Row], before: str = "") -> str:
-    """The page about results, as `score.document` has them.
+class MeasuredEdits(NamedTuple):
+    """What was measured of one mutator."""
 
-    What it said `before` stays where there are no results.
-    """
+    rows: Sequence[Row]
+    draws: Sequence[str]
+    """The options by which the edits were drawn."""
+
+
+def _measured(documents: Sequence[Row]) -> dict[str, MeasuredEdits]:
+    """By title, of results as `score.document` has them."""
     rows: dict[str, dict[tuple[str, str], Row]] = {}
     draws: defaultdict[str, set[str]] = defaultdict(set)
     for document in documents:
         draws[document["title"]].add(drawn_in(document))
         known = rows.setdefault(document["title"], {})
         known.update({(row["key"], row["after"]): row for row in document["edits"]})
-    parts = [HEAD]
+    found = {}
     for name, scale in SCALES.items():
         if scale.title in rows:
             reasons = read_reasons(FOLDER / name)
             listed = [_as_listed(row, reasons) for _, row in sorted(rows[scale.title].items())]
-            parts.append("\n".join(_section(scale, listed, sorted(draws[scale.title]))))
+            found[scale.title] = MeasuredEdits(listed, sorted(draws[scale.title]))
+    return found
+
+
+def page(measured: Mapping[str, MeasuredEdits], before: str = "") -> str:
+    """The page; what it said `before` stays where nothing was measured."""
+    parts = [HEAD]
+    for scale in SCALES.values():
+        if scale.title in measured:
+            parts.append("\n".join(_section(scale, *measured[scale.title])))
         elif kept := re.search(rf"^## {scale.title.capitalize()}$.*?(?=\n## |\Z)", before, WHOLE):
             parts.append(kept[0].rstrip("\n"))
     return "\n\n".join(parts) + "\n"
 
 
+def scores(measured: Mapping[str, MeasuredEdits], before: str = "") -> str:
+    """The scores as TOML; what it said `before` stays where nothing was measured."""
+    kept = tomllib.loads(before).get("score", [])
+    parts = ["# The scores of edits_at_random.md, and written with it.\n"]
+    for scale in SCALES.values():
+        rows = [row for row in kept if row["title"] == scale.title]
+        if scale.title in measured:
+            rows = list(_scores(scale, *measured[scale.title]))
+        for row in rows:
+            told = (f"{name} = {json.dumps(value)}\n" for name, value in row.items())
+            parts.append("".join(("[[score]]\n", *told)))
+    return "\n".join(parts)
+
+
+def _scores(scale: Scale, rows: Sequence[Row], draws: Sequence[str]) -> Iterator[Row]:
+    """One for each goal."""
+    counted = _counted(scale, rows)
+    for goal in scale.goals:
+        killed = sum(row["outcome"] in goal.outcomes for row in counted)
+        told = {"title": scale.title, "goal": goal.name, "killed": killed, "of": len(counted)}
+        yield {**told, "wanted": goal.share, "drawn": ", ".join(draws)}
+
+
+def _counted(scale: Scale, rows: Sequence[Row]) -> list[Row]:
+    """The edits that are a test of something."""
+    return [row for row in rows if scale.counted((Scored.of_data(row),))]
+
+
 def _as_listed(row: Row, reasons: Reasons) -> Row:
     """With the reasons of now: some are found after the edit was judged."""
     edit = Scored.of_data(row).edit
-    found = {"equivalent": reasons.of_equivalent(edit), "excuse": reasons.of_survivor(edit)}
-    return {**row, **{name: told for name, told in found.items() if told}}
+    found = {
+        "equivalent": reasons.of_equivalent(edit),
+        "harmless": reasons.of_harmless(edit),
+        "excuse": reasons.of_survivor(edit),
+    }
+    return {"harmless": "", **row, **{name: told for name, told in found.items() if told}}
 
 
 def _section(scale: Scale, rows: Sequence[Row], draws: Sequence[str]) -> Iterator[str]:
     live = [row for row in rows if not row["equivalent"]]
-    counted = [row for row in live if row["outcome"] not in scale.without_count]
+    counted = _counted(scale, rows)
     yield from (f"## {scale.title.capitalize()}", "")
     equivalent = len(rows) - len(live)
     yield f"Drawn by {', '.join(f'`{options}`' for options in draws)}, judged by lot."
-    yield f"{len(rows)} were tried, {equivalent} of them equivalent; {len(counted)} count."
-    for goal in scale.goals:
-        killed = sum(row["outcome"] in goal.outcomes for row in counted)
-        share = f"{killed} of {len(counted)} ({killed / max(len(counted), 1):.0%})"
-        yield f"{goal.name.capitalize()}: {share}, wanted {goal.share:.0%}."
+    harmless = scale.unnoticed(map(Scored.of_data, rows))
+    told = f"{equivalent} of them equivalent, {harmless} harmless and not noticed"
+    yield f"{len(rows)} were tried, {told}; {len(counted)} count."
+    for row in _scores(scale, rows, draws):
+        share = f"{row['killed']} of {row['of']} ({row['killed'] / max(row['of'], 1):.0%})"
+        all_of = row["killed"] / max(row["of"] + harmless, 1)
+        told = f"; {all_of:.0%} with the harmless ones counted" if harmless else ""
+        yield f"{row['goal'].capitalize()}: {share}, wanted {row['wanted']:.0%}{told}."
     yield from ("", "| outcome | edits |", "|---|---|")
     ended = Counter(row["outcome"] for row in live)
     yield from (f"| {name} | {ended[name]} |" for name in scale.outcomes if ended[name])
     yield from _by_kind(scale, counted)
-    yield from _survivors(scale, counted)
+    yield from _survivors(scale, [row for row in live if row["harmless"] or row in counted])
 
 
 def _by_kind(scale: Scale, counted: Sequence[Row]) -> Iterator[str]:
@@ -103,15 +155,16 @@ def _by_kind(scale: Scale, counted: Sequence[Row]) -> Iterator[str]:
     yield from (f"| {kind} | {sum(ends)} | {len(ends)} |" for kind, ends in sorted(kinds.items()))
 
 
-def _survivors(scale: Scale, counted: Sequence[Row]) -> Iterator[str]:
-    left = [row for row in counted if row["outcome"] not in scale.wanted]
+def _survivors(scale: Scale, rows: Sequence[Row]) -> Iterator[str]:
+    left = [row for row in rows if row["outcome"] not in scale.wanted]
     if not left:
         return
     yield from ("", "| survivor | edit | what became of it | reason |", "|---|---|---|---|")
     for row in left:
         place = f"{row['module']}, {row['operator']}, {row['kind']}"
         edit = f"`{one_line(row['before'])}` to `{one_line(row['after']) or ' '}`"
-        cells = (place, edit, row["outcome"], row["excuse"] or "-")
+        allowed = f"Harmless: {row['harmless']}" if row["harmless"] else ""
+        cells = (place, edit, row["outcome"], allowed or row["excuse"] or "-")
         yield f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
 
 

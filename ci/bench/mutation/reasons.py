@@ -36,6 +36,7 @@ class ListedEdit(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
 class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     equivalent: list[ListedEdit] = []
+    harmless: list[ListedEdit] = []
     survivor: list[ListedEdit] = []
 
 
@@ -45,6 +46,9 @@ class Reasons:
 
     equivalents: tuple[ListedEdit, ...] = ()
     """They change nothing that can be seen: they are not played, and do not count."""
+    harmless: tuple[ListedEdit, ...] = ()
+    """What they change is allowed in every schedule: they are played, and one that nothing notices
+    does not count. One that a check kills is listed wrongly, and counts as killed."""
     survivors: tuple[ListedEdit, ...] = ()
     """They change something, and it is known why nothing sees it: they count as not killed."""
 
@@ -52,18 +56,22 @@ class Reasons:
         """Why the edit is equivalent; empty when that is not known."""
         return _reason(edit, self.equivalents)
 
+    def of_harmless(self, edit: Edit) -> str:
+        """Why what the edit changes is allowed; empty when that is not known."""
+        return _reason(edit, self.harmless)
+
     def of_survivor(self, edit: Edit) -> str:
         """Why the edit may survive; empty when that is not known."""
         return _reason(edit, self.survivors)
 
     def of_any(self, edit: Edit) -> str:
         """Why the edit need not be killed; empty when it has to be."""
-        return self.of_equivalent(edit) or self.of_survivor(edit)
+        return self.of_equivalent(edit) or self.of_harmless(edit) or self.of_survivor(edit)
 
     def stale(self, edits: Iterable[Edit]) -> tuple[ListedEdit, ...]:
         """Those that speak of none of all edits any more."""
         known = tuple(edits)
-        listed = (*self.equivalents, *self.survivors)
+        listed = (*self.equivalents, *self.harmless, *self.survivors)
         return tuple(one for one in listed if not any(one.is_of(edit) for edit in known))
 
 
@@ -76,7 +84,11 @@ def read_reasons(path: Path) -> Reasons:
         read = msgspec.convert(tomllib.loads(path.read_text()), _File)
     except (OSError, tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
         raise SystemExit(f"{path.name}: {error}") from error
-    return Reasons(equivalents=tuple(read.equivalent), survivors=tuple(read.survivor))
+    return Reasons(
+        equivalents=tuple(read.equivalent),
+        harmless=tuple(read.harmless),
+        survivors=tuple(read.survivor),
+    )
 
 
 def _reason(edit: Edit, listed: Iterable[ListedEdit]) -> str:

@@ -25,6 +25,8 @@ class Scored:
     diff: str = ""
     equivalent: str = ""
     """Why it is; empty when it is not known to be."""
+    harmless: str = ""
+    """Why what it changes is allowed; empty when that is not known."""
     excuse: str = ""
     """Why it may survive; empty when that is not known."""
     seconds: float = 0.0
@@ -36,7 +38,8 @@ class Scored:
         told = {name: data[name] for name in ("module", "operator", "kind", "before", "after")}
         edit = Edit(**told, start=0, line=data["line"], number=int(number[1]) if number else 1)
         rest = ("outcome", "by", "diff", "equivalent", "excuse", "seconds")
-        return cls(edit=edit, **{name: data[name] for name in rest})
+        told = {name: data[name] for name in rest}
+        return cls(edit=edit, harmless=data.get("harmless", ""), **told)
 
     def as_data(self) -> dict[str, Any]:
         """JSON-able."""
@@ -52,6 +55,7 @@ class Scored:
             "outcome": self.outcome,
             "by": self.by,
             "equivalent": self.equivalent,
+            "harmless": self.harmless,
             "excuse": self.excuse,
             "diff": self.diff,
             "seconds": round(self.seconds, 1),
@@ -83,10 +87,18 @@ class Scale:
         return frozenset(outcome for goal in self.goals for outcome in goal.outcomes)
 
     def counted(self, scored: Iterable[Scored]) -> tuple[Scored, ...]:
-        """The edits that count: neither equivalent nor stillborn."""
+        """The edits that count: neither equivalent nor stillborn, nor harmless and not noticed."""
         return tuple(
-            one for one in scored if not one.equivalent and one.outcome not in self.without_count
+            one
+            for one in scored
+            if not one.equivalent
+            and one.outcome not in self.without_count
+            and not (one.harmless and one.outcome not in self.wanted)
         )
+
+    def unnoticed(self, scored: Iterable[Scored]) -> int:
+        """How many are harmless, and noticed by nothing."""
+        return sum(bool(one.harmless) and one.outcome not in self.wanted for one in scored)
 
     def share(self, scored: Iterable[Scored], outcomes: Sequence[str]) -> float:
         """Of the edits that count, the part with these outcomes; 1 where none counts."""
@@ -111,7 +123,8 @@ def show_score(scale: Scale, scored: Sequence[Scored]) -> None:
     ended = Counter(one.outcome for one in scored if not one.equivalent)
     rows = [(outcome, str(ended[outcome])) for outcome in scale.outcomes if ended[outcome]]
     equivalent = sum(bool(one.equivalent) for one in scored)
-    show_table(scale.title, ("outcome", "edits"), [*rows, ("equivalent", str(equivalent))])
+    rows += ("equivalent", str(equivalent)), ("of these harmless", str(scale.unnoticed(scored)))
+    show_table(scale.title, ("outcome", "edits"), rows)
     excused = sum(bool(one.excuse) for one in scale.survivors(scored))
     for goal in scale.goals:
         share = scale.share(scored, goal.outcomes)
@@ -129,6 +142,7 @@ def document(scale: Scale, scored: Sequence[Scored], drawn: str) -> dict[str, An
         "goals": {goal.name: goal.share for goal in scale.goals},
         "counted": len(scale.counted(scored)),
         "equivalent": sum(bool(one.equivalent) for one in scored),
+        "harmless": scale.unnoticed(scored),
         "ended": dict(Counter(one.outcome for one in scored if not one.equivalent)),
         "edits": [one.as_data() for one in scored],
     }

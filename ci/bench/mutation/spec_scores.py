@@ -87,6 +87,7 @@ class SpecJudge:
             by=by,
             diff=diff,
             equivalent=equivalent,
+            harmless=self.reasons.of_harmless(edit),
             excuse=self.reasons.of_survivor(edit),
             seconds=monotonic() - started,
         )

@@ -103,6 +103,7 @@ def test_rules_that_no_seed_decides_are_shown(passing: Path) -> None:
     html = passing.read_text()
 
     assert "3 rules of the core that are decisive in no seed of the gate" in html
+    assert "96.6 %" in html, "the score of edits at random"
     assert "on_tick" in html
 
 

@@ -93,6 +93,7 @@ def judged(
         by=by,
         diff=diff_of(edit),
         equivalent=equivalent,
+        harmless=reasons.of_harmless(edit),
         excuse=reasons.of_survivor(edit),
         seconds=monotonic() - started,
     )
