@@ -1,8 +1,8 @@
 """Crash points: the process kills or stops itself at a named effect (fault `proc.crash_at`).
 
 Before any effect, and after a disk effect, it dies at once. After an effect that sends a message it
-stops stepping but lives `LEAVES_S` longer, so that the message leaves. Stopping (SIGSTOP) is not
-offered there: the message would leave only after SIGCONT.
+stops stepping but lives until its answers are written, and `LEAVES_S` longer, so that the message
+leaves. Stopping (SIGSTOP) is not offered there: the message would leave only after SIGCONT.
 """
 
 import os
@@ -13,8 +13,10 @@ from fencepost.impl.core.types.effects import Effect
 from fencepost.impl.crash_points import MESSAGES, CrashPlan
 from fencepost.spec.vocabulary import CRASH_POINTS, HOLD_POINTS
 
+ANSWERS_LEAVE_S = 5.0
+"""The bound of the wait until answers are written to their connections."""
 LEAVES_S = 0.05
-"""Time that a sent message gets to leave before the process dies."""
+"""Time that another message gets to leave before the process dies: nothing tells when it has."""
 
 
 class CrashPointReached(BaseException):

@@ -58,7 +58,7 @@ from fencepost.impl.core.types.messages import (
 from fencepost.impl.failed_steps import refusal, without_claims, without_failed
 from fencepost.impl.mutants.mutant import MutantName
 from fencepost.impl.shell.clock import NodeClock, wall_ms
-from fencepost.impl.shell.crashes import LEAVES_S, CrashPointReached, CrashPoints
+from fencepost.impl.shell.crashes import ANSWERS_LEAVE_S, LEAVES_S, CrashPointReached, CrashPoints
 from fencepost.impl.shell.fault_control import FaultControl
 from fencepost.impl.shell.inbox import Inbox
 from fencepost.impl.shell.options import NodeOptions
@@ -262,6 +262,7 @@ class NodeProcess:
             try:
                 self._take(item)
             except CrashPointReached:
+                await self._server.answers_leave(ANSWERS_LEAVE_S)
                 await asyncio.sleep(LEAVES_S)
                 self._crashes.die()
             if self._established and not self._serves:

@@ -51,6 +51,7 @@ REQUESTS_MAX = 2000
 PENDING_MAX = 100_000
 """Requests that gRPC queues before the event loop takes them."""
 STOP_GRACE_S = 0.2
+LOOK_S = 0.005  # between two looks whether all answers have left
 REQUEST = "fencepost-request"
 
 REQUEST_TYPES: dict[str, type[Request]] = {
@@ -100,6 +101,8 @@ class RpcServer:
         self._put = put
         self._tokens = count(1)
         self._waiting: dict[int, asyncio.Future[tuple[Response, int]]] = {}
+        self._given = self._left = 0
+        """Answers outside of bundles: given by this broker, and written to the connection."""
         self._bundled: dict[int, Callable[[bytes], None]] = {}
         self._server = aio.server(options=_SERVER_OPTIONS)
         handlers = {
@@ -121,18 +124,14 @@ class RpcServer:
 
         Connections wait until `start`. Raises `CannotListenError`.
         """
+        address = f"{host}:{port}"
         try:
-            bound = self._add_port(f"{host}:{port}")
+            if self.gate is None:
+                return int(self._server.add_insecure_port(address))
+            return int(self._server.add_secure_port(address, server_credentials(self.gate)))
         except RuntimeError as error:
-            raise CannotListenError(
-                f"cannot listen on {host}:{port}: it is in use, or not an address of this machine"
-            ) from error
-        return bound
-
-    def _add_port(self, address: str) -> int:
-        if self.gate is None:
-            return int(self._server.add_insecure_port(address))
-        return int(self._server.add_secure_port(address, server_credentials(self.gate)))
+            reason = "it is in use, or not an address of this machine"
+            raise CannotListenError(f"cannot listen on {address}: {reason}") from error
 
     async def start(self) -> None:
         """Start to take requests."""
@@ -146,7 +145,14 @@ class RpcServer:
             return
         future = self._waiting.pop(token, None)
         if future and not future.done():
+            self._given += 1
             future.set_result((response, self._clock.tick()))
+
+    async def answers_leave(self, within_s: float) -> None:
+        """Wait until all answers that were given are written to their connections, or so long."""
+        ends_s = asyncio.get_running_loop().time() + within_s
+        while self._left < self._given and asyncio.get_running_loop().time() < ends_s:
+            await asyncio.sleep(LOOK_S)
 
     async def stop(self) -> None:
         """Stop; waiting requests get no answer."""
@@ -172,10 +178,14 @@ class RpcServer:
         self._clock.observe(_lamport(metadata))
         asker = caller.asker if caller else asker_of(_node(metadata))
         response, lamport = await self._answer_to(request, asker, context.peer())
+        context.add_done_callback(self._note_left)
         context.set_trailing_metadata(((LAMPORT_KEY, str(lamport)), (NODE_KEY, self._node)))
         if self.gate and caller:
             response = self.gate.shown(response, caller)
         return encode(response)
+
+    def _note_left(self, _: object) -> None:
+        self._left += 1
 
     def _caller(self, context: aio.ServicerContext) -> ProvenCaller | None:
         """The other end of the connection; None when connections are plain."""
@@ -194,9 +204,7 @@ class RpcServer:
 
     async def _serve_exchange(self, _requests: object, context: aio.ServicerContext) -> None:
         await self._own_metadata(context)
-        await context.send_initial_metadata(
-            ()
-        )  # the client waits for them as a sign that the stream is open
+        await context.send_initial_metadata(())  # tells the client that the stream is open
         await bundles.serve(context, partial(self._take, self._caller(context)))
 
     def _take(
@@ -374,8 +382,7 @@ class RpcClient:
             raise CallError(str(error)) from error
         except aio.AioRpcError as error:
             if error.code() is not grpc.StatusCode.DEADLINE_EXCEEDED:
-                # The broker may listen elsewhere by now.
-                self._addresses.forget(send.to)
+                self._addresses.forget(send.to)  # it may listen elsewhere by now
             raise CallError(error.details()) from error
         self._clock.observe(_lamport(trailing))
         return response

@@ -37,7 +37,7 @@ async def test_a_dropped_response_is_of_a_request_that_arrived() -> None:
 async def test_a_held_request_arrives_after_its_sender_gave_up() -> None:
     async with pair() as both:
         both.rule(RuleVerb.HOLD, count=1)
-        held = both.send(fetch(0), timeout_ms=50)
+        held = both.send(fetch(0), timeout_ms=500)
         assert await both.sent.hold(1) == [failed(held)]
         newer = both.send(fetch(1))
         await both.sent.hold(2)
@@ -56,7 +56,7 @@ async def test_a_held_request_arrives_after_its_sender_gave_up() -> None:
 async def test_a_delayed_request_arrives_though_its_sender_gave_up() -> None:
     async with pair() as both:
         both.rule(RuleVerb.DELAY, count=1, delay_ms=1500)
-        slow = both.send(fetch(0), timeout_ms=40)
+        slow = both.send(fetch(0), timeout_ms=500)
         assert await both.sent.hold(1) == [failed(slow)]
         assert both.received.events == []
         newer = both.send(fetch(1))
