@@ -168,7 +168,12 @@ def test_a_schedule_is_what_the_specs_have_now(name: str) -> None:
 
 @pytest.mark.tlc
 @pytest.mark.parametrize(
-    "row", ["messages_lost_and_repeated", "isr_changes", "controller_failover_lost_reply"]
+    "row",
+    [
+        "isr_changes",
+        pytest.param("messages_lost_and_repeated", marks=pytest.mark.long),
+        pytest.param("controller_failover_lost_reply", marks=pytest.mark.long),
+    ],
 )
 def test_the_core_follows_the_specs(row: str) -> None:
     (model,) = select(load_models(), [row])
@@ -181,6 +186,7 @@ def test_the_core_follows_the_specs(row: str) -> None:
     assert len(actions_of(schedules)) >= 14
 
 
+@pytest.mark.long
 @pytest.mark.tlc
 def test_the_core_follows_the_specs_from_an_empty_start() -> None:
     (model,) = select(load_models(), ["start_and_late_commands"])

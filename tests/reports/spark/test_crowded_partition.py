@@ -32,6 +32,7 @@ def seen(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return found
 
 
+@pytest.mark.long
 def test_the_parts_of_a_crowded_partition_are_seen_by_tasks_of_their_own(
     tmp_path: Path, seen: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

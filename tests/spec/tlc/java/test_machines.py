@@ -48,6 +48,7 @@ def checked(models: tuple[Model, ...]) -> list[ModelResult]:
         return [found(check_model(model, options=FRESH, machines=machines)) for model in models]
 
 
+@pytest.mark.long
 def test_a_used_java_finds_the_same_states_counts_and_counterexamples(
     started: list[Machine],
 ) -> None:
