@@ -5,7 +5,13 @@ from typing import Annotated
 
 import typer
 
-from fencepost.ci.commands.check_replay import TraceOption, replay
+from fencepost.ci.commands.check_replay import (
+    OfLevel,
+    SeedOption,
+    TraceOption,
+    replay,
+    replay_seed,
+)
 from fencepost.ci.completion import completing
 from fencepost.ci.gate.failures import UsageError, as_usage
 from fencepost.ci.gate.places import require_cache, require_out, require_tlc
@@ -71,6 +77,7 @@ BUDGETS = ("--no-cache", "--time-budget", "--heap")
 GOES_WITH = {
     "--list": {"MODEL", "--tier", "--json"},
     "--trace": {"--json"},
+    "--seed": {"--level", "--json"},
     "--graph": {"MODEL", "--tier", *BUDGETS},
     "--coverage": {"MODEL", "--tier", "--json", *BUDGETS},
     "--without-repairs": {"MODEL", "--tier", "--json", "--hazard", *BUDGETS},
@@ -82,6 +89,8 @@ def check(
     models: ModelNames = None,
     tier: ModelTier = None,
     trace: TraceOption = None,
+    seed: SeedOption = None,
+    level: OfLevel = None,
     as_json: JsonOption = False,
     no_cache: NoCache = False,
     time_budget: TimeBudget = None,
@@ -96,10 +105,11 @@ def check(
     """Check the specs with TLC.
 
     Every model must end exactly as spec/models.toml expects. With --trace, recorded runs are
-    replayed instead: each must be a behaviour of the protocol.
+    replayed instead, with --seed a simulated one: each must be a behaviour of the protocol.
     """
     others = {"--list": list_them, "--coverage": coverage, "--without-repairs": without_repairs}
     others |= {"--trace": trace is not None, "--graph": graph is not None}
+    others |= {"--seed": seed is not None, "--level": level is not None}
     rest: dict[str, object] = {
         "MODEL": models,
         "--tier": tier,
@@ -111,6 +121,8 @@ def check(
     _refuse_contradictions({name for name, given in (others | rest).items() if given})
     if trace is not None:
         return replay(trace, as_json=as_json)
+    if seed is not None:
+        return replay_seed(seed, level, as_json=as_json)
     options = TlcOptions(use_cache=not no_cache, time_budget_s=time_budget, heap_mb=heap)
     widest = Tier.NIGHTLY if list_them or without_repairs else Tier.QUICK
     selected = _selected(models or [], tier or widest)
@@ -140,6 +152,8 @@ def _refuse_contradictions(given: set[str]) -> None:
         raise UsageError("a named model is checked in any tier; leave out --tier or the name")
     if "--hazard" in given and "--without-repairs" not in given:
         raise UsageError("--hazard goes with --without-repairs; add that, or leave it out")
+    if "--level" in given and "--seed" not in given:
+        raise UsageError("--level goes with --seed; add that, or leave it out")
     for check_, takes in GOES_WITH.items():
         if check_ in given and (lost := sorted(given - takes - {check_})):
             raise UsageError(f"{check_} does nothing with {lost[0]}; leave out one of the two")

@@ -1,6 +1,7 @@
-"""`fencepost check --trace`: recorded runs, replayed against the specs."""
+"""`fencepost check --trace` and `--seed`: recorded runs, replayed against the specs."""
 
 import json
+from collections.abc import Mapping
 from itertools import chain
 from pathlib import Path
 from typing import Annotated
@@ -10,14 +11,35 @@ import typer
 from fencepost.ci.gate.failures import as_usage
 from fencepost.ci.gate.outcomes import of_replay
 from fencepost.ci.gate.places import require_tlc
+from fencepost.ci.gate.stages import recorded_seed
+from fencepost.ci.options import LAST_LEVEL, LEVEL_HELP, NEWEST_LEVEL
 from fencepost.ci.screens.outcome import show_outcome
 from fencepost.spec.replay.recorded_run import ReplayError, find_runs
-from fencepost.spec.replay.replay import Explanation, ReplayResult, line_text, replay_folder
+from fencepost.spec.replay.replay import (
+    Explanation,
+    ReplayReport,
+    ReplayResult,
+    line_text,
+    replay as replay_runs,
+    replay_folder,
+)
 
 TraceOption = Annotated[
     Path | None,
     typer.Option(
         "--trace", metavar="RUN", help="Replay the runs in this folder instead of checking models."
+    ),
+]
+SeedOption = Annotated[
+    int | None,
+    typer.Option(
+        "--seed", min=0, help="Replay this simulated run, as the gate does, instead of models."
+    ),
+]
+OfLevel = Annotated[
+    int | None,
+    typer.Option(
+        min=0, max=LAST_LEVEL, help=f"With --seed: {LEVEL_HELP}  [default: {NEWEST_LEVEL}]"
     ),
 ]
 COLUMNS = ("run", "partition", "verdict", "events", "why")
@@ -28,8 +50,22 @@ def replay(folder: Path, *, as_json: bool) -> int:
     with as_usage(ReplayError):
         find_runs(folder)
         require_tlc()
-        found = replay_folder(folder)
-    outcome = of_replay(found)
+        return tell(replay_folder(folder), {}, as_json=as_json)
+
+
+def replay_seed(seed: int, level: int | None, *, as_json: bool) -> int:
+    """The same of the first partition of a simulated run."""
+    require_tlc()
+    level = NEWEST_LEVEL if level is None else level
+    recorded = recorded_seed(seed, level)
+    command = f"fencepost check --seed {seed} --level {level}"
+    found = replay_runs([recorded], partitions_max=1)
+    return tell(found, {recorded.name: command}, as_json=as_json)
+
+
+def tell(found: ReplayReport, seeds: Mapping[str, str], *, as_json: bool) -> int:
+    """Each replay with its reason; the commands of seeds go into the document."""
+    outcome = of_replay(found, seeds=seeds)
     rows = [[row[column] for column in COLUMNS] for row in outcome.detail["replays"]]
     lines = chain.from_iterable(map(explained, found.results))
     table = ("replays", COLUMNS, rows)

@@ -1,8 +1,10 @@
 """What the gate makes of each room's results: verdict, figures and the lists for the report."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 from fencepost.ci.results.simulated_checks import check_rows
@@ -167,13 +169,20 @@ def of_trials(outcomes: Sequence["Undone"]) -> StageOutcome:
     )
 
 
-def of_replay(replay: "ReplayReport") -> StageOutcome:
+def of_replay(
+    replay: "ReplayReport", *, below: Path = Path(), seeds: Mapping[str, str] | None = None
+) -> StageOutcome:
     """Every recorded run must be a behaviour of the specs; one that cannot be read proves none.
 
-    What an implementation does not show decides nothing beside what it does show.
+    What an implementation does not show decides nothing beside what it does show. A run is named by
+    its folder `below` one, or is one of `seeds`, each with the command that replays it.
     """
+    again = seeds or {}
     shown = [result for result in replay.results if result.verdict != "not observable"]
-    rows = [_replay_row(result) for result in replay.results]
+    rows = [
+        _replay_row(result) | {"reproduce": again.get(result.run) or _replayed(below / result.run)}
+        for result in replay.results
+    ]
     accepted = sum(1 for result in replay.results if result.verdict == "accepted")
     rate = round(replay.events / replay.seconds) if replay.seconds else 0
     return StageOutcome(
@@ -190,6 +199,10 @@ def of_replay(replay: "ReplayReport") -> StageOutcome:
         },
         detail={"replays": rows},
     )
+
+
+def _replayed(run: Path) -> str:
+    return f"fencepost check --trace {quote(str(run))}"
 
 
 def _replay_row(result: "ReplayResult") -> dict[str, Any]:

@@ -193,29 +193,28 @@ def replay_runs(run: GateRun) -> StageOutcome:
     """
     from fencepost.spec.replay.replay import replay
 
-    seeds = [] if run.target else replayed_seeds(run)
+    effort, level = _effort(run), run.level
+    first = run.seed * effort.seeds
+    drawn = run.shard.take(range(first, first + effort.replayed_seeds))
+    seeds = {} if run.target else {seed: recorded_seed(seed, level) for seed in drawn}
     # Named as in the report: the same in each folder, so that runs can be compared.
-    found = replay(seeds, run.folder / "chaos", partitions_max=1, named_below=run.folder)
+    found = replay(seeds.values(), run.folder / "chaos", partitions_max=1, named_below=run.folder)
     if not found.results:
         return skipped("no run of the target was recorded that could be replayed")
-    return of_replay(found)
+    commands = {
+        recorded.name: f"fencepost check --seed {seed} --level {level}"
+        for seed, recorded in seeds.items()
+    }
+    return of_replay(found, below=run.folder, seeds=commands)
 
 
-def replayed_seeds(run: GateRun) -> "list[RecordedRun]":
-    """The recorded runs of some seeds."""
+def recorded_seed(seed: int, level: int) -> "RecordedRun":
+    """The recorded run of a seed, without the requests at its end that the specs do not have."""
     from fencepost.conformance.whitebox.simulate import load
     from fencepost.spec.replay.recorded_run import as_lines, recorded_run
 
-    effort = _effort(run)
-    simulator = load()
-    first = run.seed * effort.seeds
-    return [
-        recorded_run(
-            f"seed {seed}",
-            as_lines(simulator.simulate_modelled(seed, level=run.level, mutant=None)),
-        )
-        for seed in run.shard.take(range(first, first + effort.replayed_seeds))
-    ]
+    events = load().simulate_modelled(seed, level=level, mutant=None)
+    return recorded_run(f"seed {seed}", as_lines(events))
 
 
 def analyse(run: GateRun) -> StageOutcome:

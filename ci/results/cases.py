@@ -176,6 +176,7 @@ def _replay(entry: dict[str, Any]) -> Case:
         name=f"replay {entry['run']} {entry['partition'] or ''}".rstrip(),
         verdict=verdict,
         message="" if verdict is Verdict.PASS else entry["why"] or "",
+        again=entry.get("reproduce") or "",
     )
 
 

@@ -57,8 +57,18 @@ def _broken(detail: Mapping[str, Any]) -> Iterator[Broken]:
     for row in detail.get("scenarios", ()):
         if Verdict(row["verdict"]) not in HARMLESS:
             yield f"scenario {row['name']}: {row['verdict']}: {row['message']}", row["reproduce"]
+    yield from _not_replayed(detail)
     for row in detail.get("broken", ()):
         yield row["what"], row["reproduce"]
+
+
+def _not_replayed(detail: Mapping[str, Any]) -> Iterator[Broken]:
+    """What the specs did not accept, or what could not be read."""
+    for row in detail.get("replays", ()):
+        if row["verdict"] not in {"accepted", "not observable"}:
+            run = f"{row['run']} {row['partition'] or ''}".rstrip()
+            why = f": {row['why']}" if row["why"] else ""
+            yield f"replay {run}: {row['verdict']}{why}", row.get("reproduce", "")
 
 
 def _unproved(detail: Mapping[str, Any]) -> Iterator[Broken]:

@@ -69,6 +69,18 @@ def test_a_row_that_disagrees_is_told_as_a_sentence(
     assert "model counter: held, but should have violated Low" in out.splitlines()
 
 
+@pytest.mark.tlc
+def test_a_simulated_run_is_replayed_as_the_gate_does(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["check", "--seed", "1", "--level", "2", "--json"]) == 0
+
+    rows = json.loads(capsys.readouterr().out)["replays"]
+    assert [(row["run"], row["partition"], row["verdict"]) for row in rows] == [
+        ("seed 1", "ZooKeeper", "accepted"),
+        ("seed 1", "t/0", "accepted"),
+    ]
+    assert {row["reproduce"] for row in rows} == {"fencepost check --seed 1 --level 2"}
+
+
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
@@ -79,6 +91,8 @@ def test_a_row_that_disagrees_is_told_as_a_sentence(
         (["--graph", "x.svg", "--json"], "--graph does nothing with --json; leave out one"),
         (["--trace", "x", "--graph", "x.svg"], "--trace does nothing with --graph"),
         (["--trace", "x", "--heap", "99"], "--trace does nothing with --heap"),
+        (["--seed", "1", "--trace", "x"], "--trace does nothing with --seed"),
+        (["--level", "2"], "--level goes with --seed; add that, or leave it out"),
         (["--list", "--no-cache"], "--list does nothing with --no-cache"),
         (["isr_change"], "unknown model isr_change; did you mean isr_changes or "),
         (["--trace", __file__], f"{__file__} is no folder of traces: it is a file; name the"),

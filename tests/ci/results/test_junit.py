@@ -8,12 +8,13 @@ from typing import Any, cast
 import pytest
 from junitparser import Error, Failure, JUnitXml, Skipped, TestCase, TestSuite
 
-from fencepost.ci.gate.outcomes import of_hunt, of_levels
+from fencepost.ci.gate.outcomes import of_hunt, of_levels, of_replay
 from fencepost.ci.gate.verdict_files import StageRecord
 from fencepost.ci.results.cases import Case, cases_of, groups_of
 from fencepost.ci.results.junit import write_junit
 from fencepost.conformance.verdict import Verdict, Violation
 from fencepost.conformance.whitebox.simulate import MutantResult, SeedResult, SimulationResult
+from fencepost.spec.replay.replay import Replayed, ReplayReport, ReplayResult
 from fencepost.spec.vocabulary import Invariant
 
 MODEL = {"name": "MCx", "agrees": False, "why": "4 states, not 5", "seconds": 1.0}
@@ -194,6 +195,29 @@ def test_proofs_are_one_case_per_module() -> None:
     assert cases["proof A"].message == "Inv after Go: unknown (and 1 more)"
     assert cases["proof B"].verdict is Verdict.VACUOUS
     assert cases["proof B"].again == "fencepost prove --module B"
+
+
+def test_a_replay_that_is_not_accepted_tells_the_command_that_replays_it(tmp_path: Path) -> None:
+    refused = ReplayResult(
+        run="chaos/a kill", partition="t/0", verdict=Replayed.REJECTED, events=9, why="No such."
+    )
+    drawn = ReplayResult(run="seed 4", partition="t/0", verdict=Replayed.VIOLATED, events=9)
+    fine = ReplayResult(run="chaos/quiet", partition="t/0", verdict=Replayed.ACCEPTED, events=9)
+    outcome = of_replay(
+        ReplayReport(results=(refused, fine, drawn), seconds=1.0),
+        below=Path("runs/r"),
+        seeds={"seed 4": "fencepost check --seed 4 --level 5"},
+    )
+
+    write_junit(tmp_path, groups_of([record("replay", outcome.verdict, **outcome.detail)]))
+
+    found = {name: one.text for name, one in broken(parsed(tmp_path)).items()}
+    assert found == {
+        "replay chaos/a kill t/0": (
+            "No such.\nagain: fencepost check --trace 'runs/r/chaos/a kill'"
+        ),
+        "replay seed 4 t/0": "again: fencepost check --seed 4 --level 5",
+    }
 
 
 def test_the_file_is_read_back_with_properties_sentences_and_commands(tmp_path: Path) -> None:

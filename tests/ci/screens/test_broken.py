@@ -23,6 +23,14 @@ VIOLATION = {
     "reproduce": "fencepost simulate --seed 4 --level 2",
 }
 
+REPLAY: dict[str, object] = {
+    "run": "chaos/kill",
+    "partition": "t/0",
+    "verdict": "rejected",
+    "why": "The spec has no such event.",
+    "reproduce": "fencepost check --trace runs/r/chaos/kill",
+}
+
 
 def failing(**detail: list[dict[str, object]]) -> StageRecord:
     return StageRecord(stage="x", verdict=Verdict.FAIL, summary="it broke", detail=detail)
@@ -47,6 +55,15 @@ def failing(**detail: list[dict[str, object]]) -> StageRecord:
         (
             failing(mutants=[{"mutant": "m", "caught": False, "reproduce": "fencepost simulate"}]),
             "  mutant m: NOT caught — fencepost simulate",
+        ),
+        (
+            failing(replays=[REPLAY | {"verdict": "accepted"}, REPLAY]),
+            "  replay chaos/kill t/0: rejected: The spec has no such event. — "
+            "fencepost check --trace runs/r/chaos/kill",
+        ),
+        (
+            failing(replays=[REPLAY | {"partition": "", "verdict": "unreadable", "why": ""}]),
+            "  replay chaos/kill: unreadable — fencepost check --trace runs/r/chaos/kill",
         ),
         (failing(broken=[{"what": "slow", "reproduce": ""}]), "  slow — all"),
         (failing(), "  x: it broke — all"),
