@@ -112,6 +112,9 @@ MaxFail = Annotated[
 Resumed = Annotated[
     Path | None, typer.Option(metavar="RUN", help="Go on with a run that was cut off.")
 ]
+ListThem = Annotated[
+    bool, typer.Option("--list", help="List the cases that would be played; play nothing.")
+]
 
 
 @app.command("list")
@@ -169,9 +172,16 @@ def run(
     expect: Expected = None,
     resume: Resumed = None,
     out: OutFolder = None,
+    list_them: ListThem = False,
     as_json: JsonOption = False,
 ) -> int:
     """Play cases on one or several targets; each case gives a verdict per requirement."""
+    if list_them:
+        for option, given in (("--resume", resume), ("--out", out), ("--expect", expect)):
+            if given is not None:
+                raise UsageError(f"--list plays nothing; leave out {option}")
+        wanted = profile or ("" if select else CORE)
+        return list_cases(wanted, select, skip, as_json=as_json)
     with as_usage(ChoiceError):
         expectations = read_expectations(expect) if expect else ()
         if resume is not None:

@@ -7,7 +7,7 @@ import msgspec
 import typer
 
 from fencepost.ci.completion import completing
-from fencepost.ci.gate.failures import as_usage
+from fencepost.ci.gate.failures import UsageError, as_usage
 from fencepost.ci.options import JsonOption
 from fencepost.ci.screens.console import say, show_json
 from fencepost.ci.screens.lab_screen import run_document, show_lab, show_labs
@@ -28,13 +28,21 @@ NoWait = Annotated[
     bool,
     typer.Option("--no-wait", help="Do not wait for Enter; it does not without a terminal."),
 ]
+ListThem = Annotated[bool, typer.Option("--list", help="List the labs, as without a name.")]
 
 
-def lab(name: LabName = None, no_wait: NoWait = False, as_json: JsonOption = False) -> int:
+def lab(
+    name: LabName = None,
+    no_wait: NoWait = False,
+    list_them: ListThem = False,
+    as_json: JsonOption = False,
+) -> int:
     """Play a guided story: how a record is lost, and what stops it.
 
     In the simulator; neither Java nor ZooKeeper is needed.
     """
+    if list_them and name is not None:
+        raise UsageError(f"--list plays nothing; leave out {name}")
     if name is None:
         labs = {one: lab_story(one).says for one in ORDER}
         if as_json:

@@ -38,7 +38,7 @@ OTHER_TEXT = {
 }
 """Parameters of free text: addresses, sizes, and names that a user gave to something."""
 LISTS = {
-    "lab": ["lab"],
+    "lab": ["lab", "--list"],
     "check": ["check", "--list"],
     "prove": ["prove", "--list"],
     "simulate": ["simulate", "--list"],
@@ -46,6 +46,7 @@ LISTS = {
     "explain": ["explain", "--list"],
     "faults": ["faults", "list"],
     "conform": ["conform", "list"],
+    "conform run": ["conform", "run", "--list"],
     "bugs": ["bugs", "list"],
     "mutants": ["mutants", "list"],
 }
@@ -114,7 +115,11 @@ def test_every_kind_of_name_has_names_and_completes_them(kind: str) -> None:
     assert completing(kind)("no such name") == []
 
 
-@pytest.mark.parametrize("words", sorted({words.split()[0] for words in TAKES_NAMES} | {"mutants"}))
+def test_every_command_that_takes_names_has_a_list() -> None:
+    assert {words.split()[0] for words in TAKES_NAMES} <= set(LISTS)
+
+
+@pytest.mark.parametrize("words", sorted(LISTS))
 def test_names_are_listed_where_they_are_taken(
     words: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -134,6 +139,25 @@ def test_what_simulate_takes_is_listed_by_option(capsys: pytest.CaptureFixture[s
     assert "--mutant\tno_step_down" in lines
     assert "--story\tleader_pause" in lines
     assert run(["simulate", "--list", "--seed", "1"]) == 4
+
+
+def test_a_list_of_labs_is_that_without_a_name(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["lab"]) == 0
+    bare = capsys.readouterr().out
+    assert run(["lab", "--list"]) == 0
+
+    assert capsys.readouterr().out == bare
+    assert run(["lab", "kip-101", "--list"]) == 4
+
+
+def test_conform_run_lists_what_it_would_play(capsys: pytest.CaptureFixture[str]) -> None:
+    def listed(*words: str) -> list[str]:
+        assert run(["conform", *words, "--json"]) == 0
+        return [row["id"] for row in json.loads(capsys.readouterr().out)["cases"]]
+
+    assert listed("run", "--list") == listed("list", "--profile", "core")
+    assert listed("run", "--list", "--select", "isr") == listed("list", "--select", "isr")
+    assert run(["conform", "run", "--list", "--resume", "x"]) == 4
 
 
 @pytest.mark.long
