@@ -10,12 +10,14 @@ ARGS ?=
 WORKERS ?= 4
 # Which edits the night draws: others after each commit, the same for the same one.
 DRAW ?= $(shell git rev-list --count HEAD 2>/dev/null || echo 0)
+# Where the wheel goes.
+DIST ?= dist
 BIN := .venv/bin
 RUN := $(BIN)/python -m
 # Brokers and tests are hundreds of Pythons: each that finds no compiled modules compiles them anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup gate test long check chaos kafka lowest spark-cluster-test models nightly bench docs lock clean
+.PHONY: help setup gate test long check chaos kafka lowest spark-cluster-test models nightly bench docs wheel lock clean
 
 help:
 	@echo 'make gate    the whole gate at tier quick; leaves reports/runs/latest/report.html'
@@ -30,6 +32,7 @@ help:
 	@echo 'make nightly all models, which actions they take, every repair undone, counterexamples on processes, the suite on its mutants and behind an adapter, edits of specs, core and checks: some three hours'
 	@echo 'make bench   control plane, producing, faults, simulator, specs and reports, with targets: some ten minutes'
 	@echo 'make docs    the documents as a site in dist/site, readable without a server; fetches MkDocs once'
+	@echo 'make wheel   dist/fencepost-VERSION-py3-none-any.whl, for pip in another project; fetches nothing'
 	@echo 'make setup   only .venv'
 	@echo 'make lock    renew requirements.lock (needs uv)'
 	@echo 'make clean   remove what the other targets made'
@@ -104,6 +107,9 @@ docs: setup
 	@$(RUN) pip --disable-pip-version-check --quiet install --require-hashes -r ci/site/requirements.lock
 	@NO_MKDOCS_2_WARNING=1 $(RUN) mkdocs build --strict --quiet -f ci/site/mkdocs.yaml
 	@$(RUN) fencepost.ci.site.built_links dist/site
+
+wheel: setup
+	@$(RUN) hatchling build -t wheel -d $(DIST)
 
 lock:
 	@command -v uv >/dev/null || { echo 'lock: uv is not on the PATH; install it first' >&2; exit 3; }

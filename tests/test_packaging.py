@@ -1,6 +1,7 @@
 """Each room is the one of this checkout, and the wheel holds all that the rooms read."""
 
 import configparser
+import os
 import re
 import subprocess
 import sys
@@ -138,6 +139,33 @@ def test_wheel_made_from_the_source_archive_is_the_same(
     (wheel,) = WheelBuilder(str(folder)).build(directory=str(tmp_path), versions=["standard"])
 
     assert files_in(Path(wheel)) == names
+
+
+def test_make_wheel_builds_what_the_pages_name(tmp_path: Path, names: frozenset[str]) -> None:
+    here = (f"BIN={Path(sys.executable).parent}", f"DIST={tmp_path}")
+    subprocess.run(
+        ["make", "--silent", "-o", ".venv/ready", "wheel", *here],
+        cwd=ROOT,
+        env={**os.environ, "PIP_NO_INDEX": "1"},
+        check=True,
+    )
+
+    (built,) = tmp_path.iterdir()
+    assert files_in(built) == names
+    for page in ("README.md", "docs/pytest.md", "docs/kafka.md", "ci/kit/README.md"):
+        assert re.findall(r"fencepost-[\w.-]+\.whl", (ROOT / page).read_text()) == [built.name]
+
+
+def test_no_page_installs_a_name_that_no_index_has() -> None:
+    pages = [ROOT / "README.md", *(ROOT / "docs").glob("*.md"), *ROOT.glob("*/README.md")]
+    installed = [
+        found
+        for page in pages
+        for found in re.findall(r"pip install [^`\n]*", page.read_text())
+        if re.search(r"[ \"']fencepost\b(?!-)", found)
+    ]
+
+    assert installed == []
 
 
 def test_wheel_offers_the_command_and_the_pytest_plugin(wheel: Path, names: frozenset[str]) -> None:

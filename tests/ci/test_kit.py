@@ -9,6 +9,7 @@ import re
 import subprocess
 import sys
 import sysconfig
+import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,7 +20,8 @@ from xml.etree import ElementTree as ET
 import pytest
 import yaml
 
-KIT = Path(__file__).resolve().parents[2] / "ci" / "kit"
+ROOT = Path(__file__).resolve().parents[2]
+KIT = ROOT / "ci" / "kit"
 STEP_S = 180
 EXPRESSION = re.compile(r"\$\{\{ *([\w.-]+) *\}\}")
 LOSES = "chaos --story truncation_loss --level 0 --seed 0"
@@ -98,7 +100,7 @@ def action() -> dict[str, Any]:
 def job(folder: Path, wheel: Path, **inputs: str) -> Job:
     declared = action()["inputs"]
     assert set(inputs) <= set(declared)
-    given = {name: str(about["default"]) for name, about in declared.items()}
+    given = {name: str(one["default"]) for name, one in declared.items() if "default" in one}
     given |= {"package": str(wheel), **inputs}
     return Job(
         folder=folder,
@@ -267,6 +269,45 @@ def test_the_steps_of_the_dockerfile_make_a_fencepost_that_runs(
     one.see_dependencies()
     version = one.shell(f"{tmp_path}/fencepost/bin/fencepost --version", {})
     assert version.stdout.startswith("fencepost "), version.stderr
+
+
+WHEEL = re.compile(r"wheels/fencepost-([\w.]+)-py3-none-any\.whl")
+
+
+def packages() -> list[str]:
+    """What the examples hand to pip."""
+    of_jenkins = re.findall(r"PACKAGE = '(.*)'", (KIT / "jenkins" / "Jenkinsfile").read_text())
+    return [workflow()["env"]["PACKAGE"], gitlab()["variables"]["PACKAGE"], *of_jenkins]
+
+
+def test_no_example_installs_a_bare_name_that_a_stranger_could_take() -> None:
+    version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+    found = [WHEEL.fullmatch(package) for package in packages()]
+
+    assert [one and one[1] for one in found] == [version] * 3
+    assert action()["inputs"]["package"] == {
+        "description": f"The wheel that pip installs, for example {packages()[0]}; no index has it",
+        "required": True,
+    }
+
+
+def test_pip_installs_the_wheel_and_nothing_else() -> None:
+    texts = [path.read_text() for path in KIT.rglob("*") if path.is_file()]
+    lines = [line for text in texts for line in text.splitlines() if "pip install " in line]
+    wheel = re.compile(r"pip install( --[\w-]+)* (\"\$PACKAGE\"|/wheels/\*\.whl)['\\ ]*")
+
+    assert len(lines) == 4
+    assert [line for line in lines if not wheel.search(line)] == []
+
+
+def workflow() -> dict[str, Any]:
+    loaded: dict[str, Any] = yaml.safe_load((KIT / "github" / "workflow.yaml").read_text())
+    return loaded
+
+
+def gitlab() -> dict[str, Any]:
+    loaded: dict[str, Any] = yaml.safe_load((KIT / "gitlab" / "gitlab-ci.yaml").read_text())
+    return loaded
 
 
 def test_the_kit_names_no_registry_and_its_documents_are_read_by_yaml() -> None:
