@@ -310,6 +310,61 @@ def gitlab() -> dict[str, Any]:
     return loaded
 
 
+ACTION = "./.github/actions/fencepost"
+RESERVED = ("variables", "stages", "default", "workflow", "include")
+"""Keys of GitLab's file that are no jobs."""
+
+
+def undeclared(flow: Mapping[str, Any], inputs: Mapping[str, Any]) -> list[str]:
+    """What a workflow gives an action that has no such input, or does not give and must."""
+    steps = [step for one in flow["jobs"].values() for step in one["steps"]]
+    given = [set(step.get("with", {})) for step in steps if step.get("uses") == ACTION]
+    needed = {name for name, about in inputs.items() if about.get("required")}
+    return sorted({name for keys in given for name in (keys - set(inputs)) | (needed - keys)})
+
+
+def of_no_job(flow: Mapping[str, Any]) -> list[str]:
+    """What a job of a workflow needs that is none."""
+    jobs: Mapping[str, Any] = flow["jobs"]
+    needs = [one.get("needs", []) for one in jobs.values()]
+    names = {name for some in needs for name in ([some] if isinstance(some, str) else some)}
+    return sorted(names - set(jobs))
+
+
+def unresolved(jobs: Mapping[str, Any]) -> list[str]:
+    """What a job of GitLab extends or needs that is none; a job to be extended is not run."""
+    jobs = {name: one for name, one in jobs.items() if name not in RESERVED}
+    run = {name for name in jobs if not name.startswith(".")}
+    lost = {one["extends"] for one in jobs.values() if "extends" in one} - set(jobs)
+    return sorted(lost | ({name for one in jobs.values() for name in one.get("needs", ())} - run))
+
+
+def test_what_the_examples_name_is_there() -> None:
+    assert undeclared(workflow(), action()["inputs"]) == []
+    assert of_no_job(workflow()) == []
+    assert unresolved(gitlab()) == []
+
+
+def test_the_action_reads_what_it_declares() -> None:
+    text = (KIT / "github" / "action.yaml").read_text()
+    steps = {step["id"] for step in action()["runs"]["steps"] if "id" in step}
+
+    assert set(re.findall(r"\{\{ inputs\.([\w-]+)", text)) == set(action()["inputs"])
+    assert set(re.findall(r"\{\{ steps\.([\w-]+)", text)) == steps
+
+
+def test_a_name_that_is_not_there_is_seen() -> None:
+    flow, inputs, jobs = workflow(), action()["inputs"], gitlab()
+    flow["jobs"]["whole"]["steps"][-1]["with"] = {"comand": "gate"}
+    flow["jobs"]["whole"]["needs"] = ["shares"]
+    jobs["target"]["extends"] = ".fence"
+    jobs["whole"]["needs"] = [".fencepost"]
+
+    assert undeclared(flow, inputs) == ["comand", "package"]
+    assert of_no_job(flow) == ["shares"]
+    assert unresolved(jobs) == [".fence", ".fencepost"]
+
+
 def test_the_kit_names_no_registry_and_its_documents_are_read_by_yaml() -> None:
     for path in sorted(KIT.rglob("*")):
         if path.is_file():
