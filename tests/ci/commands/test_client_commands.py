@@ -230,6 +230,32 @@ def test_a_line_that_is_no_text_is_named_and_what_was_appended_is_told() -> None
     )
 
 
+@pytest.mark.parametrize(
+    ("topic", "records", "code"),
+    [("few", 2, 0), ("many", 200, 141)],
+    ids=["all-is-in-the-pipe", "more-than-a-pipe-holds"],
+)
+def test_a_reader_of_records_that_went_away_is_no_failure(
+    topic: str, records: int, code: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["topics", "create", topic]) == 0
+    lines = "".join(f"{number:<2000}\n" for number in range(records))
+    assert piped("produce", topic, stdin=lines.encode()).returncode == 0
+    capsys.readouterr()
+    consume = f"{sys.executable} -m fencepost.ci consume {topic}"
+
+    done = subprocess.run(
+        ["bash", "-c", f"{consume} | head -n 1; exit ${{PIPESTATUS[0]}}"],
+        capture_output=True,
+        text=True,
+        timeout=DEADLINE_S,
+        check=False,
+    )
+
+    assert (done.returncode, done.stderr) == (code, "")
+    assert done.stdout.split() == ["0", "0"]
+
+
 def test_what_the_terminal_cannot_show_is_escaped(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONIOENCODING", "ascii")
     done = piped("consume", "orders", "--offset=3", "--max-messages=1", stdin=b"")
