@@ -97,6 +97,10 @@ class Universe(Protocol):
         """That `claim` holds of some terms of `sorts`."""
         ...
 
+    def is_enough(self, is_member: Function) -> Term:
+        """That a set of brokers has as many as `min.insync.replicas` asks for."""
+        ...
+
     def sort(self, sort: Sort) -> z3.SortRef:
         """The sort of z3."""
         ...
@@ -129,6 +133,19 @@ class Unbounded:
 
     def __init__(self) -> None:
         self.depth = 0
+
+    def is_enough(self, is_member: Function) -> Term:
+        """It contains one of a family of sets, of which nothing is known.
+
+        Every property of sets that larger sets share is of this form; how many brokers are asked
+        for makes no difference.
+        """
+        quorum, broker = uninterpreted("Quorum"), self.sort(Sort.BROKER)
+        is_quorum = z3.Function("is_quorum", quorum, z3.BoolSort())
+        is_of = z3.Function("is_of_quorum", quorum, broker, z3.BoolSort())
+        one = z3.Const(f"quorum_{self.depth + 1}", quorum)
+        is_contained = self.every((Sort.BROKER,), lambda b: either(no(is_of(one, b)), is_member(b)))
+        return z3.Exists([one], both(is_quorum(one), is_contained))
 
     def sort(self, sort: Sort) -> z3.SortRef:
         """Uninterpreted, or integers, or booleans."""
@@ -168,6 +185,7 @@ class Listed:
 
     values: Mapping[Sort, Sequence[Term]]
     nones: Mapping[Sort, Term]
+    min_insync_replicas: int = 1
 
     def none(self, sort: Sort) -> Term:
         """A value that no quantifier ranges over."""
@@ -194,6 +212,16 @@ class Listed:
     def choices(self, sorts: Sequence[Sort]) -> Iterator[tuple[Term, ...]]:
         """All combinations of terms."""
         return product(*(self.values[sort] for sort in sorts))
+
+    def is_enough(self, is_member: Function) -> Term:
+        """Its members are counted."""
+        claims = [is_member(b) for b in self.values[Sort.BROKER]]
+        known = sum(1 for claim in claims if claim is True)
+        open_ones = [(claim, 1) for claim in claims if not isinstance(claim, bool)]
+        lacking = self.min_insync_replicas - known
+        if lacking <= 0 or lacking > len(open_ones):
+            return lacking <= 0
+        return z3.PbGe(open_ones, lacking)
 
     def sort(self, sort: Sort) -> z3.SortRef:
         """Of the listed values."""

@@ -31,6 +31,8 @@ class Size:
     """The largest version and epoch of a state."""
     log_end: int = 1
     """The largest log end of a state."""
+    min_insync_replicas: int = 2
+    """Of three, one may lag."""
 
     @property
     def names(self) -> Mapping[str, int]:
@@ -77,7 +79,8 @@ def small_universe(size: Size) -> Listed:
         values[sort] = terms[1:]
     for sort in (Sort.BROKER_OR_NONE, Sort.CONTROLLER_OR_NONE):
         values[sort] = named[sort]
-    return Listed(values, {sort: terms[0] for sort, terms in named.items()})
+    nones = {sort: terms[0] for sort, terms in named.items()}
+    return Listed(values, nones, size.min_insync_replicas)
 
 
 @cache
@@ -88,7 +91,7 @@ def plain_universe(size: Size) -> Listed:
         values[sort] = range(size.names[name])
     for sort in (Sort.BROKER_OR_NONE, Sort.CONTROLLER_OR_NONE):
         values[sort] = range(NONE, size.names[NAMES[sort]])
-    return Listed(values, dict.fromkeys(NAMES, NONE))
+    return Listed(values, dict.fromkeys(NAMES, NONE), size.min_insync_replicas)
 
 
 def within(universe: Listed, sort: Sort, term: Term) -> Term:

@@ -196,6 +196,11 @@ def truncated(s: ReplicationState, b: Term, offset: Term, *, is_truncated: Term)
     )
 
 
+def has_enough_replicas(s: ReplicationState, b: Term) -> Term:
+    """HasEnoughReplicas(b): the ISR is as large as `min.insync.replicas`."""
+    return s.universe.is_enough(lambda f: s.replicas.isr(b, f))
+
+
 @action("LeaderAppend", B, Sort.RECORD)
 def leader_append(s: ReplicationState, b: Term, record: Term) -> ActionStep:
     """A client's record, of any content, reaches a broker that believes that it leads."""
@@ -208,7 +213,11 @@ def leader_append(s: ReplicationState, b: Term, record: Term) -> ActionStep:
         fetched=lambda x: choose(x == b, history.end(epoch) + 1, history.fetched(epoch, x)),
     )
     return ActionStep(
-        both(is_leading(s, b), s.records.leader_epoch(record) == epoch),
+        both(
+            is_leading(s, b),
+            has_enough_replicas(s, b),
+            s.records.leader_epoch(record) == epoch,
+        ),
         replace(s, logs=logs, epoch_logs=grown),
     )
 
@@ -308,14 +317,22 @@ def reached_by_quorum(s: ReplicationState, b: Term, offset: Term) -> Term:
     )
 
 
-def with_committed(s: ReplicationState, b: Term, offset: Term) -> ReplicationState:
-    """The high watermark of b is at an offset; what is below is committed and acknowledged."""
+def with_committed(
+    s: ReplicationState, b: Term, offset: Term, *, may_acknowledge: Term = None
+) -> ReplicationState:
+    """The high watermark of b is at an offset: what is below is committed.
+
+    It is acknowledged if the ISR is large enough, or if that is told otherwise.
+    """
+    if may_acknowledge is None:
+        may_acknowledge = has_enough_replicas(s, b)
     epoch, commits = s.replicas.leader_epoch(b), s.commits
     committed = maximum(s.epoch_logs.committed(epoch), offset)
     is_further, told = offset > commits.end, s.acknowledgements.was_told
 
     def was_told(i: Term, record: Term) -> Term:
-        return either(told(i, record), both(i >= 0, i < offset, record == s.logs.record(b, i)))
+        is_below = both(i >= 0, i < offset, record == s.logs.record(b, i))
+        return either(told(i, record), both(is_below, may_acknowledge))
 
     return replace(
         s,

@@ -11,7 +11,7 @@ from fencepost.spec.proofs.logic import Sort, Term, both, choose, either, implie
 from fencepost.spec.proofs.metadata.decisions import exists, in_state_isr
 from fencepost.spec.proofs.metadata.invariant import is_acting_leader
 from fencepost.spec.proofs.metadata.leader_and_isr import is_leading
-from fencepost.spec.proofs.replication.actions import epoch_at, is_fetching, is_led_by
+from fencepost.spec.proofs.replication.actions import is_fetching, is_led_by
 from fencepost.spec.proofs.replication.tables import ReplicationState
 
 B, E, N, A, K, R = (
@@ -323,18 +323,6 @@ CLAUSES = (
 )
 
 
-@clause("CutKeepsWhatIsShared", N)
-def cut_keeps_what_is_shared(s: S, b: Term, theirs: Term, mine: Term, i: Term) -> Term:
-    """A follower cuts no record of an epoch that its leader has at the same offset."""
-    leader = s.replicas.leader(b)
-    is_shared = both(
-        below(i, s.logs.end(b)),
-        i < s.logs.end(leader),
-        epoch_at(s, b, i) == epoch_at(s, leader, i),
-    )
-    return implies(is_shared, both(i < theirs, i < mine))
-
-
 def has_committed(s: S, b: Term, i: Term) -> Term:
     """A broker holds the committed record at an offset."""
     return both(i < s.logs.end(b), s.logs.record(b, i) == s.commits.record(i))
@@ -354,16 +342,6 @@ def acknowledged_durable(s: S, b: Term, i: Term, record: Term) -> Term:
     return implies(
         both(s.acknowledgements.was_told(i, record), is_electable),
         both(i < s.logs.end(b), s.logs.record(b, i) == record),
-    )
-
-
-@clause("CommittedInWholeIsr", E, B, N)
-def committed_in_whole_isr(s: S, e: Term, b: Term, i: Term) -> Term:
-    """Each member that a leader waited for has what that committed: as many logs as members."""
-    is_waited_for = both(was_written(s, e), s.epochs.maximal_isr(e, b))
-    return implies(
-        both(is_waited_for, below(i, s.epoch_logs.committed(e))),
-        both(i < s.logs.end(b), s.logs.record(b, i) == s.epoch_logs.record(e, i)),
     )
 
 
@@ -424,7 +402,6 @@ def followers_match_leader(s: S, b: Term, f: Term, i: Term) -> Term:
 IMPLIED = (
     committed_durable,
     acknowledged_durable,
-    committed_in_whole_isr,
     leader_complete,
     log_matching,
     same_epoch_same_prefix,
@@ -432,18 +409,3 @@ IMPLIED = (
     followers_match_leader,
 )
 """What follows from the clauses in every state."""
-
-
-@clause("HighWatermarkMonotonic", B, is_property=True, is_of_step=True)
-def high_watermark_monotonic(before: S, after: S, b: Term) -> Term:
-    """While a broker leads under one epoch, its high watermark does not fall."""
-    is_same_leader = both(
-        is_leading(before, b),
-        is_leading(after, b),
-        before.replicas.leader_epoch(b) == after.replicas.leader_epoch(b),
-    )
-    return implies(is_same_leader, after.logs.high_watermark(b) >= before.logs.high_watermark(b))
-
-
-STEPS = (high_watermark_monotonic,)
-"""What holds of every step."""

@@ -86,6 +86,14 @@ def of_isr_settled(s: StateT, b: Term) -> Term:
     )
 
 
+def of_append(s: StateT, b: Term, *_: Term) -> Term:
+    """A leader with the newest version has the ISR of ZooKeeper."""
+    is_newest = s.replicas.znode_version(b) == s.znodes.version
+    return implies(
+        is_newest, s.every(B, lambda x: s.replicas.isr(b, x) == s.znodes.isr(s.znodes.version, x))
+    )
+
+
 JOINTS: Mapping[str, Callable[..., Term]] = {
     "publish_accepted": of_decision,
     "lose_controller_reply": of_decision,
@@ -94,5 +102,6 @@ JOINTS: Mapping[str, Callable[..., Term]] = {
     "adopt_accepted": of_isr_write,
     "lose_leader_reply": of_isr_write,
     "adopt_settled": of_isr_settled,
+    "leader_append": of_append,
 }
 """By the way to take the action."""

@@ -9,15 +9,10 @@ from fencepost.spec.proofs.logic import Sort, Term, both, either, implies, no
 from fencepost.spec.proofs.metadata.module import LEADER_AND_ISR_MODULE, is_metadata_small
 from fencepost.spec.proofs.module import Defined, Pool, ProvedModule
 from fencepost.spec.proofs.replication.actions import REPLICATION, epoch_at
-from fencepost.spec.proofs.replication.invariant import (
-    CLAUSES,
-    IMPLIED,
-    STEPS,
-    cut_keeps_what_is_shared,
-    is_lost,
-)
+from fencepost.spec.proofs.replication.invariant import CLAUSES, IMPLIED, is_lost
 from fencepost.spec.proofs.replication.joints import GIVEN, JOINTS
 from fencepost.spec.proofs.replication.starts import starts_empty, starts_serving
+from fencepost.spec.proofs.replication.steps import LEMMAS, STEPS
 from fencepost.spec.proofs.replication.tables import ReplicationState
 from fencepost.spec.proofs.replication.wrong_rules import WRONG_REPLICATION
 from fencepost.spec.proofs.small import Size
@@ -104,7 +99,7 @@ REPLICATION_MODULE = ProvedModule(
     part=LEADER_AND_ISR_MODULE,
     given=GIVEN,
     joints=JOINTS,
-    lemmas={"truncate_once": cut_keeps_what_is_shared},
+    lemmas=LEMMAS,
     define=with_choosable,
     terms=cut_terms,
     anchors=anchors,

@@ -9,6 +9,7 @@ from fencepost.spec.proofs.metadata.decisions import exists, in_state_isr
 from fencepost.spec.proofs.metadata.leader_and_isr import is_leading
 from fencepost.spec.proofs.module import WrongRule
 from fencepost.spec.proofs.replication.actions import (
+    advance_high_watermark,
     become_follower,
     become_leader,
     crash_broker,
@@ -223,6 +224,20 @@ def acknowledge_at_once(s: ReplicationState, b: Term, record: Term) -> ActionSte
     return ActionStep(right.guard, replace(right.next, acknowledgements=acknowledgements))
 
 
+@action("LeaderAppend", B, Sort.RECORD)
+def append_under_any_isr(s: ReplicationState, b: Term, record: Term) -> ActionStep:
+    """A record is appended under any ISR."""
+    guard = both(is_leading(s, b), s.records.leader_epoch(record) == s.replicas.leader_epoch(b))
+    return ActionStep(guard, leader_append.step(s, b, record).next)
+
+
+@action("AdvanceHighWatermark", B, N)
+def acknowledge_under_any_isr(s: ReplicationState, b: Term, offset: Term) -> ActionStep:
+    """What was taken is acknowledged, however small the ISR has become."""
+    right = advance_high_watermark.step(s, b, offset)
+    return ActionStep(right.guard, with_committed(s, b, offset, may_acknowledge=True))
+
+
 @action("CrashBroker", B, N)
 def lose_tail_in_isr(s: ReplicationState, b: Term, offset: Term) -> ActionStep:
     """A broker loses its last records in a crash, and counts as in sync when it comes back."""
@@ -276,6 +291,18 @@ WRONG_REPLICATION = (
                 "REPL-008",
                 "AcknowledgedDurable",
                 (acknowledge_at_once,),
+            ),
+            (
+                "append_under_a_small_isr",
+                "REPL-008",
+                "NoAppendUnderSmallIsr",
+                (append_under_any_isr,),
+            ),
+            (
+                "acknowledge_under_a_small_isr",
+                "REPL-008",
+                "MinInsyncReplicasHonoured",
+                (acknowledge_under_any_isr,),
             ),
             (
                 "recompute_high_watermark",

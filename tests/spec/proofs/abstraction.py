@@ -5,7 +5,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any, NamedTuple
 
 from fencepost.spec.proofs.logic import Listed, Sort
-from fencepost.spec.proofs.replication.tables import CommitTable, LogTable
+from fencepost.spec.proofs.replication.tables import AcknowledgementTable, CommitTable, LogTable
 from fencepost.spec.proofs.state import (
     NO_EPOCH,
     ControllerTable,
@@ -268,7 +268,7 @@ def initial_state(values: Mapping[str, Value]) -> SpecState:
     return SpecState(**tables, **initial_history(tables))
 
 
-UNSEEN = frozenset({"obedience", "epochs", "history", "epoch_logs", "records", "acknowledgements"})
+UNSEEN = frozenset({"obedience", "epochs", "history", "epoch_logs", "records"})
 """Tables that TLC has not."""
 
 
@@ -285,6 +285,8 @@ class Reading:
 METADATA = Reading(
     universe_of=universe_of, observed_state=observed_state, initial_state=initial_state
 )
+VALUES = frozenset({Sort.MESSAGE, Sort.ANSWER, Sort.RECORD})
+"""Of which there are more than a state shows."""
 ONLY_IF = {
     "decided_": "has_decision",
     "expected_": "has_decision",
@@ -311,8 +313,16 @@ def seen(state: SpecState, universe: Listed, unseen: frozenset[str]) -> Seen:
     for one in fields(state):
         table = getattr(state, one.name)
         if isinstance(table, Table) and one.name not in unseen:
-            tables.append((one.name, _seen_table(one.name, table, universe)))
+            is_of_commits = isinstance(table, AcknowledgementTable)
+            found = _told(state) if is_of_commits else _seen_table(one.name, table, universe)
+            tables.append((one.name, found))
     return Seen(tuple(tables))
+
+
+def _told(state: Any) -> tuple[bool, ...]:  # noqa: ANN401  of `Replication`
+    """Whether it is acknowledged, of each record that is committed: no other is."""
+    commits, was_told = state.commits, state.acknowledgements.was_told
+    return tuple(was_told(i, commits.record(i)) for i in range(commits.end))
 
 
 def _seen_table(name: str, table: Table, universe: Listed) -> tuple[Any, ...]:
@@ -361,8 +371,8 @@ def _frozen_table(table: Table, universe: Listed) -> Table:
     for one in fields(table):  # type: ignore[arg-type]
         sorts: tuple[Sort, ...] = one.metadata["sorts"]
         told = getattr(table, one.name)
-        is_value = sorts and sorts[0] in {Sort.MESSAGE, Sort.ANSWER, Sort.RECORD}
-        if not sorts or (is_value and one.name != "in_flight"):
+        is_of_value = not VALUES.isdisjoint(sorts) and one.name != "in_flight"
+        if not sorts or is_of_value:
             continue
         known = {key[0] if len(key) == 1 else key: told(*key) for key in universe.choices(sorts)}
         default = False if one.metadata["gives"] is Sort.BOOLEAN else NONE

@@ -132,6 +132,13 @@ def commits_of(value: Value) -> CommitTable:
     return CommitTable(end=len(known), record=looked_up(known, None), epoch=NO_EPOCH)
 
 
+def acknowledgements_of(value: Value) -> AcknowledgementTable:
+    """What producers were told."""
+    told = [record(one) for one in items(value)]
+    known = {(one["offset"], LogRecord(**one["record"])) for one in told}
+    return AcknowledgementTable(was_told=lambda i, one: (i, one) in known)
+
+
 def _as_set(value: Value) -> set[str]:
     return set(map(repr, items(value)))
 
@@ -140,7 +147,7 @@ def _epoch_of(value: object) -> int:
     return value.leader_epoch if isinstance(value, LogRecord) else NO_EPOCH
 
 
-def reading_of(records_max: int, *, is_clean: bool) -> Reading:
+def reading_of(records_max: int, *, min_insync_replicas: int, is_clean: bool) -> Reading:
     """For a model in which clients send so many records; their values count from 1.
 
     After an election outside the ISR two records may have been committed at one offset, which the
@@ -158,18 +165,23 @@ def reading_of(records_max: int, *, is_clean: bool) -> Reading:
             Sort.RECORD: [LogRecord(e, value) for e in metadata.values[Sort.EPOCH] if e >= 0],
             Sort.OFFSET: range(longest + 2),
         }
-        return replace(metadata, values={**metadata.values, **more})
+        return replace(
+            metadata,
+            values={**metadata.values, **more},
+            min_insync_replicas=min_insync_replicas,
+        )
 
     def observed_state(
         values: Mapping[str, Value], before: ReplicationState | None = None
     ) -> dict[str, Any]:
-        assert _as_set(values["acknowledged"]) == _as_set(values["committed"])
+        assert _as_set(values["acknowledged"]) <= _as_set(values["committed"])
         return abstraction.observed_state(values, before) | {
             "universe": universe_of(values),
             "records": RecordTable(leader_epoch=_epoch_of),
             "logs": logs_of(values["logs"]),
             "answers": answers_of(values["fetches"]),
             "commits": commits_of(values["committed"] if is_clean else []),
+            "acknowledgements": acknowledgements_of(values["acknowledged"]),
         }
 
     def initial_state(values: Mapping[str, Value]) -> ReplicationState:
@@ -185,12 +197,11 @@ def reading_of(records_max: int, *, is_clean: bool) -> Reading:
             **tables,
             **initial_history(tables),
             epoch_logs=history,
-            acknowledgements=AcknowledgementTable(was_told=lambda _i, _record: False),
         )
 
     return Reading(
         universe_of=universe_of,
         observed_state=observed_state,
         initial_state=initial_state,
-        unseen=UNSEEN if is_clean else UNSEEN | {"commits"},
+        unseen=UNSEEN if is_clean else UNSEEN | {"commits", "acknowledgements"},
     )

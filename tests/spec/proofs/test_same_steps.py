@@ -18,6 +18,8 @@ from fencepost.spec.proofs.module import ProvedModule
 from fencepost.spec.proofs.modules import MODULES
 from fencepost.spec.proofs.replication.module import REPLICATION_MODULE
 from fencepost.spec.proofs.replication.wrong_rules import (
+    acknowledge_under_any_isr,
+    append_under_any_isr,
     commit_with_old_isr,
     expand_laggards,
     keep_log_of_same_leader,
@@ -120,6 +122,10 @@ LOGS = {
         "answers_lost_and_repeated",
         {**NO_FAULTS, "MaxRecords": 0, "MaxIsrChanges": 1, "MaxExpiries": 1, "MaxElections": 1},
     ),
+    "min_insync_replicas": Walked(
+        "min_insync_replicas",
+        {**NO_FAULTS, "MinInsyncReplicas": 2, "MaxRecords": 2, "MaxIsrChanges": 2},
+    ),
     "halfway": Walked("halfway_no_second_election", {}),
     "in_flight": Walked("answer_of_old_leader", {"MaxRecords": 0}),
     "parted": Walked(
@@ -149,8 +155,12 @@ def graph_of(model: Model, folder: Path) -> Graph:
 
 def reading_of(name: str) -> Reading:
     """Of a model with logs; its configuration has one record, or another number here."""
-    records = LOGS[name].constants.get("MaxRecords", 1)
-    return log_abstraction.reading_of(records, is_clean=name != "parted")
+    constants = LOGS[name].constants
+    return log_abstraction.reading_of(
+        constants.get("MaxRecords", 1),
+        min_insync_replicas=constants.get("MinInsyncReplicas", 1),
+        is_clean=name != "parted",
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,6 +211,8 @@ DRIFTS: list[tuple[ProvedModule, str, ProofAction, bool]] = [
     (REPLICATION_MODULE, "laggard", take_high_watermark_as_it_comes, True),
     (REPLICATION_MODULE, "isr", expand_laggards, False),
     (REPLICATION_MODULE, "isr", commit_with_old_isr, False),
+    (REPLICATION_MODULE, "min_insync_replicas", append_under_any_isr, False),
+    (REPLICATION_MODULE, "min_insync_replicas", acknowledge_under_any_isr, False),
 ]
 """A wrong rule in place of the right one, and whether the specs have a step that it has not."""
 
