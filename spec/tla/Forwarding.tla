@@ -334,6 +334,7 @@ Fairness ==
     /\ \A b \in Brokers :
           /\ WF_vars(ForwardRequest(b))
           /\ WF_vars(ReadConfig(b))
+          /\ WF_vars(RejectForward(b))
           /\ WF_vars(ApplyMutation(b))
           /\ WF_vars(CatchUp(b))
           /\ WF_vars(ResignController(b))

@@ -239,6 +239,9 @@ Next ==
     \/ \E c \in Clients : ValidateMutation(c)
     \/ ElectController
 
+(* Time passes, as far as a model goes; no client need ask.                  *)
+Spec == Init /\ [][Next]_vars /\ WF_vars(PassTime)
+
 -----------------------------------------------------------------------------
 IsCleanOf(invariant) == \A breach \in breaches : breach.invariant # invariant
 
@@ -333,6 +336,17 @@ PromisesAreMade ==
             \A c \in Clients \ OldClients : \A n \in Connections :
                 muted_until'[c][n] \in
                     {muted_until[c][n]} \cup {now + throttle : throttle \in RequestThrottles}]_vars
+
+(* A client that owes comes to owe nothing, and is heard again, if no        *)
+(* promise takes the place of the one that it has: its bucket fills while it *)
+(* waits, and no mute goes on for ever.                                      *)
+\* @req QUOTA-001
+\* @req QUOTA-002
+EventuallyHeard ==
+    \A c \in Clients : \A tick \in Ticks :
+        promises[c] = tick ~>
+            \/ promises[c] # tick
+            \/ Tokens(c) >= 0 /\ \E n \in Connections : ~IsMuted(c, n)
 
 (* A bound is spent on what it is for; what a controller knew ends with it.  *)
 BoundedStepsHaveEffect ==
