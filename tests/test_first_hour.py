@@ -1,0 +1,183 @@
+"""The first hour is played as it is written: its edit, its commands in order, what they print.
+
+Sections 4 to 7 of `docs/first_hour.md`, then what `docs/write_a_check.md` begins with, in a copy of
+the rooms that is under git, as a checkout is. The sections before have tests of their own.
+"""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.test_documents import ROOT
+
+ROOMS = ("spec", "impl", "conformance", "fault_injection", "reports", "ci")
+FIRST_HOUR = ROOT / "docs" / "first_hour.md"
+WRITE_A_CHECK = ROOT / "docs" / "write_a_check.md"
+PLAYED = (
+    (FIRST_HOUR, "## 4. ", "\nNext: "),
+    (WRITE_A_CHECK, "## Look at a trace first", "\n## The function"),
+)
+"""A page, and what its played part begins and ends with."""
+COMMAND = re.compile(r"(fencepost|grep|git) ")
+TRACE_LINE = re.compile(r"(?P<ms>\d+) ms +(?P<words>.+)")
+COMMAND_S = 600
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Block:
+    """What stands between two fences."""
+
+    language: str
+    lines: tuple[str, ...]
+
+    @property
+    def is_session(self) -> bool:
+        return all(COMMAND.match(line) for line in self.lines)
+
+
+def blocks() -> Iterator[Block]:
+    for page, begin, end in PLAYED:
+        text = page.read_text()
+        part = text[text.index(begin) :]
+        fenced = r"^```(\w*)\n(.*?)^```$"
+        for language, inside in re.findall(
+            fenced, part[: part.index(end)], re.MULTILINE | re.DOTALL
+        ):
+            yield Block(language=language, lines=tuple(map(plain, inside.splitlines())))
+
+
+def commands() -> list[str]:
+    """The lines of Fencepost that are executed here."""
+    lines = [line for block in blocks() if block.is_session for line in block.lines]
+    return [line for line in lines if line.startswith("fencepost ")]
+
+
+def plain(line: str) -> str:
+    """Without the widths of columns."""
+    return " ".join(line.split())
+
+
+@dataclass(slots=True, kw_only=True)
+class Checkout:
+    """A copy of the rooms under git, and what was printed since the last block of commands."""
+
+    folder: Path
+    said: str = ""
+
+    def made(self) -> "Checkout":
+        for room in ROOMS:
+            left_out = ("__pycache__", ".*_cache", *(["runs"] if room == "reports" else []))
+            ignore = shutil.ignore_patterns(*left_out)
+            shutil.copytree(ROOT / room, self.folder / room, ignore=ignore)
+        shutil.copytree(ROOT / "fencepost", self.folder / "fencepost", symlinks=True)
+        command = self.folder / "bin" / "fencepost"
+        command.parent.mkdir()
+        command.write_text(f'#!/bin/sh\nexec {sys.executable} -m fencepost.ci "$@"\n')
+        command.chmod(0o755)
+        self.run("git init -q && git add impl/core")
+        self.run("git -c user.name=test -c user.email=test commit -q -m begin")
+        return self
+
+    def run(self, line: str) -> subprocess.CompletedProcess[str]:
+        places = (str(self.folder / "bin"), os.environ["PATH"])
+        return subprocess.run(
+            ["bash", "-c", line],
+            cwd=self.folder,
+            env={**os.environ, "PATH": ":".join(places), "PYTHONPATH": str(self.folder)},
+            capture_output=True,
+            text=True,
+            timeout=COMMAND_S,
+            check=False,
+        )
+
+    def play(self, block: Block) -> None:
+        """Each line ends as its output says: with 1 when that is a violation, else with 0."""
+        self.said = ""
+        for line in block.lines:
+            done = self.run(line)
+            self.said += done.stdout
+            has_failed = re.search(r"^FAIL: ", done.stdout, re.MULTILINE) is not None
+            assert done.returncode == has_failed, f"{line}\n{done.stdout}\n{done.stderr}"
+
+    def edit(self, block: Block) -> None:
+        """The rule that the page names, with `max` in the place of `min`."""
+        (line,) = block.lines
+        path = self.folder / "impl/core/rules/replication.py"
+        text = path.read_text()
+        assert text.count(line) == 1
+        path.write_text(text.replace(line, line.replace("min(", "max(")))
+
+    def shows(self, block: Block) -> bool:
+        """Whether the lines were printed, one after the other; those of a trace in short."""
+        if TRACE_LINE.fullmatch(block.lines[0]):
+            events = [json.loads(line) for line in self.said.splitlines() if line[0] == "{"]
+            return all(any(is_short_for(line, event) for event in events) for line in block.lines)
+        said = "\n".join(map(plain, self.said.splitlines()))
+        return "\n".join(block.lines) in said
+
+
+def is_short_for(line: str, event: dict[str, Any]) -> bool:
+    """`4203 ms broker-4 action LeaderAppend offset=0 ...`: time, names and values of this event."""
+    found = TRACE_LINE.fullmatch(line)
+    assert found is not None
+    node, kind, action, *rest = found["words"].split()
+    if (node, kind, action) != (event["node"], event["kind"], event["action"]):
+        return False
+    told = {name: value for name, _, value in (word.partition("=") for word in rest) if value}
+    values = [word for word in rest if "=" not in word]
+    return (
+        int(found["ms"]) == event["mono_ns"] // 1_000_000
+        and all(str(event.get(name)) == value for name, value in told.items())
+        and set(values) <= set(event.get("values", ()))
+    )
+
+
+@pytest.mark.long
+def test_the_pages_lead_where_they_say(tmp_path: Path) -> None:
+    checkout = Checkout(folder=tmp_path).made()
+    for block in blocks():
+        if block.language == "python":
+            checkout.edit(block)
+        elif block.is_session:
+            checkout.play(block)
+        else:
+            assert checkout.shows(block), f"{block.lines}\n{checkout.said}"
+
+    changed = checkout.run("git status --porcelain impl/core").stdout
+    assert changed == "", "the page undoes its edit"
+    assert (tmp_path / "broken" / "report.html").exists()
+    assert list((tmp_path / "traces").glob("seed-2-*/trace-*.ndjson"))
+
+
+def test_the_pages_have_an_edit_sessions_and_what_they_print() -> None:
+    found = list(blocks())
+
+    assert sum(block.language == "python" for block in found) == 1
+    assert sum(block.is_session for block in found) > 6
+    assert sum(not block.is_session and not block.language for block in found) > 5
+    assert "fencepost simulate --seed 4 --out broken" in commands()
+
+
+def test_a_line_in_short_is_that_of_one_event_only() -> None:
+    event = {
+        "node": "client-1",
+        "kind": "invoke",
+        "action": "Produce",
+        "mono_ns": 4_201_705_000,
+        "acks": -1,
+        "values": ["client-1/2/1"],
+    }
+
+    assert is_short_for("4201 ms client-1 invoke Produce acks=-1 client-1/2/1", event)
+    assert not is_short_for("4202 ms client-1 invoke Produce acks=-1 client-1/2/1", event)
+    assert not is_short_for("4201 ms client-1 invoke Produce acks=1", event)
+    assert not is_short_for("4201 ms client-1 invoke Produce client-1/3/1", event)
