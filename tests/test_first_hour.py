@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 
+from fencepost.ci.gate.stages import STAGES
 from tests.test_documents import ROOT
 
 ROOMS = ("spec", "impl", "conformance", "fault_injection", "reports", "ci")
@@ -27,6 +28,8 @@ PLAYED = (
     (WRITE_A_CHECK, "## Look at a trace first", "\n## The function"),
 )
 """A page, and what its played part begins and ends with."""
+OF_THE_GATE = re.compile(r"^  seed \d+: (\w+): (.+) — (fencepost simulate .+)$", re.MULTILINE)
+"""Invariant, sentence and command of a violation, as the README shows the end of a gate."""
 COMMAND = re.compile(r"(fencepost|grep|git) ")
 TRACE_LINE = re.compile(r"(?P<ms>\d+) ms +(?P<words>.+)")
 COMMAND_S = 600
@@ -141,12 +144,18 @@ def is_short_for(line: str, event: dict[str, Any]) -> bool:
     )
 
 
+def shown_by_readme() -> list[tuple[str, str, str]]:
+    return OF_THE_GATE.findall((ROOT / "README.md").read_text())
+
+
 @pytest.mark.long
 def test_the_pages_lead_where_they_say(tmp_path: Path) -> None:
     checkout = Checkout(folder=tmp_path).made()
-    for block in blocks():
+    for block in list(blocks()):
         if block.language == "python":
             checkout.edit(block)
+            for invariant, sentence, command in shown_by_readme():
+                assert f" {invariant} {sentence} {command}" in plain(checkout.run(command).stdout)
         elif block.is_session:
             checkout.play(block)
         else:
@@ -165,6 +174,14 @@ def test_the_pages_have_an_edit_sessions_and_what_they_print() -> None:
     assert sum(block.is_session for block in found) > 6
     assert sum(not block.is_session and not block.language for block in found) > 5
     assert "fencepost simulate --seed 4 --out broken" in commands()
+
+
+def test_the_readme_shows_every_stage_of_the_gate_and_two_violations() -> None:
+    table = (ROOT / "README.md").read_text().partition("\nstage     verdict")[2]
+    rows = re.findall(r"^(\w+) +(?:PASS|FAIL) +\d", table, re.MULTILINE)
+
+    assert rows == [stage.name for stage in STAGES]
+    assert len(shown_by_readme()) == 2
 
 
 def test_a_line_in_short_is_that_of_one_event_only() -> None:
