@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from fencepost.ci.cli import run
+from tests import test_first_hour
 from tests.test_documents import ROOT, command_lines
 
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -39,6 +40,18 @@ IN_ORDER = (
     "fencepost conform probe --target 'cmd:python3 my-adapter/adapter.py'",
 )
 """What needs what another one leaves, in a folder of its own; the first two make the runs."""
+AS_SHOWN = {
+    "fencepost check --seed 5": "PASS: 2 of 2 replays accepted",
+    "fencepost check --without-repairs --hazard H21": "0 not as expected",
+    "fencepost check truncation_to_high_watermark": "PASS: 1 of 1 model as expected",
+    "fencepost check two_controllers --graph states.svg": "states.svg: ",
+    "fencepost simulate --level 5 --upgrade-from 2": "PASS: 200 seeds at level 5",
+    "fencepost simulate --mutant no_step_down": "mutant no_step_down caught at seed ",
+    "fencepost simulate --seed 7 --mutant no_step_down --shrink": "seed 7 shrunk from ",
+    "fencepost simulate --seeds 60 --level 5": "PASS: 60 seeds at level 5",
+    "fencepost simulate --seeds 60 --level 5 --upgrade-from 2": "PASS: 60 seeds at level 5",
+}
+"""What `make long` executes, by itself in a folder -> what it says; a mutant is broken."""
 FINDS_SOMETHING = re.compile(r"fencepost simulate --steps ")
 """A mutant is broken: the exit code is that of a violation."""
 ELSEWHERE = {
@@ -46,10 +59,15 @@ ELSEWHERE = {
     r"\.venv/bin/fencepost gate|fencepost gate": "minutes: tests/ci/gate plays small gates",
     r"fencepost merge": "shards: tests/ci/gate",
     r"fencepost report": "Spark: tests/reports, and tests/ci for the command",
-    r"fencepost check( |$)": "TLC: make models plays every row of spec/models.toml",
+    r"fencepost check$|fencepost check --tier quick$": "the gate's stage spec: tests/ci/gate",
+    r"fencepost check NAME$|fencepost simulate --(mutant NAME|story FILE)$": "a placeholder",
+    r"fencepost simulate --story 'NAME\|FILE'$": "a placeholder",
+    r"fencepost check --trace (RUN|reports/runs/latest)$": "a run of the gate: tests/spec/replay",
     r"fencepost prove": "z3: tests/spec/proofs",
     r"fencepost chaos( |$)": "real processes: the gate and tests/chaos play every story",
-    r"fencepost simulate( |$)": "seeds: the gate runs hundreds, tests/ci/commands the options",
+    r"fencepost simulate$": "a word in a sentence",
+    r"fencepost simulate --seeds 500( --coverage| --level [45])?$": "the gate plays hundreds",
+    r"fencepost simulate --level 0 --seeds 2000$": "tests/test_first_hour.py plays 200",
     r"fencepost conform( |$)": "minutes, or an adapter: tests/ci/commands and make nightly",
     r"fencepost doctor": "a cluster of its own: tests/ci/commands/test_doctor_command.py",
     r"fencepost bugs run": "releases of Apache Kafka: make kafka",
@@ -97,23 +115,29 @@ def is_in_session(line: str) -> bool:
     )
 
 
+def is_played(line: str) -> bool:
+    """Executed by a test of this file, or in its place in the first hour."""
+    return (
+        AT_ONCE.fullmatch(line) is not None
+        or is_in_session(line)
+        or line in AS_SHOWN
+        or line in {line for kind in (SEED, MODEL, SCENARIO) for line in of_levels(kind)}
+        or line in test_first_hour.commands()
+    )
+
+
 def at_once() -> list[str]:
     return [line for line in documented() if AT_ONCE.fullmatch(line)]
 
 
 def test_every_command_is_executed_or_has_a_reason() -> None:
-    lost = [
-        line
-        for line in documented()
-        if not AT_ONCE.fullmatch(line) and not is_in_session(line) and reason(line) is None
-    ]
+    lost = [line for line in documented() if not is_played(line) and reason(line) is None]
 
     assert lost == []
 
 
 def test_every_reason_is_needed() -> None:
-    left = [line for line in documented() if not AT_ONCE.fullmatch(line)]
-    left = [line for line in left if not is_in_session(line)]
+    left = [line for line in documented() if not is_played(line)]
 
     assert [begin for begin in ELSEWHERE if not any(re.match(begin, line) for line in left)] == []
 
@@ -148,6 +172,23 @@ def test_commands_that_build_on_each_other_do_what_their_pages_say(
     assert [line for line in IN_ORDER if run(shlex.split(line)[1:])] == []
     assert "Every case is as it was." in (tmp_path / "diff.html").read_text()
     assert set(IN_ORDER[2:]) <= set(documented())
+
+
+def test_what_is_shown_by_itself_is_documented() -> None:
+    assert set(AS_SHOWN) - set(documented()) == set()
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("line", AS_SHOWN)
+def test_a_command_by_itself_does_what_its_page_says(
+    line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    code = run(shlex.split(line)[1:])
+
+    out = capsys.readouterr().out
+    assert (code, AS_SHOWN[line] in out) == ("--mutant" in line, True), out
 
 
 def played(page: str) -> Iterator[tuple[str, int]]:
