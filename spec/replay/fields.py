@@ -119,6 +119,8 @@ READERS: dict[str, _Reader] = {
             "offset",
         )
     },
+    "is_unclean": lambda _, event: event.is_unclean,
+    "is_loss_possible": lambda _, event: event.is_loss_possible,
     **{name: partial(_set, name) for name in ("isr", "maximal_isr", "live_brokers")},
     "error_code": lambda _, event: event.error_code or "",
     "assigned_replicas": lambda _, event: tuple(event.assigned_replicas or ()),
@@ -189,7 +191,7 @@ FIELDS: dict[str, tuple[str, ...]] = {
     Action.DETECT_TOPIC_CHANGE: ("controller_epoch", "zxid"),
     Action.OBEY_SHUTDOWN: ("controller_epoch", "peer", "broker_epoch"),
     Action.INIT_LEADER: _DECISION,
-    Action.ELECT_LEADER: _DECISION,
+    Action.ELECT_LEADER: (*_DECISION, "is_unclean", "is_loss_possible"),
     Action.PUBLISH_DECISION: (*_COMMAND, "zxid"),
     Action.SEND_LEADER_AND_ISR: (*_COMMAND, "peer"),
     Action.BECOME_LEADER: _ROLE,

@@ -54,8 +54,6 @@ class Limits:
         """Why the replay ends before this line; empty where it does not."""
         if self.has_strangers and is_by_stranger(event, self.key, self.sessions):
             return f"a client that is no broker wrote {event.path}"
-        if event.is_unclean and _is_about(event, self.key):
-            return "a leader was elected that may have lost records"
         if event.kind is Kind.ZOOKEEPER and event.action == "Create":
             asked = event.path in {request_path(kind, self.key) for kind in REQUEST_PATHS}
             return f"{event.path} asks for what the spec does not have" if asked else ""
@@ -92,10 +90,6 @@ def _wipes(event: TraceEvent) -> bool:
     told = json.loads(event.detail or "{}")
     parameters = told.get("parameters", told)
     return bool(parameters.get(WIPES, "none") != "none")
-
-
-def _is_about(event: TraceEvent, key: TopicPartition) -> bool:
-    return event.topic == key.topic and event.partition == key.partition
 
 
 def has_strangers(events: Iterable[TraceEvent]) -> bool:

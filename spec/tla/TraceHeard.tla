@@ -3,7 +3,7 @@
 (* A process reacts in one step, so that the line of what it heard is        *)
 (* followed by the line of its reaction: a trace in which that is missing is *)
 (* not the trace of these processes. Only a process that ends owes nothing.  *)
-EXTENDS TraceState
+EXTENDS TraceLoss
 
 VARIABLES
     acting,         \* per controller the epoch under which it acts, as far as it told
@@ -14,7 +14,6 @@ VARIABLES
     stops,          \* the StopReplicas that were sent, of any partition
     has_read,       \* per broker whether its process has read what is assigned to it
     topic_known,    \* per controller whether it knows the topic: "no", "yes", "maybe"
-    forgotten,      \* members of the ISR with a disk that lost what they had told of
     bodies,         \* the metadata that were sent: [from, to, controller_epoch, metadata_version]
     taken,          \* per broker the newest of them that it took, and the version of the state in it
     configured,     \* changes of the configuration that took effect: <<broker, zxid>>
@@ -22,7 +21,7 @@ VARIABLES
 
 heard_vars ==
     <<acting, versions_heard, followed, epochs_sent, refused, stops, has_read, topic_known,
-      forgotten, bodies, taken, configured, owed>>
+      loss_vars, bodies, taken, configured, owed>>
 
 (* What a broker was told that has just begun. *)
 NothingTaken ==
@@ -30,6 +29,7 @@ NothingTaken ==
 
 TraceInit ==
     /\ PastInit
+    /\ LossInit
     /\ acting = [c \in Controllers |-> Metadata!NoEpoch]
     /\ versions_heard = [b \in Brokers |-> {}]
     /\ followed = [b \in Brokers |-> Metadata!NoBroker]
@@ -38,7 +38,6 @@ TraceInit ==
     /\ stops = {}
     /\ has_read = [b \in Brokers |-> FALSE]
     /\ topic_known = [c \in Controllers |-> "no"]
-    /\ forgotten = {}
     /\ bodies = {}
     /\ taken = [b \in Brokers |-> NothingTaken]
     /\ configured = {}
@@ -48,8 +47,6 @@ TraceInit ==
 OfTheWorld ==
     {"ZkRegister", "ZkUnregister", "ForgetOffice", "ZkElect", "ZkDismiss", "ZkCreateTopic",
      "ZkWriteState", "ZkConfigure", "Acknowledge"}
-
-Starts == {"LogRecovered", "NodeStarted"}
 
 -----------------------------------------------------------------------------
 (* Brokers that were away, or are treated so *)
@@ -189,16 +186,6 @@ TopicKnownNext ==
                     IF Metadata!Exists(znodes, Metadata!TopicPath) THEN "yes" ELSE "no"]
       [] OTHER -> topic_known
 
-(* A disk lost what its broker had told of. Its controller, which sees that  *)
-(* it was away, removes it from the ISR; if another one takes over before,   *)
-(* the broker stays a member (H2b).                                          *)
-HasLost(b) == Len(logs'[b].records) < Len(logs[b].records)
-ForgottenNext ==
-    CASE Event.action \in Starts /\ Event.is_forgetful /\ HasLost(Event.broker_id) ->
-            forgotten \cup {Event.broker_id}
-      [] Is("ZkWriteState") -> forgotten \cap Event.isr
-      [] OTHER -> forgotten
-
 Body(from, to) ==
     [from |-> from, to |-> to, controller_epoch |-> Event.controller_epoch,
      metadata_version |-> Event.metadata_version]
@@ -227,7 +214,7 @@ Hear ==
     /\ bodies' = BodiesNext
     /\ taken' = TakenNext
     /\ configured' = ConfiguredNext
-    /\ forgotten' = ForgottenNext
+    /\ LossStep
     /\ stops' = StopsNext
     /\ has_read' = HasReadNext
     /\ topic_known' = TopicKnownNext

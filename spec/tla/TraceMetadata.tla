@@ -10,7 +10,8 @@ EXTENDS TraceHeard
 Viewed ==
     [c \in Controllers |->
         IF controllers[c].status = "active"
-        THEN Append(views[c], BrokerEpochs(registrations', Metadata!Registered')) ELSE views[c]]
+        THEN Append(views[c], View(BrokerEpochs(registrations', Metadata!Registered')))
+        ELSE views[c]]
 
 ZkRegister ==
     LET written == Metadata!Apply(<<Metadata!CreateOp(Metadata!BrokerPath(Event.broker_id), <<>>,
@@ -55,7 +56,7 @@ ZkElect ==
        /\ offices' = offices \cup
             {[controller_id |-> c, controller_epoch |-> Event.controller_epoch,
               session_id |-> Event.session_id]}
-       /\ views' = [views EXCEPT ![c] = <<BrokerEpochs(registrations, Metadata!Registered)>>]
+       /\ views' = [views EXCEPT ![c] = <<View(BrokerEpochs(registrations, Metadata!Registered))>>]
        /\ live_epochs' = [live_epochs EXCEPT ![c] = NotSeen]
        /\ departures' = [departures EXCEPT ![c] = NoneLeft]
        /\ UNCHANGED <<past, topics, registrations, floors, failures>>
@@ -102,7 +103,7 @@ ZkWriteState ==
     /\ past' = Append(past, [state |-> StateOf(Event), zxid |-> Event.zxid,
                             isr_broker_epochs |-> Event.isr_broker_epochs])
     /\ UNCHANGED <<topics, offices, registrations, live_epochs, departures, floors, failures, views>>
-    /\ UNCHANGED record_vars
+    /\ LoseRecords
 
 -----------------------------------------------------------------------------
 (* What a broker read and wrote there *)
@@ -321,6 +322,30 @@ InitLeaderSeen ==
        /\ Event.leader = preferred[1]
        /\ Decide(c)
 
+(* A leader outside the ISR leads alone, and only if no member was there     *)
+(* when its controller looked, which was after it had read the state.        *)
+IsOutsider(c, state) ==
+    /\ Event.is_unclean
+    /\ ~Event.is_loss_possible
+    /\ Event.isr = {Event.leader}
+    /\ Event.leader \in Recorded[run].assigned
+    /\ \E i \in DOMAIN views[c] :
+          LET there == {entry[1] : entry \in views[c][i].live}
+          IN /\ IsLaterView(c, i, Event.expected_version)
+             /\ Event.leader \in there
+             /\ there \cap state.isr \subseteq HaveFailed
+
+(* A member that was away leads alone, and its decision says so; where that  *)
+(* is allowed, as one of a leader outside the ISR does.                      *)
+TellsLoss(c, state) ==
+    IF Event.is_loss_possible
+    THEN /\ Event.leader # Metadata!NoBroker
+         /\ Event.isr = {Event.leader}
+         /\ \/ state.leader = Metadata!NoBroker
+            \/ Event.leader \in Bounced(c, Event.expected_version)
+    ELSE /\ ~Event.is_unclean
+         /\ state.leader = Metadata!NoBroker => Event.leader = Metadata!NoBroker
+
 (* As ElectLeader, but on the state of the expected version, which may have  *)
 (* been replaced since: then the write is refused.                           *)
 ElectLeaderSeen ==
@@ -330,7 +355,11 @@ ElectLeaderSeen ==
     IN /\ Is("ElectLeader")
        /\ HasVersion(Event.expected_version)
        /\ Event.leader_epoch = state.leader_epoch + 1
-       /\ IF Event.leader = Metadata!NoBroker
+       /\ IF Event.leader \notin state.isr \cup {Metadata!NoBroker}
+          THEN Holding(IsOutsider(c, state))
+          ELSE Holding(TellsLoss(c, state))
+       /\ IF Event.leader \notin state.isr \cup {Metadata!NoBroker} THEN TRUE
+          ELSE IF Event.leader = Metadata!NoBroker
           THEN /\ alive \subseteq HaveFailed
                /\ Event.isr = state.isr
                /\ state.leader # Metadata!NoBroker

@@ -10,6 +10,21 @@ EXTENDS TraceReplication
 (* place, so that each variable is the one before this step, and the other   *)
 (* behind it.                                                                *)
 Becomes(k, before, after) == INSTANCE Replication WITH
+    unclean_leader_election <- FALSE,
+    znodes <- IF at = k THEN before.znodes ELSE after.znodes,
+    controllers <- IF at = k THEN before.controllers ELSE after.controllers,
+    replicas <- IF at = k THEN before.replicas ELSE after.replicas,
+    messages <- IF at = k THEN before.messages ELSE after.messages,
+    budget <- IF at = k THEN before.budget ELSE after.budget,
+    breaches <- IF at = k THEN before.breaches ELSE after.breaches,
+    logs <- IF at = k THEN before.logs ELSE after.logs,
+    fetches <- IF at = k THEN before.fetches ELSE after.fetches,
+    committed <- IF at = k THEN before.committed ELSE after.committed,
+    acknowledged <- IF at = k THEN before.acknowledged ELSE after.acknowledged
+
+(* The same where a broker outside the ISR may lead.                         *)
+Allowing(k, before, after) == INSTANCE Replication WITH
+    unclean_leader_election <- TRUE,
     znodes <- IF at = k THEN before.znodes ELSE after.znodes,
     controllers <- IF at = k THEN before.controllers ELSE after.controllers,
     replicas <- IF at = k THEN before.replicas ELSE after.replicas,
@@ -132,6 +147,15 @@ Elected(k, s, t, c) ==
         on(x) == HoldsState(x, Event.expected_version, seen)
     IN \E x \in {on(Deciding(s, c, live))}, y \in {Spending(on(Deciding2(s, t, c, live)), "elections")} :
            Becomes(k, x, y)!ElectLeader(c)
+
+(* It looked when no member was there, and the new leader was.               *)
+ElectedOutside(k, s, t, c) ==
+    LET on(x) == Registers(HoldsState(x, Event.expected_version, PastState(Event.expected_version)),
+                           {Event.leader})
+    IN \E x \in {on(Deciding(s, c, {Event.leader}))}, y \in {Spending(on(Deciding2(s, t, c, {Event.leader})), "elections")} :
+           Allowing(k, x, y)!ElectLeader(c)
+
+IsOfMember == Event.leader \in PastState(Event.expected_version).isr \cup {Metadata!NoBroker}
 
 (* The state was there, and may have been replaced since. *)
 Published(k, s, t, c) ==
@@ -282,7 +306,7 @@ IsReal(k, s, t, b) ==
       [] Is("ResignController") -> Resigned(k, s, t, b)
       [] Is("DetectBrokerChange") -> Detected(k, s, t, b)
       [] Is("InitLeader") -> FirstLeader(k, s, t, b)
-      [] Is("ElectLeader") -> Elected(k, s, t, b)
+      [] Is("ElectLeader") -> IF IsOfMember THEN Elected(k, s, t, b) ELSE ElectedOutside(k, s, t, b)
       [] Is("PublishDecision") -> Published(k, s, t, b)
       [] Is("SendLeaderAndIsr") -> Sent(k, s, t, b)
       [] Event.action \in {"BecomeLeader", "BecomeFollower"} -> Obeyed(k, s, t, b)

@@ -108,16 +108,19 @@ Obey(b, role, isr) ==
        /\ tenures' = EndedTenures(b, Records(b))
        /\ obeyed' = [obeyed EXCEPT ![b] = Event.controller_epoch]
        /\ Metadata!Breach("StaleControllerHarmless", b, Metadata!IsStale(b, command))
-       /\ UNCHANGED <<znodes, controllers, messages, committed_log, agreed>>
+       /\ UNCHANGED <<znodes, controllers, messages>>
        /\ UNCHANGED history_vars
 
 BecomeLeaderSeen ==
     LET b == Event.broker_id
+        chosen == ResumedBy(b, Event.leader_epoch)
     IN /\ Is("BecomeLeader")
        /\ Event.leader = b
        /\ Obey(b, "leader", Event.isr)
        /\ logs' = [logs EXCEPT ![b].is_truncated = TRUE, ![b].epoch_start = EndOffset(b),
                                ![b].end_offsets = NoEndOffsets]
+       /\ committed_log' = chosen
+       /\ agreed' = IF chosen = committed_log THEN agreed ELSE AgreementOnMore(chosen)
        /\ UNCHANGED requests
 
 BecomeFollowerSeen ==
@@ -128,6 +131,7 @@ BecomeFollowerSeen ==
        /\ logs' = [logs EXCEPT ![b].is_truncated = FALSE, ![b].epoch_start = 0,
                                ![b].end_offsets = NoEndOffsets]
        /\ requests' = NewRequests(b, Event.leader, Event.leader_epoch)
+       /\ UNCHANGED <<committed_log, agreed>>
 
 IsLastCut(b) ==
     \/ truncation = "high_watermark"
@@ -259,7 +263,7 @@ FollowerAppendSeen ==
 AdvanceHighWatermarkSeen ==
     LET l == Event.broker_id
         new == Min({ReachedBy(l, f) : f \in Quorum(l) \cup {l}})
-        chosen == Committed(l, new)
+        chosen == CommittedBy(l, replicas[l].leader_epoch, new)
     IN /\ Is("AdvanceHighWatermark")
        /\ IsLeading(l)
        /\ Event.leader_epoch = replicas[l].leader_epoch
@@ -277,17 +281,21 @@ AdvanceHighWatermarkSeen ==
 
 (* A producer that asked for all is told that its records are safe, by a     *)
 (* leader of the epoch that it names. They are of that epoch, or of one      *)
-(* before it: an idempotent producer may have asked again.                   *)
+(* before it: an idempotent producer may have asked again. A leader of before*)
+(* the last loss has committed them in its own log.                          *)
 AcknowledgeSeen ==
     LET end == OffsetTold + Len(Event.values)
-        led == UNION {Tenures(b) : b \in Brokers}
+        led == {tenure \in UNION {Tenures(b) : b \in Brokers} :
+                    tenure.leader_epoch = Event.leader_epoch}
+        holds(log) ==
+            \A i \in DOMAIN Event.values :
+                LET entry == log[OffsetTold + i]
+                IN entry.value = Event.values[i] /\ entry.leader_epoch <= Event.leader_epoch
     IN /\ Is("Acknowledge")
        /\ OffsetTold >= 0
-       /\ end <= Len(committed_log)
-       /\ \E tenure \in led : tenure.leader_epoch = Event.leader_epoch
-       /\ \A i \in DOMAIN Event.values :
-             LET entry == committed_log[OffsetTold + i]
-             IN entry.value = Event.values[i] /\ entry.leader_epoch <= Event.leader_epoch
+       /\ IF IsOfBefore(Event.leader_epoch)
+          THEN \E tenure \in led : end <= tenure.high_watermark /\ holds(tenure.records)
+          ELSE led # {} /\ end <= Len(committed_log) /\ holds(committed_log)
        /\ UNCHANGED belief_vars
        /\ UNCHANGED history_vars
        /\ UNCHANGED record_vars
@@ -407,7 +415,8 @@ TraceCommittedDurable ==
     \/ ~Metadata!Exists(znodes, Metadata!StatePath)
     \/ \A b \in Metadata!State.isr : HasCommitted(b) \/ b \in forgotten
 TraceLeaderComplete == \A b \in Brokers : Metadata!IsActingLeader(b) => HasCommitted(b)
-TraceLogMatching == \A b \in Brokers : logs[b].high_watermark <= agreed[b]
+TraceLogMatching ==
+    \A b \in Brokers : logs[b].high_watermark <= agreed[b] \/ b \in estranged
 
 RecordsViolated ==
     (IF TraceCommittedDurable THEN {} ELSE {"CommittedDurable"})

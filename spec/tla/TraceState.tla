@@ -19,11 +19,13 @@ VARIABLES
     floors,         \* per broker the version of the state that it read at its last start
     failures,       \* per broker whether its log failed: "none", "now", "before" it started again;
                     \* "leaves" when its controller lets it go, which has the same effects
-    views,          \* per controller the registrations, as in live_epochs, at each change since then
+    views,          \* per controller at each change since then [live, since]: the registrations, as in
+                    \* live_epochs, and how many versions of the state there were
     tenures,        \* per broker the leaderships that are over: [leader_epoch, records, high_watermark]
     obeyed,         \* per broker the controller epoch of the command that it obeyed last
     requests,       \* per broker its leader and what it may have asked for
-    committed_log,  \* the records that were ever below a leader's high watermark, in order
+    committed_log,  \* the records that were ever below a leader's high watermark, in order, but
+                    \* those that an election has lost
     agreed,         \* per broker how far its log is the committed one
     base            \* so many records, the first of each log, have left the state
 
@@ -118,10 +120,16 @@ BrokerEpochs(known, brokers) ==
 (* the registered ones at the first of two moments and still, or again, at   *)
 (* the second.                                                               *)
 IsView(c, live, first) ==
-    LET listed == {entry[1] : entry \in views[c][first]}
+    LET listed == {entry[1] : entry \in views[c][first].live}
     IN \E second \in first .. Len(views[c]) :
-          live = {entry \in views[c][second] : entry[1] \in listed}
+          live = {entry \in views[c][second].live : entry[1] \in listed}
 FirstView(c, live) == Min({i \in DOMAIN views[c] : IsView(c, live, i)} \cup {Len(views[c]) + 1})
+
+View(live) == [live |-> live, since |-> Len(past)]
+
+(* These registrations were the present ones when ZooKeeper held the version *)
+(* already, or later.                                                        *)
+IsLaterView(c, i, version) == i = Len(views[c]) \/ views[c][i + 1].since > version
 
 -----------------------------------------------------------------------------
 (* Logs of leaders and what followers ask of them *)
