@@ -8,7 +8,6 @@ from fencepost.spec.replay.recorded_run import TraceFileLine
 from fencepost.spec.trace import Kind, TraceEvent
 from fencepost.spec.vocabulary import Action
 from fencepost.spec.znodes import (
-    CONTROLLER,
     CONTROLLER_EPOCH,
     REQUEST_PATHS,
     TopicPartition,
@@ -39,6 +38,16 @@ LIFECYCLE = frozenset(
     }
 )
 """Of incarnations that end and replicas that change: other modules have them, not the replay."""
+
+QUOTAS = frozenset(
+    {
+        Action.ALTER_QUOTA,
+        Action.ADMIT_MUTATION,
+        Action.REFUSE_MUTATION,
+        Action.VALIDATE_MUTATION,
+    }
+)
+"""What a quota admits is a matter of time, which `MutationQuota` has and no replay."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,5 +116,7 @@ def _has_writes_by_hand(started: TraceEvent) -> bool:
 
 def is_by_stranger(event: TraceEvent, key: TopicPartition, sessions: Container[int]) -> bool:
     """True where a session that is none of `sessions`, the brokers', writes what is theirs."""
-    is_theirs = event.path in (CONTROLLER, CONTROLLER_EPOCH, leader_and_isr_path(key))
+    is_theirs = event.path == leader_and_isr_path(key) or (
+        event.path == CONTROLLER_EPOCH and event.action != "SetData"
+    )
     return event.kind is Kind.ZOOKEEPER and is_theirs and (event.session_id or 0) not in sessions

@@ -22,7 +22,13 @@ from fencepost.spec.replay.fields import (
     state_fields,
 )
 from fencepost.spec.replay.incarnations import first_incarnation
-from fencepost.spec.replay.limits import LIFECYCLE, forgetful_faults, up_to_the_limits
+from fencepost.spec.replay.limits import (
+    LIFECYCLE,
+    QUOTAS,
+    forgetful_faults,
+    has_strangers,
+    up_to_the_limits,
+)
 from fencepost.spec.replay.pauses import STRIDE, pauses_of
 from fencepost.spec.replay.recorded_run import ReplayError, TraceFileLine
 from fencepost.spec.trace import Kind, Phase, TraceEvent
@@ -34,6 +40,7 @@ from fencepost.spec.znodes import (
     MalformedZnodeError,
     TopicPartition,
     leader_and_isr_path,
+    parse_controller,
     parse_controller_epoch,
     parse_topic,
     topic_path,
@@ -47,6 +54,14 @@ UNKNOWN = "Unknown"
 
 NO_BROKER = 0
 """The author of a write by a session of no broker."""
+
+NOT_NAMED = -1
+"""The controller of a znode that cannot be read."""
+
+BY_NOBODY = frozenset({"ZkWriteState"})
+"""What the spec itself refuses of no broker."""
+BY_HAND = BY_NOBODY | {"ZkDismiss", "ZkWriteController", "ZkRaiseEpoch"}
+"""Those that a person may make as well, where the run says that there are any."""
 
 ACKS_ALL = -1
 
@@ -128,6 +143,7 @@ def project(
     outside the ISR is elected, or where a fault writes what only brokers write: from there on it is
     no behaviour of this spec.
     """
+    whole = lines
     lines = first_incarnation(lines, key)
     lines, ended = up_to_the_limits(lines, key, broker_sessions(lines))
     started = (event.broker_id for event in _brokers(lines))
@@ -140,6 +156,9 @@ def project(
         started=_recovered(lines, key),
         forgetful=frozenset(forgetful_faults(line.event for line in lines)),
         controller_epochs=_controller_epochs(lines),
+        epochs=_epochs_as_counted(lines),
+        elections=frozenset(line.event.zxid or 0 for line in lines if _is_office(line.event)),
+        by_hand=BY_HAND if has_strangers(line.event for line in whole) else BY_NOBODY,
         seen=_seen(lines, key),
     )
     events = tuple(Event(fields, line) for line in lines for fields in projector.events(line))
@@ -152,6 +171,18 @@ def project(
         events=events,
         ended=ended,
     )
+
+
+def _named_controller(event: TraceEvent) -> int:
+    """The broker that `/controller` names; -1 where that cannot be read."""
+    try:
+        return parse_controller(CONTROLLER, (event.data or "").encode()).brokerid
+    except MalformedZnodeError:
+        return NOT_NAMED
+
+
+def _is_office(event: TraceEvent) -> bool:
+    return event.kind is Kind.ZOOKEEPER and event.action == "Create" and event.path == CONTROLLER
 
 
 def _brokers(lines: list[TraceFileLine]) -> Iterator[TraceEvent]:
@@ -187,6 +218,17 @@ def _controller_epochs(lines: list[TraceFileLine]) -> dict[int, int]:
                 found[event.zxid] = parse_controller_epoch((event.data or "").encode())
             except MalformedZnodeError as error:
                 raise ReplayError(f"{line.file}, line {line.number}: {error}") from error
+    return found
+
+
+def _epochs_as_counted(lines: list[TraceFileLine]) -> dict[object, int]:
+    """Controller epoch -> the number of the write that it came with; people may skip some."""
+    found: dict[object, int] = {}
+    for line in lines:
+        event = line.event
+        if event.kind is Kind.ZOOKEEPER and event.path == CONTROLLER_EPOCH and event.data:
+            epoch = parse_controller_epoch(event.data.encode())
+            found.setdefault(epoch, number(event.znode_version) + 1)
     return found
 
 
@@ -235,6 +277,12 @@ class _Projector:
     """Ids of the faults by which disks lose records."""
     controller_epochs: dict[int, int]
     """zxid -> the controller epoch that it wrote; none at level 0."""
+    epochs: dict[object, int]
+    """Controller epoch -> the same as the spec counts it."""
+    elections: frozenset[int]
+    """The transactions that create `/controller`."""
+    by_hand: frozenset[str]
+    """The actions that may be of no broker."""
     seen: dict[tuple[int, int], str]
     """(leader epoch, offset) -> what some follower stored there."""
     values: Numbers = field(default_factory=Numbers)
@@ -263,11 +311,16 @@ class _Projector:
         """
         for fields in self._events(line.event):
             broker_id = fields.get("broker_id", NO_BROKER)
-            is_known = broker_id in self.brokers or fields["action"] == "ZkWriteState"
-            if "broker_id" not in fields or is_known:
-                yield fields
+            is_by_hand = broker_id == NO_BROKER and fields["action"] in self.by_hand
+            if "broker_id" not in fields or broker_id in self.brokers or is_by_hand:
+                yield self._counted(fields)
             else:
                 yield {"action": UNKNOWN}
+
+    def _counted(self, fields: Fields) -> Fields:
+        """With controller epochs as the spec counts them."""
+        epoch = fields.get("controller_epoch")
+        return fields | {"controller_epoch": self.epochs[epoch]} if epoch in self.epochs else fields
 
     def _events(self, event: TraceEvent) -> Iterator[Fields]:
         self._note_recovery(event)
@@ -317,6 +370,7 @@ class _Projector:
     def _zookeeper(self, event: TraceEvent) -> Iterator[Fields]:
         path = event.path or ""
         if path == CONTROLLER_EPOCH:
+            yield from self._epoch(event)
             return
         parent, _, name = path.rpartition("/")
         if parent == BROKER_IDS and name.isdecimal():
@@ -354,19 +408,42 @@ class _Projector:
         elif event.action == "Delete":
             yield {"action": "ZkUnregister", "broker_id": broker_id}
 
+    def _epoch(self, event: TraceEvent) -> Iterator[Fields]:
+        """A person raises it; a controller that finds that in office begins another term."""
+        broker_id = self.sessions.get(event.session_id or 0, NO_BROKER)
+        if broker_id == NO_BROKER:
+            yield {
+                "action": "ZkRaiseEpoch",
+                "broker_id": NO_BROKER,
+                "znode_version": number(event.znode_version),
+            }
+        elif event.zxid not in self.elections:
+            yield {"action": "ZkDismiss", "broker_id": broker_id}
+            yield from self._elected(event, broker_id)
+
+    def _elected(self, event: TraceEvent, broker_id: int) -> Iterator[Fields]:
+        yield {"action": "ForgetOffice", "broker_id": broker_id}
+        yield {
+            "action": "ZkElect",
+            "broker_id": broker_id,
+            "session_id": self.session_numbers.of(event.session_id or 0),
+            "controller_epoch": self.controller_epochs.get(event.zxid or 0, 0),
+        }
+
     def _office(self, event: TraceEvent) -> Iterator[Fields]:
         session_id = event.session_id or 0
         broker_id = self.sessions.get(session_id, NO_BROKER)
         if event.action == "Delete":
             yield {"action": "ZkDismiss", "broker_id": broker_id}
-        elif event.action == "Create":
-            yield {"action": "ForgetOffice", "broker_id": broker_id}
+        elif broker_id == NO_BROKER:
             yield {
-                "action": "ZkElect",
-                "broker_id": broker_id,
-                "session_id": self.session_numbers.of(session_id),
-                "controller_epoch": self.controller_epochs.get(event.zxid or 0, 0),
+                "action": "ZkWriteController",
+                "broker_id": NO_BROKER,
+                "controller_id": _named_controller(event),
+                "znode_version": number(event.znode_version),
             }
+        elif event.action == "Create":
+            yield from self._elected(event, broker_id)
 
     # Processes
 
@@ -470,7 +547,7 @@ class _Projector:
 
     def _action(self, event: TraceEvent) -> Iterator[Fields]:
         yield from self._told(event)
-        if event.action in LIFECYCLE:
+        if event.action in LIFECYCLE | QUOTAS:
             return
         is_elsewhere = event.partition is not None and not is_about(event, self.key)
         is_elsewhere |= event.topic is not None and event.topic != self.key.topic

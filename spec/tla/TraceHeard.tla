@@ -45,8 +45,8 @@ TraceInit ==
 
 (* Lines of ZooKeeper and of clients; all others are of a broker's process.  *)
 OfTheWorld ==
-    {"ZkRegister", "ZkUnregister", "ForgetOffice", "ZkElect", "ZkDismiss", "ZkCreateTopic",
-     "ZkWriteState", "ZkConfigure", "Acknowledge"}
+    {"ZkRegister", "ZkUnregister", "ForgetOffice", "ZkElect", "ZkDismiss", "ZkWriteController",
+     "ZkRaiseEpoch", "ZkCreateTopic", "ZkWriteState", "ZkConfigure", "Acknowledge"}
 
 -----------------------------------------------------------------------------
 (* Brokers that were away, or are treated so *)
@@ -113,12 +113,19 @@ DueOnController(b) ==
     ELSE {"DiscardReading", IF acting[b] = Metadata!NoEpoch THEN "LearnController"
                             ELSE "ResignController"}
 
+(* Where a person wrote the name, the broker may find it in a znode of its   *)
+(* own, and reads once more when it has deleted that.                        *)
+NoBrokers == 0
+DueOnOffice ==
+    {"LearnController"} \cup
+        IF \E office \in offices : office.session_id = NoBrokers THEN {"ControllerAsked"} ELSE {}
+
 Due ==
     CASE Is("WriteHeard") -> DueOnWrite(Event.broker_id)
       [] Is("ReadState") -> DueOnReading(Event.broker_id)
       [] Is("ControllerRead") -> DueOnController(Event.broker_id)
       [] Is("ElectController") /\ followed[Event.broker_id] # Event.broker_id -> {"LearnController"}
-      [] Is("ResignController") /\ owed[Event.broker_id] # {} -> {"LearnController"}
+      [] Is("ResignController") /\ owed[Event.broker_id] # {} -> DueOnOffice
       [] OTHER -> {}
 
 IsPaid ==

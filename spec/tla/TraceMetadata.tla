@@ -13,6 +13,9 @@ Viewed ==
         THEN Append(views[c], View(BrokerEpochs(registrations', Metadata!Registered')))
         ELSE views[c]]
 
+(* What no broker writes. *)
+IsByHand == Event.broker_id = NoBrokers
+
 ZkRegister ==
     LET written == Metadata!Apply(<<Metadata!CreateOp(Metadata!BrokerPath(Event.broker_id), <<>>,
                                                       Event.broker_id)>>)
@@ -62,13 +65,54 @@ ZkElect ==
        /\ UNCHANGED <<past, topics, registrations, floors, failures>>
        /\ UNCHANGED record_vars
 
+(* With its session, or by its own hand; what is no broker's any broker may  *)
+(* remove, and a person what there is.                                       *)
 ZkDismiss ==
     /\ Is("ZkDismiss")
-    /\ znodes[Metadata!ControllerPath].ephemeral_owner = Event.broker_id
+    /\ Metadata!Exists(znodes, Metadata!ControllerPath)
+    /\ IsByHand \/ znodes[Metadata!ControllerPath].ephemeral_owner \in
+                        {Event.broker_id, Metadata!NoSession}
     /\ znodes' = [znodes EXCEPT ![Metadata!ControllerPath] = Metadata!Absent]
     /\ UNCHANGED <<controllers, replicas, messages, breaches>>
     /\ UNCHANGED history_vars
     /\ UNCHANGED record_vars
+
+(* A person names a controller, over what is there or where nothing is. The  *)
+(* multi that elects writes /controller twice, which in the spec is version  *)
+(* 0: what a person makes is another one.                                    *)
+AsLogged(version) == IF version \in {0, 1} THEN 1 - version ELSE version
+
+ZkWriteController ==
+    LET there == znodes[Metadata!ControllerPath]
+        is_there == Metadata!Exists(znodes, Metadata!ControllerPath)
+    IN /\ Is("ZkWriteController")
+       /\ IsByHand
+       /\ Event.znode_version = IF is_there THEN AsLogged(there.version) + 1 ELSE 0
+       /\ znodes' = [znodes EXCEPT ![Metadata!ControllerPath] =
+                        [there EXCEPT !.data = <<Event.controller_id>>,
+                                      !.version = AsLogged(Event.znode_version)]]
+       /\ offices' = offices \cup
+            {[controller_id |-> Event.controller_id,
+              controller_epoch |-> Metadata!CurrentControllerEpoch, session_id |-> NoBrokers]}
+       /\ UNCHANGED <<controllers, replicas, messages, breaches>>
+       /\ UNCHANGED <<past, topics, registrations, live_epochs, departures, floors, failures, views>>
+       /\ UNCHANGED record_vars
+
+(* A person writes the epoch, as it is or larger. In the spec an epoch is    *)
+(* the version of its znode; `spec/replay` counts so.                        *)
+ZkRaiseEpoch ==
+    LET raised == Metadata!CurrentControllerEpoch + 1
+    IN /\ Is("ZkRaiseEpoch")
+       /\ IsByHand
+       /\ raised = Event.znode_version + 1
+       /\ znodes' = Metadata!Apply(<<Metadata!SetDataOp(Metadata!ControllerEpochPath, raised,
+                                                        Metadata!AnyVersion)>>).tree
+       /\ offices' = offices \cup
+            {[office EXCEPT !.controller_epoch = raised, !.session_id = NoBrokers] :
+                office \in {office \in offices : office.controller_epoch = raised - 1}}
+       /\ UNCHANGED <<controllers, replicas, messages, breaches>>
+       /\ UNCHANGED <<past, topics, registrations, live_epochs, departures, floors, failures, views>>
+       /\ UNCHANGED record_vars
 
 ZkCreateTopic ==
     /\ Is("ZkCreateTopic")
@@ -507,6 +551,8 @@ MetadataStep ==
     \/ ForgetOffice
     \/ ZkElect
     \/ ZkDismiss
+    \/ ZkWriteController
+    \/ ZkRaiseEpoch
     \/ ZkCreateTopic
     \/ ZkWriteState
     \/ RegisterBrokerHeard

@@ -36,6 +36,14 @@ Allowing(k, before, after) == INSTANCE Replication WITH
     committed <- IF at = k THEN before.committed ELSE after.committed,
     acknowledged <- IF at = k THEN before.acknowledged ELSE after.acknowledged
 
+(* A person writes to /controller, as `ControllerElection` has it, which has *)
+(* the brokers' ids in it, and counts its versions as ZooKeeper does.        *)
+ByHand(k, before, after) == INSTANCE ControllerElection WITH
+    znodes <- IF at = k THEN before.znodes ELSE after.znodes,
+    budget <- IF at = k THEN before.budget ELSE after.budget,
+    live_sessions <- {}, last_session <- 0, candidates <- <<>>, requests <- {}, terms <- {},
+    decided_epoch <- 0, elected <- <<>>, heard <- <<>>, breaches <- {}
+
 Before ==
     [znodes |-> znodes, controllers |-> controllers, replicas |-> replicas,
      messages |-> messages, budget |-> budget, breaches |-> breaches, logs |-> logs,
@@ -127,6 +135,30 @@ Deciding(s, c, live) ==
               !.controllers[c].to_send = <<>>, !.controllers[c].live_brokers = live]
 Deciding2(s, t, c, live) ==
     [Deciding(s, c, live) EXCEPT !.controllers[c].decision = t.controllers[c].decision]
+
+Logged(s) ==
+    IF Metadata!Exists(s.znodes, Metadata!ControllerPath)
+    THEN [s EXCEPT !.znodes[Metadata!ControllerPath].version = AsLogged(@)] ELSE s
+
+OnlyZnode(s, t, path) == [t EXCEPT !.znodes[path] = s.znodes[path]] = s
+
+(* A session that ends takes /controller along; a person, or the broker that *)
+(* finds a person's znode there, deletes it.                                 *)
+Dismissed(k, s, t) ==
+    \/ \E x \in {s}, y \in {Spending(t, "controller_expiries")} :
+          Becomes(k, x, y)!ExpireSession
+    \/ \E x \in {Logged(s)}, y \in {Spending(Logged(t), "deletions")} :
+          ByHand(k, x, y)!DeleteController
+
+Overwritten(k, s, t) ==
+    /\ OnlyZnode(s, t, Metadata!ControllerPath)
+    /\ \E x \in {Logged(s)}, y \in {Spending(Logged(t), "overwrites")} :
+          ByHand(k, x, y)!OverwriteController
+
+(* No module has a person that writes a larger epoch: it does no harm.       *)
+Raised(s, t) ==
+    /\ OnlyZnode(s, t, Metadata!ControllerEpochPath)
+    /\ t.znodes[Metadata!ControllerEpochPath].data > s.znodes[Metadata!ControllerEpochPath].data
 
 (* On what it read some time ago, when there was no state. Of the live       *)
 (* brokers only those with a replica are asked.                              *)
@@ -298,8 +330,9 @@ IsReal(k, s, t, b) ==
                                             Becomes(k, x, y)!ResignController(b)
       [] Is("ZkElect") -> \E x \in {s}, y \in {t} :
                               Becomes(k, x, y)!ElectController(b)
-      [] Is("ZkDismiss") -> \E x \in {s}, y \in {Spending(t, "controller_expiries")} :
-                                Becomes(k, x, y)!ExpireSession
+      [] Is("ZkDismiss") -> Dismissed(k, s, t)
+      [] Is("ZkWriteController") -> Overwritten(k, s, t)
+      [] Is("ZkRaiseEpoch") -> Raised(s, t)
       [] Is("ZkWriteState") -> StateWritten(k, s, t, b)
       [] Is("ReadState") -> HasRead(k, s, t, b)
       [] Event.action \in {"LearnController", "StopReplica"} -> Learnt(k, s, t, b)
