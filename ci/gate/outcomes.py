@@ -15,6 +15,7 @@ if TYPE_CHECKING:  # much to import for annotations; and reports start threads, 
     from fencepost.conformance.whitebox.simulate import MutantResult, SeedResult, SimulationResult
     from fencepost.reports.analysis.aggregates import Analysis
     from fencepost.reports.analysis.folder_report import CheckOutcome
+    from fencepost.spec.replay.coverage import Coverage
     from fencepost.spec.replay.replay import ReplayReport, ReplayResult
     from fencepost.spec.tlc.compare import ModelResult
     from fencepost.spec.tlc.coverage import ModelCoverage
@@ -189,13 +190,15 @@ def of_replay(
         verdict=worst(map(_replay_verdict, shown or replay.results)),
         summary=(
             f"{accepted} of {count(len(shown), 'replay')} accepted by the specs, "
-            f"{count(replay.events, 'event')}"
+            f"{count(replay.events, 'event')}{_covered(replay.coverage)}"
         ),
         figures={
             "replays": len(rows),
             "replays_accepted": accepted,
             "replayed_events": replay.events,
             "replayed_events_per_second": rate,
+            "action_lines": replay.coverage.lines,
+            "action_lines_replayed": replay.coverage.replayed,
         },
         detail={"replays": rows},
     )
@@ -203,6 +206,11 @@ def of_replay(
 
 def _replayed(run: Path) -> str:
     return f"fencepost check --trace {quote(str(run))}"
+
+
+def _covered(coverage: "Coverage") -> str:
+    """The share of the action lines that some replay has, where it is known."""
+    return f", {coverage.share:.1%} of the action lines" if coverage.lines else ""
 
 
 def _replay_row(result: "ReplayResult") -> dict[str, Any]:

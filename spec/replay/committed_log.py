@@ -4,7 +4,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from fencepost.spec.replay.fields import MISSING, Fields
-from fencepost.spec.replay.projection import Numbers, is_about
+from fencepost.spec.replay.offices import Numbers
+from fencepost.spec.replay.projection import is_about
 from fencepost.spec.replay.recorded_run import TraceFileLine
 from fencepost.spec.trace import TraceEvent
 from fencepost.spec.vocabulary import Action

@@ -13,12 +13,10 @@ from fencepost.spec.replay.committed_log import CommittedLog, Disks, is_of_disk
 from fencepost.spec.replay.fields import MISSING, Fields, Value, number, state_fields
 from fencepost.spec.replay.incarnations import first_incarnation
 from fencepost.spec.replay.limits import forgetful_faults
+from fencepost.spec.replay.offices import NO_BROKER, Numbers, broker_sessions
 from fencepost.spec.replay.projection import (
     ACKS_ALL,
-    NO_BROKER,
     Event,
-    Numbers,
-    broker_sessions,
     is_about,
     partitions_of_run,
 )

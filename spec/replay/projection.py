@@ -29,8 +29,17 @@ from fencepost.spec.replay.limits import (
     has_strangers,
     up_to_the_limits,
 )
+from fencepost.spec.replay.offices import (
+    BY_HAND,
+    BY_NOBODY,
+    NO_BROKER,
+    Numbers,
+    Offices,
+    broker_sessions,
+    offices_of,
+)
 from fencepost.spec.replay.pauses import STRIDE, pauses_of
-from fencepost.spec.replay.recorded_run import ReplayError, TraceFileLine
+from fencepost.spec.replay.recorded_run import TraceFileLine
 from fencepost.spec.trace import Kind, Phase, TraceEvent
 from fencepost.spec.vocabulary import Action, Outcome, ProtocolLevel, RefusalKind
 from fencepost.spec.znodes import (
@@ -40,8 +49,6 @@ from fencepost.spec.znodes import (
     MalformedZnodeError,
     TopicPartition,
     leader_and_isr_path,
-    parse_controller,
-    parse_controller_epoch,
     parse_topic,
     topic_path,
 )
@@ -51,17 +58,6 @@ Process = tuple[str, int]
 
 UNKNOWN = "Unknown"
 """The action of an event that no step of the spec is."""
-
-NO_BROKER = 0
-"""The author of a write by a session of no broker."""
-
-NOT_NAMED = -1
-"""The controller of a znode that cannot be read."""
-
-BY_NOBODY = frozenset({"ZkWriteState"})
-"""What the spec itself refuses of no broker."""
-BY_HAND = BY_NOBODY | {"ZkDismiss", "ZkWriteController", "ZkRaiseEpoch"}
-"""Those that a person may make as well, where the run says that there are any."""
 
 ACKS_ALL = -1
 
@@ -152,12 +148,9 @@ def project(
         key=key,
         level=level,
         brokers=brokers,
-        sessions=broker_sessions(lines),
+        offices=offices_of(lines),
         started=_recovered(lines, key),
         forgetful=frozenset(forgetful_faults(line.event for line in lines)),
-        controller_epochs=_controller_epochs(lines),
-        epochs=_epochs_as_counted(lines),
-        elections=frozenset(line.event.zxid or 0 for line in lines if _is_office(line.event)),
         by_hand=BY_HAND if has_strangers(line.event for line in whole) else BY_NOBODY,
         seen=_seen(lines, key),
     )
@@ -173,31 +166,8 @@ def project(
     )
 
 
-def _named_controller(event: TraceEvent) -> int:
-    """The broker that `/controller` names; -1 where that cannot be read."""
-    try:
-        return parse_controller(CONTROLLER, (event.data or "").encode()).brokerid
-    except MalformedZnodeError:
-        return NOT_NAMED
-
-
-def _is_office(event: TraceEvent) -> bool:
-    return event.kind is Kind.ZOOKEEPER and event.action == "Create" and event.path == CONTROLLER
-
-
 def _brokers(lines: list[TraceFileLine]) -> Iterator[TraceEvent]:
     return (line.event for line in lines if line.event.action == "NodeStarted")
-
-
-def broker_sessions(lines: list[TraceFileLine]) -> dict[int, int]:
-    """Session -> the broker that had it."""
-    return {
-        line.event.session_id: line.event.broker_id
-        for line in lines
-        if line.event.node.startswith("broker-")
-        and line.event.session_id
-        and line.event.broker_id is not None
-    }
 
 
 def _recovered(lines: list[TraceFileLine], key: TopicPartition) -> set[Process]:
@@ -207,29 +177,6 @@ def _recovered(lines: list[TraceFileLine], key: TopicPartition) -> set[Process]:
         for line in lines
         if line.event.action == "LogRecovered" and is_about(line.event, key)
     }
-
-
-def _controller_epochs(lines: list[TraceFileLine]) -> dict[int, int]:
-    found: dict[int, int] = {}
-    for line in lines:
-        event = line.event
-        if event.kind is Kind.ZOOKEEPER and event.path == CONTROLLER_EPOCH and event.zxid:
-            try:
-                found[event.zxid] = parse_controller_epoch((event.data or "").encode())
-            except MalformedZnodeError as error:
-                raise ReplayError(f"{line.file}, line {line.number}: {error}") from error
-    return found
-
-
-def _epochs_as_counted(lines: list[TraceFileLine]) -> dict[object, int]:
-    """Controller epoch -> the number of the write that it came with; people may skip some."""
-    found: dict[object, int] = {}
-    for line in lines:
-        event = line.event
-        if event.kind is Kind.ZOOKEEPER and event.path == CONTROLLER_EPOCH and event.data:
-            epoch = parse_controller_epoch(event.data.encode())
-            found.setdefault(epoch, number(event.znode_version) + 1)
-    return found
 
 
 def _seen(lines: list[TraceFileLine], key: TopicPartition) -> dict[tuple[int, int], str]:
@@ -253,17 +200,6 @@ def process_of(event: TraceEvent) -> Process:
     return event.node, event.incarnation
 
 
-@dataclass(slots=True)
-class Numbers:
-    """Small numbers for large or textual ids, from 1 in the order in which they first occur."""
-
-    known: dict[object, int] = field(default_factory=dict)
-
-    def of(self, name: object) -> int:
-        """Its number; 0 for none."""
-        return self.known.setdefault(name, len(self.known) + 1) if name is not None else 0
-
-
 @dataclass(slots=True, kw_only=True)
 class _Projector:
     """Turns lines into events; knows what earlier lines said of a broker's start."""
@@ -271,16 +207,10 @@ class _Projector:
     key: TopicPartition
     level: int
     brokers: frozenset[int]
-    sessions: dict[int, int]
+    offices: Offices
     started: set[Process]
     forgetful: frozenset[str]
     """Ids of the faults by which disks lose records."""
-    controller_epochs: dict[int, int]
-    """zxid -> the controller epoch that it wrote; none at level 0."""
-    epochs: dict[object, int]
-    """Controller epoch -> the same as the spec counts it."""
-    elections: frozenset[int]
-    """The transactions that create `/controller`."""
     by_hand: frozenset[str]
     """The actions that may be of no broker."""
     seen: dict[tuple[int, int], str]
@@ -288,7 +218,6 @@ class _Projector:
     values: Numbers = field(default_factory=Numbers)
     topics: Numbers = field(default_factory=Numbers)
     zxids: Numbers = field(default_factory=Numbers)
-    session_numbers: Numbers = field(default_factory=Numbers)
     ends: dict[int, tuple[int, int]] = field(default_factory=dict)
     """Broker -> leader epoch and log end of its last line that tells them."""
     robbed: set[str] = field(default_factory=set)
@@ -313,14 +242,9 @@ class _Projector:
             broker_id = fields.get("broker_id", NO_BROKER)
             is_by_hand = broker_id == NO_BROKER and fields["action"] in self.by_hand
             if "broker_id" not in fields or broker_id in self.brokers or is_by_hand:
-                yield self._counted(fields)
+                yield self.offices.counted(fields)
             else:
                 yield {"action": UNKNOWN}
-
-    def _counted(self, fields: Fields) -> Fields:
-        """With controller epochs as the spec counts them."""
-        epoch = fields.get("controller_epoch")
-        return fields | {"controller_epoch": self.epochs[epoch]} if epoch in self.epochs else fields
 
     def _events(self, event: TraceEvent) -> Iterator[Fields]:
         self._note_recovery(event)
@@ -365,29 +289,34 @@ class _Projector:
             self.robbed.discard(event.node)
             self.bereft.add(process_of(event))
 
+    @property
+    def session_numbers(self) -> Numbers:
+        """Of sessions."""
+        return self.offices.numbers
+
     # ZooKeeper
 
     def _zookeeper(self, event: TraceEvent) -> Iterator[Fields]:
         path = event.path or ""
         if path == CONTROLLER_EPOCH:
-            yield from self._epoch(event)
+            yield from self.offices.epoch_written(event)
             return
         parent, _, name = path.rpartition("/")
         if parent == BROKER_IDS and name.isdecimal():
             yield from self._registration(event, int(name))
         elif path == CONTROLLER:
-            yield from self._office(event)
+            yield from self.offices.written(event)
         elif path == CONFIG_CHANGES:
             yield {
                 "action": "ZkConfigure",
-                "broker_id": self.sessions.get(event.session_id or 0, NO_BROKER),
+                "broker_id": self.offices.author(event),
                 "zxid": self.zxids.of(event.zxid),
                 "is_fenced": self.level >= ProtocolLevel.CONTROLLER_MUTATIONS,
             }
         elif path == topic_path(self.key.topic) and event.action == "Create":
             yield {"action": "ZkCreateTopic", "zxid": self.zxids.of(event.zxid)}
         elif path == leader_and_isr_path(self.key) and event.data is not None:
-            author = self.sessions.get(event.session_id or 0, NO_BROKER)
+            author = self.offices.author(event)
             yield {
                 "action": "ZkWriteState",
                 "broker_id": author,
@@ -402,48 +331,11 @@ class _Projector:
             yield {
                 "action": "ZkRegister",
                 "broker_id": broker_id,
-                "session_id": self.session_numbers.of(event.session_id),
+                "session_id": self.offices.numbers.of(event.session_id),
                 "zxid": self.zxids.of(event.zxid),
             }
         elif event.action == "Delete":
             yield {"action": "ZkUnregister", "broker_id": broker_id}
-
-    def _epoch(self, event: TraceEvent) -> Iterator[Fields]:
-        """A person raises it; a controller that finds that in office begins another term."""
-        broker_id = self.sessions.get(event.session_id or 0, NO_BROKER)
-        if broker_id == NO_BROKER:
-            yield {
-                "action": "ZkRaiseEpoch",
-                "broker_id": NO_BROKER,
-                "znode_version": number(event.znode_version),
-            }
-        elif event.zxid not in self.elections:
-            yield {"action": "ZkDismiss", "broker_id": broker_id}
-            yield from self._elected(event, broker_id)
-
-    def _elected(self, event: TraceEvent, broker_id: int) -> Iterator[Fields]:
-        yield {"action": "ForgetOffice", "broker_id": broker_id}
-        yield {
-            "action": "ZkElect",
-            "broker_id": broker_id,
-            "session_id": self.session_numbers.of(event.session_id or 0),
-            "controller_epoch": self.controller_epochs.get(event.zxid or 0, 0),
-        }
-
-    def _office(self, event: TraceEvent) -> Iterator[Fields]:
-        session_id = event.session_id or 0
-        broker_id = self.sessions.get(session_id, NO_BROKER)
-        if event.action == "Delete":
-            yield {"action": "ZkDismiss", "broker_id": broker_id}
-        elif broker_id == NO_BROKER:
-            yield {
-                "action": "ZkWriteController",
-                "broker_id": NO_BROKER,
-                "controller_id": _named_controller(event),
-                "znode_version": number(event.znode_version),
-            }
-        elif event.action == "Create":
-            yield from self._elected(event, broker_id)
 
     # Processes
 

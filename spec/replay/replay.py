@@ -9,6 +9,7 @@ from pathlib import Path
 from time import monotonic
 from typing import TypeVar
 
+from fencepost.spec.replay.coverage import NOTHING, Coverage, coverage
 from fencepost.spec.replay.observed import ObservedProjection, is_observed, project_observed
 from fencepost.spec.replay.ordering import total_order
 from fencepost.spec.replay.projection import Event, Projection, partitions_of_run, project
@@ -108,6 +109,8 @@ class ReplayReport:
 
     results: tuple[ReplayResult, ...]
     seconds: float
+    coverage: Coverage = NOTHING
+    """Of the runs of which all partitions were replayed."""
 
     @property
     def events(self) -> int:
@@ -137,13 +140,16 @@ def replay(
     projections: list[Projection] = []
     zookeepers: list[ZooKeeperProjection] = []
     observed: list[ObservedProjection] = []
+    covered = Coverage()
     for name, read in _sources(runs, folder, named_below or Path()):
         try:
             run = read()
             results.extend(_unobserved(run))
             lines = total_order(run)
             if not run.detail.lacks(OF_PARTITIONS):
-                projections.extend(_projections(run, lines, partitions_max))
+                of_run = _projections(run, lines, partitions_max)
+                projections.extend(of_run)
+                covered += coverage(lines, of_run) if partitions_max is None else Coverage()
             elif is_observed(run):
                 observed.extend(_observed(run, lines)[:partitions_max])
             if not run.detail.lacks(OF_ZOOKEEPER):
@@ -152,7 +158,7 @@ def replay(
             results.append(_unreadable(name, error))
     results.extend(_replay_all(zookeepers, observed, projections))
     results.sort(key=lambda result: (result.run, result.partition))
-    return ReplayReport(results=tuple(results), seconds=monotonic() - started)
+    return ReplayReport(results=tuple(results), seconds=monotonic() - started, coverage=covered)
 
 
 def _sources(

@@ -36,6 +36,14 @@ from tests.spec.replay.corruptions import (
     without_last,
     write_made_up,
 )
+from tests.spec.replay.office_corruptions import (
+    by_stranger,
+    is_by_hand,
+    is_of_controller,
+    is_outside,
+    is_without_loss,
+    telling,
+)
 from tests.spec.replay.refusals import (
     fetch_refused,
     is_refused_for_good,
@@ -80,6 +88,7 @@ KINDS: Mapping[str, Corruption] = {
     "drop LogRecovered": dropped("LogRecovered"),
     "drop the refusal of a command": dropped(RefusalKind.REFUSE_COMMAND, is_refused_for_good),
     "drop a write of the state": dropped("SetData", is_of_state),
+    "drop a write of /controller by hand": dropped("SetData", is_by_hand),
     "drop a registration": dropped("Create", is_registration),
     "drop the end of a registration": dropped("Delete", is_registration),
     # changed
@@ -96,11 +105,18 @@ KINDS: Mapping[str, Corruption] = {
         Action.INIT_LEADER, without_last("assigned_replicas")
     ),
     "decision on another version": changed(Action.ELECT_LEADER, moved("expected_version", 1)),
+    "election outside the ISR that tells no loss": changed(
+        Action.ELECT_LEADER, telling(is_unclean=False), is_outside
+    ),
+    "loss told of an election without": changed(
+        Action.ELECT_LEADER, telling(is_unclean=True), is_without_loss
+    ),
     "departure denied": departure_denied,
     "arrival denied": arrival_denied,
     "another broker epoch": changed(Action.REGISTER_BROKER, moved("zxid", 1)),
     "another zxid of a topic": changed(Action.DETECT_TOPIC_CHANGE, moved("zxid", 1)),
     "command for an earlier start": changed(Action.BECOME_FOLLOWER, for_earlier_start),
+    "office ended under a strange session": changed("Delete", by_stranger, is_of_controller),
     "another zxid of a write": changed(Action.PUBLISH_DECISION, moved("zxid", 1)),
     "another version in ZooKeeper": changed("SetData", moved("znode_version", 1), is_of_state),
     "another offset": changed(Action.LEADER_APPEND, moved("offset", 1)),

@@ -16,7 +16,8 @@ from tests.spec.replay.test_corruptions import projected, run_of, tried
 
 SEEDS = (40, 50, 49, 25, 43, 44)
 """Between them they have every action."""
-MORE_SEEDS = (46, 57, 3, 18, 19, 37)
+MORE_SEEDS = (46, 57, 3, 18, 19, 37, 20, 23)
+"""The last two have elections outside the ISR, and a person that writes `/controller`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Where strangers write, a run leaves the spec and its replay ends; disks that forget end none."""
+"""A person may depose a controller and a disk may forget; a stranger's state ends a replay."""
 
 import json
 from collections.abc import Sequence
@@ -15,6 +15,7 @@ from fencepost.impl.sim.adapter import play_story
 from fencepost.impl.sim.stories.play import play
 from fencepost.impl.sim.world.admin_workload import write_bad_topic
 from fencepost.impl.sim.world.cluster import VirtualCluster
+from fencepost.spec.replay.offices import NO_BROKER
 from fencepost.spec.replay.ordering import total_order
 from fencepost.spec.replay.projection import Projection, partitions_of_run, project
 from fencepost.spec.replay.recorded_run import TraceFileLine, as_lines, recorded_run
@@ -51,15 +52,34 @@ def actions(projection: Projection) -> list[object]:
     return [event.fields["action"] for event in projection.events]
 
 
-def test_a_run_ends_where_a_stranger_deposes_the_controller_and_says_so() -> None:
+@pytest.mark.tlc
+def test_a_replay_goes_on_where_a_person_deposes_the_controller() -> None:
     lines = run_with(KickController())
     silent = [line for line in lines if line.event.kind is not Kind.FAULT]
 
-    told, untold = actions(projected(lines)), actions(projected(silent))
-    assert untold[: len(told)] == told
-    assert projected(lines).ended.endswith("a client that is no broker wrote /controller")
+    told, untold = projected(lines), projected(silent)
+
+    by_hand = {"action": "ZkDismiss", "broker_id": NO_BROKER}
+    at = next(at for at, event in enumerate(told.events) if event.fields == by_hand)
+    assert told.ended == ""
+    assert "ElectController" in actions(told)[at:]
     # Without the fault in the trace it is a deletion that the spec does not have.
-    assert untold[len(told)] == "Unknown"
+    assert actions(untold)[at] == "Unknown"
+    assert found(run_tlc([told, untold])) == [("accepted", 1)]
+
+
+def test_a_run_ends_where_a_stranger_writes_the_state_and_says_so() -> None:
+    lines = run_with(KickController())
+    states = [line for line in lines if is_state(line)]
+    by_stranger = replace(states[-1], event=structs.replace(states[-1].event, session_id=99))
+
+    ended = projected([by_stranger if line == states[-1] else line for line in lines]).ended
+
+    assert ended.endswith(f"a client that is no broker wrote {states[-1].event.path}")
+
+
+def is_state(line: TraceFileLine) -> bool:
+    return line.event.kind is Kind.ZOOKEEPER and "leaderAndISR" in (line.event.path or "")
 
 
 def test_a_topic_that_cannot_be_read_has_no_partition_and_hides_no_other() -> None:
