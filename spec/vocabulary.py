@@ -159,6 +159,9 @@ class ModelledAction(StrEnum):
     REJECT_FORWARD = "RejectForward"
     READ_CONFIG = "ReadConfig"
 
+    # DelegationTokens
+    READ_TOKEN = "ReadToken"  # noqa: S105  the name of an action, not a password
+
     # Zk
     SETTLE_WRITE = "SettleWrite"
 

@@ -163,7 +163,6 @@ NOT_MODELLED = {
     *("act_before_reading", "stand_after_reading_another", "leave_isr_to_its_leader"),
     *("first_leader_alone", "fenced_leader_commits", "one_coordinator_for_all"),
     "any_broker_creates_topics",
-    *("keep_outlived_tokens", "remove_living_tokens"),
 }
 """The specs' clients ask leaders only; their controllers take each step that is due, without being
 told; their topics are assigned to brokers that there are; disks work; a command is about one
