@@ -30,8 +30,8 @@ _NAMES_THE_LEADER = frozenset(
 _LEADER_ACTS = frozenset(
     {Action.ADVANCE_HIGH_WATERMARK, Action.SHRINK_ISR, Action.EXPAND_ISR, Action.ADOPT_ISR}
 )
-_ASKS = frozenset({Action.SHRINK_ISR, Action.EXPAND_ISR})
-_DECIDES = frozenset(
+ASKS = frozenset({Action.SHRINK_ISR, Action.EXPAND_ISR})
+DECIDES = frozenset(
     {Action.ADOPT_ISR, Action.FENCE_LEADER, Action.BECOME_LEADER, Action.BECOME_FOLLOWER}
 )
 
@@ -94,9 +94,9 @@ def _check_commits(events: Sequence[TraceEvent], evidence: Evidence) -> None:
     }
     for event in actions(events):
         key = event.node, event.incarnation
-        if event.action in _ASKS:
+        if event.action in ASKS:
             wanted[key] = event
-        elif event.action in _DECIDES:
+        elif event.action in DECIDES:
             _check_adopted(event, wanted.pop(key, None), stored, evidence)
         elif event.action == Action.ADVANCE_HIGH_WATERMARK:
             _check_maximal(event, wanted.get(key), evidence)

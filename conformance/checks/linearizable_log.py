@@ -28,6 +28,7 @@ from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from heapq import merge
 from typing import NamedTuple
 
 from msgspec.structs import replace
@@ -36,6 +37,7 @@ from fencepost.conformance.checks.evidence import Evidence, milliseconds
 from fencepost.conformance.checks.generations import Generations, generations
 from fencepost.conformance.checks.incarnations import split_history
 from fencepost.conformance.checks.log_history import (
+    LeftOut,
     LogHistory,
     LogRecord,
     LogStanding,
@@ -57,10 +59,17 @@ class _Contents:
 
     value_at: dict[int, tuple[str, TraceEvent]] = field(default_factory=dict)
     offset_of: dict[str, tuple[int, TraceEvent]] = field(default_factory=dict)
+    left_out: LeftOut | None = None
+    """None: nothing was."""
 
 
-def check(events: Sequence[TraceEvent], dialect: TraceDialect = SPEC) -> CheckResult:
-    """C0 to C6 for the events of one partition; the premise counts answers."""
+def check(
+    events: Sequence[TraceEvent], dialect: TraceDialect = SPEC, left_out: LeftOut | None = None
+) -> CheckResult:
+    """C0 to C6 for the events of one partition; the premise counts answers.
+
+    `left_out`: of one incarnation and generation, what else there is.
+    """
     evidence = Evidence(invariant=Invariant.LINEARIZABLE_LOG)
     history = read_history(events)
     if not dialect.leads_once_in_epoch:
@@ -71,7 +80,7 @@ def check(events: Sequence[TraceEvent], dialect: TraceDialect = SPEC) -> CheckRe
     for incarnation, life in split_history(history):
         logs = generations(events, incarnation)
         for generation in range(logs.last + 1):
-            _check_log(_of_generation(life, logs, generation), evidence)
+            _check_log(_of_generation(life, logs, generation), left_out, evidence)
     return evidence.result()
 
 
@@ -100,8 +109,8 @@ def _of_generation(history: LogHistory, logs: Generations, generation: int) -> L
     return LogHistory(records=records, answers=answers)
 
 
-def _check_log(history: LogHistory, evidence: Evidence) -> None:
-    contents = _Contents()
+def _check_log(history: LogHistory, left_out: LeftOut | None, evidence: Evidence) -> None:
+    contents = _Contents(left_out=left_out)
     _place_acknowledged(history.records, contents, evidence)
     _place_seen(history, contents, evidence)
     claims, by_epoch = _Claims(), defaultdict[int, _Claims](_Claims)
@@ -171,8 +180,13 @@ def _place_seen(history: LogHistory, contents: _Contents, evidence: Evidence) ->
 def _place_fetched(
     answer: TraceEvent, sources: dict[str, LogRecord], contents: _Contents, evidence: Evidence
 ) -> None:
+    doubted = None if contents.left_out is None else contents.left_out.doubted
+    if doubted is not None and doubted.isdisjoint(answer.values or ()):
+        return
     for offset, value in enumerate(answer.values or (), start=known(answer.offset, 0)):
         other = contents.value_at.setdefault(offset, (value, answer))
+        if doubted is not None and value not in doubted:
+            continue
         if other[0] != value:
             message = f"Offset {offset} holds {other[0]} and, for another reader, {value}."
             evidence.violated(message, other[1], answer)
@@ -314,7 +328,9 @@ def _proven_length(proof: _Proof) -> int:
 def _holes(contents: _Contents, length: int) -> Iterator[int]:
     """Offsets below `length` without a value, ascending; whatever has one is below it."""
     expected = 0
-    for offset in sorted(contents.value_at):
-        yield from range(expected, offset)
-        expected = offset + 1
+    told = ((offset, offset + 1) for offset in sorted(contents.value_at))
+    others = () if contents.left_out is None else contents.left_out.filled
+    for start, end in merge(told, others):
+        yield from range(expected, start)
+        expected = max(expected, end)
     yield from range(expected, length)

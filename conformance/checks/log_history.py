@@ -48,6 +48,19 @@ class LogHistory:
     """Completed operations that say something of the log: every `ok`, and out of range."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeftOut:
+    """What is known of client operations on a partition that a check is not given.
+
+    They agree: each record was written once, and is told at one offset, which no other record has.
+    """
+
+    doubted: frozenset[str]
+    """Records of which this is not known; all operations that name one are given."""
+    filled: tuple[tuple[int, int], ...]
+    """Offsets at which others are told, from one up to another; ascending."""
+
+
 def read_history(events: Iterable[TraceEvent]) -> LogHistory:
     """The client operations among `events` of one partition."""
     completed: set[tuple[str, int, int | None]] = set()

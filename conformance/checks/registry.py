@@ -41,7 +41,7 @@ from fencepost.conformance.checks import (
     stale_controller_harmless,
     stale_incarnation_harmless,
 )
-from fencepost.conformance.checks.log_history import CLIENT_READS
+from fencepost.conformance.checks.log_history import CLIENT_READS, LeftOut
 from fencepost.conformance.checks.ordering import split_by_partition
 from fencepost.conformance.checks.replica_log import APPENDS, REPLICA_ACTIONS
 from fencepost.conformance.checks.trace_dialect import SPEC, TraceDialect
@@ -103,9 +103,19 @@ class InvariantCheck:
     reads: frozenset[str]
     """Values of `action`; events of any other leave the result as it is."""
 
-    def judge(self, events: Iterable[TraceEvent], dialect: TraceDialect = SPEC) -> CheckResult:
-        """The result over one partition, or over a run; actions that it does not read may come."""
+    def judge(
+        self,
+        events: Iterable[TraceEvent],
+        dialect: TraceDialect = SPEC,
+        left_out: LeftOut | None = None,
+    ) -> CheckResult:
+        """The result over one partition, or over a run; actions that it does not read may come.
+
+        `left_out`: of `LinearizableLog`, what it is not given.
+        """
         read = [event for event in events if event.action in self.reads]
+        if left_out is not None and self.invariant is Invariant.LINEARIZABLE_LOG:
+            return self.run(read, dialect, left_out)
         return self.run(read, dialect) if self.invariant in _BY_DIALECT else self.run(read)
 
 

@@ -29,6 +29,9 @@ MORE_MAX = 200
 AFTER = 100
 """Events after the violation among which those are chosen."""
 
+_WEIGHT_BIT = 40
+"""Above it a rank has what an event weighs, below it how far it is."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DiagramStep:
@@ -171,7 +174,10 @@ def _choose(displayed: Displayed, first: int, instant: int, witnesses: Sequence[
     is_near = (distances <= NEAR) & (weights < UNTOLD_WEIGHT) & (weights >= 0)
     weights[is_near] = np.maximum(-1, weights[is_near] - 4)
     weights[[place - begin for place in witnesses]] = -2
-    order = np.lexsort((distances, weights))[:STEPS_MAX]
+    ranks = (weights.astype(np.int64) << _WEIGHT_BIT) + (distances << 1)
+    ranks += np.arange(begin, end) > instant
+    most = min(STEPS_MAX, len(ranks))
+    order = np.argpartition(ranks, most - 1)[:most] if most else np.zeros(0, np.int64)
     return sorted((begin + order[weights[order] < UNTOLD_WEIGHT]).tolist())
 
 

@@ -28,7 +28,9 @@ class ClientsFound(NamedTuple):
     """What is found when all pieces were seen."""
 
     is_wrong: bool
-    """C1, C3, C4 or C5, or what the kernels leave to the definition."""
+    """C0, C1, C3, C4 or C5, or what the kernels leave to the definition."""
+    is_strange: bool
+    """There are lines that the kernels do not know."""
     unread: bool
     """Something was acknowledged in time, and the last reader did not find it."""
     unasked: bool
@@ -37,6 +39,8 @@ class ClientsFound(NamedTuple):
     """Between replicas."""
     length: int
     """How many records the last reader found."""
+    asked: int
+    """When its last fetch was."""
 
 
 class Clients:
@@ -48,6 +52,7 @@ class Clients:
         self._final: list[FinalFetches] = []
         self._longest = 0
         self._is_strange = False
+        self._is_misshapen = False
         self.answers = 0
         self.acknowledged = 0
         """Records."""
@@ -55,7 +60,7 @@ class Clients:
     def see(self, rows: BucketRows, operations: Operations, appended: Mask) -> None:
         """The lines of one piece; `appended`: those of replicas."""
         self._is_strange |= bool(is_strange(rows, operations).any())
-        self._is_strange |= bool(misshapen(rows, operations).any())
+        self._is_misshapen |= bool(misshapen(rows, operations).any())
         self.answers += int(operations.answers.sum())
         self.acknowledged += int(rows.lengths("values")[operations.acknowledged].sum())
         self._final.append(final_fetches(rows, operations))
@@ -75,6 +80,7 @@ class Clients:
         self._final.extend(other._final)
         self._longest = max(self._longest, other._longest)
         self._is_strange |= other._is_strange
+        self._is_misshapen |= other._is_misshapen
         self.answers += other.answers
         self.acknowledged += other.acknowledged
 
@@ -82,17 +88,26 @@ class Clients:
         """What is found; nothing is seen after that."""
         columns = zip(*self._final, strict=True)
         length, asked = found_finally(FinalFetches(*map(np.concatenate, columns)), 1)
-        is_wrong, unread, unasked, differs = self._is_strange, False, False, False
+        is_wrong = self._is_strange or self._is_misshapen
+        unread, unasked, differs = False, False, False
         for found in self._contents.found(int(length[0]), int(asked[0])):
             is_wrong |= found.is_wrong
             unread |= found.unread
             unasked |= found.unasked
             differs |= found.differs
             self._longest = max(self._longest, int(found.claims.lo.max(initial=0)))
-            self._counters.see(found.claims, [np.full(len(found.claims.lo), LOG)])
+            self._counters.see(found.claims, [np.full(len(found.claims.lo), LOG)], of_records=True)
         read = self._contents.read
         is_short = read.count != max(read.extent, self._longest)
-        return ClientsFound(is_wrong or is_short, unread, unasked, differs, int(length[0]))
+        return ClientsFound(
+            is_wrong=is_wrong or is_short,
+            is_strange=self._is_strange,
+            unread=unread,
+            unasked=unasked,
+            differs=differs,
+            length=int(length[0]),
+            asked=int(asked[0]),
+        )
 
 
 def of_log(key: tuple[int, ...]) -> bool:

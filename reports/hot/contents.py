@@ -27,6 +27,7 @@ from fencepost.reports.kernels.bucket_rows import (
     joint,
 )
 from fencepost.reports.kernels.client_logs import (
+    ByValue,
     Operations,
     Tellings,
     also_among,
@@ -39,6 +40,9 @@ from fencepost.spec.vocabulary import Action
 
 ITEMS_TOGETHER = 500_000
 """Tellings that are looked at in one go, about."""
+_NO_NUMBERS = np.zeros(0, np.int64)
+Operation = tuple[str, int, int]
+"""Node, incarnation and `op_id`."""
 _RECORD, _SEEN, _ACKNOWLEDGED, _APPENDED, _LED, _FOR_ALL, _FINAL, _LAST = (
     1 << bit for bit in range(8)
 )
@@ -48,7 +52,7 @@ _SCHEMA = pa.schema(
         ("offset", pa.int64()),
         ("record_epoch", pa.int64()),
         ("inv", pa.int64()),
-        ("ret", pa.int64()),
+        ("ended", pa.int64()),
         ("standing", pa.uint8()),
         ("marks", pa.uint8()),
     ]
@@ -88,6 +92,8 @@ class ToldRecords:
         """The offsets of what replicas have or the last reader found, if records are numbered."""
         self.is_unclear = False
         """Whether the logs are beginnings of one, in which each batch is whole."""
+        self._doubted: set[str] = set()
+        """Records with something wrong that no other record shows."""
 
     def see(self, rows: BucketRows, operations: Operations, appended: Mask) -> None:
         """The records of a piece; `appended`: the rows of replicas that tell them."""
@@ -111,6 +117,23 @@ class ToldRecords:
         self._open.join(other._open)
         self.is_unclear |= other.is_unclear
 
+    def open_operations(self) -> set[Operation]:
+        """The produces that have no answer, when all pieces were seen."""
+        return self._open.operations_left()
+
+    def doubted(self) -> set[str]:
+        """The records that contradict something, when all was found: every telling of them."""
+        clashes = np.unique(np.concatenate(self.read.clashes or [_NO_NUMBERS]))
+        for told in self.tellings():
+            own = told.is_placed & np.isin(told.offset, clashes)
+            self._doubted.update(told.words(own))
+        return self._doubted
+
+    def tellings(self) -> Iterator["StoredTellings"]:
+        """What was told of records, table by table, when all was found."""
+        for number in range(self._tables):
+            yield StoredTellings(self._told.read(number))
+
     def found(self, length: int, asked: int) -> Iterator[ValuesFound]:
         """What is found, table by table; nothing is seen after that.
 
@@ -122,9 +145,12 @@ class ToldRecords:
             code, words = _codes(table, numbered)
             told, marks = _tellings(table, code[: table.num_rows])
             if self._sequences.is_used:
-                numbering = ToldNumbers.of(numbered, code[table.num_rows :], words)
+                numbering = ToldNumbers.of(numbered, code[table.num_rows :], len(words))
                 self._see_log(told, marks, numbering)
-            yield self._found(table, told, marks, length, asked)
+            by = by_value(told)
+            wrong = np.unique(told.code[by.unsourced | by.resent | by.moved])
+            self._doubted.update(words.take(pa.array(wrong)).to_pylist())
+            yield self._found(table, told, marks, by, (length, asked))
 
     def _deal(self, spill: Spill, table: pa.Table) -> None:
         """Each record to the table of its value."""
@@ -142,13 +168,18 @@ class ToldRecords:
         self.is_unclear |= bool((numbering.left(told.code[is_last]) > 0).any())
 
     def _found(
-        self, table: pa.Table, told: Tellings, marks: Numbers, length: int, asked: int
+        self,
+        table: pa.Table,
+        told: Tellings,
+        marks: Numbers,
+        found: ByValue,
+        final: tuple[int, int],
     ) -> ValuesFound:
-        found = by_value(told)
+        length, asked = final
         is_wrong = bool((found.unsourced | found.resent | found.moved).any())
-        at = found.at[found.at >= 0]
-        is_wrong |= not self.read.take(at)
-        inv, ret = table.column("inv").to_numpy(), table.column("ret").to_numpy()
+        is_wrong |= not self.read.take(_taken(told, found))
+        inv, ended = table.column("inv").to_numpy(), table.column("ended").to_numpy()
+        ret = np.where(told.is_acknowledged, ended, UNBOUNDED)
         recorded = told.is_record & (found.at[told.code] >= 0)
         bound = found.at[told.code[recorded]]
         behind = told.is_acknowledged & (told.offset >= length) & (ret < asked)
@@ -173,24 +204,64 @@ class TakenOffsets:
 
     def __init__(self, items: int) -> None:
         self._limit = CELLS_PER_ITEM_MAX * (items + 1)
+        self.clashes: list[Numbers] = []
+        """Offsets with more than one taker, or too far from the others."""
         self._is_taken = np.zeros(0, np.bool_)
         self.count = 0
         self.extent = 0
 
     def take(self, offsets: Numbers) -> bool:
         """False when one of these is taken already, or too far from the others."""
-        extent = int(offsets.max(initial=-1)) + 1
-        if extent > self._limit:
-            return False
+        is_far = offsets >= self._limit
+        near = offsets[~is_far]
+        extent = int(near.max(initial=-1)) + 1
         if extent > len(self._is_taken):
             more = np.zeros(max(extent, 2 * len(self._is_taken)) - len(self._is_taken), np.bool_)
             self._is_taken = np.concatenate([self._is_taken, more])
-        if self._is_taken[offsets].any():
-            return False
-        self._is_taken[offsets] = True
-        self.count += len(offsets)
+        taken, count = np.unique(near, return_counts=True)
+        is_clash = self._is_taken[taken] | (count > 1)
+        if is_far.any() or is_clash.any():
+            self.clashes += [offsets[is_far], taken[is_clash]]
+        self._is_taken[taken] = True
+        self.count += len(near)
         self.extent = max(self.extent, extent)
-        return len(offsets) == len(np.unique(offsets))
+        return not (is_far.any() or is_clash.any())
+
+    def free(self, below: int, most: int) -> Numbers:
+        """The first offsets below a length that have no taker, so many at the most."""
+        here = np.flatnonzero(~self._is_taken[: min(self.extent, below)])[:most]
+        beyond = np.arange(self.extent, min(below, self.extent + most - len(here)))
+        return np.concatenate([here, beyond])
+
+
+class StoredTellings:
+    """What was told of the records of one table."""
+
+    def __init__(self, table: pa.Table) -> None:
+        self._table = table
+        code, self._words = _codes(table)
+        told, _ = _tellings(table, code)
+        self.code = code
+        self.offset = told.offset
+        self.is_placed = told.is_acknowledged | told.is_seen
+        self.is_record = told.is_record
+        self.is_acknowledged = told.is_acknowledged
+        self.standing = told.standing
+        self.at = by_value(told).at[code]
+        """An offset at which the record of each is told; -1: none."""
+
+    def numbers(self, name: str) -> Numbers:
+        """A column, `inv` or `ended`."""
+        return np.asarray(self._table.column(name).to_numpy())
+
+    def words(self, own: Mask) -> list[str]:
+        """The records of these, each once."""
+        return self._words.take(pa.array(np.unique(self.code[own]))).to_pylist()  # type: ignore[no-any-return]
+
+    def names(self, words: set[str]) -> Mask:
+        """Which tellings are of one of these."""
+        known = pc.is_in(self._words, pa.array(sorted(words), pa.string()))
+        return np.asarray(known.to_numpy(zero_copy_only=False)[self.code], np.bool_)
 
 
 class _Marked(NamedTuple):
@@ -219,14 +290,13 @@ class _Marked(NamedTuple):
         """Of `_SCHEMA`, with these."""
         own = np.flatnonzero(items)
         row = rows.values.row[own]
-        ret = np.where(self.told.is_acknowledged[own], rows.numbers("mono_ns")[row], UNBOUNDED)
         return pa.table(
             [
                 rows.members("values").take(pa.array(self.told.code[own])),
                 self.told.offset[own],
                 self.record_epoch[own],
                 rows.invoked[row],
-                ret,
+                rows.numbers("mono_ns")[row],
                 self.told.standing[own].astype(np.uint8),
                 self.marks[own],
             ],
@@ -260,11 +330,20 @@ def _distinct(*columns: Numbers) -> tuple[Numbers, ...]:
     return tuple(column[some] for column in columns)
 
 
-def _codes(*tables: pa.Table) -> tuple[Numbers, int]:
-    """A code for the record of each row of these tables, and how many there are."""
+def _taken(told: Tellings, found: ByValue) -> Numbers:
+    """The offsets at which records are told, each as often as there are records."""
+    is_moved = np.zeros(len(found.at), np.bool_)
+    is_moved[told.code[found.moved]] = True
+    own = found.placed & is_moved[told.code]
+    at, _ = _distinct(told.offset[own], told.code[own])
+    return np.concatenate([found.at[(found.at >= 0) & ~is_moved], at])
+
+
+def _codes(*tables: pa.Table) -> tuple[Numbers, pa.Array]:
+    """A code for the record of each row of these tables, and what each stands for."""
     values = pa.chunked_array([c for t in tables for c in t.column("value").chunks], pa.string())
     found = as_array(values).dictionary_encode()
-    return found.indices.to_numpy().astype(np.int64), len(found.dictionary)
+    return found.indices.to_numpy().astype(np.int64), found.dictionary
 
 
 def _tellings(table: pa.Table, code: Numbers) -> tuple[Tellings, Numbers]:
@@ -322,10 +401,19 @@ class _OpenInvocations:
 
     def left(self) -> pa.Table:
         """The records of those that were answered in no piece."""
+        return pa.concat_tables(self._records).filter(pa.array(self._is_left))
+
+    def operations_left(self) -> set[Operation]:
+        """Those that were answered in no piece."""
+        names = list(self._nodes)
+        left = np.concatenate(self._operations)[self._is_left].tolist()
+        return {(names[node], incarnation, op_id) for node, incarnation, op_id in left}
+
+    @property
+    def _is_left(self) -> Mask:
         asked, answered = np.concatenate(self._operations), np.concatenate(self._answered)
         both = joint(*np.concatenate([asked, answered]).T)
-        is_left = ~np.isin(both[: len(asked)], both[len(asked) :])
-        return pa.concat_tables(self._records).filter(pa.array(is_left))
+        return ~np.isin(both[: len(asked)], both[len(asked) :])
 
     def _keys(self, rows: BucketRows, own: Numbers) -> Numbers:
         names = rows.word_list("node")

@@ -4,12 +4,13 @@ A piece is some lines that follow each other in a file, so that those of a node 
 they tell of states is carried on from piece to piece; what they tell of records, by their value,
 and of lengths, by how long, is dealt out to tables on disk that are judged one by one. The lines of
 each node are a part that can be seen by a task of its own. What is found is what the kernels find
-of all lines together; where they would leave a check to the definition, so does this.
+of all lines together; where they would leave a check to the definition, so does this, with the
+lines that it needs (`stage_two`).
 `tests/reports/hot` holds them together.
 """
 
 import pickle
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple, Protocol
@@ -24,15 +25,28 @@ from fencepost.reports.analysis.tenures import Leadership
 from fencepost.reports.hot.carried import Key
 from fencepost.reports.hot.clients import Clients, ClientsFound, of_log
 from fencepost.reports.hot.contents import ToldRecords
-from fencepost.reports.hot.counters import Counters
+from fencepost.reports.hot.counters import Counters, Stale
 from fencepost.reports.hot.leaders import Leaders
 from fencepost.reports.hot.replicas import Answers, Committers, ReplicaPieces
 from fencepost.reports.hot.roles import Roles
 from fencepost.reports.hot.sequences import Sequences
 from fencepost.reports.hot.spill import NUMBERS_MAX
+from fencepost.reports.hot.stage_two.client_lines import ClientLines
+from fencepost.reports.hot.stage_two.definitions import Asked, Lines, judge_again
+from fencepost.reports.hot.stage_two.doubts import doubts_of
+from fencepost.reports.hot.stage_two.needed_lines import (
+    AllLines,
+    AppendLines,
+    CommitLines,
+    IsrLines,
+    LevelLines,
+    NeededLines,
+    RoleLines,
+)
 from fencepost.reports.hot.windows import Windows
 from fencepost.reports.kernels.bucket_rows import KERNEL_COLUMNS, BucketRows
 from fencepost.reports.kernels.client_logs import operations_of
+from fencepost.reports.kernels.in_doubt import OF_CLIENTS
 from fencepost.reports.kernels.replica_logs import replicas_of
 from fencepost.reports.tables.buckets import BULK, SplitRows, completed
 from fencepost.spec.trace import TraceEvent
@@ -49,11 +63,9 @@ _Decisions = dict[Invariant, tuple[int, bool]]
 """Of each check its premises, and whether the definition must decide."""
 
 
-class Pieces(Protocol):
-    """The lines of one partition."""
+class Pieces(Lines, Protocol):
+    """The lines of one partition, and which nodes wrote them."""
 
-    few: pa.Table
-    """Those of actions that are few, with all columns that have anything."""
     items: int
     """How many records its other lines name, at the most."""
 
@@ -69,19 +81,11 @@ class Pieces(Protocol):
 class HotFound:
     """What is found of one partition."""
 
-    premises: dict[Invariant, int]
+    results: tuple[CheckResult, ...]
+    """Of all checks per partition."""
     suspicious: frozenset[Invariant]
-    """The definition must decide; elsewhere it finds nothing, and as many premises."""
+    """Those that the definition decided."""
     leadership: Leadership
-
-    @property
-    def results(self) -> tuple[CheckResult, ...]:
-        """Of the checks in which all is well."""
-        return tuple(
-            CheckResult(invariant=name, premise_count=count)
-            for name, count in self.premises.items()
-            if name not in self.suspicious
-        )
 
 
 class RunFacts(NamedTuple):
@@ -128,6 +132,7 @@ class _Judge:
     """What is known of a partition after the pieces that were seen."""
 
     def __init__(self, pieces: Pieces, run: RunFacts, scratch: Path) -> None:
+        self._pieces = pieces
         self._few = pieces.few
         self._begun = run.begun
         self._only_few = self._rows(completed(pieces.few, sorted(KERNEL_COLUMNS))[:0])
@@ -208,12 +213,57 @@ class _Judge:
             ),
             Invariant.SEQUENCES_IN_ORDER: self._numbered(clients.length, entries or linear),
         }
-        found |= self._of_roles(clients) | self._by_definition()
+        found |= self._of_roles(clients)
+        asked = list(self._asked(found, clients, contradicted, strange=strange, is_odd=is_odd))
+        again = judge_again(self._pieces, self._begun, asked)
+        well = (
+            CheckResult(invariant=name, premise_count=premises)
+            for name, (premises, is_suspicious) in found.items()
+            if not is_suspicious
+        )
+        few = self._by_definition()
         return HotFound(
-            premises={name: premises for name, (premises, _) in found.items()},
-            suspicious=frozenset(name for name, (_, is_wrong) in found.items() if is_wrong),
+            results=(*well, *again, *few),
+            suspicious=frozenset(one.invariant for one in (*again, *few) if _is_in_doubt(one)),
             leadership=self._leaders.found(self._only_few.few),
         )
+
+    def _asked(
+        self,
+        found: _Decisions,
+        clients: ClientsFound,
+        contradicted: Mapping[Key, Stale],
+        *,
+        strange: bool,
+        is_odd: bool,
+    ) -> Iterator[Asked]:
+        """What the definitions must decide: of each check, by as few lines as it needs."""
+        roles, answers, committers = self._roles, self._answers, self._committers
+        is_mixed = self._least > 1 and (roles.is_mixed or clients.unasked)
+        needed: dict[Invariant, NeededLines] = {
+            Invariant.ACTS_IN_ITS_ROLE: RoleLines(),
+            Invariant.LEADER_IN_ISR: IsrLines(),
+        }
+        if not is_mixed and not roles.has_own_least:
+            needed[Invariant.MIN_INSYNC_REPLICAS] = AppendLines(self._least, roles.small)
+        if not strange and not committers.is_vague:
+            needed[Invariant.ONE_COMMITTER_PER_EPOCH] = CommitLines()
+        if not strange and not answers.is_vague:
+            windows = Windows(self._only_few.few)
+            needed[Invariant.HIGH_WATERMARK_MONOTONIC] = LevelLines(windows, contradicted)
+        in_doubt = [name for name, (_, is_suspicious) in found.items() if is_suspicious]
+        of_clients = [name for name in in_doubt if name in OF_CLIENTS]
+        if of_clients and not is_odd and not clients.is_strange:
+            doubts = doubts_of(self._contents, self._counters, contradicted)
+            final = clients.length, clients.asked
+            lines = ClientLines(doubts, final, self._contents.read.extent)
+            yield Asked(of_clients, lines, [found[name][0] for name in of_clients])
+            in_doubt = [name for name in in_doubt if name not in of_clients]
+        for name in in_doubt:
+            if name in needed:
+                yield Asked([name], needed[name], [found[name][0]])
+            else:
+                yield Asked([name], AllLines(CHECKS[name].reads))
 
     def _complete(self, entries: bool) -> tuple[int, bool]:  # noqa: FBT001
         premises, lacks = self._replicas.complete
@@ -229,7 +279,10 @@ class _Judge:
         return {
             Invariant.LEADER_IN_ISR: roles.in_isr(),
             Invariant.ACTS_IN_ITS_ROLE: (roles.acts, roles.is_misplaced),
-            Invariant.MIN_INSYNC_REPLICAS: (roles.appends, roles.is_small or is_mixed),
+            Invariant.MIN_INSYNC_REPLICAS: (
+                roles.appends,
+                bool(roles.small) or roles.has_own_least or is_mixed,
+            ),
         }
 
     def _numbered(self, length: int, in_doubt: bool) -> tuple[int, bool]:  # noqa: FBT001
@@ -242,15 +295,17 @@ class _Judge:
         is_whole = logged.count == logged.extent == max(ends)
         return premises, in_doubt or is_wrong or not is_whole or self._contents.is_unclear
 
-    def _by_definition(self) -> "_Decisions":
+    def _by_definition(self) -> list[CheckResult]:
         """Of the checks that read nothing but what is few."""
         given = [*self._begun, *self._only_few.few]
-        results = [
+        return [
             check.judge(given)
             for check in CHECKS.values()
             if check.per_partition and not check.reads & BULK
         ]
-        return {
-            one.invariant: (one.premise_count, bool(one.violations or one.doubts))
-            for one in results
-        }
+
+
+def _is_in_doubt(result: CheckResult) -> bool:
+    """Or was, if the definition was asked for it."""
+    check = CHECKS[result.invariant]
+    return bool(check.reads & BULK or result.violations or result.doubts)

@@ -138,13 +138,15 @@ class Committers:
         self._brokers: dict[int, int] = {}
         self._lengths = CarriedMaximum(first=0)
         self.premises = 0
+        self.is_vague = False
+        """Some acknowledgement names no epoch."""
         self._is_wrong = False
 
     def see(self, rows: BucketRows) -> None:
         """The lines of one piece."""
         told = commits_of(rows)
         self.premises += len(told.row)
-        self._is_wrong |= bool(told.unnamed.any())
+        self.is_vague |= bool(told.unnamed.any())
         for epoch, broker in coded([told.epoch, rows.numbers("broker_id")[told.row]])[1]:
             self._is_wrong |= self._brokers.setdefault(epoch, broker) != broker
         self._lengths.before([told.epoch], told.length)
@@ -152,6 +154,7 @@ class Committers:
     def join(self, other: "Committers") -> None:
         """What the other one has seen is seen here, too."""
         self.premises += other.premises
+        self.is_vague |= other.is_vague
         self._is_wrong |= other._is_wrong
         for epoch, broker in other._brokers.items():
             self._is_wrong |= self._brokers.setdefault(epoch, broker) != broker
@@ -160,8 +163,10 @@ class Committers:
     def are_wrong(self, leaders: list[tuple[int, int]]) -> bool:
         """Two committed in one epoch, or an earlier epoch behind where a leader's began."""
         longest = longest_before(leaders, self._lengths.of())
-        return self._is_wrong or any(
-            most > end for most, (_, end) in zip(longest, leaders, strict=True)
+        return (
+            self.is_vague
+            or self._is_wrong
+            or any(most > end for most, (_, end) in zip(longest, leaders, strict=True))
         )
 
 

@@ -4,6 +4,9 @@ All that gives a role or an ISR is few, and among the rows of each piece. So wha
 piece is what is found of its own lines and of the few, and these are counted once.
 """
 
+import numpy as np
+import pyarrow as pa
+
 from fencepost.conformance.checks.registry import CHECKS
 from fencepost.reports.kernels.bucket_rows import UNTOLD, BucketRows
 from fencepost.reports.kernels.insync_appends import appends_with_isr
@@ -30,8 +33,10 @@ class Roles:
         """Something is done without its role."""
         self.appends = 0
         """The premises of `MinInsyncReplicas`, where all is written for acks=all."""
-        self.is_small = bool(few.is_told("min_insync_replicas").any())
-        """An ISR under which a leader appends, or the partition tells of its own limit."""
+        self.has_own_least = bool(few.is_told("min_insync_replicas").any())
+        """The partition tells of its own limit."""
+        self.small: set[str] = set()
+        """Records that a leader appends under an ISR that is too small."""
         self.is_mixed = False
         """Something is written for other acks than all."""
 
@@ -41,7 +46,7 @@ class Roles:
         self.acts += int(found.premises.sum()) - self._of_few
         self.is_misplaced |= bool(found.suspicious.any())
         self._see_advances(rows)
-        self.is_small |= bool(rows.is_told("min_insync_replicas").any())
+        self.has_own_least |= bool(rows.is_told("min_insync_replicas").any())
         if self._least > 1:
             self._see_appends(rows)
 
@@ -56,7 +61,9 @@ class Roles:
         row, known = appends_with_isr(rows)
         row, known = row[lengths[row] > 0], known[lengths[row] > 0]
         self.appends += len(row)
-        self.is_small |= bool((rows.lengths("isr")[known] < self._least).any())
+        small = row[rows.lengths("isr")[known] < self._least]
+        own = np.isin(rows.values.row, small)
+        self.small.update(rows.members("values").take(pa.array(rows.values.code[own])).to_pylist())
 
     def join(self, other: "Roles") -> None:
         """What the other one has seen is seen here, too; both were given the same few."""
@@ -65,7 +72,8 @@ class Roles:
         self.acts += other.acts - self._of_few
         self.is_misplaced |= other.is_misplaced
         self.appends += other.appends
-        self.is_small |= other.is_small
+        self.has_own_least |= other.has_own_least
+        self.small |= other.small
         self.is_mixed |= other.is_mixed
 
     def in_isr(self) -> tuple[int, bool]:

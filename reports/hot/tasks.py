@@ -18,7 +18,8 @@ from fencepost.conformance.checks.registry import RUN_STARTED
 from fencepost.reports.hot.judge import HotFound, RunFacts, conclude, judge_partition, see_part
 from fencepost.reports.kernels.bucket_rows import KERNEL_COLUMNS
 from fencepost.reports.spark.executors import rows_of_tasks
-from fencepost.reports.tables.buckets import StoredPieces, crowded_partitions, read_shared
+from fencepost.reports.tables.buckets import read_shared
+from fencepost.reports.tables.pieces import StoredPieces, crowded_partitions
 from fencepost.reports.tables.schema import ArrowFunction
 from fencepost.spec.znodes import TopicPartition
 

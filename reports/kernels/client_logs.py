@@ -25,7 +25,7 @@ from fencepost.reports.kernels.bucket_rows import (
 from fencepost.spec.trace import FINAL_READER
 from fencepost.spec.vocabulary import ErrorCode
 
-_NONE, _ACKNOWLEDGED, _POSSIBLE, _REFUSED = range(4)
+_NONE, _ACKNOWLEDGED, POSSIBLE, _REFUSED = range(4)
 
 
 class Operations(NamedTuple):
@@ -56,7 +56,7 @@ def operations_of(rows: BucketRows) -> Operations:
     ok, invoke = rows.is_outcome("ok"), rows.is_kind("invoke")
     answers = client & ok & ~invoke
     acknowledged = produce & answers & (rows.numbers("acks") == -1) & (rows.numbers("offset") >= 0)
-    standing = np.where(acknowledged, _ACKNOWLEDGED, _POSSIBLE)
+    standing = np.where(acknowledged, _ACKNOWLEDGED, POSSIBLE)
     standing[rows.is_outcome("definite_error")] = _REFUSED
     ended = produce & ~invoke
     return Operations(

@@ -6,7 +6,7 @@ weights and states are found in these, and only what is shown becomes an event.
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -24,19 +24,54 @@ from fencepost.reports.kernels.displayed import (
 from fencepost.reports.tables.schema import from_table
 from fencepost.spec.trace import Kind, TraceEvent
 
-_UNCUT = np.iinfo(np.int64).max
+_UNCUT = np.int64(np.iinfo(np.int64).max)
+_LEAST = int(np.iinfo(np.int32).min)
+"""No greater number is told, in columns of any width: `UNTOLD` is less."""
 
 
-class DisplayedRows:
-    """The events of one partition of a bucket and those about none; see `Displayed`."""
+class Lines(NamedTuple):
+    """What lines tell of replicas, as `replicas.replica_states` reads them."""
 
-    def __init__(self, rows: BucketRows, code: int, shared: Sequence[TraceEvent]) -> None:
-        self._rows = rows
-        self._bulk = np.flatnonzero((rows.partition == code) & rows.is_bulk)
-        own = rows.control.get(rows.name(code), ())
-        heard = stamps_of_zxids([*shared, *own], self._heard())
+    replica: Numbers
+    """The broker; -1 of a line that tells nothing of a replica."""
+    high_watermark: Numbers
+    log_end_offset: Numbers
+    offset: Numbers
+    """Of the first record that is appended; -1 without one."""
+    end: Numbers
+
+
+class BulkColumns(Protocol):
+    """The lines about a partition that are many."""
+
+    node: Numbers
+    names: list[str]
+    """The node of each code."""
+    incarnation: Numbers
+    seq: Numbers
+    stamps: Numbers
+    """Their `mono_ns`."""
+    weights: Numbers
+    heard: list[tuple[int, int]]
+    """Transactions that they tell of, and their stamps."""
+
+    @property
+    def lines(self) -> Lines:
+        """What they tell of replicas."""
+
+    def events(self, numbers: Numbers) -> list[TraceEvent]:
+        """Some of them; `numbers` ascend."""
+
+
+class DisplayedColumns:
+    """The events of one partition and those about none; see `Displayed`."""
+
+    def __init__(self, bulk: BulkColumns, few: Sequence[TraceEvent]) -> None:
+        """`few`: those about none and those of actions that are few, in this order."""
+        self._bulk = bulk
+        heard = stamps_of_zxids(few, bulk.heard)
         known = sorted(heard)
-        self._few = [placed_by(event, heard, known) for event in (*shared, *own)]
+        self._few = [placed_by(event, heard, known) for event in few]
         self._entry = self._ordered()
         self._place = np.empty_like(self._entry)
         self._place[self._entry] = np.arange(len(self._entry))
@@ -48,11 +83,11 @@ class DisplayedRows:
         """Where these events are, ascending."""
         wanted = {identity(event) for event in witness}
         found = [at for at, event in enumerate(self._few) if identity(event) in wanted]
-        nodes = {name: at for at, name in enumerate(self._rows.word_list("node"))}
+        nodes = {name: at for at, name in enumerate(self._bulk.names)}
         for node, incarnation, seq in wanted:
-            is_it = self._of("seq") == seq
-            is_it &= self._of("incarnation") == incarnation
-            is_it &= self._rows.words("node")[self._bulk] == nodes.get(node, -1)
+            is_it = self._bulk.seq == seq
+            is_it &= self._bulk.incarnation == incarnation
+            is_it &= self._bulk.node == nodes.get(node, -1)
             found.extend((len(self._few) + np.flatnonzero(is_it)).tolist())
         return sorted(self._place[found].tolist())
 
@@ -62,7 +97,9 @@ class DisplayedRows:
 
     def stamp(self, place: int) -> int:
         """The `mono_ns` of that event."""
-        return int(self._stamps[self._entry[place]])
+        entry = int(self._entry[place])
+        own = entry - len(self._few)
+        return self._few[entry].mono_ns if own < 0 else int(self._bulk.stamps[own])
 
     def events(self, places: Sequence[int]) -> list[TraceEvent]:
         """Those at these places."""
@@ -83,25 +120,14 @@ class DisplayedRows:
             for place, own in telling.items()
         }
 
-    def _of(self, name: str) -> Numbers:
-        return self._rows.numbers(name)[self._bulk]
-
-    def _heard(self) -> Iterator[tuple[int, int]]:
-        zxid, stamp = self._of("zxid"), self._of("mono_ns")
-        told = (zxid != UNTOLD) & (stamp > 0)
-        return zip(zxid[told].tolist(), stamp[told].tolist(), strict=True)
-
-    @cached_property
-    def _stamps(self) -> Numbers:
-        few = np.array([event.mono_ns for event in self._few], np.int64)
-        return np.concatenate([few, self._of("mono_ns")])
-
     def _ordered(self) -> Numbers:
         """The entries, those that are few first, in the order of a diagram."""
-        order = np.argsort(self._stamps, kind="stable")
-        stamps = self._stamps[order]
-        is_same = np.diff(stamps, prepend=stamps[:1] - 1) == 0
-        tied = np.flatnonzero(is_same | np.append(is_same[1:], False))
+        few = np.array([event.mono_ns for event in self._few], np.int64)
+        stamps = np.concatenate([few, self._bulk.stamps])
+        order = np.argsort(stamps, kind="stable").astype(np.min_scalar_type(len(stamps)))
+        stamps = stamps[order]
+        is_same = np.concatenate([[False], stamps[1:] == stamps[:-1], [False]])
+        tied = np.flatnonzero((is_same[1:] | is_same[:-1])[: len(order)])
         if len(tied):
             entries = order[tied]
             order[tied] = entries[np.lexsort((*self._ranks(entries), stamps[tied]))]
@@ -120,16 +146,13 @@ class DisplayedRows:
 
     @cached_property
     def _weights(self) -> Numbers:
-        few = np.array([weight_of(event) for event in self._few], np.int64)
-        by_code = np.array([weight_of_action(name) for name in self._rows.word_list("action")])
-        return np.concatenate([few, by_code[self._rows.words("action")[self._bulk]]])
+        few = np.array([weight_of(event) for event in self._few], np.int8)
+        return np.concatenate([few, self._bulk.weights])
 
     def _made(self, entries: Numbers) -> dict[int, TraceEvent]:
         """The events of entries that are many."""
-        wanted = np.zeros(len(self._rows.partition), np.bool_)
-        own = np.unique(entries)
-        wanted[self._bulk[own - len(self._few)]] = True
-        return dict(zip(own.tolist(), from_table(self._rows.kept(wanted)), strict=True))
+        own = np.unique(entries).astype(np.int64)
+        return dict(zip(own.tolist(), self._bulk.events(own - len(self._few)), strict=True))
 
     def _telling(self, place: int) -> list[int]:
         """Of the entries before a place, in order, those that tell the replicas' states."""
@@ -138,40 +161,76 @@ class DisplayedRows:
         replica = self._lines.replica[before]
         for broker_id in np.unique(replica[replica >= 0]).tolist():
             own = np.flatnonzero(replica == broker_id)
-            kept[own[_telling(_Lines(*(column[before[own]] for column in self._lines)))]] = True
+            kept[own[_telling(Lines(*(column[before[own]] for column in self._lines)))]] = True
         return before[kept].tolist()  # type: ignore[no-any-return]
 
     @cached_property
-    def _lines(self) -> "_Lines":
+    def _lines(self) -> Lines:
         """What all entries tell of replicas."""
         few = np.array([_line_of(event) for event in self._few], np.int64).reshape(-1, 5).T
-        rows, bulk = self._rows, self._bulk
+        return Lines(
+            *(
+                np.concatenate([narrow(one), many])
+                for one, many in zip(few, self._bulk.lines, strict=True)
+            )
+        )
+
+
+class DisplayedRows(DisplayedColumns):
+    """Those of one partition of a bucket."""
+
+    def __init__(self, rows: BucketRows, code: int, shared: Sequence[TraceEvent]) -> None:
+        own = np.flatnonzero((rows.partition == code) & rows.is_bulk)
+        few = rows.control.get(rows.name(code), ())
+        super().__init__(RowColumns(rows, own), [*shared, *few])
+
+
+class RowColumns:
+    """`BulkColumns` of some rows of a bucket."""
+
+    def __init__(self, rows: BucketRows, own: Numbers) -> None:
+        self._rows = rows
+        self._own = own
+        self.node, self.names = rows.words("node")[own], rows.word_list("node")
+        self.incarnation, self.seq = rows.numbers("incarnation")[own], rows.numbers("seq")[own]
+        self.stamps = rows.numbers("mono_ns")[own]
+        by_code = np.array([weight_of_action(name) for name in rows.word_list("action")], np.int8)
+        self.weights: Numbers = by_code[rows.words("action")[own]]
+        zxid = rows.numbers("zxid")[own]
+        told = (zxid != UNTOLD) & (self.stamps > 0)
+        self.heard: list[tuple[int, int]] = list(
+            zip(zxid[told].tolist(), self.stamps[told].tolist(), strict=True)
+        )
+
+    @property
+    def lines(self) -> Lines:
+        """As `BulkColumns` says."""
+        rows, own = self._rows, self._own
         brokers = [-1 if (b := broker_named(n)) is None else b for n in rows.word_list("node")]
         is_own = rows.is_kind(Kind.ACTION, Kind.RUN) & rows.is_told("partition")
         offset, length = rows.numbers("offset"), rows.lengths("values")
         appends = rows.is_action(*APPENDS) & (offset != UNTOLD)
-        many = (
-            np.where(is_own, np.array([*brokers, -1])[rows.words("node")], -1),
-            rows.numbers("high_watermark"),
-            rows.numbers("log_end_offset"),
-            np.where(appends, offset, -1),
-            np.where(appends, offset + length, -1),
-        )
-        return _Lines(
-            *(np.concatenate([one, all_of[bulk]]) for one, all_of in zip(few, many, strict=True))
+        return Lines(
+            np.where(is_own, np.array([*brokers, -1])[rows.words("node")], -1)[own],
+            rows.numbers("high_watermark")[own],
+            rows.numbers("log_end_offset")[own],
+            np.where(appends, offset, -1)[own],
+            np.where(appends, offset + length, -1)[own],
         )
 
+    def events(self, numbers: Numbers) -> list[TraceEvent]:
+        """As `BulkColumns` says."""
+        wanted = np.zeros(len(self._rows.partition), np.bool_)
+        wanted[self._own[numbers]] = True
+        return from_table(self._rows.kept(wanted))
 
-class _Lines(NamedTuple):
-    """What lines tell of replicas, as `replicas.replica_states` reads them."""
 
-    replica: Numbers
-    """The broker; -1 of a line that tells nothing of a replica."""
-    high_watermark: Numbers
-    log_end_offset: Numbers
-    offset: Numbers
-    """Of the first record that is appended; -1 without one."""
-    end: Numbers
+def narrow(numbers: Numbers) -> Numbers:
+    """In half the width if all fit; what is not told stays less than all that is."""
+    is_told = numbers > _LEAST
+    if numbers.max(initial=0, where=is_told) > np.iinfo(np.int32).max:
+        return numbers
+    return np.where(is_told, numbers, _LEAST).astype(np.int32)
 
 
 def _line_of(event: TraceEvent) -> tuple[int, int, int, int, int]:
@@ -183,18 +242,18 @@ def _line_of(event: TraceEvent) -> tuple[int, int, int, int, int]:
     return replica, high_watermark, end, -1, -1
 
 
-def _telling(lines: _Lines) -> Mask:
+def _telling(lines: Lines) -> Mask:
     """The lines of one replica, in order, without which its state in the end would be another."""
     kept = np.zeros(len(lines.replica), np.bool_)
     kept[0] = True
-    ends = np.where(lines.log_end_offset == UNTOLD, _UNCUT, lines.log_end_offset)
+    ends = np.where(lines.log_end_offset <= _LEAST, _UNCUT, lines.log_end_offset)
     cut = np.minimum.accumulate(ends[::-1])[::-1]
     last = np.minimum(lines.end, cut)
     for at in _last_appends(lines.offset, last).tolist():
         kept[[at, at + int(np.argmin(ends[at:]))]] = True
-    told = np.flatnonzero(lines.log_end_offset != UNTOLD)
+    told = np.flatnonzero(lines.log_end_offset > _LEAST)
     measured = int(told[-1]) if len(told) else -1
-    shown = np.flatnonzero(lines.high_watermark != UNTOLD)
+    shown = np.flatnonzero(lines.high_watermark > _LEAST)
     kept[told[-1:]] = kept[shown[-1:]] = kept[shown[shown <= measured][-1:]] = True
     kept[measured + 1 : measured + 2] = True
     later = shown[shown > measured]

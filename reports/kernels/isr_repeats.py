@@ -6,6 +6,7 @@ two its broker told of no other ISR, and wanted none, so each repeat is as right
 
 import numpy as np
 
+from fencepost.conformance.checks.leader_in_isr import ASKS, DECIDES
 from fencepost.conformance.checks.registry import CHECKS
 from fencepost.reports.kernels.bucket_rows import UNTOLD, BucketRows, Mask, Numbers
 from fencepost.spec.vocabulary import NO_BROKER, Action, Invariant
@@ -31,6 +32,17 @@ def premises_of(rows: BucketRows, repeats: Mask) -> Numbers:
     broker = rows.numbers("broker_id")
     is_led = (broker != UNTOLD) & (broker != NO_BROKER)
     return rows.per_partition(repeats & is_led & (rows.lengths("isr") > 0))
+
+
+def is_asked_for(rows: BucketRows) -> Mask:
+    """The rows between what asks for another ISR and what decides about it."""
+    row, process = rows.by_process(rows.is_kind("action"))
+    asks, decides = rows.is_action(*ASKS)[row], rows.is_action(*DECIDES)[row]
+    place = np.arange(len(row))
+    last = np.maximum.accumulate(np.where(asks | decides, place, -1))
+    found = np.zeros(len(rows.partition), np.bool_)
+    found[row] = (last >= 0) & asks[last] & (process[last] == process)
+    return found
 
 
 def _as_before(numbers: Numbers | Mask) -> Mask:

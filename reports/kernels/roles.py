@@ -19,6 +19,12 @@ from fencepost.spec.vocabulary import Action
 
 def judge_roles(rows: BucketRows) -> Found:
     """What is found of each partition."""
+    acts, misplaced = acts_of(rows)
+    return Found(rows.per_partition_of(acts), rows.per_partition_of(misplaced) > 0)
+
+
+def acts_of(rows: BucketRows) -> tuple[Numbers, Numbers]:
+    """The rows of what leaders and followers do, and those of them without the role for it."""
     row, process = rows.by_process(rows.is_action(*JUDGED))
     gives = rows.is_action(*ROLES, *ENDS)[row]
     role = _last(gives)
@@ -34,9 +40,7 @@ def judge_roles(rows: BucketRows) -> Found:
     is_right = has_one & needed & (epoch[row] == epoch[told])
     fence = _last(rows.is_action(Action.FENCE_LEADER)[row])
     is_right &= ~(rows.is_action(*ONLY_UNFENCED)[row] & (fence > role))
-    partition = rows.partition[row]
-    premises = np.bincount(partition[~gives], minlength=rows.count)
-    return Found(premises, np.bincount(partition[~gives & ~is_right], minlength=rows.count) > 0)
+    return row[~gives], row[~gives & ~is_right]
 
 
 def _last(marked: Mask) -> Numbers:

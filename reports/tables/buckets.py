@@ -10,9 +10,8 @@ The rows of such a file are in runs, each sorted by partition; those of one part
 """
 
 import zlib
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from functools import cached_property, lru_cache, partial
+from functools import lru_cache, partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -64,9 +63,6 @@ BUCKETS = b"buckets"
 RUN_ROWS = 800_000
 """A worker holds so many rows in memory, and sorts them; some 250 bytes each."""
 
-CROWDED_ROWS = 500_000
-"""A partition with more lines of what is many is judged piece by piece."""
-
 PIECE_ROWS = 100_000
 """Lines of a piece, or the records that they name where these are more."""
 
@@ -76,6 +72,7 @@ NEAR = 8
 _NO_ROWS = stored_schema().empty_table()
 _ALWAYS = ["run_id", "node", "incarnation", "seq", "mono_ns", "kind", "action"]
 """Columns in which each row has something."""
+OF_PARTITION = ["topic", "partition", "path"]
 _SURE = "seq"
 """The cheapest of them: with it a table has rows, whatever other columns a file has."""
 Codes = NDArray[np.integer[Any]]
@@ -315,7 +312,7 @@ def read_split(
     without: frozenset[TopicPartition] = frozenset(),
 ) -> SplitRows:
     """The rows of a bucket without some partitions; of what is many these columns at first."""
-    few, bulk = _split_files(target, folder, bucket)
+    few, bulk = split_files(target, folder, bucket)
     tables, kept = [], []
     for path in bulk:
         table, own = _read_without(path, sorted(names), without)
@@ -324,22 +321,22 @@ def read_split(
     left = [name for name in stored_schema().names if name not in names]
     rest = partial(_read_rows, kept, left)
     is_wanted = (lambda one: one not in without) if without else None
-    return SplitRows(_few_of(few, is_wanted), _joined(tables), rest)
+    return SplitRows(few_of(few, is_wanted), _joined(tables), rest)
 
 
-def _split_files(target: Path, folder: int, bucket: str) -> tuple[list[Path], list[Path]]:
+def split_files(target: Path, folder: int, bucket: str) -> tuple[list[Path], list[Path]]:
     """The files with what is few, and those with what is many."""
     few = _files(target, folder, bucket, f"*{FEW}.parquet")
     return few, [path for path in _files(target, folder, bucket, "*.parquet") if path not in few]
 
 
-def _few_of(files: list[Path], is_wanted: IsWanted | None) -> pa.Table:
+def few_of(files: list[Path], is_wanted: IsWanted | None) -> pa.Table:
     """The rows about partitions that are wanted; None: all."""
     rows = _joined([_read(path, stored_schema().names) for path in files])
-    return rows if is_wanted is None else rows.filter(pa.array(_about(rows, is_wanted)))
+    return rows if is_wanted is None else rows.filter(pa.array(about(rows, is_wanted)))
 
 
-def _about(rows: pa.Table, is_wanted: IsWanted) -> Mask:
+def about(rows: pa.Table, is_wanted: IsWanted) -> Mask:
     """The rows about partitions that are wanted."""
     codes, partitions = partition_codes(rows)
     return np.array([is_wanted(one) for one in partitions], np.bool_)[codes]
@@ -353,80 +350,22 @@ def _read_without(
         rows = _read(path, names)
         return rows, np.ones(rows.num_rows, np.bool_)
     tables, kept = [_NO_ROWS.select(_ALWAYS)], [np.zeros(0, np.bool_)]
-    for rows in _batches(path, names):
-        own = _about(rows, lambda one: one not in without)
+    for rows in batches(path, names):
+        own = about(rows, lambda one: one not in without)
         tables.append(rows.filter(pa.array(own)))
         kept.append(own)
     return pa.concat_tables(tables, promote_options="default"), np.concatenate(kept)
 
 
-def _batches(path: Path, names: list[str]) -> Iterator[pa.Table]:
+def batches(path: Path, names: list[str]) -> Iterator[pa.Table]:
     """The rows of a file, some at a time."""
     with pq.ParquetFile(path) as file:
-        together = max(1, PIECE_ROWS * file.metadata.num_rows // max(1, _listed(file.metadata)))
+        together = max(1, PIECE_ROWS * file.metadata.num_rows // max(1, listed(file.metadata)))
         for batch in file.iter_batches(together, columns=_told(file, names)):
             yield pa.Table.from_batches([batch])
 
 
-def crowded_partitions(target: Path, folder: int, bucket: str) -> frozenset[TopicPartition]:
-    """The partitions of a bucket with more lines than a task holds at a time."""
-    _, files = _split_files(target, folder, bucket)
-    if sum(pq.read_metadata(path).num_rows for path in files) <= CROWDED_ROWS:
-        return frozenset()
-    count: Counter[TopicPartition | None] = Counter()
-    for path in files:
-        for rows in _batches(path, ["topic", "partition", "path"]):
-            codes, partitions = partition_codes(rows)
-            for one, number in zip(partitions, np.bincount(codes).tolist(), strict=True):
-                count[one] += number
-    return frozenset(one for one, number in count.items() if one and number > CROWDED_ROWS)
-
-
-class StoredPieces:
-    """The lines of one partition of a bucket; those that are many come some at a time."""
-
-    def __init__(
-        self,
-        target: Path,
-        folder: int,
-        bucket: str,
-        names: frozenset[str],
-        partition: TopicPartition,
-    ) -> None:
-        """`names`: the columns of those that are many."""
-        few, self._bulk = _split_files(target, folder, bucket)
-        self._names = sorted(names)
-        self._partition = partition
-        self.few = _few_of(few, self._is_own)
-        self.items = sum(_listed(pq.read_metadata(path)) for path in self._bulk)
-
-    @property
-    def nodes(self) -> list[str]:
-        """The nodes that the files are of, by their first lines."""
-        return sorted(self._by_node)
-
-    def of_node(self, name: str) -> Iterator[pa.Table]:
-        """The pieces in the files of one of them."""
-        for path in self._by_node[name]:
-            for rows in _batches(path, self._names):
-                own = _about(rows, self._is_own)
-                if own.any():
-                    yield rows.filter(pa.array(own))
-
-    @cached_property
-    def _by_node(self) -> dict[str, list[Path]]:
-        found: dict[str, list[Path]] = {}
-        for path in self._bulk:
-            with pq.ParquetFile(path) as file:
-                (first,) = next(file.iter_batches(1, columns=["node"])).column(0).to_pylist()
-            found.setdefault(first, []).append(path)
-        return found
-
-    def _is_own(self, partition: TopicPartition | None) -> bool:
-        return partition == self._partition
-
-
-def _listed(file: pq.FileMetaData) -> int:
+def listed(file: pq.FileMetaData) -> int:
     """How many records the rows of a file name, each row one at the least."""
     groups = (file.row_group(number) for number in range(file.num_row_groups))
     columns = (group.column(at) for group in groups for at in range(group.num_columns))
@@ -464,21 +403,30 @@ def _read_rows(
         own[kept] = wanted[at : at + length]
         at += length
         if own.any():
-            tables.extend(_groups(path, names, own))
+            tables.extend(groups_of(path, names, own))
     return pa.concat_tables(tables)
 
 
-def _groups(path: Path, names: list[str], wanted: NDArray[np.bool_]) -> Iterator[pa.Table]:
-    """The rows of a file that are wanted, as it holds them together."""
+def groups_of(path: Path, names: list[str], wanted: NDArray[np.bool_]) -> Iterator[pa.Table]:
+    """The rows of a file that are wanted, as it holds them together; some are read at a time."""
     at = 0
     with pq.ParquetFile(path) as file:
-        columns = _told(file, [_SURE, *names])
+        columns = _told(file, [_SURE, *(name for name in names if name != _SURE)])
         for group in range(file.num_row_groups):
             own = wanted[at : at + file.metadata.row_group(group).num_rows]
             at += len(own)
             if own.any():
-                rows = file.read_row_group(group, columns=columns).filter(pa.array(own))
-                yield completed(rows, names)
+                yield completed(_filtered(file, group, columns, own), names)
+
+
+def _filtered(file: pq.ParquetFile, group: int, columns: list[str], wanted: Mask) -> pa.Table:
+    tables, at = [], 0
+    for batch in file.iter_batches(PIECE_ROWS, row_groups=[group], columns=columns):
+        own = wanted[at : at + batch.num_rows]
+        at += batch.num_rows
+        if own.any():
+            tables.append(pa.Table.from_batches([batch]).filter(pa.array(own)))
+    return pa.concat_tables(tables)
 
 
 def bucket_with(target: Path, folder: int, partition: TopicPartition) -> str:

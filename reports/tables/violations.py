@@ -5,9 +5,10 @@ returns one bounded answer per check. Checks that look across partitions get one
 """
 
 import gc
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
@@ -27,6 +28,7 @@ from fencepost.reports.analysis.tenures import (
     shared_rows,
     together,
 )
+from fencepost.reports.hot.displayed import DisplayedPieces
 from fencepost.reports.hot.tasks import CrowdedBucket, SeenParts, scratch_beside, seen_parts
 from fencepost.reports.kernels.bucket_rows import KERNEL_COLUMNS, BucketRows
 from fencepost.reports.kernels.displayed import Displayed, DisplayedEvents
@@ -49,6 +51,7 @@ from fencepost.spec.znodes import TopicPartition
 Spans = Mapping[int, tuple[int, int]]
 """The first and last `mono_ns` of each folder."""
 
+_NO_NAME = TopicPartition("", -1)
 EVERY_BUCKET = "*"
 """The bucket of a task that runs the checks across partitions."""
 
@@ -178,28 +181,33 @@ def _without_collector() -> Iterator[None]:
 def _per_partition(task: JudgeTask, target: Path) -> Findings:
     shared = read_shared(target, task.folder)
     begun = [event for event in shared if event.action in RUN_STARTED]
-    found: dict[Invariant, list[CheckResult]] = {}
-    well = frozenset[TopicPartition]()
+    found: dict[TopicPartition | None, Sequence[CheckResult]] = {}
     leadership = []
-    for partition, told in _crowded(task, target).found() if task.is_of_texts else ():
-        if told is not None and not told.suspicious:
-            well |= {partition}
+    crowded = _crowded(task, target)
+    for partition, told in crowded.found() if task.is_of_texts else ():
+        if told is not None:
+            found[partition] = told.results
             leadership.append(told.leadership)
-            for result in told.results:
-                found.setdefault(result.invariant, []).append(result)
-    rows = BucketRows(read_split(target, task.folder, task.bucket, KERNEL_COLUMNS, without=well))
-    violated: dict[int, list[Violation]] = {}
+    judged = frozenset(one for one in found if one is not None)
+    rows = BucketRows(read_split(target, task.folder, task.bucket, KERNEL_COLUMNS, without=judged))
     for part in judge_bucket(rows, begun, DIALECTS[task.dialect]):
-        for result in part.results:
-            found.setdefault(result.invariant, []).append(result)
-            if part.partition is not None:
-                violated.setdefault(part.partition, []).extend(result.violations[:1])
-    evidence = _evidence(rows, shared, violated, task.span_ns[0])
+        found[None if part.partition is None else rows.name(part.partition)] = part.results
+
+    def displayed(partition: TopicPartition) -> Displayed:
+        if partition in judged:
+            return DisplayedPieces(crowded.pieces(partition), shared)
+        return DisplayedRows(rows, rows.partitions.index(partition), shared)
+
+    by_name = {name: found[name] for name in sorted(found, key=lambda name: name or _NO_NAME)}
+    evidence = _evidence(by_name, displayed, task.span_ns[0])
+    results = [result for own in by_name.values() for result in own]
     return Findings(
         judged=tuple(
             Judged(
                 folder=task.folder,
-                result=merge(check.invariant, found.get(check.invariant, ())),
+                result=merge(
+                    check.invariant, [one for one in results if one.invariant is check.invariant]
+                ),
                 evidence=evidence.get(check.invariant),
             )
             for check in _checks(per_partition=True)
@@ -209,27 +217,28 @@ def _per_partition(task: JudgeTask, target: Path) -> Findings:
 
 
 def _evidence(
-    rows: BucketRows,
-    shared: Sequence[TraceEvent],
-    violated: Mapping[int, Sequence[Violation]],
+    found: Mapping[TopicPartition | None, Sequence[CheckResult]],
+    displayed: Callable[[TopicPartition], Displayed],
     start_ns: int,
 ) -> dict[Invariant, ViolationContext]:
     """The surroundings of the earliest of the first violations in each partition, of each check."""
-    first: dict[Invariant, tuple[int, int, Violation]] = {}
-    for code, violations in violated.items():
-        if not violations:
+    first: dict[Invariant, tuple[int, TopicPartition, Violation]] = {}
+    last_shown = lru_cache(maxsize=1)(displayed)
+    for partition, results in found.items():
+        violations = [one for result in results for one in result.violations[:1]]
+        if partition is None or not violations:
             continue
-        displayed = DisplayedRows(rows, code, shared)
+        around = last_shown(partition)
         for one in violations:
-            at_ns = max(start_ns, displayed.stamp(instant_of(one, displayed)))
+            at_ns = max(start_ns, around.stamp(instant_of(one, around)))
             if one.invariant not in first or at_ns < first[one.invariant][0]:
-                first[one.invariant] = at_ns, code, one
-    found: dict[Invariant, ViolationContext] = {}
-    for code in sorted({code for _, code, _ in first.values()}):
-        own = [one for _, its_code, one in first.values() if its_code == code]
-        around = gather(own, DisplayedRows(rows, code, shared), start_ns)
-        found |= {one.invariant: context for one, context in zip(own, around, strict=True)}
-    return found
+                first[one.invariant] = at_ns, partition, one
+    contexts: dict[Invariant, ViolationContext] = {}
+    for partition in sorted({partition for _, partition, _ in first.values()}):
+        own = [one for _, its_name, one in first.values() if its_name == partition]
+        told = gather(own, last_shown(partition), start_ns)
+        contexts |= {one.invariant: context for one, context in zip(own, told, strict=True)}
+    return contexts
 
 
 def _across(task: JudgeTask, target: Path) -> Findings:
@@ -270,7 +279,11 @@ def _around(task: JudgeTask, target: Path, violation: Violation) -> Displayed:
         return DisplayedEvents(shared)
     partition = TopicPartition(violation.topic, violation.partition)
     bucket = bucket_with(target, task.folder, partition)
-    rows = BucketRows(read_split(target, task.folder, bucket, KERNEL_COLUMNS))
+    crowded = CrowdedBucket(target=target, folder=task.folder, name=bucket, span_ns=task.span_ns)
+    if partition in crowded.partitions():
+        return DisplayedPieces(crowded.pieces(partition), shared)
+    without = frozenset(crowded.partitions())
+    rows = BucketRows(read_split(target, task.folder, bucket, KERNEL_COLUMNS, without=without))
     if partition not in rows.partitions:
         return DisplayedEvents(shared)
     return DisplayedRows(rows, rows.partitions.index(partition), shared)

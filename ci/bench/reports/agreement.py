@@ -7,10 +7,10 @@ is judged in pieces of a few lines, too, as a partition is that is too long for 
 
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from operator import attrgetter
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import numpy as np
 import pyarrow as pa
 
 from fencepost.ci.bench.golden_master import STORIES
@@ -21,7 +21,7 @@ from fencepost.conformance.verdict import CheckResult, merge
 from fencepost.conformance.whitebox.simulate import REFERENCE_TARGET, load
 from fencepost.reports.hot.judge import HotFound, RunFacts, judge_partition
 from fencepost.reports.kernels import two_stages
-from fencepost.reports.kernels.bucket_rows import KERNEL_COLUMNS, BucketRows
+from fencepost.reports.kernels.bucket_rows import KERNEL_COLUMNS, BucketRows, Numbers
 from fencepost.reports.kernels.two_stages import judge_bucket
 from fencepost.reports.tables.buckets import BULK, SplitRows
 from fencepost.reports.tables.schema import encoded, to_table
@@ -50,23 +50,37 @@ class CutPieces:
     def __init__(self, events: Sequence[TraceEvent], size: int) -> None:
         self.few = _stored(events, is_bulk=False)
         self.items = sum(len(event.values or ()) for event in events)
-        self._bulk: dict[str, list[TraceEvent]] = {}
-        for event in sorted(events, key=attrgetter("incarnation", "seq")):
-            if event.action in BULK:
-                self._bulk.setdefault(event.node, []).append(event)
+        self._bulk = [event for event in events if event.action in BULK]
         self._size = size
+        self._order: dict[str, list[int]] = {}
+        for at in sorted(range(len(self._bulk)), key=self._place):
+            self._order.setdefault(self._bulk[at].node, []).append(at)
+
+    def _place(self, at: int) -> tuple[int, int]:
+        return self._bulk[at].incarnation, self._bulk[at].seq
 
     @property
     def nodes(self) -> list[str]:
         """Each is a part."""
-        return sorted(self._bulk)
+        return sorted(self._order)
 
     def of_node(self, name: str) -> Iterator[pa.Table]:
         """All of its lines but the few."""
-        own = self._bulk[name]
+        own = [self._bulk[at] for at in self._order[name]]
         for begin in range(0, len(own), self._size):
             rows = _stored(own[begin : begin + self._size], is_bulk=True)
             yield rows.select([name for name in rows.column_names if name in KERNEL_COLUMNS])
+
+    def lines(self) -> Iterator[pa.Table]:
+        """Those of all nodes."""
+        for name in self.nodes:
+            yield from self.of_node(name)
+
+    def whole(self, numbers: Numbers) -> Iterator[tuple[Numbers, pa.Table]]:
+        """In the order in which the events were given."""
+        order = np.array([at for name in self.nodes for at in self._order[name]], np.int64)
+        chosen = numbers[np.argsort(order[numbers])]
+        yield chosen, _stored([self._bulk[at] for at in order[chosen]], is_bulk=True)
 
 
 def judged_in_pieces(
@@ -86,7 +100,7 @@ def in_pieces(events: Sequence[TraceEvent], size: int) -> dict[Invariant, CheckR
         found = judged_in_pieces(own, begun, size, (0, 1))
         decided = {result.invariant: result for result in found.results} if found else {}
         for check in PER_PARTITION:
-            result = decided.get(check.invariant) or check.judge([*begun, *own])
+            result = check.judge([*begun, *own]) if found is None else decided[check.invariant]
             parts[check.invariant].append(result)
     return {invariant: merge(invariant, found) for invariant, found in parts.items()}
 

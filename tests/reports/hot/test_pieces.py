@@ -141,12 +141,16 @@ def _forgetting(first: int) -> Callable[[Carried, Sequence[Numbers], Numbers], N
     return before
 
 
+def _well(take: Callable[[Any, Numbers], bool]) -> Callable[[Any, Numbers], bool]:
+    return lambda taken, offsets: take(taken, offsets) or True
+
+
 WRONG: Mapping[str, tuple[str, Any, str, Any]] = {
     "lengths of a range before": (
         "a staler high watermark",
         counters,
-        "_is_early",
-        lambda most, least, _latest: latest_below(most, least) > least.stamp,
+        "_last_below",
+        lambda most, least, _latest: latest_below(most, least),
     ),
     "the high watermark before": ("an append that falls", Carried, "before", _forgetting(UNTOLD)),
     "lines that are few": (
@@ -159,7 +163,7 @@ WRONG: Mapping[str, tuple[str, Any, str, Any]] = {
         "another record in one log",
         contents.TakenOffsets,
         "take",
-        lambda *_told: True,
+        _well(contents.TakenOffsets.take),
     ),
     "invocations of another piece": (
         "asked twice",

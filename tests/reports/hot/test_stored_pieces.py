@@ -7,8 +7,8 @@ import pytest
 from fencepost.ci.bench.reports.made_traces import make_trace
 from fencepost.reports.hot import judge, tasks
 from fencepost.reports.hot.judge import HotFound
-from fencepost.reports.tables import buckets
-from fencepost.reports.tables.buckets import crowded_partitions
+from fencepost.reports.tables import buckets, pieces
+from fencepost.reports.tables.pieces import crowded_partitions
 from fencepost.spec.znodes import TopicPartition
 from tests.reports.test_hot_partition import judged_of
 
@@ -26,7 +26,7 @@ def in_pieces(monkeypatch: pytest.MonkeyPatch) -> list[HotFound | None]:
         found.append(judge.judge_partition(*told))  # type: ignore[arg-type]
         return found[-1]
 
-    monkeypatch.setattr(buckets, "CROWDED_ROWS", EVENTS // PARTITIONS // 2)
+    monkeypatch.setattr(pieces, "CROWDED_ROWS", EVENTS // PARTITIONS // 2)
     monkeypatch.setattr(buckets, "PIECE_ROWS", LINES)
     monkeypatch.setattr(tasks, "judge_partition", judged)
     return found
@@ -45,7 +45,7 @@ def test_what_is_stored_is_judged_in_pieces_as_in_one(
 
     assert found == whole
     assert len(in_pieces) == PARTITIONS
-    broken = [one for one in in_pieces if one is None or one.suspicious]
+    broken = [one for one in in_pieces if one and one.suspicious]
     assert len(broken) == len(made.lost | made.twice)
 
 
@@ -61,7 +61,7 @@ def test_a_partition_is_crowded_by_its_own_lines(
         return {one for name in names for one in crowded_partitions(run / "columns", 0, name)}
 
     none = crowded()
-    monkeypatch.setattr(buckets, "CROWDED_ROWS", EVENTS // PARTITIONS // 2)
+    monkeypatch.setattr(pieces, "CROWDED_ROWS", EVENTS // PARTITIONS // 2)
 
     assert none == set()
     assert crowded() == {TopicPartition("made", number) for number in range(PARTITIONS)}

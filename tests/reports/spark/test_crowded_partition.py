@@ -8,7 +8,7 @@ from pyspark.sql import SparkSession
 from fencepost.ci.bench.reports.made_traces import make_trace
 from fencepost.reports.hot import tasks
 from fencepost.reports.spark.session import spark_session
-from fencepost.reports.tables import buckets
+from fencepost.reports.tables import pieces
 from fencepost.reports.tables.violations import combine, judge, judge_task, judge_tasks
 from tests.reports.test_hot_partition import columns_of
 
@@ -39,7 +39,7 @@ def test_the_parts_of_a_crowded_partition_are_seen_by_tasks_of_their_own(
     make_trace(tmp_path / "run", EVENTS, PARTITIONS, is_broken=True)
     target, span = columns_of(tmp_path / "run")
     expected = combine([judge_task(task, target) for task in judge_tasks(target, {0: span})])
-    monkeypatch.setattr(buckets, "CROWDED_ROWS", EVENTS // PARTITIONS // 2)
+    monkeypatch.setattr(pieces, "CROWDED_ROWS", EVENTS // PARTITIONS // 2)
 
     with spark_session(None) as spark:
         found = judge(spark, target, {0: span}, {})

@@ -1,0 +1,75 @@
+"""The surroundings of a violation in a partition with more lines than a task holds.
+
+Of each line only its place among the others is held, some 40 bytes; what is shown is read again.
+"""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from fencepost.reports.hot.stage_two.definitions import Lines as StoredLines, nothing_more
+from fencepost.reports.kernels.bucket_rows import BucketRows, Numbers
+from fencepost.reports.kernels.displayed_rows import (
+    DisplayedColumns,
+    Lines,
+    RowColumns,
+    narrow,
+)
+from fencepost.reports.tables.buckets import SplitRows
+from fencepost.reports.tables.schema import from_table
+from fencepost.spec.trace import TraceEvent
+
+
+class DisplayedPieces(DisplayedColumns):
+    """The events about one partition and those about none; see `Displayed`."""
+
+    def __init__(self, pieces: StoredLines, shared: Sequence[TraceEvent]) -> None:
+        super().__init__(_PieceColumns(pieces), [*shared, *from_table(pieces.few)])
+
+
+class _PieceColumns:
+    """`BulkColumns` of all pieces."""
+
+    def __init__(self, pieces: StoredLines) -> None:
+        self._pieces = pieces
+        self.names: list[str] = []
+        self.heard: list[tuple[int, int]] = []
+        codes: dict[str, int] = {}
+        kinds = np.int8, np.int8, np.int8, np.int64, np.int8
+        parts: list[list[Numbers]] = [[np.zeros(0, kind)] for kind in kinds]
+        for rows in self._rows():
+            nodes = [codes.setdefault(name, len(codes)) for name in rows.names]
+            self.heard.extend(rows.heard)
+            node = np.array(nodes, np.int64)[rows.node]
+            columns = node, rows.incarnation, rows.seq, rows.stamps, rows.weights
+            for own, column in zip(parts, columns, strict=True):
+                own.append(column if column is rows.stamps else _narrowest(column))
+        self.names = list(codes)
+        joined: list[Numbers] = [np.concatenate(own) for own in parts]
+        self.node, self.incarnation, self.seq, self.stamps, self.weights = joined
+
+    def _rows(self) -> Iterator[RowColumns]:
+        few = self._pieces.few.slice(0, 0)
+        for bulk in self._pieces.lines():
+            rows = BucketRows(SplitRows(few, bulk, nothing_more))
+            yield RowColumns(rows, np.arange(bulk.num_rows))
+
+    @property
+    def lines(self) -> Lines:
+        """As `BulkColumns` says."""
+        parts = [[narrow(one) for one in rows.lines] for rows in self._rows()]
+        none = [np.zeros(0, np.int32)] * len(Lines._fields)
+        return Lines(*map(np.concatenate, zip(none, *parts, strict=True)))
+
+    def events(self, numbers: Numbers) -> list[TraceEvent]:
+        """As `BulkColumns` says."""
+        found: dict[int, TraceEvent] = {}
+        for own, rows in self._pieces.whole(numbers):
+            found.update(zip(own.tolist(), from_table(rows), strict=True))
+        return [found[number] for number in numbers.tolist()]
+
+
+def _narrowest(numbers: Numbers) -> Numbers:
+    """In as few bytes as hold all of them."""
+    kind = np.result_type(*map(np.min_scalar_type, (numbers.min(), numbers.max(), -1)))
+    return numbers.astype(kind)

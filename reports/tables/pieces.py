@@ -1,0 +1,117 @@
+"""The lines of one partition of a bucket that has too many of them for a task, some at a time."""
+
+from collections import Counter
+from collections.abc import Iterator
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from fencepost.reports.tables.buckets import (
+    OF_PARTITION,
+    Codes,
+    Mask,
+    about,
+    batches,
+    few_of,
+    groups_of,
+    listed,
+    partition_codes,
+    split_files,
+)
+from fencepost.reports.tables.schema import stored_schema
+from fencepost.spec.znodes import TopicPartition
+
+CROWDED_ROWS = 500_000
+"""A partition with more lines of what is many is judged piece by piece."""
+
+_NO_MASK = np.zeros(0, np.bool_)
+
+
+def crowded_partitions(target: Path, folder: int, bucket: str) -> frozenset[TopicPartition]:
+    """The partitions of a bucket with more lines than a task holds at a time."""
+    _, files = split_files(target, folder, bucket)
+    if sum(pq.read_metadata(path).num_rows for path in files) <= CROWDED_ROWS:
+        return frozenset()
+    count: Counter[TopicPartition | None] = Counter()
+    for path in files:
+        for rows in batches(path, OF_PARTITION):
+            codes, partitions = partition_codes(rows)
+            for one, number in zip(partitions, np.bincount(codes).tolist(), strict=True):
+                count[one] += number
+    return frozenset(one for one, number in count.items() if one and number > CROWDED_ROWS)
+
+
+class StoredPieces:
+    """The lines of one partition of a bucket; those that are many come some at a time."""
+
+    def __init__(
+        self,
+        target: Path,
+        folder: int,
+        bucket: str,
+        names: frozenset[str],
+        partition: TopicPartition,
+    ) -> None:
+        """`names`: the columns of those that are many."""
+        few, self._bulk = split_files(target, folder, bucket)
+        self._names = sorted(names)
+        self._partition = partition
+        self.few = few_of(few, self._is_own)
+        self.items = sum(listed(pq.read_metadata(path)) for path in self._bulk)
+
+    @property
+    def nodes(self) -> list[str]:
+        """The nodes that the files are of, by their first lines."""
+        return sorted(self._by_node)
+
+    def of_node(self, name: str) -> Iterator[pa.Table]:
+        """The pieces in the files of one of them."""
+        for path in self._by_node[name]:
+            yield from self._pieces(path)
+
+    def lines(self) -> Iterator[pa.Table]:
+        """The pieces of all files, in the order in which a bucket is read."""
+        for path in self._bulk:
+            yield from self._pieces(path)
+
+    def whole(self, numbers: Codes) -> Iterator[tuple[Codes, pa.Table]]:
+        """Lines by their numbers among all of `lines`, ascending, with all columns.
+
+        Only those parts of files are read that hold one of them.
+        """
+        seen = 0
+        for path in self._bulk:
+            own = np.concatenate([_NO_MASK, *self._own(path)])
+            places = np.flatnonzero(own)
+            first, last = np.searchsorted(numbers, [seen, seen + len(places)])
+            wanted = np.zeros(len(own), np.bool_)
+            wanted[places[numbers[first:last] - seen]] = True
+            seen += len(places)
+            for rows in groups_of(path, stored_schema().names, wanted):
+                yield numbers[first : first + rows.num_rows], rows
+                first += rows.num_rows
+
+    def _pieces(self, path: Path) -> Iterator[pa.Table]:
+        for rows in batches(path, self._names):
+            own = about(rows, self._is_own)
+            if own.any():
+                yield rows.filter(pa.array(own))
+
+    def _own(self, path: Path) -> Iterator[Mask]:
+        for rows in batches(path, OF_PARTITION):
+            yield about(rows, self._is_own)
+
+    @cached_property
+    def _by_node(self) -> dict[str, list[Path]]:
+        found: dict[str, list[Path]] = {}
+        for path in self._bulk:
+            with pq.ParquetFile(path) as file:
+                (first,) = next(file.iter_batches(1, columns=["node"])).column(0).to_pylist()
+            found.setdefault(first, []).append(path)
+        return found
+
+    def _is_own(self, partition: TopicPartition | None) -> bool:
+        return partition == self._partition
