@@ -20,7 +20,7 @@ this condition, that it is the same record everywhere is `LogMatching`, and what
 is `AcknowledgedDurable`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from fencepost.conformance.checks.evidence import Evidence
 from fencepost.conformance.checks.generations import Generations, generations
@@ -28,6 +28,7 @@ from fencepost.conformance.checks.incarnations import split_by_incarnation
 from fencepost.conformance.checks.log_history import known
 from fencepost.conformance.checks.ordering import order
 from fencepost.conformance.checks.replica_log import (
+    Agreed,
     ReplicaEntry,
     ReplicaLog,
     is_replica_event,
@@ -43,31 +44,47 @@ _Commits = dict[tuple[int, int, ReplicaEntry | None], TraceEvent]
 The entry is None where the trace does not tell it.
 """
 
-_Leaders = list[tuple[TraceEvent, list[ReplicaEntry | None]]]
+_Held = Sequence[ReplicaEntry | None] | Mapping[int, ReplicaEntry | None]
+"""By offset the entry, of a log or of what is in doubt of it."""
+_Leaders = list[tuple[TraceEvent, _Held, int]]
+"""Those that became leader, what they had, and where their logs ended."""
 
 
-def check(events: Sequence[TraceEvent]) -> CheckResult:
-    """Judge one partition; the premise counts leaders after a committed record, and truncations."""
+def check(events: Sequence[TraceEvent], agreed: Agreed | None = None) -> CheckResult:
+    """Judge one partition; the premise counts leaders after a committed record, and truncations.
+
+    `agreed`: of one incarnation and generation, what lines there are that are not given. Among its
+    doubted offsets is the first behind each that is, and the end of each leader's log.
+    """
     evidence = Evidence(invariant=Invariant.LEADER_COMPLETE)
     for _, part in split_by_incarnation(events):
-        _check_incarnation(part, evidence)
+        _check_incarnation(part, agreed, evidence)
     return evidence.result()
 
 
-def _check_incarnation(events: Sequence[TraceEvent], evidence: Evidence) -> None:
+def _check_incarnation(
+    events: Sequence[TraceEvent], agreed: Agreed | None, evidence: Evidence
+) -> None:
     commits: _Commits = {}
     leaders: _Leaders = []
     logs = generations(events)
-    for event, log in replay(events):
+    for event, log in replay(events, agreed):
         if event.action == Action.BECOME_LEADER and event.log_end_offset is not None:
-            leaders.append((event, list(log.entries)))
+            leaders.append((event, _held(log), len(log.entries)))
         elif event.action == Action.ADVANCE_HIGH_WATERMARK:
             _commit(event, log, logs, commits)
     in_order = sorted(commits.items(), key=lambda commit: commit[0][:2])
-    for event, entries in leaders:
+    for event, held, end in leaders:
         own = [commit for commit in in_order if commit[0][0] == logs.of(event.leader_epoch)]
-        _check_leader(event, entries, own, evidence)
+        _check_leader(event, held, end, own, evidence)
     _check_truncations(events, logs, evidence)
+
+
+def _held(log: ReplicaLog) -> _Held:
+    if log.agreed is None:
+        return list(log.entries)
+    offsets = log.agreed.within(0, len(log.entries))
+    return {offset: log.entries[offset] for offset in offsets}
 
 
 def _check_truncations(events: Sequence[TraceEvent], logs: Generations, evidence: Evidence) -> None:
@@ -98,7 +115,7 @@ def _commit(event: TraceEvent, log: ReplicaLog, logs: Generations, commits: _Com
     """Add what is now below the high watermark, unless an earlier epoch had committed it."""
     generation, known = logs.of(event.leader_epoch), len(log.entries)
     end = log.high_watermark if event.log_end_offset is None else min(log.high_watermark, known)
-    for offset in range(end - 1, -1, -1):
+    for offset in range(end - 1, -1, -1) if log.agreed is None else log.agreed.below(end):
         entry = log.entries[offset] if offset < known else None
         first = commits.get((generation, offset, entry))
         if first is not None and _epoch(first) <= _epoch(event):
@@ -112,7 +129,8 @@ def _epoch(event: TraceEvent) -> int:
 
 def _check_leader(
     leader: TraceEvent,
-    entries: list[ReplicaEntry | None],
+    held: _Held,
+    end: int,
     commits: Sequence[tuple[tuple[int, int, ReplicaEntry | None], TraceEvent]],
     evidence: Evidence,
 ) -> None:
@@ -120,9 +138,9 @@ def _check_leader(
     earlier = [commit for commit in commits if _epoch(commit[1]) < _epoch(leader)]
     evidence.premise_count += bool(earlier)
     for (_, offset, entry), commit in earlier:
-        if offset < len(entries) and (entry is None or entries[offset] in (entry, None)):
+        if offset < end and (entry is None or held[offset] in (entry, None)):
             continue
-        found = entries[offset] if offset < len(entries) else "nothing"
+        found = held[offset] if offset < end else "nothing"
         message = (
             f"Broker {leader.broker_id} became leader of epoch {leader.leader_epoch} with {found}"
             f" at offset {offset}, where epoch {commit.leader_epoch} had committed"

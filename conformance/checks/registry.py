@@ -43,7 +43,7 @@ from fencepost.conformance.checks import (
 )
 from fencepost.conformance.checks.log_history import CLIENT_READS, LeftOut
 from fencepost.conformance.checks.ordering import split_by_partition
-from fencepost.conformance.checks.replica_log import APPENDS, REPLICA_ACTIONS
+from fencepost.conformance.checks.replica_log import APPENDS, REPLICA_ACTIONS, Agreed
 from fencepost.conformance.checks.trace_dialect import SPEC, TraceDialect
 from fencepost.conformance.checks.unclean_elections import (
     UNCLEAN_ONLY_IF_ISR_DEAD,
@@ -67,6 +67,13 @@ _BY_DIALECT = frozenset(
     }
 )
 
+
+_MAY_LACK: Mapping[Invariant, type] = {
+    Invariant.LINEARIZABLE_LOG: LeftOut,
+    Invariant.LOG_MATCHING: Agreed,
+    Invariant.LEADER_COMPLETE: Agreed,
+}
+"""Checks that can be told of lines that they are not given."""
 
 RUN_STARTED = frozenset({"RunStarted"})
 """What is set for the whole run: a check of a partition that reads it gets it too."""
@@ -107,15 +114,17 @@ class InvariantCheck:
         self,
         events: Iterable[TraceEvent],
         dialect: TraceDialect = SPEC,
-        left_out: LeftOut | None = None,
+        left_out: LeftOut | Agreed | None = None,
     ) -> CheckResult:
         """The result over one partition, or over a run; actions that it does not read may come.
 
-        `left_out`: of `LinearizableLog`, what it is not given.
+        `left_out`: what a check is not given that `_MAY_LACK`; others are given all, or what
+        decides.
         """
         read = [event for event in events if event.action in self.reads]
-        if left_out is not None and self.invariant is Invariant.LINEARIZABLE_LOG:
-            return self.run(read, dialect, left_out)
+        if isinstance(left_out, _MAY_LACK.get(self.invariant, ())):
+            dialects = [dialect] if self.invariant in _BY_DIALECT else []
+            return self.run(read, *dialects, left_out)
         return self.run(read, dialect) if self.invariant in _BY_DIALECT else self.run(read)
 
 

@@ -5,6 +5,7 @@ the log end offset after its step shortens the log to it: what a crash lost is g
 the trace does not tell are unknown and contradict nothing.
 """
 
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -40,6 +41,34 @@ class ReplicaEntry(NamedTuple):
         return f"{self.value} of leader epoch {self.record_epoch}"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Agreed:
+    """What is known of lines about replicas that a check is not given.
+
+    They append, and cut nothing. But at some offsets all replicas have one entry, whenever they
+    have any, and have one wherever they have one behind it.
+    """
+
+    doubted: tuple[tuple[int, int], ...]
+    """Those offsets, from one up to another, ascending: every line that appends there is given."""
+
+    def within(self, start: int, stop: int) -> Iterator[int]:
+        """Those from `start` up to `stop`, ascending."""
+        for begin, end in self.doubted[bisect_right(self.doubted, start, key=_end) :]:
+            if begin >= stop:
+                return
+            yield from range(max(begin, start), min(end, stop))
+
+    def below(self, stop: int) -> Iterator[int]:
+        """Those below `stop`, descending."""
+        for begin, end in reversed(self.doubted):
+            yield from range(min(end, stop) - 1, begin - 1, -1)
+
+
+def _end(offsets: tuple[int, int]) -> int:
+    return offsets[1]
+
+
 @dataclass(slots=True, kw_only=True)
 class ReplicaLog:
     """A replica as of one event; the same object is brought up to date by the next event."""
@@ -49,6 +78,8 @@ class ReplicaLog:
     high_watermark: int = 0
     shortest: int = 0
     """The least length that the log had since the caller last reset this."""
+    agreed: Agreed | None = None
+    """If given, entries are told at doubted offsets alone."""
 
     def apply(self, event: TraceEvent) -> None:
         """Bring the log to its state after `event`."""
@@ -67,14 +98,22 @@ class ReplicaLog:
         base = len(self.entries) if event.offset is None else event.offset
         self._truncate(base)
         self.entries.extend([None] * (base - len(self.entries)))
-        self.entries.extend(map(ReplicaEntry, values, epochs))
+        told = list(map(ReplicaEntry, values, epochs))
+        if self.agreed is None:
+            self.entries.extend(told)
+            return
+        self.entries.extend([None] * len(told))
+        for offset in self.agreed.within(base, base + len(told)):
+            self.entries[offset] = told[offset - base]
 
     def _truncate(self, log_end_offset: int) -> None:
         del self.entries[log_end_offset:]
         self.shortest = min(self.shortest, len(self.entries))
 
 
-def replay(events: Iterable[TraceEvent]) -> Iterator[tuple[TraceEvent, ReplicaLog]]:
+def replay(
+    events: Iterable[TraceEvent], agreed: Agreed | None = None
+) -> Iterator[tuple[TraceEvent, ReplicaLog]]:
     """Each line about a replica of one partition, with that replica's log after it.
 
     Brokers come one after the other, each in its own order: the pairs of different brokers tell
@@ -83,7 +122,7 @@ def replay(events: Iterable[TraceEvent]) -> Iterator[tuple[TraceEvent, ReplicaLo
     logs: dict[int, ReplicaLog] = {}
     for event in order(e for e in events if is_replica_event(e)):
         assert event.broker_id is not None
-        log = logs.setdefault(event.broker_id, ReplicaLog(broker_id=event.broker_id))
+        log = logs.setdefault(event.broker_id, ReplicaLog(broker_id=event.broker_id, agreed=agreed))
         log.apply(event)
         yield event, log
 

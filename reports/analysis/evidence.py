@@ -1,10 +1,11 @@
 """What surrounds a violation: the replicas just before it, and the steps and messages around it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fencepost.conformance.verdict import Violation
 from fencepost.reports.analysis.messages import Arrow, messages_between
@@ -29,8 +30,8 @@ MORE_MAX = 200
 AFTER = 100
 """Events after the violation among which those are chosen."""
 
-_WEIGHT_BIT = 40
-"""Above it a rank has what an event weighs, below it how far it is."""
+_BLOCK = 1 << 20
+"""Events that are weighed in one go."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -169,16 +170,28 @@ def witness_lines(violation: Violation, start_ns: int) -> tuple[WitnessLine, ...
 def _choose(displayed: Displayed, first: int, instant: int, witnesses: Sequence[int]) -> list[int]:
     """Indices of the events to show: witnesses, then what decides, then what is near."""
     begin, end = max(0, first - NEAR), min(len(displayed), instant + NEAR + 1)
-    weights = displayed.weights(begin, end)
-    distances = np.abs(np.arange(begin, end) - instant)
+    best: list[tuple[int, int, int]] = []
+    for start in range(begin, end, _BLOCK):
+        block = np.arange(start, min(end, start + _BLOCK))
+        best = sorted([*best, *_ranked(displayed, block, instant, witnesses)])[:STEPS_MAX]
+    return sorted(place for weight, _, place in best if weight < UNTOLD_WEIGHT)
+
+
+def _ranked(
+    displayed: Displayed, block: NDArray[np.int64], instant: int, witnesses: Sequence[int]
+) -> Iterator[tuple[int, int, int]]:
+    """The first of some events: what each weighs, how far it is, and its place."""
+    start = int(block[0])
+    weights = displayed.weights(start, start + len(block))
+    distances = np.abs(block - instant)
     is_near = (distances <= NEAR) & (weights < UNTOLD_WEIGHT) & (weights >= 0)
     weights[is_near] = np.maximum(-1, weights[is_near] - 4)
-    weights[[place - begin for place in witnesses]] = -2
-    ranks = (weights.astype(np.int64) << _WEIGHT_BIT) + (distances << 1)
-    ranks += np.arange(begin, end) > instant
-    most = min(STEPS_MAX, len(ranks))
-    order = np.argpartition(ranks, most - 1)[:most] if most else np.zeros(0, np.int64)
-    return sorted((begin + order[weights[order] < UNTOLD_WEIGHT]).tolist())
+    own = [place - start for place in witnesses if start <= place < start + len(block)]
+    weights[own] = -2
+    order = np.lexsort((distances, weights))[:STEPS_MAX]
+    yield from zip(
+        weights[order].tolist(), distances[order].tolist(), block[order].tolist(), strict=True
+    )
 
 
 def _more(count: int, places: tuple[int, int], main: Sequence[int]) -> list[int]:

@@ -1,19 +1,19 @@
 """The surroundings of a violation in a partition with more lines than a task holds.
 
-Of each line only its place among the others is held, some 40 bytes; what is shown is read again.
+Of each line only its place among the others is held, some 20 bytes; what is shown is read again.
 """
 
 from collections.abc import Iterator, Sequence
 
 import numpy as np
+import pyarrow as pa
 
-from fencepost.reports.hot.stage_two.definitions import Lines as StoredLines, nothing_more
+from fencepost.reports.hot.stage_two.definitions import NumberedLines, nothing_more
 from fencepost.reports.kernels.bucket_rows import BucketRows, Numbers
 from fencepost.reports.kernels.displayed_rows import (
     DisplayedColumns,
-    Lines,
     RowColumns,
-    narrow,
+    ToldLines,
 )
 from fencepost.reports.tables.buckets import SplitRows
 from fencepost.reports.tables.schema import from_table
@@ -23,14 +23,14 @@ from fencepost.spec.trace import TraceEvent
 class DisplayedPieces(DisplayedColumns):
     """The events about one partition and those about none; see `Displayed`."""
 
-    def __init__(self, pieces: StoredLines, shared: Sequence[TraceEvent]) -> None:
+    def __init__(self, pieces: NumberedLines, shared: Sequence[TraceEvent]) -> None:
         super().__init__(_PieceColumns(pieces), [*shared, *from_table(pieces.few)])
 
 
 class _PieceColumns:
     """`BulkColumns` of all pieces."""
 
-    def __init__(self, pieces: StoredLines) -> None:
+    def __init__(self, pieces: NumberedLines) -> None:
         self._pieces = pieces
         self.names: list[str] = []
         self.heard: list[tuple[int, int]] = []
@@ -49,17 +49,19 @@ class _PieceColumns:
         self.node, self.incarnation, self.seq, self.stamps, self.weights = joined
 
     def _rows(self) -> Iterator[RowColumns]:
-        few = self._pieces.few.slice(0, 0)
         for bulk in self._pieces.lines():
-            rows = BucketRows(SplitRows(few, bulk, nothing_more))
-            yield RowColumns(rows, np.arange(bulk.num_rows))
+            yield RowColumns(self._bucket(bulk), np.arange(bulk.num_rows))
 
-    @property
-    def lines(self) -> Lines:
+    def _bucket(self, bulk: pa.Table) -> BucketRows:
+        return BucketRows(SplitRows(self._pieces.few.slice(0, 0), bulk, nothing_more))
+
+    def lines(self, numbers: Numbers) -> ToldLines:
         """As `BulkColumns` says."""
-        parts = [[narrow(one) for one in rows.lines] for rows in self._rows()]
-        none = [np.zeros(0, np.int32)] * len(Lines._fields)
-        return Lines(*map(np.concatenate, zip(none, *parts, strict=True)))
+        found = np.empty((len(ToldLines._fields), len(numbers)), np.int64)
+        for own, table in self._pieces.whole(numbers):
+            rows = RowColumns(self._bucket(table), np.arange(table.num_rows))
+            found[:, np.searchsorted(numbers, own)] = rows.lines(np.arange(table.num_rows))
+        return ToldLines(*found)
 
     def events(self, numbers: Numbers) -> list[TraceEvent]:
         """As `BulkColumns` says."""

@@ -32,8 +32,9 @@ from fencepost.reports.hot.roles import Roles
 from fencepost.reports.hot.sequences import Sequences
 from fencepost.reports.hot.spill import NUMBERS_MAX
 from fencepost.reports.hot.stage_two.client_lines import ClientLines
-from fencepost.reports.hot.stage_two.definitions import Asked, Lines, judge_again
+from fencepost.reports.hot.stage_two.definitions import InQuestion, NumberedLines, judge_again
 from fencepost.reports.hot.stage_two.doubts import doubts_of
+from fencepost.reports.hot.stage_two.log_lines import LogLines, doubted_offsets
 from fencepost.reports.hot.stage_two.needed_lines import (
     AllLines,
     AppendLines,
@@ -56,6 +57,8 @@ BOUNDS_TOGETHER = 1 << 16
 """Lengths of a log of which the claims are judged in one go, at the least."""
 
 
+OF_LOGS = (Invariant.LOG_MATCHING, Invariant.LEADER_COMPLETE)
+_NO_OFFSETS = np.zeros(0, np.int64)
 _STATES = ("_counters", "_sequences", "_contents", "_windows", "_clients", "_replicas",
            "_committers", "_answers", "_roles", "_leaders")  # fmt: skip
 """What knows something of the pieces."""
@@ -63,7 +66,7 @@ _Decisions = dict[Invariant, tuple[int, bool]]
 """Of each check its premises, and whether the definition must decide."""
 
 
-class Pieces(Lines, Protocol):
+class Pieces(NumberedLines, Protocol):
     """The lines of one partition, and which nodes wrote them."""
 
     items: int
@@ -236,7 +239,7 @@ class _Judge:
         *,
         strange: bool,
         is_odd: bool,
-    ) -> Iterator[Asked]:
+    ) -> Iterator[InQuestion]:
         """What the definitions must decide: of each check, by as few lines as it needs."""
         roles, answers, committers = self._roles, self._answers, self._committers
         is_mixed = self._least > 1 and (roles.is_mixed or clients.unasked)
@@ -257,13 +260,27 @@ class _Judge:
             doubts = doubts_of(self._contents, self._counters, contradicted)
             final = clients.length, clients.asked
             lines = ClientLines(doubts, final, self._contents.read.extent)
-            yield Asked(of_clients, lines, [found[name][0] for name in of_clients])
+            yield InQuestion(of_clients, lines, [found[name][0] for name in of_clients])
             in_doubt = [name for name in in_doubt if name not in of_clients]
+        if not strange and not self._replicas.is_misshapen:
+            in_doubt = [name for name in in_doubt if name not in OF_LOGS]
+            yield from self._of_logs(found)
         for name in in_doubt:
             if name in needed:
-                yield Asked([name], needed[name], [found[name][0]])
+                yield InQuestion([name], needed[name], [found[name][0]])
             else:
-                yield Asked([name], AllLines(CHECKS[name].reads))
+                yield InQuestion([name], AllLines(CHECKS[name].reads))
+
+    def _of_logs(self, found: _Decisions) -> Iterator[InQuestion]:
+        """`LogMatching` is told its premises by the lines."""
+        in_doubt = [name for name in OF_LOGS if found[name][1]]
+        if in_doubt:
+            clashes = np.concatenate([_NO_OFFSETS, *self._contents.held.clashes])
+            short = [(end, end + 1) for end in self._replicas.short_leaders]
+            agreed = doubted_offsets(clashes, [*self._replicas.holes, *short])
+            lines = LogLines(Windows(self._only_few.few), agreed)
+            known = {Invariant.LEADER_COMPLETE: found[Invariant.LEADER_COMPLETE][0]}
+            yield InQuestion(in_doubt, lines, [known.get(name) for name in in_doubt])
 
     def _complete(self, entries: bool) -> tuple[int, bool]:  # noqa: FBT001
         premises, lacks = self._replicas.complete

@@ -44,6 +44,10 @@ class ReplicaPieces:
         self.is_strange = False
         self.is_cut = False
         """Or has holes, of some replica's log."""
+        self.is_misshapen = False
+        """Some append has not one epoch for each record."""
+        self.holes: list[tuple[int, int]] = []
+        """Offsets, from one up to another, of which some log may have nothing."""
         self.falls = False
         """Some leader's high watermark does."""
         self.gives_up = False
@@ -54,13 +58,30 @@ class ReplicaPieces:
         broker = rows.numbers("broker_id")[replicas.row]
         self._see_nodes(rows, replicas, broker)
         before = self._ends.before([broker], replicas.end)
-        self.is_cut |= not grows(rows, replicas, before).all()
+        grown = grows(rows, replicas, before)
+        if not grown.all():
+            self.is_cut = True
+            self._see_holes(rows, replicas, before, np.flatnonzero(~grown))
         term = [broker, *terms(rows, replicas)]
         before = self._high_watermarks.before(term, replicas.high_watermark)
         stepped = advances(rows, replicas, before)
         self.steps += int(stepped.premises.sum())
         self.falls |= bool(stepped.suspicious.any())
         self._see_commits(rows, replicas, broker)
+
+    def _see_holes(
+        self, rows: BucketRows, replicas: ReplicaLines, before: Numbers, own: Numbers
+    ) -> None:
+        """`own`: the lines after which a log is not longer by what they append."""
+        row = replicas.row[own]
+        values = rows.lengths("values")[row]
+        self.is_misshapen |= bool((values != rows.lengths("record_epochs")[row]).any())
+        base = np.where(values > 0, rows.known("offset", 0)[row], before[own])
+        end = replicas.end[own]
+        for starts, ends in ((before[own], base), (base + values, end)):
+            is_hole = starts < ends
+            told = starts[is_hole].tolist(), ends[is_hole].tolist()
+            self.holes.extend(zip(*told, strict=True))
 
     def _see_nodes(self, rows: BucketRows, replicas: ReplicaLines, broker: Numbers) -> None:
         self.is_strange |= bool(strange_replicas(rows, replicas).any())
@@ -95,6 +116,8 @@ class ReplicaPieces:
         self._cuts += other._cuts
         self.steps += other.steps
         self.is_cut |= other.is_cut
+        self.is_misshapen |= other.is_misshapen
+        self.holes.extend(other.holes)
         self.falls |= other.falls
         self.gives_up |= other.gives_up
 
@@ -110,6 +133,12 @@ class ReplicaPieces:
         longest = longest_before(self._leaders, self._advanced.of())
         lacks = any(most > end for most, (_, end) in zip(longest, self._leaders, strict=True))
         return self._cuts + sum(most > 0 for most in longest), lacks or self.gives_up
+
+    @property
+    def short_leaders(self) -> list[int]:
+        """Where the logs of leaders end that lack something."""
+        longest = longest_before(self._leaders, self._advanced.of())
+        return [end for most, (_, end) in zip(longest, self._leaders, strict=True) if most > end]
 
     @property
     def ends(self) -> list[int]:

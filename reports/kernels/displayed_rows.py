@@ -25,11 +25,13 @@ from fencepost.reports.tables.schema import from_table
 from fencepost.spec.trace import Kind, TraceEvent
 
 _UNCUT = np.int64(np.iinfo(np.int64).max)
-_LEAST = int(np.iinfo(np.int32).min)
-"""No greater number is told, in columns of any width: `UNTOLD` is less."""
+BLOCK = 1 << 20
+"""Entries that are looked through in one go."""
+LINES_OF_REPLICA = 256
+"""What a replica told last is looked for among so many of its lines, at first."""
 
 
-class Lines(NamedTuple):
+class ToldLines(NamedTuple):
     """What lines tell of replicas, as `replicas.replica_states` reads them."""
 
     replica: Numbers
@@ -55,9 +57,8 @@ class BulkColumns(Protocol):
     heard: list[tuple[int, int]]
     """Transactions that they tell of, and their stamps."""
 
-    @property
-    def lines(self) -> Lines:
-        """What they tell of replicas."""
+    def lines(self, numbers: Numbers) -> ToldLines:
+        """What some of them tell of replicas; `numbers` ascend."""
 
     def events(self, numbers: Numbers) -> list[TraceEvent]:
         """Some of them; `numbers` ascend."""
@@ -73,8 +74,6 @@ class DisplayedColumns:
         known = sorted(heard)
         self._few = [placed_by(event, heard, known) for event in few]
         self._entry = self._ordered()
-        self._place = np.empty_like(self._entry)
-        self._place[self._entry] = np.arange(len(self._entry))
 
     def __len__(self) -> int:
         return len(self._entry)
@@ -89,7 +88,7 @@ class DisplayedColumns:
             is_it &= self._bulk.incarnation == incarnation
             is_it &= self._bulk.node == nodes.get(node, -1)
             found.extend((len(self._few) + np.flatnonzero(is_it)).tolist())
-        return sorted(self._place[found].tolist())
+        return sorted(int(np.argmax(self._entry == entry)) for entry in found)
 
     def weights(self, begin: int, end: int) -> Numbers:
         """Of the events from `begin` up to `end`."""
@@ -110,7 +109,7 @@ class DisplayedColumns:
 
     def states(self, places: Iterable[int]) -> Mapping[int, tuple[ReplicaState, ...]]:
         """The replicas before each of these."""
-        telling = {place: self._telling(place) for place in places}
+        telling = self._telling(sorted(set(places)))
         entries = [entry for own in telling.values() for entry in own if entry >= len(self._few)]
         bulk = self._made(np.array(entries, np.int64))
         return {
@@ -154,26 +153,79 @@ class DisplayedColumns:
         own = np.unique(entries).astype(np.int64)
         return dict(zip(own.tolist(), self._bulk.events(own - len(self._few)), strict=True))
 
-    def _telling(self, place: int) -> list[int]:
-        """Of the entries before a place, in order, those that tell the replicas' states."""
-        before = self._entry[:place]
-        kept = before < len(self._few)
-        replica = self._lines.replica[before]
-        for broker_id in np.unique(replica[replica >= 0]).tolist():
-            own = np.flatnonzero(replica == broker_id)
-            kept[own[_telling(Lines(*(column[before[own]] for column in self._lines)))]] = True
-        return before[kept].tolist()  # type: ignore[no-any-return]
+    def _telling(self, places: Sequence[int]) -> dict[int, list[int]]:
+        """Of the entries before each place, in order, those that tell the replicas' states."""
+        few = np.flatnonzero(self._entry < len(self._few))
+        found: dict[int, list[Numbers]] = {place: [few[few < place]] for place in places}
+        left = [(place, broker_id) for place in places for broker_id in self._replicas]
+        most = LINES_OF_REPLICA
+        while left:
+            windows = {one: self._last_lines(*one, most) for one in left}
+            told = self._lines(np.unique(np.concatenate(list(windows.values()))))
+            left = []
+            for (place, broker_id), window in windows.items():
+                lines = told.of(window, broker_id)
+                kept, is_enough = _telling(lines.lines)
+                if is_enough or len(window) < most:
+                    found[place].append(lines.places[kept])
+                else:
+                    left.append((place, broker_id))
+            most *= 16
+        return {
+            place: self._entry[np.unique(np.concatenate(own))].tolist()
+            for place, own in found.items()
+        }
 
     @cached_property
-    def _lines(self) -> Lines:
-        """What all entries tell of replicas."""
-        few = np.array([_line_of(event) for event in self._few], np.int64).reshape(-1, 5).T
-        return Lines(
-            *(
-                np.concatenate([narrow(one), many])
-                for one, many in zip(few, self._bulk.lines, strict=True)
-            )
-        )
+    def _replicas(self) -> list[int]:
+        """The brokers that any line may be of."""
+        told = {broker_named(name) for name in self._bulk.names} | {
+            broker_of(event) for event in self._few
+        }
+        return sorted(one for one in told if one is not None)
+
+    def _last_lines(self, place: int, broker_id: int, most: int) -> Numbers:
+        """The places of the last lines of a broker before a place, so many at the most."""
+        of_few = np.array([broker_of(event) == broker_id for event in self._few], np.bool_)
+        of_node = np.array([broker_named(name) == broker_id for name in self._bulk.names], np.bool_)
+        found: list[Numbers] = [np.zeros(0, np.int64)]
+        left, end = most, place
+        while end and left:
+            begin = max(0, end - BLOCK)
+            entries = self._entry[begin:end].astype(np.int64)
+            is_few = entries < len(of_few)
+            is_own = np.zeros(len(entries), np.bool_)
+            is_own[is_few] = of_few[entries[is_few]]
+            is_own[~is_few] = of_node[self._bulk.node[entries[~is_few] - len(of_few)]]
+            own = begin + np.flatnonzero(is_own)[-left:]
+            found.append(own)
+            left, end = left - len(own), begin
+        return np.concatenate(found[::-1])
+
+    def _lines(self, places: Numbers) -> "_PlacedLines":
+        """What lines at these places, which ascend, tell of replicas."""
+        entries = self._entry[places].astype(np.int64)
+        is_few = entries < len(self._few)
+        few = [_line_of(self._few[entry]) for entry in entries[is_few].tolist()]
+        numbers = entries[~is_few] - len(self._few)
+        order = np.argsort(numbers)
+        columns = np.empty((len(ToldLines._fields), len(places)), np.int64)
+        columns[:, is_few] = np.array(few, np.int64).reshape(-1, len(columns)).T
+        columns[:, np.flatnonzero(~is_few)[order]] = self._bulk.lines(numbers[order])
+        return _PlacedLines(places, ToldLines(*columns))
+
+
+class _PlacedLines(NamedTuple):
+    """Lines and their places, ascending."""
+
+    places: Numbers
+    lines: ToldLines
+
+    def of(self, places: Numbers, broker_id: int) -> "_PlacedLines":
+        """Those at some of the places that tell of a replica."""
+        own = np.searchsorted(self.places, places)
+        own = own[self.lines.replica[own] == broker_id]
+        return _PlacedLines(self.places[own], ToldLines(*(column[own] for column in self.lines)))
 
 
 class DisplayedRows(DisplayedColumns):
@@ -202,15 +254,18 @@ class RowColumns:
             zip(zxid[told].tolist(), self.stamps[told].tolist(), strict=True)
         )
 
-    @property
-    def lines(self) -> Lines:
+    def lines(self, numbers: Numbers) -> ToldLines:
         """As `BulkColumns` says."""
+        return ToldLines(*(column[numbers] for column in self._lines))
+
+    @cached_property
+    def _lines(self) -> ToldLines:
         rows, own = self._rows, self._own
         brokers = [-1 if (b := broker_named(n)) is None else b for n in rows.word_list("node")]
         is_own = rows.is_kind(Kind.ACTION, Kind.RUN) & rows.is_told("partition")
         offset, length = rows.numbers("offset"), rows.lengths("values")
         appends = rows.is_action(*APPENDS) & (offset != UNTOLD)
-        return Lines(
+        return ToldLines(
             np.where(is_own, np.array([*brokers, -1])[rows.words("node")], -1)[own],
             rows.numbers("high_watermark")[own],
             rows.numbers("log_end_offset")[own],
@@ -225,14 +280,6 @@ class RowColumns:
         return from_table(self._rows.kept(wanted))
 
 
-def narrow(numbers: Numbers) -> Numbers:
-    """In half the width if all fit; what is not told stays less than all that is."""
-    is_told = numbers > _LEAST
-    if numbers.max(initial=0, where=is_told) > np.iinfo(np.int32).max:
-        return numbers
-    return np.where(is_told, numbers, _LEAST).astype(np.int32)
-
-
 def _line_of(event: TraceEvent) -> tuple[int, int, int, int, int]:
     """Of one that appends nothing, as all that are few."""
     is_own = event.kind in (Kind.ACTION, Kind.RUN) and event.partition is not None
@@ -242,23 +289,28 @@ def _line_of(event: TraceEvent) -> tuple[int, int, int, int, int]:
     return replica, high_watermark, end, -1, -1
 
 
-def _telling(lines: Lines) -> Mask:
-    """The lines of one replica, in order, without which its state in the end would be another."""
+def _telling(lines: ToldLines) -> tuple[Mask, bool]:
+    """The lines of one replica, in order, without which its state in the end would be another.
+
+    True if lines before these, whatever they told, would change nothing.
+    """
     kept = np.zeros(len(lines.replica), np.bool_)
-    kept[0] = True
-    ends = np.where(lines.log_end_offset <= _LEAST, _UNCUT, lines.log_end_offset)
+    kept[:1] = True
+    ends = np.where(lines.log_end_offset == UNTOLD, _UNCUT, lines.log_end_offset)
     cut = np.minimum.accumulate(ends[::-1])[::-1]
     last = np.minimum(lines.end, cut)
     for at in _last_appends(lines.offset, last).tolist():
         kept[[at, at + int(np.argmin(ends[at:]))]] = True
-    told = np.flatnonzero(lines.log_end_offset > _LEAST)
+    told = np.flatnonzero(lines.log_end_offset != UNTOLD)
     measured = int(told[-1]) if len(told) else -1
-    shown = np.flatnonzero(lines.high_watermark > _LEAST)
+    shown = np.flatnonzero(lines.high_watermark != UNTOLD)
     kept[told[-1:]] = kept[shown[-1:]] = kept[shown[shown <= measured][-1:]] = True
     kept[measured + 1 : measured + 2] = True
     later = shown[shown > measured]
     kept[later[np.argsort(lines.high_watermark[later], kind="stable")][-1:]] = True
-    return kept
+    left = np.unique(last[last > lines.offset])
+    is_full = len(left) >= LAST_RECORDS and bool(cut[0] < left[-LAST_RECORDS])
+    return kept, is_full and bool((shown <= measured).any())
 
 
 def _last_appends(offset: Numbers, end: Numbers) -> Numbers:

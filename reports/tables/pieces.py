@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from numpy.typing import NDArray
 
 from fencepost.reports.tables.buckets import (
     OF_PARTITION,
@@ -59,6 +60,8 @@ class StoredPieces:
         few, self._bulk = split_files(target, folder, bucket)
         self._names = sorted(names)
         self._partition = partition
+        self._owned: dict[Path, tuple[NDArray[np.uint8], int]] = {}
+        """Bits, and how many."""
         self.few = few_of(few, self._is_own)
         self.items = sum(listed(pq.read_metadata(path)) for path in self._bulk)
 
@@ -84,7 +87,7 @@ class StoredPieces:
         """
         seen = 0
         for path in self._bulk:
-            own = np.concatenate([_NO_MASK, *self._own(path)])
+            own = self._own(path)
             places = np.flatnonzero(own)
             first, last = np.searchsorted(numbers, [seen, seen + len(places)])
             wanted = np.zeros(len(own), np.bool_)
@@ -100,9 +103,14 @@ class StoredPieces:
             if own.any():
                 yield rows.filter(pa.array(own))
 
-    def _own(self, path: Path) -> Iterator[Mask]:
-        for rows in batches(path, OF_PARTITION):
-            yield about(rows, self._is_own)
+    def _own(self, path: Path) -> Mask:
+        """Which rows of a file are about the partition; looked up once."""
+        if path not in self._owned:
+            own = [_NO_MASK]
+            own.extend(about(rows, self._is_own) for rows in batches(path, OF_PARTITION))
+            self._owned[path] = np.packbits(np.concatenate(own)), sum(map(len, own))
+        bits, count = self._owned[path]
+        return np.unpackbits(bits, count=count).view(np.bool_)
 
     @cached_property
     def _by_node(self) -> dict[str, list[Path]]:

@@ -2,25 +2,23 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import compress
+from itertools import chain, compress
 from typing import NamedTuple, Protocol
 
 import numpy as np
 import pyarrow as pa
 
-from fencepost.conformance.checks.log_history import LeftOut
 from fencepost.conformance.checks.registry import CHECKS
 from fencepost.conformance.verdict import CheckResult
-from fencepost.reports.hot.stage_two.client_lines import ClientLines
 from fencepost.reports.hot.stage_two.needed_lines import NeededLines
-from fencepost.reports.kernels.bucket_rows import BucketRows, Mask, Numbers
-from fencepost.reports.tables.buckets import SplitRows
+from fencepost.reports.kernels.bucket_rows import KERNEL_COLUMNS, BucketRows, Mask, Numbers
+from fencepost.reports.tables.buckets import SplitRows, completed
 from fencepost.reports.tables.schema import from_table
 from fencepost.spec.trace import TraceEvent
 from fencepost.spec.vocabulary import Invariant
 
 
-class Lines(Protocol):
+class NumberedLines(Protocol):
     """The lines of one partition, in their order."""
 
     few: pa.Table
@@ -36,7 +34,7 @@ class Lines(Protocol):
         """
 
 
-class Asked(NamedTuple):
+class InQuestion(NamedTuple):
     """What must be decided, and by which lines."""
 
     checks: Sequence[Invariant]
@@ -46,7 +44,7 @@ class Asked(NamedTuple):
 
 
 def judge_again(
-    pieces: Lines, begun: Sequence[TraceEvent], asked: Sequence[Asked]
+    pieces: NumberedLines, begun: Sequence[TraceEvent], asked: Sequence[InQuestion]
 ) -> list[CheckResult]:
     """What each check finds that is asked for."""
     found: list[CheckResult] = []
@@ -61,15 +59,15 @@ def judge_again(
         for own, of_one in zip(given, wanted, strict=True):
             own.extend(compress(made, np.isin(numbers, of_one)))
     for one, events in zip(asked, given, strict=True):
-        left_out = one.lines.left_out if isinstance(one.lines, ClientLines) else None
-        found += _judged(one, [*begun, *few, *events], left_out)
+        found += _judged(one, [*begun, *few, *events])
     return found
 
 
-def _look_through(pieces: Lines, asked: Sequence[Asked]) -> list[TraceEvent]:
+def _look_through(pieces: NumberedLines, asked: Sequence[InQuestion]) -> list[TraceEvent]:
     """The lines that are few, when all was seen."""
     seen = 0
-    for bulk in pieces.lines():
+    none = completed(pieces.few, sorted(KERNEL_COLUMNS))[:0]
+    for bulk in chain(pieces.lines(), [none]):
         rows = BucketRows(SplitRows(pieces.few, bulk, nothing_more))
         number = np.full(len(rows.partition), -1)
         number[rows.is_bulk] = np.arange(seen, seen + bulk.num_rows)
@@ -84,9 +82,8 @@ def nothing_more(rows: Mask) -> pa.Table:
     raise AssertionError(len(rows))
 
 
-def _judged(
-    asked: Asked, events: Sequence[TraceEvent], left_out: LeftOut | None
-) -> Iterator[CheckResult]:
+def _judged(asked: InQuestion, events: Sequence[TraceEvent]) -> Iterator[CheckResult]:
+    left_out = asked.lines.left_out
     premises = asked.premises or [None] * len(asked.checks)
     for invariant, count in zip(asked.checks, premises, strict=True):
         result = CHECKS[invariant].judge(events, left_out=left_out)

@@ -11,6 +11,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from fencepost.conformance.checks.log_history import LeftOut
+from fencepost.conformance.checks.replica_log import Agreed
 from fencepost.reports.hot.carried import Carried, Key, coded
 from fencepost.reports.hot.replicas import ANSWERS
 from fencepost.reports.hot.windows import Windows
@@ -33,14 +35,30 @@ class NeededLines(Protocol):
     """Looks at piece after piece."""
 
     def see(self, rows: BucketRows, number: Numbers) -> None:
-        """The lines of a piece, and the number of each among those that are many; -1: few."""
+        """The lines of a piece, and the number of each among those that are many; -1: few.
+
+        The last piece has none but those that are few.
+        """
 
     @property
     def numbers(self) -> Numbers:
         """Those of the lines that are needed, when all pieces were seen."""
 
+    @property
+    def left_out(self) -> LeftOut | Agreed | None:
+        """What the definition is told of all other lines, when all pieces were seen."""
 
-class MaskedLines:
+
+class _Deciding:
+    """Without other lines the definition finds the same."""
+
+    @property
+    def left_out(self) -> LeftOut | Agreed | None:
+        """As `NeededLines` says."""
+        return None
+
+
+class MaskedLines(_Deciding):
     """Knows the lines of a piece that are needed by this piece alone."""
 
     def __init__(self) -> None:
@@ -101,7 +119,7 @@ def _is_wrong(advance: TraceEvent) -> bool:
 
 
 class AppendLines(MaskedLines):
-    """Appends under an ISR that is too small, and who asked for their records with which acks."""
+    """Appends under an ISR that is too small, and the acks of their records."""
 
     def __init__(self, least: int, records: Collection[str]) -> None:
         """`records`: those of these appends."""
@@ -119,7 +137,7 @@ class AppendLines(MaskedLines):
         return found
 
 
-class CommitLines:
+class CommitLines(_Deciding):
     """Of each epoch the first commit that each node tells of each broker, and the furthest."""
 
     def __init__(self) -> None:
@@ -162,7 +180,7 @@ def _groups(keys: list[Numbers]) -> Iterator[tuple[Key, Numbers]]:
     yield from zip(names, np.split(order, starts[1:]), strict=True) if len(order) else ()
 
 
-class LevelLines:
+class LevelLines(_Deciding):
     """High watermarks that fall, or that advance to what they were, and those that they follow."""
 
     def __init__(self, windows: Windows, contradicted: Mapping[Key, object]) -> None:
@@ -175,7 +193,7 @@ class LevelLines:
 
     def see(self, rows: BucketRows, number: Numbers) -> None:
         """As `NeededLines` says."""
-        replicas = replicas_of(rows, self._windows.of(rows))
+        replicas = replicas_of(rows, own_lines(self._windows, rows))
         term = [rows.numbers("broker_id")[replicas.row], *terms(rows, replicas)]
         level = replicas.high_watermark
         before = self._levels.before(term, level)
@@ -207,6 +225,11 @@ class LevelLines:
         )
         found = np.concatenate([*self._found, *of_answers])
         return found[found >= 0]
+
+
+def own_lines(windows: Windows, rows: BucketRows) -> Mask:
+    """As `Windows.of`; of the last piece, all that are few and were in no other."""
+    return windows.of(rows) if rows.is_bulk.any() else windows.rest()
 
 
 def _fallen(inv: Numbers, ret: Numbers, level: Numbers, number: Numbers) -> Numbers:

@@ -69,7 +69,7 @@ def quiet_failover(trace: Trace) -> None:
     replica(trace, "AdvanceHighWatermark", 2, 2, 3, 3)
 
 
-ALL = [
+ALL: list[CheckFunction] = [
     high_watermark_monotonic.check,
     leader_complete.check,
     log_matching.check,

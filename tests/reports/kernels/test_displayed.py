@@ -1,6 +1,6 @@
 """What is told from columns of the surroundings of a violation is what its events tell."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 
 import numpy as np
@@ -12,6 +12,7 @@ from fencepost.ci.bench.reports.agreement import by_definition, rows_of
 from fencepost.conformance.checks.ordering import partition_of_event
 from fencepost.conformance.verdict import Violation
 from fencepost.conformance.whitebox.simulate import Subject
+from fencepost.reports.analysis import evidence
 from fencepost.reports.analysis.evidence import gather
 from fencepost.reports.kernels import displayed_rows
 from fencepost.reports.kernels.displayed import DisplayedEvents
@@ -20,6 +21,18 @@ from fencepost.spec.trace import TraceEvent
 from tests.reports.kernels.histories import EDITS, good_history
 
 GOOD = good_history()
+
+
+@pytest.fixture(autouse=True, params=[1, 256], scope="module")
+def _lines_of_a_replica(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Among how many of its last lines a replica's state is looked for at first."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(displayed_rows, "LINES_OF_REPLICA", request.param)
+        patch.setattr(displayed_rows, "BLOCK", 16)
+        patch.setattr(evidence, "_BLOCK", 7)
+        yield
+
+
 NUMBERS = ("offset", "high_watermark", "log_end_offset", "mono_ns", "seq")
 BULK = [at for at, event in enumerate(GOOD) if event.topic is not None and event.mono_ns]
 
