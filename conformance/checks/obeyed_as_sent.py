@@ -6,9 +6,9 @@ A command reaches one broker as its controller wrote it down before it left (`Se
 another (`ForwardRequest`, FWD-003). A line of a broker about a request that was sent to it by none
 of them tells of one that was changed on its way, or that went to another broker. Of each of the
 three kinds, a run that tells of nothing that was sent is not judged. A fetch that a leader refuses
-by its leader epoch is one of a follower, which the line names, and the error says so (REPL-006). A
-controller that has told a broker to stop a replica tells it nothing more of that leader epoch, or
-of an older one (CMD-008).
+by its leader epoch is one of a follower, which the line names, and the error says so (REPL-006); a
+command that is refused was not obeyed (CMD-009). A controller that has told a broker to stop a
+replica tells it nothing more of that leader epoch, or of an older one (CMD-008).
 """
 
 from collections.abc import Iterable, Sequence
@@ -32,6 +32,7 @@ JUDGED = frozenset(
     {BY_HAND, RefusalKind.REFUSE_FETCH}.union(*(sent | told for sent, told in _TOLD_BY))
 )
 """All of them, and what is sent by hand."""
+_REFUSED = (RefusalKind.REFUSE_COMMAND, RefusalKind.REFUSE_STOP)
 _FENCES = (ErrorCode.FENCED_LEADER_EPOCH, ErrorCode.UNKNOWN_LEADER_EPOCH)
 """Why a leader refuses a fetch of another leader epoch."""
 
@@ -64,6 +65,10 @@ def check(events: Sequence[TraceEvent]) -> CheckResult:
             evidence.violated(message, event)
         if event.error_code not in _FENCES:
             message = f"Broker {event.broker_id} tells of a fetch refused by no leader epoch."
+            evidence.violated(message, event)
+    for event in (one for one in events if one.action in _REFUSED):
+        if event.error_code == ErrorCode.NONE:
+            message = f"Broker {event.broker_id} tells that it refused what it obeyed."
             evidence.violated(message, event)
     _judge_stopped(events, evidence)
     return evidence.result()

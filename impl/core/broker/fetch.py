@@ -63,10 +63,7 @@ class Fetches:
         rules, now_ms = self._config.rules, self._outbox.now_ms
         replica = rules.meet_follower(self._replicas[key], follower, request.broker_epoch)
         self._replicas.take(*rules.serve_fetch(replica, follower, fetch_offset, now_ms))
-        replica = self._replicas[key]
-        met = rules.meet_registered(replica, self._replicas.registered)
-        if met is not replica:
-            self._replicas.put(met)
+        self._replicas.put(rules.meet_registered(self._replicas[key], self._replicas.registered))
         self._isr_updates.expand(key)
         self.advance(key)
 

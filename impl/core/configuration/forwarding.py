@@ -33,7 +33,6 @@ from fencepost.impl.core.types.request_header import (
     RequestHeader,
 )
 from fencepost.impl.core.types.scripts import Answer, Ask, Outbox
-from fencepost.impl.core.types.topic_messages import AdminResponse
 from fencepost.impl.core.types.zookeeper import WriteOp, WriteResult
 from fencepost.spec.vocabulary import NO_BROKER, BrokerId
 
@@ -159,11 +158,11 @@ class Forwarding:
         self._forwarded[request_id] = respond
 
     def on_answer(self, request_id: int, response: Response) -> None:
-        """The asker hears what the controller has said; from another one, this node looks anew."""
+        """The asker hears what the controller has said.
+
+        Of another controller than the one that was asked a watch tells, and nothing else (CTL-004).
+        """
         self._forwarded.pop(request_id)(response)
-        assert isinstance(response, AdminResponse), "a request of an administrator is forwarded"
-        if response.error_code is NOT_CONTROLLER.error_code:
-            self._election.stand()
 
     def on_failure(self, request_id: int, request: WrittenRequest) -> None:
         """The asker hears that it may have happened."""

@@ -157,11 +157,6 @@ class Mutations:
 
     # Of the controller's own accord
 
-    @property
-    def is_idle(self) -> bool:
-        """No change is under way."""
-        return not self._is_writing
-
     def remove_token(self, token_id: str, wall_ms: int, fence: WriteFence) -> None:
         """The token goes if it is over as it stands; what fails is for the next look."""
         removal = TokenRemoval(token_id=token_id, now_ms=wall_ms)

@@ -31,7 +31,7 @@ class TokenExpiry:
     def tick(self, wall_ms: int) -> None:
         """What is over by the time of the world goes, once it is time to look."""
         generation, now_ms = self._controller.generation, self._outbox.now_ms
-        if generation.is_over() or not (self._configs.is_read and self._mutations.is_idle):
+        if generation.is_over() or not self._configs.is_read:
             return
         if generation is self._generation and now_ms < self._due_ms:
             return

@@ -384,7 +384,7 @@ class ControllerContext:
         try:
             state = parse_leader_and_isr(znode.path, znode.data)
         except MalformedZnodeError as error:
-            self.skip(key)
+            self.skip(key, PartitionIncarnation(znode.stat.czxid))
             return error
         self.states[key] = (state, znode.stat.version)
         self.incarnations[key] = PartitionIncarnation(znode.stat.czxid)
@@ -423,8 +423,15 @@ class ControllerContext:
         ):
             known.pop(key, None)
 
-    def skip(self, key: TopicPartition) -> None:
-        """The partition is not managed until a topic comes or goes, or a failover (ZK-002)."""
+    def skip(self, key: TopicPartition, incarnation: PartitionIncarnation = NO_INCARNATION) -> None:
+        """The partition is not managed until a topic comes or goes, or a failover (ZK-002).
+
+        When its topic goes, its replicas of this `incarnation` are still to be stopped (TOP-002).
+        """
+        isr, last = self.last_incarnation(key) or (frozenset[BrokerId](), NO_INCARNATION)
+        known = max(last, incarnation)
+        if known != NO_INCARNATION:
+            self._end(key, isr.union(self._assignments.get(key, ())), known)
         self.skipped.add(key)
         self.unassign(key)
         self.states.pop(key, None)

@@ -304,7 +304,11 @@ class LeaderElections:
         return self._busy
 
     def hold(self, keys: Iterable[TopicPartition]) -> None:
-        """A partition change writes their states; nothing is decided about them until `release`."""
+        """A partition change writes their states; nothing is decided about them until `release`.
+
+        Nor is anything under way: what ends would free them for others before that.
+        """
+        assert self._busy.isdisjoint(keys), "at most one write or reading of a partition"
         self._busy.update(keys)
         self._held.update(keys)
 

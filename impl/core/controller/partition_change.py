@@ -134,7 +134,8 @@ class PartitionChanges:
         decisions = StepDecisions(self._resources, view)
         found = decisions.steps(requests, self._elections.busy, self._steps_max)
         self._must_retry |= found.must_retry
-        self._elections.reread(found.undecided)
+        taken = {step.key for step in found.steps}
+        self._elections.reread(sorted({*found.undecided} - taken))
         return found.steps
 
     # Taking steps

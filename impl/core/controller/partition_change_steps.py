@@ -175,7 +175,7 @@ class StepDecisions:
                 seen=seen,
                 state=self._of_this_epoch(advance.state),
             )
-        done = complete_reassignment(named, target, is_stopped=True)
+        done = complete_reassignment(named, target)
         if done is None or not self._have_stopped(key, named.removing, seen):
             return None
         ends = (request.end(),) if request is not None else ()

@@ -52,6 +52,15 @@ def test_a_stop_is_told_as_it_was_sent(action: str) -> None:
         assert len(found(action, Action.SEND_STOP_REPLICA, {**STOP, changed: 99})) == 1
 
 
+@pytest.mark.parametrize(("error", "expected"), [("STALE_LEADER_EPOCH", 0), ("NONE", 1)])
+@pytest.mark.parametrize("action", [RefusalKind.REFUSE_COMMAND, RefusalKind.REFUSE_STOP])
+def test_what_is_refused_was_not_obeyed(action: RefusalKind, error: str, expected: int) -> None:
+    trace = Trace()
+    trace.broker(2, action, **STOP, error_code=error)
+
+    assert len(check(trace.events).violations) == expected
+
+
 def test_a_state_is_no_stop_and_a_stop_no_state() -> None:
     assert len(found(Action.STOP_REPLICA, Action.SEND_LEADER_AND_ISR, STOP)) == 1
     assert len(found(Action.BECOME_LEADER, Action.SEND_STOP_REPLICA, COMMAND)) == 1

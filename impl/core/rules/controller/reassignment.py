@@ -97,15 +97,13 @@ def _step(
 
 
 @action
-def complete_reassignment(
-    assignment: Assignment, target: Replicas | None, *, is_stopped: bool
-) -> Assignment | None:
+def complete_reassignment(assignment: Assignment, target: Replicas | None) -> Assignment | None:
     """What the topic znode says at the end, in the order of the request; None before the end.
 
-    `is_stopped`: all brokers of `removing` that are alive have given their replica up; one that is
-    down does so when it comes back (START-001).
+    It is written when all brokers of `removing` that are alive have given their replica up; one
+    that is down does so when it comes back (START-001).
     """
     wanted = assignment.wanted(target)
-    if set(assignment.assigned) != set(wanted) or assignment.adding or not is_stopped:
+    if set(assignment.assigned) != set(wanted) or assignment.adding:
         return None
     return Assignment(assigned=wanted)

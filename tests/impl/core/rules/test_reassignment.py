@@ -67,12 +67,11 @@ def test_a_member_of_the_isr_that_nobody_wants_any_more_is_never_the_last() -> N
     assert advance_reassignment(moving, state(3, 5, (3,)), None, LIVE) is None
 
 
-def test_the_end_needs_the_stops_and_takes_the_order_of_the_request() -> None:
+def test_the_end_takes_the_order_of_the_request_and_comes_after_the_switch() -> None:
     switched = Assignment(assigned=target(2, 3), removing=broker_ids(1))
 
-    assert complete_reassignment(switched, target(3, 2), is_stopped=False) is None
-    assert complete_reassignment(switched, target(3, 2), is_stopped=True) == assigned(3, 2)
-    assert complete_reassignment(assigned(1, 3), target(3), is_stopped=True) is None
+    assert complete_reassignment(switched, target(3, 2)) == assigned(3, 2)
+    assert complete_reassignment(assigned(1, 3), target(3)) is None
 
 
 @given(old=BROKERS, targets=st.lists(st.none() | BROKERS, min_size=1, max_size=4))
@@ -96,7 +95,7 @@ def test_a_walk_with_changing_targets_keeps_leader_in_isr_in_assignment_and_ends
         assert not step.assignment.removing & set(step.assignment.assigned)
         assignment, now = step.assignment, step.state
 
-    done = complete_reassignment(assignment, targets[-1], is_stopped=True)
+    done = complete_reassignment(assignment, targets[-1])
     assert done is not None
     assert set(done.assigned) == set(targets[-1] or done.assigned)
 
