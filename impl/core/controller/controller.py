@@ -125,7 +125,6 @@ class Controller:
         self.elections.decide(keys)
         self.elections.tell(self._config.rules.told_at_fail_over(keys))
         self._partition_changes.wake()
-        self._finish_deletions()
         if self._topics.is_due:
             self._topics.look()
 
@@ -136,11 +135,10 @@ class Controller:
         brokers_read = self.elections.take_brokers_read()
         if brokers_read is not None:
             self._on_brokers_read(brokers_read)
-        if self._is_loaded:
-            found = self._topics.take_found()
-            if found:
-                self.elections.reread(found)
-            self._finish_deletions()
+        found = self._topics.take_found()
+        if found:
+            self.elections.reread(found)
+        self._finish_deletions()
         self._flush()
 
     def _flush(self) -> None:

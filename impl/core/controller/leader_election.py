@@ -147,6 +147,7 @@ class LeaderElections:
         self._outbox.run(self._reread(known))
 
     def _reread(self, keys: list[TopicPartition]) -> Script:
+        assert self._busy.isdisjoint(keys), "at most one write or reading of a partition"
         self._busy.update(keys)
         for chunk in _chunks(keys, self._config.reads_max):
             is_read = yield from self._read(chunk)
