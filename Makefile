@@ -17,7 +17,7 @@ RUN := $(BIN)/python -m
 # Brokers and tests are hundreds of Pythons: each that finds no compiled modules compiles them anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup gate test long check chaos kafka lowest spark-cluster-test models nightly bench docs wheel lock clean
+.PHONY: help setup gate test long check chaos kafka lowest newest spark-cluster-test models nightly bench docs wheel lock clean
 
 help:
 	@echo 'make gate    the whole gate at tier quick; leaves reports/runs/latest/report.html'
@@ -27,6 +27,7 @@ help:
 	@echo 'make chaos   the chaos scenarios on real processes and a real ZooKeeper'
 	@echo 'make kafka   releases of Apache Kafka, and their bugs; fetches their jars once, with Maven'
 	@echo 'make lowest  the gate with every dependency at its lower bound; fetches those once more'
+	@echo 'make newest  the same with the newest of each, and what the extras of the wheel bring is imported'
 	@echo 'make spark-cluster-test  a Spark master and two workers as processes: reports and seeds on them, one is killed; the same over Spark Connect'
 	@echo 'make models  all models of tier pull_request: some minutes'
 	@echo 'make nightly all models, which actions they take, every repair undone, counterexamples on processes, the suite on its mutants and behind an adapter, edits of specs, core and checks: some three hours'
@@ -71,6 +72,9 @@ kafka: setup
 lowest: setup
 	@$(RUN) fencepost.ci.lowest_versions $(ARGS)
 
+newest: setup
+	@$(RUN) fencepost.ci.lowest_versions --newest $(ARGS)
+
 spark-cluster-test: setup
 	@$(RUN) pytest -m cluster $(ARGS)
 
@@ -90,6 +94,7 @@ nightly: setup
 	@$(RUN) fencepost.ci.bench.reports.agreement
 	@$(RUN) fencepost.ci.bench.fuzz --seed $(DRAW)
 	@$(RUN) fencepost.ci.lowest_versions
+	@$(RUN) fencepost.ci.lowest_versions --newest
 	@$(RUN) fencepost.ci conform run --profile core -t 'cmd:$(BIN)/python tests/conformance/adapters/remote/broker_adapter.py'
 
 bench: setup

@@ -1,7 +1,9 @@
-"""The gate with every direct dependency at its lower bound, which a user's project may hold it to.
+"""The gate with every direct dependency at one end of what the wheel allows.
 
-Run `make lowest`. It makes an environment of its own, which it removes; the exit code is the
-gate's, or 3 when nothing could be installed.
+`make lowest`: at its lower bound, which a user's project may hold it to. `make newest`, with
+`--newest`: whatever pip takes today, the extras too; what they bring is imported before. Each makes
+an environment of its own, which it removes; the exit code is the gate's, 1 when an extra is not
+imported, or 3 when nothing could be installed. Other arguments are the gate's.
 """
 
 import re
@@ -14,6 +16,19 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 ROOT = Path(__file__).resolve().parent.parent
+NEWEST = "--newest"
+EXIT_BROKEN = 1
+EXIT_INCOMPLETE = 3
+MODULES = {
+    "connect": ("pyspark.sql.connect.session", "fencepost.reports.spark.connect"),
+    "containers": ("docker", "testcontainers.core.container", "testcontainers.core.network"),
+    "kafka": (
+        "confluent_kafka",
+        "fencepost.conformance.adapters.kafka.librdkafka",
+        "fencepost.conformance.adapters.kafka.wire",
+    ),
+}
+"""Extra of the wheel -> modules that need what it brings."""
 REQUIREMENT = re.compile(r"(?P<name>[\w.-]+)>=(?P<lower>[\d.]+)(,.*)?")
 
 
@@ -34,19 +49,42 @@ def direct_dependencies() -> list[str]:
     return list(project["dependencies"])
 
 
+def broken_extras(python: str, extras: Iterable[str]) -> list[str]:
+    """Those with modules that `python` does not import; what it says of each goes to stderr."""
+    return [
+        extra
+        for extra in extras
+        if subprocess.call([python, "-c", f"import {', '.join(MODULES[extra])}"])
+    ]
+
+
+def wanted(*, newest: bool) -> list[str]:
+    """What pip is to install: the wheel of this tree at its lower bounds, or with all extras."""
+    if newest:
+        return [f"{ROOT}[{','.join(MODULES)}]"]
+    return [*lower_bounds(direct_dependencies()), str(ROOT)]
+
+
 def main(arguments: list[str]) -> int:
-    """Install, tell the versions, and run the gate with these arguments."""
-    pinned = lower_bounds(direct_dependencies())
-    with TemporaryDirectory(prefix="fencepost-lowest-") as folder:
+    """Install, import what extras bring, and run the gate with the other arguments."""
+    is_newest = NEWEST in arguments
+    name = "newest" if is_newest else "lowest"
+    packages = wanted(newest=is_newest)
+    with TemporaryDirectory(prefix=f"fencepost-{name}-") as folder:
         venv.create(folder, with_pip=True)
         python = str(Path(folder, "bin", "python"))
-        print(f"lowest: installing {', '.join(pinned)}", flush=True)
-        install = [python, "-m", "pip", "--disable-pip-version-check", "--quiet", "install"]
-        if subprocess.call([*install, *pinned, str(ROOT)]):
-            print("lowest: nothing was run; the lines above say why", file=sys.stderr)
-            return 3
+        print(f"{name}: installing {', '.join(packages)}", flush=True)
+        pip = [python, "-m", "pip", "--disable-pip-version-check"]
+        if subprocess.call([*pip, "--quiet", "install", *packages]):
+            print(f"{name}: nothing was run; the lines above say why", file=sys.stderr)
+            return EXIT_INCOMPLETE
+        subprocess.call([*pip, "list", "--format=freeze"])
+        if broken := broken_extras(python, MODULES if is_newest else ()):
+            print(f"{name}: not imported: {', '.join(broken)}", file=sys.stderr)
+            return EXIT_BROKEN
         gate = [python, "-m", "fencepost.ci", "gate", "--out", str(Path(folder, "run"))]
-        return subprocess.call([*gate, *arguments], cwd=folder)
+        rest = [argument for argument in arguments if argument != NEWEST]
+        return subprocess.call([*gate, *rest], cwd=folder)
 
 
 if __name__ == "__main__":
