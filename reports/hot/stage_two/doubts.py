@@ -58,7 +58,7 @@ def doubts_of(
 ) -> Doubts:
     """When all was found."""
     values = contents.doubted()
-    told = _Told(*_joined(_told_in(one, one.names(values)) for one in contents.tellings()))
+    told = _Told(*_joined(tuple(_told_in(one, values)) for one in contents.tellings()))
     lengths = _Lengths(told, *counters.least_of((LOG,)))
     most = 1 + len(told.spares) + len(told.elsewhere) + len(told.beside)
     holes = contents.read.free(lengths.longest(told), most)
@@ -89,8 +89,9 @@ def _unsettled(told: StoredTellings, doubts: Doubts) -> Mask:
     return np.asarray(told.is_record & (told.standing == POSSIBLE) & is_needed)
 
 
-def _told_in(told: StoredTellings, doubted: Mask) -> Iterable[Numbers]:
-    """As the fields of `_Told`."""
+def _told_in(told: StoredTellings, values: set[str]) -> Iterable[Numbers]:
+    """As the fields of `_Told`; of one table, which is let go before the next is read."""
+    doubted = told.names(values)
     inv, recorded = told.numbers("inv"), told.is_record & (told.at >= 0) & ~doubted
     proves = recorded & told.is_acknowledged
     possible = told.is_record & (told.standing == POSSIBLE)
