@@ -45,7 +45,9 @@ class _PieceColumns:
             for own, column in zip(parts, columns, strict=True):
                 own.append(column if column is rows.stamps else _narrowest(column))
         self.names = list(codes)
-        joined: list[Numbers] = [np.concatenate(own) for own in parts]
+        joined: list[Numbers] = []
+        while parts:
+            joined.append(np.concatenate(parts.pop(0)))
         self.node, self.incarnation, self.seq, self.stamps, self.weights = joined
 
     def _rows(self) -> Iterator[RowColumns]:

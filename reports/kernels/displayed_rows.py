@@ -6,6 +6,7 @@ weights and states are found in these, and only what is shown becomes an event.
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import pairwise
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -27,6 +28,8 @@ from fencepost.spec.trace import Kind, TraceEvent
 _UNCUT = np.int64(np.iinfo(np.int64).max)
 BLOCK = 1 << 20
 """Entries that are looked through in one go."""
+SORTED_APART = 16
+"""Parts of all entries that are sorted one after the other."""
 LINES_OF_REPLICA = 256
 """What a replica told last is looked for among so many of its lines, at first."""
 
@@ -122,15 +125,30 @@ class DisplayedColumns:
     def _ordered(self) -> Numbers:
         """The entries, those that are few first, in the order of a diagram."""
         few = np.array([event.mono_ns for event in self._few], np.int64)
-        stamps = np.concatenate([few, self._bulk.stamps])
-        order = np.argsort(stamps, kind="stable").astype(np.min_scalar_type(len(stamps)))
-        stamps = stamps[order]
+        bulk = self._bulk.stamps
+        order = np.empty(len(few) + len(bulk), np.min_scalar_type(len(few) + len(bulk)))
+        bounds = np.sort(bulk[:: max(1, len(bulk) // SORTED_APART)]).tolist()
+        done = 0
+        for least, above in pairwise([None, *sorted(set(bounds)), None]):
+            own = np.concatenate(
+                [_within(few, least, above), len(few) + _within(bulk, least, above)]
+            )
+            is_few = own < len(few)
+            stamps = np.concatenate([few[own[is_few]], bulk[own[~is_few] - len(few)]])
+            order[done : done + len(own)] = self._by_stamp(own, stamps)
+            done += len(own)
+        return order
+
+    def _by_stamp(self, entries: Numbers, stamps: Numbers) -> Numbers:
+        """Some entries in this order."""
+        order = np.argsort(stamps, kind="stable")
+        entries, stamps = entries[order], stamps[order]
         is_same = np.concatenate([[False], stamps[1:] == stamps[:-1], [False]])
         tied = np.flatnonzero((is_same[1:] | is_same[:-1])[: len(order)])
         if len(tied):
-            entries = order[tied]
-            order[tied] = entries[np.lexsort((*self._ranks(entries), stamps[tied]))]
-        return order
+            own = entries[tied]
+            entries[tied] = own[np.lexsort((*self._ranks(own), stamps[tied]))]
+        return entries
 
     def _ranks(self, entries: Numbers) -> Iterator[Numbers]:
         """The keys by which events of one instant are sorted, the last one first."""
@@ -226,6 +244,14 @@ class _PlacedLines(NamedTuple):
         own = np.searchsorted(self.places, places)
         own = own[self.lines.replica[own] == broker_id]
         return _PlacedLines(self.places[own], ToldLines(*(column[own] for column in self.lines)))
+
+
+def _within(stamps: Numbers, least: int | None, above: int | None) -> Numbers:
+    """Where they are at least one number, and less than another."""
+    is_own = np.ones(len(stamps), np.bool_) if least is None else stamps >= least
+    if above is not None:
+        is_own &= stamps < above
+    return np.flatnonzero(is_own)
 
 
 class DisplayedRows(DisplayedColumns):
