@@ -9,10 +9,8 @@ from fencepost.spec.trace import Kind, TraceEvent
 from fencepost.spec.vocabulary import Action
 from fencepost.spec.znodes import (
     CONTROLLER_EPOCH,
-    REQUEST_PATHS,
     TopicPartition,
     leader_and_isr_path,
-    request_path,
 )
 
 BY_STRANGERS = frozenset({"admin.controller_kick", "zk.version_race"})
@@ -23,21 +21,8 @@ BY_FORGETFUL_DISKS = frozenset({"disk.lose_unsynced", "disk.corrupt_tail"})
 WIPES = "wipe"
 """The parameter of a fault that removes files, or "none"."""
 
-LIFECYCLE = frozenset(
-    {
-        Action.DELETE_TOPIC,
-        Action.RECOVER_REPLICAS,
-        Action.OBEY_INIT,
-        Action.REQUEST_PARTITIONS,
-        Action.ADD_PARTITIONS,
-        Action.REMOVE_PARTITIONS,
-        Action.START_REASSIGNMENT,
-        Action.CANCEL_REASSIGNMENT,
-        Action.ADVANCE_REASSIGNMENT,
-        Action.COMPLETE_REASSIGNMENT,
-    }
-)
-"""Of incarnations that end and replicas that change: other modules have them, not the replay."""
+LIFECYCLE = frozenset({Action.DELETE_TOPIC})
+"""Told when the incarnation of the partition has ended."""
 
 QUOTAS = frozenset(
     {
@@ -63,9 +48,6 @@ class Limits:
         """Why the replay ends before this line; empty where it does not."""
         if self.has_strangers and is_by_stranger(event, self.key, self.sessions):
             return f"a client that is no broker wrote {event.path}"
-        if event.kind is Kind.ZOOKEEPER and event.action == "Create":
-            asked = event.path in {request_path(kind, self.key) for kind in REQUEST_PATHS}
-            return f"{event.path} asks for what the spec does not have" if asked else ""
         return ""
 
 

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass, field
 
+from fencepost.spec.replay.assignments import partitions_of_run
 from fencepost.spec.replay.committed_log import CommittedLog, Disks, is_of_disk
 from fencepost.spec.replay.fields import MISSING, Fields, Value, number, state_fields
 from fencepost.spec.replay.incarnations import first_incarnation
@@ -18,7 +19,6 @@ from fencepost.spec.replay.projection import (
     ACKS_ALL,
     Event,
     is_about,
-    partitions_of_run,
 )
 from fencepost.spec.replay.recorded_run import EXACT, RecordedRun, ReplayError, TraceFileLine
 from fencepost.spec.trace import FINAL_READER, Kind, Phase, TraceEvent

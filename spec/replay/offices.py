@@ -25,7 +25,13 @@ NOT_NAMED = -1
 
 BY_NOBODY = frozenset({"ZkWriteState"})
 """What the spec itself refuses of no broker."""
-BY_HAND = BY_NOBODY | {"ZkDismiss", "ZkWriteController", "ZkRaiseEpoch"}
+BY_HAND = BY_NOBODY | {
+    "ZkDismiss",
+    "ZkWriteController",
+    "ZkRaiseEpoch",
+    "ZkAssign",
+    "ZkRequest",
+}
 """Those that a person may make as well, where the run says that there are any."""
 
 

@@ -9,6 +9,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from fencepost.spec.config_store import CONFIG_CHANGES
+from fencepost.spec.replay.assignments import (
+    Assignments,
+    assignments_of,
+)
 from fencepost.spec.replay.fields import (
     FIELDS,
     MISSING,
@@ -46,10 +50,8 @@ from fencepost.spec.znodes import (
     BROKER_IDS,
     CONTROLLER,
     CONTROLLER_EPOCH,
-    MalformedZnodeError,
     TopicPartition,
     leader_and_isr_path,
-    parse_topic,
     topic_path,
 )
 
@@ -100,33 +102,9 @@ class Projection:
     def facts(self) -> Fields:
         """What the replay knows beside the events."""
         return {
-            "assigned": frozenset(self.assigned_replicas),
-            "assigned_replicas": self.assigned_replicas,
             "stride": self.stride,
             "pauses": pauses_of([event.fields for event in self.events], self.stride),
         }
-
-
-def partitions_of_run(lines: list[TraceFileLine]) -> dict[TopicPartition, tuple[int, ...]]:
-    """The partitions of all topics that were created, and their replicas.
-
-    A topic has none while its znode cannot be read: brokers skip it, too, until it is repaired.
-    """
-    found: dict[TopicPartition, tuple[int, ...]] = {}
-    for line in lines:
-        event = line.event
-        if event.kind is not Kind.ZOOKEEPER or event.action != "Create" or event.path is None:
-            continue
-        topic = event.path.rpartition("/")[2]
-        if event.path != topic_path(topic):
-            continue
-        try:
-            assignment = parse_topic(event.path, (event.data or "").encode())
-        except MalformedZnodeError:
-            continue
-        for partition, replicas in assignment.items():
-            found.setdefault(TopicPartition(topic, partition), replicas)
-    return dict(sorted(found.items()))
 
 
 def project(
@@ -134,10 +112,8 @@ def project(
 ) -> Projection:
     """The events of `key` in `lines`, which are in order; raises `ReplayError`.
 
-    Of a partition that is deleted, the first incarnation, up to its end. They also end where an
-    administrator asks for another leader or other replicas of the partition, or where a leader
-    outside the ISR is elected, or where a fault writes what only brokers write: from there on it is
-    no behaviour of this spec.
+    Of a partition that is deleted, the first incarnation, up to its end. They also end where a
+    client that is no broker writes the state: from there on it is no behaviour of this spec.
     """
     whole = lines
     lines = first_incarnation(lines, key)
@@ -149,6 +125,7 @@ def project(
         level=level,
         brokers=brokers,
         offices=offices_of(lines),
+        assignments=assignments_of(lines, key),
         started=_recovered(lines, key),
         forgetful=frozenset(forgetful_faults(line.event for line in lines)),
         by_hand=BY_HAND if has_strangers(line.event for line in whole) else BY_NOBODY,
@@ -208,6 +185,7 @@ class _Projector:
     level: int
     brokers: frozenset[int]
     offices: Offices
+    assignments: Assignments
     started: set[Process]
     forgetful: frozenset[str]
     """Ids of the faults by which disks lose records."""
@@ -313,18 +291,33 @@ class _Projector:
                 "zxid": self.zxids.of(event.zxid),
                 "is_fenced": self.level >= ProtocolLevel.CONTROLLER_MUTATIONS,
             }
-        elif path == topic_path(self.key.topic) and event.action == "Create":
-            yield {"action": "ZkCreateTopic", "zxid": self.zxids.of(event.zxid)}
+        elif path == topic_path(self.key.topic):
+            yield from self._topic(event)
+        elif path in self.assignments.requests:
+            yield self.assignments.request(event) | {
+                "broker_id": self.offices.author(event),
+                "zxid": self.zxids.of(event.zxid),
+            }
         elif path == leader_and_isr_path(self.key) and event.data is not None:
-            author = self.offices.author(event)
+            moved = self.assignments.beside(event)
             yield {
-                "action": "ZkWriteState",
-                "broker_id": author,
+                "action": "ZkMove" if moved else "ZkWriteState",
+                **moved,
+                "broker_id": self.offices.author(event),
                 **state_fields(event.data),
                 "isr_broker_epochs": isr_broker_epochs(event.data, self.zxids),
                 "znode_version": number(event.znode_version),
                 "zxid": self.zxids.of(event.zxid),
             }
+
+    def _topic(self, event: TraceEvent) -> Iterator[Fields]:
+        """A move changes the state in the same transaction, whose line tells of both."""
+        fields = self.assignments.told(event) | {"zxid": self.zxids.of(event.zxid)}
+        if event.action == "Create":
+            del fields["topic_version"]
+            yield {"action": "ZkCreateTopic", **fields}
+        elif event.action == "SetData" and not self.assignments.is_beside_state(event):
+            yield {"action": "ZkAssign", **fields, "broker_id": self.offices.author(event)}
 
     def _registration(self, event: TraceEvent, broker_id: int) -> Iterator[Fields]:
         if event.action == "Create":
@@ -454,4 +447,6 @@ class _Projector:
         fields: Fields = {"action": event.action, "broker_id": actor(event)}
         for name in FIELDS.get(event.action, ()):
             fields[name] = READERS[name](self, event)
+        if event.action in STOPS:
+            fields["is_own"] = is_about(event, self.key)
         yield fields

@@ -9,10 +9,11 @@ from pathlib import Path
 from time import monotonic
 from typing import TypeVar
 
+from fencepost.spec.replay.assignments import partitions_of_run
 from fencepost.spec.replay.coverage import NOTHING, Coverage, coverage
 from fencepost.spec.replay.observed import ObservedProjection, is_observed, project_observed
 from fencepost.spec.replay.ordering import total_order
-from fencepost.spec.replay.projection import Event, Projection, partitions_of_run, project
+from fencepost.spec.replay.projection import Event, Projection, project
 from fencepost.spec.replay.recorded_run import (
     RecordedRun,
     ReplayError,

@@ -3,7 +3,7 @@
 (* A process reacts in one step, so that the line of what it heard is        *)
 (* followed by the line of its reaction: a trace in which that is missing is *)
 (* not the trace of these processes. Only a process that ends owes nothing.  *)
-EXTENDS TraceLoss
+EXTENDS TraceAssignment
 
 VARIABLES
     acting,         \* per controller the epoch under which it acts, as far as it told
@@ -21,7 +21,7 @@ VARIABLES
 
 heard_vars ==
     <<acting, versions_heard, followed, epochs_sent, refused, stops, has_read, topic_known,
-      loss_vars, bodies, taken, configured, owed>>
+      loss_vars, assignment_vars, bodies, taken, configured, owed>>
 
 (* What a broker was told that has just begun. *)
 NothingTaken ==
@@ -30,6 +30,7 @@ NothingTaken ==
 TraceInit ==
     /\ PastInit
     /\ LossInit
+    /\ AssignmentInit
     /\ acting = [c \in Controllers |-> Metadata!NoEpoch]
     /\ versions_heard = [b \in Brokers |-> {}]
     /\ followed = [b \in Brokers |-> Metadata!NoBroker]
@@ -46,7 +47,8 @@ TraceInit ==
 (* Lines of ZooKeeper and of clients; all others are of a broker's process.  *)
 OfTheWorld ==
     {"ZkRegister", "ZkUnregister", "ForgetOffice", "ZkElect", "ZkDismiss", "ZkWriteController",
-     "ZkRaiseEpoch", "ZkCreateTopic", "ZkWriteState", "ZkConfigure", "Acknowledge"}
+     "ZkRaiseEpoch", "ZkCreateTopic", "ZkWriteState", "ZkMove", "ZkAssign", "ZkRequest",
+     "ZkConfigure", "Acknowledge"}
 
 -----------------------------------------------------------------------------
 (* Brokers that were away, or are treated so *)
@@ -222,6 +224,7 @@ Hear ==
     /\ taken' = TakenNext
     /\ configured' = ConfiguredNext
     /\ LossStep
+    /\ AssignmentStep
     /\ stops' = StopsNext
     /\ has_read' = HasReadNext
     /\ topic_known' = TopicKnownNext

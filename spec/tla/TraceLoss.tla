@@ -20,6 +20,7 @@ LossInit ==
     /\ estranged = {}
 
 Starts == {"LogRecovered", "NodeStarted"}
+WritesOfState == {"ZkWriteState", "ZkMove"}
 
 (* The state that ZooKeeper takes is of an election that says that records   *)
 (* may be lost, and its leader may lack some: it is no member of the ISR,    *)
@@ -61,7 +62,7 @@ HasLost(b) == Len(logs'[b].records) < Len(logs[b].records)
 ForgottenNext ==
     CASE Event.action \in Starts /\ Event.is_forgetful /\ HasLost(Event.broker_id) ->
             forgotten \cup {Event.broker_id}
-      [] Is("ZkWriteState") -> IF IsLosing THEN {} ELSE forgotten \cap Event.isr
+      [] Event.action \in WritesOfState -> IF IsLosing THEN {} ELSE forgotten \cap Event.isr
       [] OTHER -> forgotten
 
 WarnedNext ==
@@ -77,13 +78,13 @@ HasJoined(b) ==
        \/ replicas'[b].role = "follower" /\ logs'[b].is_truncated
 
 EstrangedNext ==
-    IF Is("ZkWriteState") /\ IsLosing THEN Brokers
+    IF Event.action \in WritesOfState /\ IsLosing THEN Brokers
     ELSE IF estranged = {} THEN estranged
     ELSE {b \in estranged : ~HasJoined(b) \/ logs'[b].high_watermark > agreed'[b]}
 
 LossStep ==
     /\ forgotten' = ForgottenNext
     /\ warned' = WarnedNext
-    /\ loss_epoch' = IF Is("ZkWriteState") /\ IsLosing THEN Event.leader_epoch ELSE loss_epoch
+    /\ loss_epoch' = IF Event.action \in WritesOfState /\ IsLosing THEN Event.leader_epoch ELSE loss_epoch
     /\ estranged' = EstrangedNext
 =============================================================================

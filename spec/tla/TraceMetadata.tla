@@ -16,6 +16,11 @@ Viewed ==
 (* What no broker writes. *)
 IsByHand == Event.broker_id = NoBrokers
 
+Unmoved ==
+    /\ UNCHANGED belief_vars
+    /\ UNCHANGED history_vars
+    /\ UNCHANGED record_vars
+
 ZkRegister ==
     LET written == Metadata!Apply(<<Metadata!CreateOp(Metadata!BrokerPath(Event.broker_id), <<>>,
                                                       Event.broker_id)>>)
@@ -117,6 +122,7 @@ ZkRaiseEpoch ==
 ZkCreateTopic ==
     /\ Is("ZkCreateTopic")
     /\ Metadata!CreateTopic
+    /\ Event.adding = {} /\ Event.removing = {}
     /\ topics' = topics \cup {Event.zxid}
     /\ UNCHANGED <<past, offices, registrations, live_epochs, departures, floors, failures, views>>
     /\ UNCHANGED record_vars
@@ -136,18 +142,46 @@ LeaderWrite(b) ==
 
 (* ZooKeeper holds a new state; until its author hears that, this is a lost  *)
 (* reply.                                                                    *)
-ZkWriteState ==
-    /\ Is("ZkWriteState")
-    /\ \/ /\ Event.broker_id \in Controllers
-          /\ Metadata!LoseControllerReply(Event.broker_id)
-       \/ /\ Event.broker_id \in Brokers
-          /\ LeaderWrite(Event.broker_id)
+HoldsFromNow(assigned) ==
     /\ Metadata!State' = StateOf(Event)
     /\ Metadata!StateVersion' = Event.znode_version
     /\ past' = Append(past, [state |-> StateOf(Event), zxid |-> Event.zxid,
-                            isr_broker_epochs |-> Event.isr_broker_epochs])
+                            isr_broker_epochs |-> Event.isr_broker_epochs,
+                            assigned |-> assigned])
     /\ UNCHANGED <<topics, offices, registrations, live_epochs, departures, floors, failures, views>>
+
+ZkWriteState ==
+    /\ Is("ZkWriteState")
+    /\ \/ /\ Event.broker_id \in Controllers
+          /\ ~IsMoving(Event.broker_id)
+          /\ Metadata!LoseControllerReply(Event.broker_id)
+       \/ /\ Event.broker_id \in Brokers
+          /\ LeaderWrite(Event.broker_id)
+    /\ HoldsFromNow(Assigned)
     /\ LoseRecords
+
+(* A step of a move: state and topic at once, as its controller decided.     *)
+ZkMove ==
+    /\ Is("ZkMove")
+    /\ Event.topic_version = Len(assignments)
+    /\ IsPlanned(Event.broker_id, TRUE)
+    /\ Metadata!LoseControllerReply(Event.broker_id)
+    /\ HoldsFromNow(Members(Event.assigned))
+    /\ LoseRecords
+
+(* The topic without the state: as it was, for it is about other partitions, *)
+(* or as a controller decided.                                               *)
+ZkAssign ==
+    /\ Is("ZkAssign")
+    /\ Event.topic_version = Len(assignments)
+    /\ Holding(ToldAssignment = Assignment \/ IsPlanned(Event.broker_id, FALSE))
+    /\ Unmoved
+
+(* What is asked for below /admin is written and taken back.                 *)
+ZkRequest ==
+    /\ Is("ZkRequest")
+    /\ Event.is_there \/ Replaced(ToldRequest) # {}
+    /\ Unmoved
 
 -----------------------------------------------------------------------------
 (* What a broker read and wrote there *)
@@ -330,7 +364,8 @@ ObeyShutdownSeen ==
        /\ UNCHANGED record_vars
 
 (* A decision that was not published gives way to the next one when it can   *)
-(* no longer take effect, or not together with that.                         *)
+(* no longer take effect, or not together with that. What is decided again   *)
+(* is the decision with the lost reply.                                      *)
 IsFreeFor(c, expected_version) ==
     IF controllers[c].decision = <<>> \/ controllers[c].is_reply_lost THEN TRUE
     ELSE IF controllers[c].decision[1].expected_version = expected_version THEN TRUE
@@ -340,10 +375,10 @@ Decide(c) ==
     /\ IsActive(c)
     /\ live_epochs[c] # NotSeen
     /\ IsFreeFor(c, Event.expected_version)
-    /\ Event.assigned_replicas = Recorded[run].assigned_replicas
-    /\ controllers' = [Metadata!Decided(c, Event.leader, Event.leader_epoch, Event.isr,
-                                        Event.expected_version, FALSE)
-                        EXCEPT ![c].is_reply_lost = FALSE]
+    /\ LET decided == Metadata!Decided(c, Event.leader, Event.leader_epoch, Event.isr,
+                                       Event.expected_version, FALSE)
+           is_again == decided[c].decision = controllers[c].decision
+       IN controllers' = [decided EXCEPT ![c].is_reply_lost = @ /\ is_again]
     /\ UNCHANGED <<znodes, replicas, messages, breaches>>
     /\ UNCHANGED history_vars
     /\ UNCHANGED record_vars
@@ -352,13 +387,14 @@ Decide(c) ==
 (* comes late is refused; of the live replicas the first leads (TOP-001).    *)
 InitLeaderSeen ==
     LET c == Event.broker_id
-        known == controllers[c].live_brokers \cap Recorded[run].assigned
+        known == controllers[c].live_brokers \cap Members(Event.assigned_replicas)
         staying == {b \in known : failures[b] # "leaves"}
         alive == IF Event.isr = staying THEN staying ELSE known
-        preferred == SelectSeq(Recorded[run].assigned_replicas, LAMBDA b : b \in alive)
+        preferred == SelectSeq(Event.assigned_replicas, LAMBDA b : b \in alive)
     IN /\ Is("InitLeader")
        /\ Metadata!Exists(znodes, Metadata!TopicPath)
        /\ topic_known[c] # "no"
+       /\ WasAssigned(Event.assigned_replicas)
        /\ Event.expected_version = Metadata!NoVersion
        /\ Event.leader_epoch = 0
        /\ Event.isr = alive
@@ -372,7 +408,7 @@ IsOutsider(c, state) ==
     /\ Event.is_unclean
     /\ ~Event.is_loss_possible
     /\ Event.isr = {Event.leader}
-    /\ Event.leader \in Recorded[run].assigned
+    /\ Event.leader \in Assigned
     /\ \E i \in DOMAIN views[c] :
           LET there == {entry[1] : entry \in views[c][i].live}
           IN /\ IsLaterView(c, i, Event.expected_version)
@@ -390,6 +426,18 @@ TellsLoss(c, state) ==
     ELSE /\ ~Event.is_unclean
          /\ state.leader = Metadata!NoBroker => Event.leader = Metadata!NoBroker
 
+(* That a person asked for; then its line does not tell the assignment.      *)
+IsAsked == Event.assigned_replicas = <<>> /\ Requests("leader_election") # {}
+
+(* The first of the assigned replicas leads, and the ISR stays.              *)
+IsPreferred(c, state) ==
+    /\ IsAsked
+    /\ Event.isr = state.isr
+    /\ Event.leader \in (state.isr \cap controllers[c].live_brokers) \ {state.leader}
+    /\ ~Event.is_unclean \/ Event.is_loss_possible
+    /\ \E i \in DOMAIN assignments :
+          assignments[i].assigned # <<>> /\ assignments[i].assigned[1] = Event.leader
+
 (* As ElectLeader, but on the state of the expected version, which may have  *)
 (* been replaced since: then the write is refused.                           *)
 ElectLeaderSeen ==
@@ -399,10 +447,12 @@ ElectLeaderSeen ==
     IN /\ Is("ElectLeader")
        /\ HasVersion(Event.expected_version)
        /\ Event.leader_epoch = state.leader_epoch + 1
+       /\ Holding(IsAsked \/ WasAssigned(Event.assigned_replicas))
        /\ IF Event.leader \notin state.isr \cup {Metadata!NoBroker}
           THEN Holding(IsOutsider(c, state))
-          ELSE Holding(TellsLoss(c, state))
+          ELSE Holding(TellsLoss(c, state) \/ IsPreferred(c, state))
        /\ IF Event.leader \notin state.isr \cup {Metadata!NoBroker} THEN TRUE
+          ELSE IF IsPreferred(c, state) THEN TRUE
           ELSE IF Event.leader = Metadata!NoBroker
           THEN /\ alive \subseteq HaveFailed
                /\ Event.isr = state.isr
@@ -416,6 +466,41 @@ ElectLeaderSeen ==
                           \/ Event.isr # state.isr
                           \/ Event.isr \cap Bounced(c, Event.expected_version) # {})
        /\ Decide(c)
+
+(* The next step of a move, on the state and a version of the topic that its *)
+(* controller has read. A leader that stays a member leads on.               *)
+AdvanceReassignmentSeen ==
+    LET c == Event.broker_id
+        state == PastState(Event.expected_version)
+    IN /\ Is("AdvanceReassignment")
+       /\ HasVersion(Event.expected_version)
+       /\ Event.leader_epoch = state.leader_epoch + 1
+       /\ Event.leader \in Event.isr
+       /\ state.leader \in Event.isr => Event.leader = state.leader
+       /\ AdvancePlans(state.isr) # {}
+       /\ Decide(c)
+
+(* A change of the topic alone, or the end of what was asked for.            *)
+PlanSeen ==
+    LET c == Event.broker_id
+    IN /\ CASE Is("CompleteReassignment") -> CompletePlans(HaveGone(c)) # {}
+            [] Is("AddPartitions") -> AddPlans # {}
+            [] Is("RemovePartitions") ->
+                    RemovePlans # {} /\ (past = <<>> \/ HasVersion(Event.expected_version))
+            [] OTHER -> FALSE
+       /\ IsActive(c)
+       /\ Unmoved
+
+(* The broker has written, or taken back, what a client asked it for.        *)
+RequestHeard ==
+    LET has(kinds) ==
+            \E request \in ever_asked :
+                request.kind \in kinds /\ request.replicas = Event.assigned_replicas
+    IN /\ CASE Is("StartReassignment") -> has({Moving})
+            [] Is("RequestPartitions") -> has({"partitions_add", "partitions_remove"})
+            [] Is("CancelReassignment") -> Requests(Moving) # {}
+            [] OTHER -> FALSE
+       /\ Unmoved
 
 (* The author hears that its write took effect; another may have replaced it *)
 (* since.                                                                    *)
@@ -460,6 +545,17 @@ ControllerSendsSeen ==
     /\ UNCHANGED history_vars
     /\ UNCHANGED record_vars
 
+(* The replica goes with its log: it is no member of the ISR.                *)
+GiveUp(b, replica) ==
+    /\ Metadata!Exists(znodes, Metadata!StatePath) => b \notin Metadata!State.isr
+    /\ replicas' = [replicas EXCEPT ![b] = replica]
+    /\ logs' = [logs EXCEPT ![b] = [records |-> <<>>, high_watermark |-> 0, is_truncated |-> FALSE,
+                                    epoch_start |-> 0, end_offsets |-> NoEndOffsets]]
+    /\ tenures' = EndedTenures(b, Records(b))
+    /\ agreed' = [agreed EXCEPT ![b] = 0]
+    /\ UNCHANGED <<znodes, controllers, messages, breaches, obeyed, requests, committed_log>>
+    /\ UNCHANGED history_vars
+
 (* Of any partition: it was sent, and tells of the epoch of its controller.  *)
 StopReplicaSeen ==
     LET b == Event.broker_id
@@ -468,12 +564,33 @@ StopReplicaSeen ==
        /\ has_read[b]
        /\ \E stop \in stops : stop = Stop(stop.from, b)
        /\ told >= replicas[b].controller_epoch
-       /\ replicas' = [replicas EXCEPT
-                            ![b].controller_epoch = told,
-                            ![b].heard = Metadata!Heard(b, Metadata!NoEpoch, told)]
-       /\ UNCHANGED <<znodes, controllers, messages, breaches>>
-       /\ UNCHANGED history_vars
-       /\ UNCHANGED record_vars
+       /\ LET heard == [controller_epoch |-> told,
+                        heard |-> Metadata!Heard(b, Metadata!NoEpoch, told)]
+          IN IF Event.is_own
+             THEN /\ Event.leader_epoch >= replicas[b].leader_epoch
+                  /\ GiveUp(b, [Metadata!StoppedReplica("idle") EXCEPT
+                                    !.leader_epoch = Event.leader_epoch,
+                                    !.controller_epoch = heard.controller_epoch,
+                                    !.heard = heard.heard])
+             ELSE /\ replicas' = [replicas EXCEPT
+                                    ![b].controller_epoch = heard.controller_epoch,
+                                    ![b].heard = heard.heard]
+                  /\ UNCHANGED <<znodes, controllers, messages, breaches>>
+                  /\ UNCHANGED history_vars
+                  /\ UNCHANGED record_vars
+
+(* What a broker finds at its start, and the first request of a controller   *)
+(* does not name, it gives up as well.                                       *)
+GivesUpSeen ==
+    LET b == Event.broker_id
+        kept == [Metadata!StoppedReplica("idle") EXCEPT
+                    !.leader_epoch = replicas[b].leader_epoch,
+                    !.controller_epoch = replicas[b].controller_epoch,
+                    !.heard = replicas[b].heard]
+    IN /\ Event.action \in {"ObeyInit", "RecoverReplicas"}
+       /\ has_read[b]
+       /\ \E i \in DOMAIN assignments : b \notin Members(assignments[i].assigned)
+       /\ GiveUp(b, kept)
 
 -----------------------------------------------------------------------------
 (* What a process does not act upon *)
@@ -555,6 +672,9 @@ MetadataStep ==
     \/ ZkRaiseEpoch
     \/ ZkCreateTopic
     \/ ZkWriteState
+    \/ ZkMove
+    \/ ZkAssign
+    \/ ZkRequest
     \/ RegisterBrokerHeard
     \/ CreateTopicHeard
     \/ ReadAssignmentHeard
@@ -571,10 +691,14 @@ MetadataStep ==
     \/ ObeyShutdownSeen
     \/ InitLeaderSeen
     \/ ElectLeaderSeen
+    \/ AdvanceReassignmentSeen
+    \/ PlanSeen
+    \/ RequestHeard
     \/ PublishDecisionHeard
     \/ SendLeaderAndIsrSeen
     \/ ControllerSendsSeen
     \/ StopReplicaSeen
+    \/ GivesUpSeen
     \/ RefuseCommandSeen
     \/ RefuseStopSeen
     \/ DiscardReading

@@ -44,6 +44,22 @@ ByHand(k, before, after) == INSTANCE ControllerElection WITH
     live_sessions <- {}, last_session <- 0, candidates <- <<>>, requests <- {}, terms <- {},
     decided_epoch <- 0, elected <- <<>>, heard <- <<>>, breaches <- {}
 
+(* The state and what is assigned, as `StateZnode` has them.                 *)
+AsZnode(k, before, after) == INSTANCE StateZnode WITH
+    BrokerOf <- LAMBDA b : b,
+    state <- IF at = k THEN before.state ELSE after.state,
+    version <- IF at = k THEN before.version ELSE after.version,
+    assigned <- IF at = k THEN before.assigned ELSE after.assigned,
+    decided_on <- {before.version}, asked_on <- {},
+    controller_epoch <- Event.controller_epoch, is_loss_told <- FALSE
+
+(* A replica that is stopped, as `Reassignment` has it.                      *)
+Moves(k, before, after) == INSTANCE Reassignment WITH
+    replicas <- IF at = k THEN before.replicas ELSE after.replicas,
+    messages <- IF at = k THEN before.messages ELSE after.messages,
+    FirstAssigned <- {}, Targets <- {}, Dead <- {},
+    znodes <- <<>>, controllers <- <<>>, requested <- {}, budget <- <<>>
+
 Before ==
     [znodes |-> znodes, controllers |-> controllers, replicas |-> replicas,
      messages |-> messages, budget |-> budget, breaches |-> breaches, logs |-> logs,
@@ -110,6 +126,57 @@ Learnt(k, s, t, b) ==
     IN /\ Event.controller_epoch <= raised
        /\ s = t \/ \E x \in {reads(s)}, y \in {reads(t)} :
                     Becomes(k, x, y)!LearnController(b)
+
+AsReassigned(s) ==
+    [b \in Brokers |-> LET r == s.replicas[b] IN
+        [is_up |-> r.role \notin {"down", "starting"},
+         log |-> IF s.logs[b].records = <<>> THEN "absent" ELSE "complete",
+         leader |-> r.leader, leader_epoch |-> r.leader_epoch,
+         isr |-> r.isr, znode_version |-> r.znode_version]]
+
+OnlyReplica(s, t, b) ==
+    [t EXCEPT !.replicas[b] = s.replicas[b], !.logs[b] = s.logs[b]] = s
+
+(* A replica that is no member of the ISR goes with its log. *)
+GivenUp(k, s, t, b) ==
+    LET stop == [type |-> "stop_replica", to |-> b, leader_epoch |-> Event.leader_epoch]
+        has(x, sent) == [replicas |-> AsReassigned(x), messages |-> sent]
+    IN /\ OnlyReplica(s, t, b)
+       /\ b \notin s.znodes[Metadata!StatePath].data.isr
+       /\ t.logs[b].records = <<>>
+       /\ t.replicas[b].role = "idle"
+       /\ Is("StopReplica") => \E x \in {has(s, {stop})}, y \in {has(t, {})} :
+                                    Moves(k, x, y)!StopReplica(b)
+
+Stopped(k, s, t, b) == IF Event.is_own THEN GivenUp(k, s, t, b) ELSE Learnt(k, s, t, b)
+
+Znode(state, version, assigned) == [state |-> state, version |-> version, assigned |-> assigned]
+
+(* What is decided is a step of the state's znode, with what is assigned.    *)
+OnlyDecides(s, t, c) == [t EXCEPT !.controllers[c] = s.controllers[c]] = s
+DecidesStep(k, t, c, assigned) ==
+    LET version == Event.expected_version
+        decided == t.controllers[c].decision[1].state
+    IN \E x \in {Znode(PastState(version), version, past[version + 1].assigned)}, y \in {Znode(decided, version + 1, assigned)} :
+           AsZnode(k, x, y)!Step
+
+ElectedAsAsked(k, s, t, c) ==
+    OnlyDecides(s, t, c) /\ DecidesStep(k, t, c, past[Event.expected_version + 1].assigned)
+
+ReassignmentAdvanced(k, s, t, c) ==
+    OnlyDecides(s, t, c) /\ DecidesStep(k, t, c, Members(Event.assigned_replicas))
+
+(* A move writes both at once; the topic alone is written where the ISR is   *)
+(* assigned still, or goes with it.                                          *)
+Moved(k, s, t, b) ==
+    /\ StateWritten(k, s, t, b)
+    /\ \E x \in {Znode(s.znodes[Metadata!StatePath].data, s.znodes[Metadata!StatePath].version, Assigned)},
+           y \in {Znode(t.znodes[Metadata!StatePath].data, t.znodes[Metadata!StatePath].version, Members(Event.assigned))} :
+          AsZnode(k, x, y)!Step
+Assigns(s) ==
+    \/ ~Metadata!Exists(s.znodes, Metadata!StatePath)
+    \/ Event.assigned = <<>>
+    \/ s.znodes[Metadata!StatePath].data.isr \subseteq Members(Event.assigned)
 
 (* It may know before ZooKeeper ends its session. *)
 Resigned(k, s, t, c) ==
@@ -335,11 +402,19 @@ IsReal(k, s, t, b) ==
       [] Is("ZkRaiseEpoch") -> Raised(s, t)
       [] Is("ZkWriteState") -> StateWritten(k, s, t, b)
       [] Is("ReadState") -> HasRead(k, s, t, b)
-      [] Event.action \in {"LearnController", "StopReplica"} -> Learnt(k, s, t, b)
+      [] Is("LearnController") -> Learnt(k, s, t, b)
       [] Is("ResignController") -> Resigned(k, s, t, b)
       [] Is("DetectBrokerChange") -> Detected(k, s, t, b)
       [] Is("InitLeader") -> FirstLeader(k, s, t, b)
-      [] Is("ElectLeader") -> IF IsOfMember THEN Elected(k, s, t, b) ELSE ElectedOutside(k, s, t, b)
+      [] Is("ElectLeader") -> CASE ~IsOfMember -> ElectedOutside(k, s, t, b)
+                                [] IsPreferred(b, PastState(Event.expected_version)) ->
+                                        ElectedAsAsked(k, s, t, b)
+                                [] OTHER -> Elected(k, s, t, b)
+      [] Is("AdvanceReassignment") -> ReassignmentAdvanced(k, s, t, b)
+      [] Is("ZkMove") -> Moved(k, s, t, b)
+      [] Is("ZkAssign") -> s = t /\ Assigns(s)
+      [] Event.action \in {"ObeyInit", "RecoverReplicas"} -> GivenUp(k, s, t, b)
+      [] Is("StopReplica") -> Stopped(k, s, t, b)
       [] Is("PublishDecision") -> Published(k, s, t, b)
       [] Is("SendLeaderAndIsr") -> Sent(k, s, t, b)
       [] Event.action \in {"BecomeLeader", "BecomeFollower"} -> Obeyed(k, s, t, b)
@@ -361,7 +436,8 @@ Quiet ==
     {"CreateTopic", "WriteAsked", "WriteHeard", "ControllerAsked", "ControllerRead",
      "ReadAssignment", "DetectTopicChange", "ElectController", "LogFailed", "Acknowledge", "SendInit",
      "ObeyShutdown", "SendUpdateMetadata", "UpdateMetadata", "ZkConfigure", "ApplyMutation",
-     "ForwardRequest", "SendStopReplica", "ControllerSends", "RefuseCommand", "RefuseStop", "RefuseFetch",
+     "ForwardRequest", "ZkRequest", "CompleteReassignment", "AddPartitions", "RemovePartitions",
+     "StartReassignment", "CancelReassignment", "RequestPartitions", "SendStopReplica", "ControllerSends", "RefuseCommand", "RefuseStop", "RefuseFetch",
      "DiscardReading"}
 
 IsRealStep ==

@@ -329,7 +329,8 @@ ExpandIsrSeen ==
     IN /\ Is("ExpandIsr")
        /\ replicas[b].isr \subseteq Event.isr
        /\ joining # {}
-       /\ joining \subseteq Recorded[run].assigned
+       /\ HasVersion(replicas[b].znode_version)
+       /\ joining \subseteq past[replicas[b].znode_version + 1].assigned
        /\ \A f \in joining : IsCaughtUp(b, f)
        /\ AsksIsr(b)
 

@@ -10,7 +10,7 @@ EXTENDS Replication, TraceData
 VARIABLES
     run,            \* which element of Recorded
     at,             \* the event that comes next
-    past,           \* what the state znode held, by version: [state, zxid, isr_broker_epochs]
+    past,           \* what the state znode held, by version: [state, zxid, isr_broker_epochs, assigned]
     topics,         \* the zxids at which the topic was created
     offices,        \* elections that took effect: [controller_id, controller_epoch, session_id]
     registrations,  \* registrations that took effect: [broker_id, session_id, zxid]
@@ -240,7 +240,7 @@ Stride == Recorded[run].stride
 IsPause == at % Stride = 0 /\ at \div Stride \in DOMAIN Pauses
 Pause == Pauses[at \div Stride]
 
-Holders == {b \in Brokers : b \in Recorded[run].assigned \/ Records(b) # <<>>}
+Holders == {b \in Brokers : Records(b) # <<>>}
 
 (* No broker can follow an earlier leader any more: of its tenure, the epoch *)
 (* is all that is asked for.                                                 *)

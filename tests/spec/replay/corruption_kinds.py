@@ -36,6 +36,17 @@ from tests.spec.replay.corruptions import (
     without_last,
     write_made_up,
 )
+from tests.spec.replay.move_corruptions import (
+    ADDED,
+    MOVED,
+    REMOVED,
+    assigned_to_fewer,
+    is_of_topic,
+    is_request,
+    is_step_of_move,
+    stopped_before_unassigned,
+    with_all_assigned,
+)
 from tests.spec.replay.office_corruptions import (
     by_stranger,
     is_by_hand,
@@ -70,6 +81,10 @@ KINDS: Mapping[str, Corruption] = {
             Action.EXPAND_ISR,
             Action.ADOPT_ISR,
             Action.FENCE_LEADER,
+            Action.ADVANCE_REASSIGNMENT,
+            Action.COMPLETE_REASSIGNMENT,
+            Action.ADD_PARTITIONS,
+            Action.REMOVE_PARTITIONS,
             "NodeStarted",
         )
     },
@@ -79,6 +94,10 @@ KINDS: Mapping[str, Corruption] = {
     "drop DetectTopicChange": dropped(Action.DETECT_TOPIC_CHANGE, is_late_topic),
     "drop SendLeaderAndIsr": command_never_sent,
     "drop SendStopReplica": stop_never_sent,
+    "drop a stop of a move": dropped(Action.STOP_REPLICA, is_step_of_move),
+    "drop the request of a move": dropped("Create", is_request(MOVED)),
+    "drop the request of an addition": dropped("Create", is_request(ADDED)),
+    "drop the request of a removal": dropped("Create", is_request(REMOVED)),
     "drop LeaderAppend": dropped(Action.LEADER_APPEND),
     "drop FollowerAppend": dropped(Action.FOLLOWER_APPEND, has_records),
     "drop ServeFetch": dropped(
@@ -111,6 +130,17 @@ KINDS: Mapping[str, Corruption] = {
     "loss told of an election without": changed(
         Action.ELECT_LEADER, telling(is_unclean=True), is_without_loss
     ),
+    "step of a move before the new replicas have joined": changed(
+        Action.ADVANCE_REASSIGNMENT, with_all_assigned
+    ),
+    "move to a replica less": changed(
+        Action.ADVANCE_REASSIGNMENT, without_last("assigned_replicas")
+    ),
+    "move completed elsewhere": changed(
+        Action.COMPLETE_REASSIGNMENT, without_last("assigned_replicas")
+    ),
+    "addition of a replica less": changed(Action.ADD_PARTITIONS, without_last("assigned_replicas")),
+    "topic with a replica less": changed("SetData", assigned_to_fewer, is_of_topic),
     "departure denied": departure_denied,
     "arrival denied": arrival_denied,
     "another broker epoch": changed(Action.REGISTER_BROKER, moved("zxid", 1)),
@@ -159,6 +189,7 @@ KINDS: Mapping[str, Corruption] = {
     "cut before it follows": swapped(Action.BECOME_FOLLOWER, Action.TRUNCATE_LOG),
     "fetched before it follows": swapped(Action.BECOME_FOLLOWER, Action.FOLLOWER_APPEND),
     "transactions the other way": transactions_swapped,
+    "stopped before it is unassigned": stopped_before_unassigned,
     # made up
     "append by a follower": inserted(Action.BECOME_FOLLOWER, appended_by_follower),
     "records appended twice": inserted(Action.FOLLOWER_APPEND, appended_again),

@@ -6,9 +6,10 @@ from dataclasses import replace
 import pytest
 
 from fencepost.impl.sim.adapter import simulate_modelled
+from fencepost.spec.replay.assignments import partitions_of_run
 from fencepost.spec.replay.fields import Fields
 from fencepost.spec.replay.ordering import total_order
-from fencepost.spec.replay.projection import Event, Projection, partitions_of_run, project
+from fencepost.spec.replay.projection import Event, Projection, project
 from fencepost.spec.replay.recorded_run import as_lines, recorded_run
 from fencepost.spec.replay.tlc_run import run_tlc
 from fencepost.spec.vocabulary import NO_BROKER, Action

@@ -3,9 +3,10 @@
 from functools import partial
 
 from fencepost.impl.sim.world.cluster import VirtualCluster
+from fencepost.spec.replay.assignments import partitions_of_run
 from fencepost.spec.replay.incarnations import first_incarnation
 from fencepost.spec.replay.ordering import total_order
-from fencepost.spec.replay.projection import partitions_of_run, project
+from fencepost.spec.replay.projection import project
 from fencepost.spec.replay.recorded_run import TraceFileLine, as_lines, recorded_run
 from fencepost.spec.replay.tlc_run import run_tlc
 from fencepost.spec.trace import TRACE_VERSION, Kind

@@ -8,9 +8,10 @@ import msgspec
 import pytest
 
 from fencepost.impl.sim.stories.play import play
+from fencepost.spec.replay.assignments import partitions_of_run
 from fencepost.spec.replay.fields import Fields
 from fencepost.spec.replay.ordering import total_order
-from fencepost.spec.replay.projection import Projection, partitions_of_run, project
+from fencepost.spec.replay.projection import Projection, project
 from fencepost.spec.replay.recorded_run import (
     RecordedRun,
     ReplayedRunDetail,

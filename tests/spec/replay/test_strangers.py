@@ -15,9 +15,10 @@ from fencepost.impl.sim.adapter import play_story
 from fencepost.impl.sim.stories.play import play
 from fencepost.impl.sim.world.admin_workload import write_bad_topic
 from fencepost.impl.sim.world.cluster import VirtualCluster
+from fencepost.spec.replay.assignments import partitions_of_run
 from fencepost.spec.replay.offices import NO_BROKER
 from fencepost.spec.replay.ordering import total_order
-from fencepost.spec.replay.projection import Projection, partitions_of_run, project
+from fencepost.spec.replay.projection import Projection, project
 from fencepost.spec.replay.recorded_run import TraceFileLine, as_lines, recorded_run
 from fencepost.spec.replay.tlc_run import Marker, run_tlc
 from fencepost.spec.trace import TRACE_VERSION, Kind, TraceEvent

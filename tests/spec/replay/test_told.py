@@ -7,8 +7,9 @@ import pytest
 from msgspec.structs import replace
 
 from fencepost.impl.sim.adapter import simulate_modelled
+from fencepost.spec.replay.assignments import partitions_of_run
 from fencepost.spec.replay.ordering import total_order
-from fencepost.spec.replay.projection import Projection, partitions_of_run, project
+from fencepost.spec.replay.projection import Projection, project
 from fencepost.spec.replay.recorded_run import as_lines, recorded_run
 from fencepost.spec.replay.tlc_run import run_tlc
 from fencepost.spec.trace import Kind, TraceEvent
