@@ -22,7 +22,7 @@ WIPES = "wipe"
 """The parameter of a fault that removes files, or "none"."""
 
 LIFECYCLE = frozenset({Action.DELETE_TOPIC})
-"""Told when the incarnation of the partition has ended."""
+"""Told when the incarnation of the partition has ended: of the next one it says nothing."""
 
 QUOTAS = frozenset(
     {

@@ -9,10 +9,9 @@ from collections import Counter
 from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass, field
 
-from fencepost.spec.replay.assignments import partitions_of_run
+from fencepost.spec.replay.assignments import first_incarnation, partitions_of_run
 from fencepost.spec.replay.committed_log import CommittedLog, Disks, is_of_disk
 from fencepost.spec.replay.fields import MISSING, Fields, Value, number, state_fields
-from fencepost.spec.replay.incarnations import first_incarnation
 from fencepost.spec.replay.limits import forgetful_faults
 from fencepost.spec.replay.offices import NO_BROKER, Numbers, broker_sessions
 from fencepost.spec.replay.projection import (

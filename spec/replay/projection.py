@@ -6,12 +6,14 @@ Payload ids, session ids and zxids become small numbers, since TLC counts up to 
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from fencepost.spec.config_store import CONFIG_CHANGES
 from fencepost.spec.replay.assignments import (
     Assignments,
+    Incarnation,
     assignments_of,
+    incarnations,
 )
 from fencepost.spec.replay.fields import (
     FIELDS,
@@ -25,7 +27,6 @@ from fencepost.spec.replay.fields import (
     numbers,
     state_fields,
 )
-from fencepost.spec.replay.incarnations import first_incarnation
 from fencepost.spec.replay.limits import (
     LIFECYCLE,
     QUOTAS,
@@ -93,10 +94,18 @@ class Projection:
     brokers: frozenset[int]
     assigned_replicas: tuple[int, ...]
     events: tuple[Event, ...]
+    incarnation: int = 1
+    """Of the partition, from 1."""
     ended: str = ""
     """Where and why the replay ends before the run does; empty where it does not."""
     stride: int = STRIDE
     """Events from one pause to the next (`pauses.py`)."""
+
+    @property
+    def subject(self) -> str:
+        """What is replayed, in words."""
+        later = f", incarnation {self.incarnation}" if self.incarnation > 1 else ""
+        return f"{self.partition}{later}"
 
     @property
     def facts(self) -> Fields:
@@ -110,13 +119,32 @@ class Projection:
 def project(
     run: str, level: int, lines: list[TraceFileLine], key: TopicPartition, assigned: tuple[int, ...]
 ) -> Projection:
-    """The events of `key` in `lines`, which are in order; raises `ReplayError`.
+    """The events of the first incarnation of `key` in `lines`, which are in order.
 
-    Of a partition that is deleted, the first incarnation, up to its end. They also end where a
-    client that is no broker writes the state: from there on it is no behaviour of this spec.
+    They end with it, or where a client that is no broker writes the state: from there on it is no
+    behaviour of this spec. Raises `ReplayError`.
     """
-    whole = lines
-    lines = first_incarnation(lines, key)
+    return next(project_all(run, level, lines, key, assigned))
+
+
+def project_all(
+    run: str, level: int, lines: list[TraceFileLine], key: TopicPartition, assigned: tuple[int, ...]
+) -> Iterator[Projection]:
+    """The same of each incarnation, in order."""
+    for place, one in enumerate(incarnations(lines, key), start=1):
+        replicas = one.assigned or assigned
+        yield replace(_project(run, level, lines, key, replicas, one), incarnation=place)
+
+
+def _project(
+    run: str,
+    level: int,
+    whole: list[TraceFileLine],
+    key: TopicPartition,
+    assigned: tuple[int, ...],
+    incarnation: Incarnation,
+) -> Projection:
+    lines = incarnation.lines
     lines, ended = up_to_the_limits(lines, key, broker_sessions(lines))
     started = (event.broker_id for event in _brokers(lines))
     brokers = frozenset(number for number in started if number is not None) | set(assigned)
@@ -125,7 +153,8 @@ def project(
         level=level,
         brokers=brokers,
         offices=offices_of(lines),
-        assignments=assignments_of(lines, key),
+        assignments=assignments_of(lines, key, incarnation.since),
+        incarnation=incarnation,
         started=_recovered(lines, key),
         forgetful=frozenset(forgetful_faults(line.event for line in lines)),
         by_hand=BY_HAND if has_strangers(line.event for line in whole) else BY_NOBODY,
@@ -186,6 +215,7 @@ class _Projector:
     brokers: frozenset[int]
     offices: Offices
     assignments: Assignments
+    incarnation: Incarnation
     started: set[Process]
     forgetful: frozenset[str]
     """Ids of the faults by which disks lose records."""
@@ -311,11 +341,11 @@ class _Projector:
             }
 
     def _topic(self, event: TraceEvent) -> Iterator[Fields]:
-        """A move changes the state in the same transaction, whose line tells of both."""
+        """A move changes the state in the same transaction: one event tells of both."""
         fields = self.assignments.told(event) | {"zxid": self.zxids.of(event.zxid)}
-        if event.action == "Create":
+        if self.assignments.is_begin(event):
             del fields["topic_version"]
-            yield {"action": "ZkCreateTopic", **fields}
+            yield {"action": "ZkCreateTopic", **fields, "is_known": event.action != "Create"}
         elif event.action == "SetData" and not self.assignments.is_beside_state(event):
             yield {"action": "ZkAssign", **fields, "broker_id": self.offices.author(event)}
 
@@ -448,5 +478,6 @@ class _Projector:
         for name in FIELDS.get(event.action, ()):
             fields[name] = READERS[name](self, event)
         if event.action in STOPS:
-            fields["is_own"] = is_about(event, self.key)
+            is_earlier = self.incarnation.is_of_earlier(event)
+            fields["is_own"] = is_about(event, self.key) and not is_earlier
         yield fields

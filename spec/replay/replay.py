@@ -13,7 +13,7 @@ from fencepost.spec.replay.assignments import partitions_of_run
 from fencepost.spec.replay.coverage import NOTHING, Coverage, coverage
 from fencepost.spec.replay.observed import ObservedProjection, is_observed, project_observed
 from fencepost.spec.replay.ordering import total_order
-from fencepost.spec.replay.projection import Event, Projection, project
+from fencepost.spec.replay.projection import Event, Projection, project_all
 from fencepost.spec.replay.recorded_run import (
     RecordedRun,
     ReplayError,
@@ -207,8 +207,9 @@ def _projections(
     if not partitions:
         raise ReplayError(f"{run.name} has no topic: nothing can be replayed")
     return [
-        project(run.name, run.detail.level, lines, key, assigned)
+        projection
         for key, assigned in list(partitions.items())[:partitions_max]
+        for projection in project_all(run.name, run.detail.level, lines, key, assigned)
     ]
 
 
@@ -351,7 +352,7 @@ def _accepted(projection: Projection, marker: Marker) -> ReplayResult:
     broken = _names(marker.values[1])
     return ReplayResult(
         run=projection.run,
-        partition=str(projection.partition),
+        partition=projection.subject,
         verdict=Replayed.ACCEPTED,
         events=len(projection.events),
         violated=broken,
@@ -364,7 +365,7 @@ def _unpromised(level: int, broken: tuple[str, ...]) -> str:
 
 
 def _stopped(projection: Projection, violated: Marker | None, machines: Machines) -> ReplayResult:
-    run, partition = projection.run, str(projection.partition)
+    run, partition = projection.run, projection.subject
     try:
         explanation = _explain(projection, machines)
     except ReplayError as error:
@@ -405,7 +406,7 @@ def _explain(projection: Projection, machines: Machines) -> Explanation:
         if marker.name == "stuck"
     ]
     if not stuck:
-        raise ReplayError(f"{projection.run}, {projection.partition}: TLC stopped without a word")
+        raise ReplayError(f"{projection.run}, {projection.subject}: TLC stopped without a word")
     index, state, enabled = stuck[0].values
     assert isinstance(index, int)
     return Explanation(

@@ -185,9 +185,11 @@ HasReadNext ==
       [] OTHER -> has_read
 
 (* A new controller reads all topics before it sends anything, and no line   *)
-(* tells of that. What comes later it learns with a line.                    *)
+(* tells of that. What comes later it learns with a line, unless it is a      *)
+(* partition of a topic that was there, which it adds itself.                *)
 TopicKnownNext ==
     CASE Is("ElectController") -> [topic_known EXCEPT ![Event.broker_id] = "maybe"]
+      [] Is("ZkCreateTopic") /\ Event.is_known -> [c \in Controllers |-> "maybe"]
       [] Is("DetectTopicChange") -> [topic_known EXCEPT ![Event.broker_id] = "yes"]
       [] Event.action \in {"SendInit", "ControllerSends"} ->
             IF topic_known[Event.broker_id] # "maybe" THEN topic_known

@@ -57,7 +57,7 @@ from tests.spec.replay.office_corruptions import (
 )
 from tests.spec.replay.refusals import (
     fetch_refused,
-    is_refused_for_good,
+    refusals_never_told,
     refused,
     refused_as_stale_controllers,
     stop_never_sent,
@@ -105,7 +105,7 @@ KINDS: Mapping[str, Corruption] = {
     ),
     "drop AdvanceHighWatermark": dropped(Action.ADVANCE_HIGH_WATERMARK),
     "drop LogRecovered": dropped("LogRecovered"),
-    "drop the refusal of a command": dropped(RefusalKind.REFUSE_COMMAND, is_refused_for_good),
+    "drop the refusal of a command": refusals_never_told,
     "drop a write of the state": dropped("SetData", is_of_state),
     "drop a write of /controller by hand": dropped("SetData", is_by_hand),
     "drop a registration": dropped("Create", is_registration),

@@ -74,6 +74,24 @@ def is_refused_for_good(events: Events, at: int) -> bool:
     return is_treated_so and len(epochs_seen(events[:election], event)) == 1
 
 
+def refusals_never_told(events: Events) -> Iterator[Corrupted]:
+    """A command that was refused for good was so in no line, however often it came."""
+    for at, event in enumerate(events):
+        if event.action == RefusalKind.REFUSE_COMMAND and is_refused_for_good(events, at):
+            kept = [other for other in events if not is_same_refusal(other, event)]
+            yield Corrupted(renumbered(kept), event)
+
+
+def is_same_refusal(line: TraceEvent, refused: TraceEvent) -> bool:
+    """The same broker refuses the same command."""
+    return (line.node, line.action, line.error_code, *command_of(line)) == (
+        refused.node,
+        refused.action,
+        refused.error_code,
+        *command_of(refused),
+    )
+
+
 def is_action(event: TraceEvent, action: str, key: tuple[str | None, int | None]) -> bool:
     """The line of this action about this partition."""
     return event.action == action and (event.topic, event.partition) == key

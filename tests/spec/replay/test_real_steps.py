@@ -51,8 +51,8 @@ LOOSENED = (
     ),
     Loosened(
         "TraceMetadata",
-        "/\\ state.leader \\in Event.isr => Event.leader = state.leader\n",
-        "/\\ TRUE\n",
+        "        /\\ state.leader \\in Event.isr => Event.leader = state.leader\n",
+        "        /\\ TRUE\n",
         "decision for another leader",
     ),
     Loosened(
