@@ -111,6 +111,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="let the files of tests/stories say what they print now; read the difference",
     )
+    parser.addoption(
+        "--rewrite-pages",
+        action="store_true",
+        help="let the first hour and the README say what is printed now; read the difference",
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -45,11 +45,10 @@ AS_SHOWN = {
     "fencepost check --without-repairs --hazard H21": "0 not as expected",
     "fencepost check truncation_to_high_watermark": "PASS: 1 of 1 model as expected",
     "fencepost check two_controllers --graph states.svg": "states.svg: ",
-    "fencepost simulate --level 5 --upgrade-from 2": "PASS: 200 seeds at level 5",
     "fencepost simulate --mutant no_step_down": "mutant no_step_down caught at seed ",
     "fencepost simulate --seed 7 --mutant no_step_down --shrink": "seed 7 shrunk from ",
     "fencepost simulate --seeds 60 --level 5": "PASS: 60 seeds at level 5",
-    "fencepost simulate --seeds 60 --level 5 --upgrade-from 2": "PASS: 60 seeds at level 5",
+    "fencepost simulate --seeds 60 --level 5 --upgrade-from 2": "PASS: 60 seeds of upgrades",
 }
 """What `make long` executes, by itself in a folder -> what it says; a mutant is broken."""
 FINDS_SOMETHING = re.compile(r"fencepost simulate --steps ")
@@ -66,6 +65,7 @@ ELSEWHERE = {
     r"fencepost prove": "z3: tests/spec/proofs",
     r"fencepost chaos( |$)": "real processes: the gate and tests/chaos play every story",
     r"fencepost simulate$": "a word in a sentence",
+    r"fencepost simulate --level 5 --upgrade-from 2$": "the same with 60 seeds is executed",
     r"fencepost simulate --seeds 500( --coverage| --level [45])?$": "the gate plays hundreds",
     r"fencepost simulate --level 0 --seeds 2000$": "tests/test_first_hour.py plays 200",
     r"fencepost conform( |$)": "minutes, or an adapter: tests/ci/commands and make nightly",

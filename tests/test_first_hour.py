@@ -2,6 +2,9 @@
 
 Sections 4 to 7 of `docs/first_hour.md`, then what `docs/write_a_check.md` begins with, in a copy of
 the rooms that is under git, as a checkout is. The sections before have tests of their own.
+A change of the core may give the seeds other runs: with `--rewrite-pages` the blocks of the pages
+say what is printed now. Read the difference: the sentences around them, and lines of traces, are
+yours to change.
 """
 
 import json
@@ -21,6 +24,7 @@ from fencepost.ci.gate.stages import STAGES
 from tests.test_documents import ROOT
 
 ROOMS = ("spec", "impl", "conformance", "fault_injection", "reports", "ci")
+README = ROOT / "README.md"
 FIRST_HOUR = ROOT / "docs" / "first_hour.md"
 WRITE_A_CHECK = ROOT / "docs" / "write_a_check.md"
 PLAYED = (
@@ -39,8 +43,14 @@ COMMAND_S = 600
 class Block:
     """What stands between two fences."""
 
+    page: Path
     language: str
-    lines: tuple[str, ...]
+    text: str
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """Without the widths of columns."""
+        return tuple(map(plain, self.text.splitlines()))
 
     @property
     def is_session(self) -> bool:
@@ -55,7 +65,7 @@ def blocks() -> Iterator[Block]:
         for language, inside in re.findall(
             fenced, part[: part.index(end)], re.MULTILINE | re.DOTALL
         ):
-            yield Block(language=language, lines=tuple(map(plain, inside.splitlines())))
+            yield Block(page=page, language=language, text=inside)
 
 
 def commands() -> list[str]:
@@ -127,6 +137,19 @@ class Checkout:
         said = "\n".join(map(plain, self.said.splitlines()))
         return "\n".join(block.lines) in said
 
+    def now(self, block: Block) -> str:
+        """What was printed from the block's first word to that of its last line."""
+        said = [line.rstrip() for line in self.said.splitlines()]
+        words = [first_word(line) for line in said]
+        begin = words.index(first_word(block.lines[0]))
+        end = words.index(first_word(block.lines[-1]), begin)
+        return "".join(f"{line}\n" for line in said[begin : end + 1])
+
+
+def first_word(line: str) -> str:
+    """`- {run_ms` of a step."""
+    return " ".join(re.split(r"[ :]+", line.strip())[: 2 if line.lstrip().startswith("-") else 1])
+
 
 def is_short_for(line: str, event: dict[str, Any]) -> bool:
     """`4203 ms broker-4 action LeaderAppend offset=0 ...`: time, names and values of this event."""
@@ -145,19 +168,43 @@ def is_short_for(line: str, event: dict[str, Any]) -> bool:
 
 
 def shown_by_readme() -> list[tuple[str, str, str]]:
-    return OF_THE_GATE.findall((ROOT / "README.md").read_text())
+    return OF_THE_GATE.findall(README.read_text())
+
+
+def replace_in(page: Path, before: str, after: str) -> None:
+    text = page.read_text()
+    assert text.count(before) == 1, before
+    page.write_text(text.replace(before, after))
+
+
+def try_readme(checkout: Checkout, *, rewrites: bool) -> None:
+    """Each violation that the README shows is what its command prints."""
+    for invariant, sentence, command in shown_by_readme():
+        row = re.search(
+            rf"^\d+ +(\w+) +(.+?) +{command} *$", checkout.run(command).stdout, re.MULTILINE
+        )
+        assert row is not None, f"{command} violates nothing now: choose another seed"
+        if rewrites:
+            before, after = (
+                f"{i}: {s} — {command}" for i, s in ((invariant, sentence), row.groups())
+            )
+            replace_in(README, before, after)
+        else:
+            assert row.groups() == (invariant, sentence)
 
 
 @pytest.mark.long
-def test_the_pages_lead_where_they_say(tmp_path: Path) -> None:
+def test_the_pages_lead_where_they_say(tmp_path: Path, pytestconfig: pytest.Config) -> None:
+    rewrites = bool(pytestconfig.getoption("--rewrite-pages"))
     checkout = Checkout(folder=tmp_path).made()
     for block in list(blocks()):
         if block.language == "python":
             checkout.edit(block)
-            for invariant, sentence, command in shown_by_readme():
-                assert f" {invariant} {sentence} {command}" in plain(checkout.run(command).stdout)
+            try_readme(checkout, rewrites=rewrites)
         elif block.is_session:
             checkout.play(block)
+        elif rewrites and not checkout.shows(block):
+            replace_in(block.page, block.text, checkout.now(block))
         else:
             assert checkout.shows(block), f"{block.lines}\n{checkout.said}"
 
@@ -177,7 +224,7 @@ def test_the_pages_have_an_edit_sessions_and_what_they_print() -> None:
 
 
 def test_the_readme_shows_every_stage_of_the_gate_and_two_violations() -> None:
-    table = (ROOT / "README.md").read_text().partition("\nstage     verdict")[2]
+    table = README.read_text().partition("\nstage     verdict")[2]
     rows = re.findall(r"^(\w+) +(?:PASS|FAIL) +\d", table, re.MULTILINE)
 
     assert rows == [stage.name for stage in STAGES]
@@ -198,3 +245,14 @@ def test_a_line_in_short_is_that_of_one_event_only() -> None:
     assert not is_short_for("4202 ms client-1 invoke Produce acks=-1 client-1/2/1", event)
     assert not is_short_for("4201 ms client-1 invoke Produce acks=1", event)
     assert not is_short_for("4201 ms client-1 invoke Produce client-1/3/1", event)
+
+
+def test_a_block_is_rewritten_from_its_first_word_to_that_of_its_last_line() -> None:
+    said = "PASS: other\nseed  why   \n3     a\nFAIL: 1\nsteps:\n  - x\n  - {run_ms: 2}\n  - y\n"
+    table = Block(page=README, language="", text="seed  why\n2 b\n5 c\nFAIL: 2\n")
+    steps = Block(page=README, language="", text="steps:\n  - z\n  - {run_ms: 9}\n")
+    checkout = Checkout(folder=Path(), said=said)
+
+    assert not checkout.shows(table)
+    assert checkout.now(table) == "seed  why\n3     a\nFAIL: 1\n"
+    assert checkout.now(steps) == "steps:\n  - x\n  - {run_ms: 2}\n"
