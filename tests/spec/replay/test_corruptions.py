@@ -21,6 +21,7 @@ from fencepost.spec.replay.projection import (
     Projection,
     is_about,
     project,
+    project_all,
 )
 from fencepost.spec.replay.recorded_run import ReplayError, as_lines, recorded_run
 from fencepost.spec.replay.tlc_run import run_tlc, run_zookeeper_tlc
@@ -79,11 +80,20 @@ def tried(kind: str, corrupted: Corrupted) -> Tried:
     except ReplayError:
         return Tried(kind, is_checked, None, None)
     key = next((one for one in partitions if is_of(corrupted, one)), min(partitions))
-    projection = project("run", LEVEL, lines, key, partitions[key])
+    incarnations = list(project_all("run", LEVEL, lines, key, partitions[key]))
+    projection = next((one for one in incarnations if tells(one, corrupted)), incarnations[0])
     if corrupted.line.action in STOPS and corrupted.line.leader_epoch == NO_EPOCH:
         replays = (project("run", LEVEL, lines, *one) for one in partitions.items())
         projection = max(replays, key=lambda one: len(one.events))
     return Tried(kind, is_checked, projection, project_zookeeper("run", lines))
+
+
+def tells(projection: Projection, corrupted: Corrupted) -> bool:
+    """The replay has the corrupted line, whatever that says now."""
+    line = corrupted.line
+    place = (line.node, line.action, line.mono_ns, line.zxid)
+    told = (event.line.event for event in projection.events)
+    return any((e.node, e.action, e.mono_ns, e.zxid) == place for e in told)
 
 
 def is_of(corrupted: Corrupted, key: TopicPartition) -> bool:
