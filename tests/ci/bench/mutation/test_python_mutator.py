@@ -3,7 +3,9 @@
 import json
 from pathlib import Path
 
-from fencepost.ci.bench.mutation import checks
+import pytest
+
+from fencepost.ci.bench.mutation import checks, core
 from fencepost.ci.bench.mutation.python.python_edits import PythonEdit
 from fencepost.ci.bench.mutation.python.python_mutator import PythonMutator
 from fencepost.ci.bench.mutation.score import Scored
@@ -35,3 +37,11 @@ def test_what_was_killed_is_not_judged_again(tmp_path: Path) -> None:
 
     assert sorted(judged[3:]) == sorted(judged[1:3])
     assert ended == dict.fromkeys(judged[:3], KILLED)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("mutator", "arguments"), [(core.MUTATOR, ["--no-tests"]), (checks.MUTATOR, [])]
+)
+def test_of_a_sample_of_ten_enough_is_noticed(mutator: PythonMutator, arguments: list[str]) -> None:
+    assert mutator.run(["--count", "10", "--seed", "14", *arguments]) == 0
