@@ -1,9 +1,9 @@
 """The gate with every direct dependency at one end of what the wheel allows.
 
 `make lowest`: at its lower bound, which a user's project may hold it to. `make newest`, with
-`--newest`: whatever pip takes today, the extras too; what they bring is imported before. Each makes
-an environment of its own, which it removes; the exit code is the gate's, 1 when an extra is not
-imported, or 3 when nothing could be installed. Other arguments are the gate's.
+`--newest`: whatever pip takes today. The extras are installed too, and what they bring is imported
+before. Each makes an environment of its own, which it removes; the exit code is the gate's, 1 when
+an extra is not imported, or 3 when nothing could be installed. Other arguments are the gate's.
 """
 
 import re
@@ -44,9 +44,10 @@ def lower_bounds(requirements: Iterable[str]) -> list[str]:
 
 
 def direct_dependencies() -> list[str]:
-    """Those of the wheel, as `pyproject.toml` names them."""
+    """Those of the wheel and of its extras, as `pyproject.toml` names them."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    return list(project["dependencies"])
+    extras = project["optional-dependencies"]
+    return [*project["dependencies"], *(text for name in MODULES for text in extras[name])]
 
 
 def broken_extras(python: str, extras: Iterable[str]) -> list[str]:
@@ -59,10 +60,9 @@ def broken_extras(python: str, extras: Iterable[str]) -> list[str]:
 
 
 def wanted(*, newest: bool) -> list[str]:
-    """What pip is to install: the wheel of this tree at its lower bounds, or with all extras."""
-    if newest:
-        return [f"{ROOT}[{','.join(MODULES)}]"]
-    return [*lower_bounds(direct_dependencies()), str(ROOT)]
+    """What pip is to install: the wheel of this tree with all extras, or at its lower bounds."""
+    wheel = f"{ROOT}[{','.join(MODULES)}]"
+    return [wheel] if newest else [*lower_bounds(direct_dependencies()), wheel]
 
 
 def main(arguments: list[str]) -> int:
@@ -79,7 +79,7 @@ def main(arguments: list[str]) -> int:
             print(f"{name}: nothing was run; the lines above say why", file=sys.stderr)
             return EXIT_INCOMPLETE
         subprocess.call([*pip, "list", "--format=freeze"])
-        if broken := broken_extras(python, MODULES if is_newest else ()):
+        if broken := broken_extras(python, MODULES):
             print(f"{name}: not imported: {', '.join(broken)}", file=sys.stderr)
             return EXIT_BROKEN
         gate = [python, "-m", "fencepost.ci", "gate", "--out", str(Path(folder, "run"))]
