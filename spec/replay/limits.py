@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from fencepost.spec.replay.recorded_run import TraceFileLine
 from fencepost.spec.trace import Kind, TraceEvent
-from fencepost.spec.vocabulary import Action
+from fencepost.spec.vocabulary import Action, RefusalKind
 from fencepost.spec.znodes import (
     CONTROLLER_EPOCH,
     TopicPartition,
@@ -30,6 +30,7 @@ QUOTAS = frozenset(
         Action.ADMIT_MUTATION,
         Action.REFUSE_MUTATION,
         Action.VALIDATE_MUTATION,
+        RefusalKind.MUTE_CONNECTION,
     }
 )
 """What a quota admits is a matter of time, which `MutationQuota` has and no replay."""
