@@ -232,8 +232,8 @@ def test_a_line_that_is_no_text_is_named_and_what_was_appended_is_told() -> None
 
 @pytest.mark.parametrize(
     ("topic", "records", "code"),
-    [("few", 2, 0), ("many", 200, 141)],
-    ids=["all-is-in-the-pipe", "more-than-a-pipe-holds"],
+    [("one", 1, 0), ("many", 200, 141)],
+    ids=["all-is-written-before", "more-than-a-pipe-holds"],
 )
 def test_a_reader_of_records_that_went_away_is_no_failure(
     topic: str, records: int, code: int, capsys: pytest.CaptureFixture[str]

@@ -71,10 +71,11 @@ NOT_STEPPED = {
     *("unbounded_bucket", "charge_validate_only", "client_id_before_user", "bucket_of_the_quota"),
     *("request_throttle_only", "throttle_multiplies_rate", "refuse_old_clients"),
     "charge_per_topic",
+    *("keep_outlived_tokens", "remove_living_tokens"),
 }
-"""Modelled in `ClientHistory`, `Forwarding`, `IdempotentProducers`, `MutationQuota`, `Partitions`,
-`QuotaPrecedence`, `Reassignment` and `TopicLifecycle`, which are not stepped, or under a
-`min.insync.replicas` of 2, where stepped clusters have 1."""
+"""Modelled in `ClientHistory`, `DelegationTokens`, `Forwarding`, `IdempotentProducers`,
+`MutationQuota`, `Partitions`, `QuotaPrecedence`, `Reassignment` and `TopicLifecycle`, which are not
+stepped, or under a `min.insync.replicas` of 2, where stepped clusters have 1."""
 
 FAULTLESS = {Action.CREATE_TOPIC, Action.INIT_LEADER, Action.EXPAND_ISR}
 
