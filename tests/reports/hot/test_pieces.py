@@ -91,6 +91,7 @@ def test_pieces_decide_what_the_kernels_decide(name: str) -> None:
 PLACES = places_of(GOOD)
 
 
+@pytest.mark.long
 @settings(max_examples=40, deadline=None)
 @given(
     changes_of(GOOD, most=2),
@@ -104,6 +105,7 @@ def test_pieces_find_what_the_definition_finds_of_any_numbers(
     assert in_pieces(history, size) == by_definition(history)
 
 
+@pytest.mark.long
 @settings(max_examples=20, deadline=None)
 @given(st.sets(st.sampled_from(PLACES), max_size=4), st.integers(1, 7))
 def test_the_loss_of_lines_changes_nothing_about_that(lost: set[int], size: int) -> None:
@@ -112,6 +114,7 @@ def test_the_loss_of_lines_changes_nothing_about_that(lost: set[int], size: int)
     assert in_pieces(kept, size) == by_definition(kept)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("mutant", ["acknowledge_before_replication", "forget_producers_at_start"])
 def test_a_simulated_run_of_a_mutant_is_judged_alike(mutant: str) -> None:
     events = Subject(level=2, mutant=mutant, target=REFERENCE_TARGET).simulate(1)

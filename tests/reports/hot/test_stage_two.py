@@ -173,6 +173,7 @@ def test_what_is_planted_is_found_as_by_the_definition(name: str, *, is_broken: 
     assert in_pieces(history, LINES) == defined
 
 
+@pytest.mark.long
 @settings(max_examples=25, deadline=None)
 @given(
     changes_of(made(is_broken=True), most=6),
