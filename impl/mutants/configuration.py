@@ -59,7 +59,7 @@ def forward_again(rules: Rules) -> Rules:
     122,
     "FWD-004",
     {Invariant.FORWARDED_ONCE, Invariant.LINEARIZABLE_CONFIG},
-    seed=33,
+    seed=144,
     level=_LEVEL,
 )
 def apply_again(rules: Rules) -> Rules:
