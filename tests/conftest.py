@@ -44,7 +44,7 @@ GONE_DEADLINE_S = 30.0
 POLL_S = 0.02
 
 SECONDS = {"spark": 100, "tlc": 60, "zookeeper": 30, "browser": 60, "long": 60}
-"""What a test with such a mark takes, where one with none takes 1."""
+"""What a test with such a mark takes, where one with none takes 1; the mark itself may say more."""
 
 LEFT = pytest.StashKey[list[int]]()
 CLOSING_LINES = pytest.StashKey[list[str]]()
@@ -159,8 +159,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         return
     seconds = Counter[Path]()
     for item in items:
-        known = (SECONDS[name] for mark in item.iter_markers() if (name := mark.name) in SECONDS)
-        seconds[item.path] += max(known, default=1)
+        told = (
+            mark.kwargs.get("seconds", SECONDS.get(mark.name, 1)) for mark in item.iter_markers()
+        )
+        seconds[item.path] += max(told, default=1)
     items.sort(key=lambda item: -seconds[item.path])
 
 

@@ -92,6 +92,7 @@ class Checkout:
             ignore = shutil.ignore_patterns(*left_out)
             shutil.copytree(ROOT / room, self.folder / room, ignore=ignore)
         shutil.copytree(ROOT / "fencepost", self.folder / "fencepost", symlinks=True)
+        shutil.copy(ROOT / ".gitignore", self.folder)
         command = self.folder / "bin" / "fencepost"
         command.parent.mkdir()
         command.write_text(f'#!/bin/sh\nexec {sys.executable} -m fencepost.ci "$@"\n')
@@ -193,7 +194,7 @@ def try_readme(checkout: Checkout, *, rewrites: bool) -> None:
             assert row.groups() == (invariant, sentence)
 
 
-@pytest.mark.long
+@pytest.mark.long(seconds=1000)
 def test_the_pages_lead_where_they_say(tmp_path: Path, pytestconfig: pytest.Config) -> None:
     rewrites = bool(pytestconfig.getoption("--rewrite-pages"))
     checkout = Checkout(folder=tmp_path).made()

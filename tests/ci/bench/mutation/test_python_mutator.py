@@ -39,7 +39,7 @@ def test_what_was_killed_is_not_judged_again(tmp_path: Path) -> None:
     assert ended == dict.fromkeys(judged[:3], KILLED)
 
 
-@pytest.mark.long
+@pytest.mark.long(seconds=500)
 @pytest.mark.parametrize(
     ("mutator", "arguments"), [(core.MUTATOR, ["--no-tests"]), (checks.MUTATOR, [])]
 )
