@@ -135,7 +135,7 @@ def developer() -> Iterator[Measured]:
         one.wheel()
         (one.folder / "test_example.py").write_text(example())
         one.step("install", "python3 -m venv .venv && .venv/bin/pip install -q wheels/*.whl pytest")
-        one.step("test", f".venv/bin/python -m pytest -q -k {FIRST_TEST}")
+        one.step("test", f".venv/bin/python -m pytest -q test_example.py -k {FIRST_TEST}")
         yield one.measured("developer", "wheel to first chaos test")
 
 
