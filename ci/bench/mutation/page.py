@@ -143,7 +143,7 @@ def _section(scale: Scale, rows: Sequence[Row], draws: Sequence[str]) -> Iterato
     ended = Counter(row["outcome"] for row in live)
     yield from (f"| {name} | {ended[name]} |" for name in scale.outcomes if ended[name])
     yield from _by_kind(scale, counted)
-    yield from _survivors(scale, [row for row in live if row["harmless"] or row in counted])
+    yield from _survivors(scale, [row for row in live if row["outcome"] not in scale.without_count])
 
 
 def _by_kind(scale: Scale, counted: Sequence[Row]) -> Iterator[str]:

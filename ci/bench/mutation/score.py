@@ -123,7 +123,7 @@ def show_score(scale: Scale, scored: Sequence[Scored]) -> None:
     ended = Counter(one.outcome for one in scored if not one.equivalent)
     rows = [(outcome, str(ended[outcome])) for outcome in scale.outcomes if ended[outcome]]
     equivalent = sum(bool(one.equivalent) for one in scored)
-    rows += ("equivalent", str(equivalent)), ("of these harmless", str(scale.unnoticed(scored)))
+    rows += ("equivalent", str(equivalent)), ("harmless, not noticed", str(scale.unnoticed(scored)))
     show_table(scale.title, ("outcome", "edits"), rows)
     excused = sum(bool(one.excuse) for one in scale.survivors(scored))
     for goal in scale.goals:
