@@ -4,7 +4,7 @@ A partition that is deleted and created again is two. They share the brokers, se
 controllers of the run: lines that are about no partition belong to each.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from fencepost.spec.replay.fields import MISSING, Fields, number
@@ -32,19 +32,20 @@ def partitions_of_run(lines: list[TraceFileLine]) -> dict[TopicPartition, tuple[
     """
     found: dict[TopicPartition, tuple[int, ...]] = {}
     for line in lines:
-        event = line.event
-        if event.kind is not Kind.ZOOKEEPER or event.path is None or event.data is None:
-            continue
-        topic = event.path.rpartition("/")[2]
-        if event.path != topic_path(topic):
-            continue
-        try:
-            assignment = parse_topic(event.path, event.data.encode())
-        except MalformedZnodeError:
-            continue
-        for partition, replicas in assignment.items():
+        topic = (line.event.path or "").rpartition("/")[2]
+        for partition, replicas in _named(line.event, topic_path(topic)).items():
             found.setdefault(TopicPartition(topic, partition), replicas)
     return dict(sorted(found.items()))
+
+
+def _named(event: TraceEvent, path: str) -> Mapping[int, tuple[int, ...]]:
+    """The replicas by partition, where the line writes the topic at `path` as can be read."""
+    if event.kind is not Kind.ZOOKEEPER or event.path != path or event.data is None:
+        return {}
+    try:
+        return parse_topic(path, event.data.encode())
+    except MalformedZnodeError:
+        return {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -216,15 +217,8 @@ def _begin(
     lines: list[TraceFileLine], key: TopicPartition, end: int
 ) -> tuple[int, tuple[int, ...]] | None:
     """The write of the topic that names the partition again, and its replicas."""
-    path = topic_path(key.topic)
     for index in range(end, len(lines)):
-        event = lines[index].event
-        if event.kind is not Kind.ZOOKEEPER or event.path != path or event.data is None:
-            continue
-        try:
-            assignment = parse_topic(path, event.data.encode())
-        except MalformedZnodeError:
-            continue
+        assignment = _named(lines[index].event, topic_path(key.topic))
         if key.partition in assignment:
             return index, assignment[key.partition]
     return None

@@ -110,10 +110,11 @@ class Offices:
 
 def offices_of(lines: list[TraceFileLine]) -> Offices:
     """Those of a run; raises `ReplayError` for an epoch that is none."""
+    written = list(_epochs_written(lines))
     return Offices(
         sessions=broker_sessions(lines),
-        controller_epochs=_controller_epochs(lines),
-        epochs=_epochs_as_counted(lines),
+        controller_epochs={event.zxid or 0: epoch for event, epoch in written},
+        epochs=_as_counted(written),
         elections=frozenset(line.event.zxid or 0 for line in lines if _is_office(line.event)),
     )
 
@@ -129,26 +130,22 @@ def broker_sessions(lines: list[TraceFileLine]) -> dict[int, int]:
     }
 
 
-def _controller_epochs(lines: list[TraceFileLine]) -> dict[int, int]:
-    found: dict[int, int] = {}
+def _epochs_written(lines: list[TraceFileLine]) -> Iterator[tuple[TraceEvent, int]]:
+    """The writes of the controller epoch; raises `ReplayError` for one that is none."""
     for line in lines:
         event = line.event
         if event.kind is Kind.ZOOKEEPER and event.path == CONTROLLER_EPOCH and event.zxid:
             try:
-                found[event.zxid] = parse_controller_epoch((event.data or "").encode())
+                yield event, parse_controller_epoch((event.data or "").encode())
             except MalformedZnodeError as error:
                 raise ReplayError(f"{line.file}, line {line.number}: {error}") from error
-    return found
 
 
-def _epochs_as_counted(lines: list[TraceFileLine]) -> dict[object, int]:
+def _as_counted(written: list[tuple[TraceEvent, int]]) -> dict[object, int]:
     """Controller epoch -> the number of the write that it came with; people may skip some."""
     found: dict[object, int] = {}
-    for line in lines:
-        event = line.event
-        if event.kind is Kind.ZOOKEEPER and event.path == CONTROLLER_EPOCH and event.data:
-            epoch = parse_controller_epoch(event.data.encode())
-            found.setdefault(epoch, number(event.znode_version) + 1)
+    for event, epoch in written:
+        found.setdefault(epoch, number(event.znode_version) + 1)
     return found
 
 
