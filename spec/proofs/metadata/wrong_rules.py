@@ -75,25 +75,21 @@ def lead_on_any_command(s: StateT, b: Term, m: Term) -> ActionStep:
 @action("BecomeLeader", B, B, M)
 def lead_for_former_incarnation(s: StateT, old: Term, new: Term, m: Term) -> ActionStep:
     """A command to the process before a restart is obeyed by the one after it."""
-    guard = both(
-        s.replicas.role(old) == ReplicaRole.DOWN,
-        s.messages.in_flight(m),
-        s.messages.to(m) == old,
-        s.messages.leader(m) == old,
-        is_running(s, new),
-        no(is_older_controller(s, new, m)),
-        is_newer(s, new, m),
-    )
-    return ActionStep(guard, become_leader.step(s, new, m).next)
+    return _lead_as_another(s, old, new, m, to=old)
 
 
 @action("BecomeLeader", B, B, M)
 def lead_by_id_after_a_bounce(s: StateT, old: Term, new: Term, m: Term) -> ActionStep:
     """An arrival is told the state as it stands, which names the process before it by its id."""
+    return _lead_as_another(s, old, new, m, to=new)
+
+
+def _lead_as_another(s: StateT, old: Term, new: Term, m: Term, *, to: Term) -> ActionStep:
+    """A broker leads by a command to one of two processes that names the one that is down."""
     guard = both(
         s.replicas.role(old) == ReplicaRole.DOWN,
         s.messages.in_flight(m),
-        s.messages.to(m) == new,
+        s.messages.to(m) == to,
         s.messages.leader(m) == old,
         is_running(s, new),
         no(is_older_controller(s, new, m)),
