@@ -4,6 +4,7 @@ Each finds lines without which its check would find something else: mostly those
 the ones that these are compared with. Lines that are few are given in any case.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Mapping
 from typing import Protocol
 
@@ -58,7 +59,7 @@ class _Deciding:
         return None
 
 
-class MaskedLines(_Deciding):
+class MaskedLines(_Deciding, ABC):
     """Knows the lines of a piece that are needed by this piece alone."""
 
     def __init__(self) -> None:
@@ -68,8 +69,9 @@ class MaskedLines(_Deciding):
         """As `NeededLines` says."""
         self._found.append(number[self._keep(rows)])
 
+    @abstractmethod
     def _keep(self, rows: BucketRows) -> Mask:
-        raise NotImplementedError
+        """The lines of this piece that are needed."""
 
     @property
     def numbers(self) -> Numbers:

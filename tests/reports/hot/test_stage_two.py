@@ -66,6 +66,20 @@ def _nowhere(history: History) -> History:
     return [_without(one, value) for one in history]
 
 
+def _cut(offset: int) -> Edit:
+    """The ninth append of a follower is a truncation in place of it."""
+    return change(
+        9,
+        "FollowerAppend",
+        action="TruncateLog",
+        values=None,
+        record_epochs=None,
+        offset=offset,
+        log_end_offset=offset,
+        high_watermark=offset,
+    )
+
+
 def _restarted(history: History) -> History:
     """A follower starts again, learns less than it knew, and gives up even that."""
     own = [one for one in history if one.node == "broker-3" and one.seq >= _first_late(history)]
@@ -132,26 +146,8 @@ PLANTED: Mapping[str, Edit] = {
         9, "FollowerAppend", offset=30, log_end_offset=31, high_watermark=31
     ),
     "a process that forgets what it learnt": _restarted,
-    "a log that is cut": change(
-        9,
-        "FollowerAppend",
-        action="TruncateLog",
-        values=None,
-        record_epochs=None,
-        offset=4,
-        log_end_offset=4,
-        high_watermark=4,
-    ),
-    "a log that is cut below what is known": change(
-        9,
-        "FollowerAppend",
-        action="TruncateLog",
-        values=None,
-        record_epochs=None,
-        offset=1,
-        log_end_offset=1,
-        high_watermark=1,
-    ),
+    "a log that is cut": _cut(4),
+    "a log that is cut below what is known": _cut(1),
     "a leader that lacks records": change(1, "BecomeLeader", log_end_offset=5, high_watermark=5),
     "advances without the leader": both(
         change(9, "AdvanceHighWatermark", isr=[2, 3]),
