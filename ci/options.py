@@ -7,6 +7,8 @@ from typing import Annotated
 import typer
 
 from fencepost.ci.gate.failures import UsageError, as_usage
+from fencepost.ci.gate.verdict_files import OWN_EXPECTATIONS
+from fencepost.conformance.adapters.errors import ChoiceError
 from fencepost.reports.analysis.budgets import OWN_BUDGETS, load_budgets
 from fencepost.reports.tables.errors import ReportError
 from fencepost.spec.tlc.models import Tier
@@ -101,6 +103,31 @@ def keep_budgets(path: Path | None, run: Path) -> None:
     """The run has its budgets in its folder, so that it is judged by the same ones again."""
     if path is not None:
         (run / OWN_BUDGETS).write_bytes(path.read_bytes())
+
+
+ExpectOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--expect",
+        metavar="FILE",
+        help="Scenarios that are known not to pass, each with its reason; it is kept in the run.",
+    ),
+]
+
+
+def require_expectations(path: Path | None) -> None:
+    """Raise `UsageError` for a file that cannot be read, or names no scenario of ours."""
+    if path is not None:
+        from fencepost.conformance.suite.known_scenarios import of_scenarios  # reads all stories
+
+        with as_usage(ChoiceError):
+            of_scenarios(path)
+
+
+def keep_expectations(path: Path | None, run: Path) -> None:
+    """The run has its expectations in its folder, so that it is judged by the same ones again."""
+    if path is not None:
+        (run / OWN_EXPECTATIONS).write_bytes(path.read_bytes())
 
 
 OutFolder = Annotated[

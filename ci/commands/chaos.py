@@ -15,15 +15,18 @@ from fencepost.ci.gate.failures import UsageError, as_usage
 from fencepost.ci.gate.places import enter_network
 from fencepost.ci.gate.runs import make_run_folder, new_run_id
 from fencepost.ci.gate.scenario_outcomes import of_scenarios
-from fencepost.ci.gate.verdict_files import RunHead, StageRecord
+from fencepost.ci.gate.verdict_files import OWN_EXPECTATIONS, RunHead, StageRecord
 from fencepost.ci.options import (
     ZOOKEEPER_HELP,
     ZOOKEEPER_METAVAR,
+    ExpectOption,
     JsonOption,
     OptionalLevel,
     OutFolder,
     SummaryOption,
     TargetOption,
+    keep_expectations,
+    require_expectations,
 )
 from fencepost.ci.results.run_files import write_run
 from fencepost.ci.results.step_summary import leave_summary, require_summary
@@ -40,6 +43,7 @@ from fencepost.conformance.runs.run_settings import settings_of
 from fencepost.conformance.runs.scenario import Scenario, ScenarioResult
 from fencepost.conformance.scenarios import SCENARIOS
 from fencepost.conformance.scenarios.find_story import executed_folder, find_executed
+from fencepost.conformance.suite.known_scenarios import as_expected
 from fencepost.conformance.verdict import Verdict, exit_code
 from fencepost.conformance.whitebox.mutants import require_rule
 from fencepost.conformance.whitebox.run_shrink import shrink_run
@@ -131,6 +135,7 @@ def chaos(
     moves: MovesFile = None,
     target: TargetOption = "",
     mutant: Mutant = "",
+    expect: ExpectOption = None,
     soak: SoakTime = None,
     resume: SoakFolder = None,
     summary: SummaryOption = None,
@@ -145,6 +150,7 @@ def chaos(
         return list_stories(as_json=as_json)
     given = [story or soak, replay, shrink, from_counterexample, moves]
     require_summary(summary, is_left=not any(given[2:]))
+    require_judged(expect, [*given[2:], soak, resume])
     require_one(given)
     require_no_place(from_counterexample or moves, zookeeper or network or target)
     if moves:
@@ -170,6 +176,7 @@ def chaos(
         plan = soak_plan(soak, settings, story, seed=seed or 0)
         return begin_soak(plan, out, summary, as_json=as_json)
     head = new_head(settings, seed, out, asked_again(settings, story or (), seed))
+    keep_expectations(expect, head.folder)
     results = play_all(scenarios, settings, seed, head, summary)
     if not settings.implementation.broken_rule:
         tell_known(results)
@@ -187,12 +194,14 @@ def play_all(
     """How each ended; when it is interrupted, the folder has all files and tells of what was."""
     with progress(head.command) as advance, as_usage(errors.ChoiceError):
         try:
-            return run_all(
+            results = run_all(
                 scenarios, settings=settings, seed=seed, out=head.folder, on_progress=advance
             )
         except ChaosInterrupted as cut:
-            leave_files(head, cut.judged, summary, left=cut.left)
+            judged = as_expected(cut.judged, head.target, head.folder / OWN_EXPECTATIONS)
+            leave_files(head, judged, summary, left=cut.left)
             raise
+        return as_expected(results, head.target, head.folder / OWN_EXPECTATIONS)
 
 
 def list_stories(*, as_json: bool) -> int:
@@ -295,6 +304,13 @@ def require_one(given: Sequence[object]) -> None:
         )
 
 
+def require_judged(expect: Path | None, others: Sequence[object]) -> None:
+    """Raise `UsageError` for a bad file of expectations, or one beside what is not judged by it."""
+    if expect is not None and any(others):
+        raise UsageError("--expect is about the stories of one run; give it with --story or alone")
+    require_expectations(expect)
+
+
 def require_no_place(led: object, given: object) -> None:
     """Raise `UsageError` when recorded moves are to be led on something else than they were."""
     if led and given:
@@ -337,7 +353,7 @@ def tell(
         told = {"scenarios": rows, "kinds": [asdict(row) for row in kinds]}
         places = {"run": str(folder), "report": str(page)}
         show_json({"verdict": outcome.verdict, **places, **told})
-        return exit_code([row["verdict"] for row in rows])
+        return exit_code([outcome.verdict])
     if is_whole:
         show_table("faults", fault_table.COLUMNS, [row.cells for row in kinds])
     else:
@@ -348,7 +364,7 @@ def tell(
             say(f"again: {row['reproduce']}")
     say(f"{outcome.verdict}: {outcome.summary}; traces in {folder}")
     say(f"report {page}")
-    return exit_code([row["verdict"] for row in rows])
+    return exit_code([outcome.verdict])
 
 
 def tell_known(results: Sequence[ScenarioResult]) -> None:

@@ -16,6 +16,7 @@ from fencepost.ci.gate.stages import stages_of
 from fencepost.ci.gate.verdict_files import VERDICT, GateRun, GateStage, StageRecord, overall
 from fencepost.ci.options import (
     BudgetsOption,
+    ExpectOption,
     JsonOption,
     OptionalLevel,
     OutFolder,
@@ -27,7 +28,9 @@ from fencepost.ci.options import (
     WorkersOption,
     ZookeeperOption,
     keep_budgets,
+    keep_expectations,
     require_budgets,
+    require_expectations,
 )
 from fencepost.ci.results.step_summary import leave_summary, require_summary
 from fencepost.ci.results.stored_run import read_stages, read_stored
@@ -72,6 +75,7 @@ def gate(
     spark_master: SparkMasterOption = None,
     workers: WorkersOption = None,
     budgets: BudgetsOption = None,
+    expect: ExpectOption = None,
     baseline: Baseline = None,
     shard: ShardOption = "1/1",
     resume: ResumedRun = None,
@@ -84,7 +88,7 @@ def gate(
     """
     require_summary(summary)
     if resume is not None:
-        asked = [out, level, seed, target, spark_master, workers, budgets, baseline]
+        asked = [out, level, seed, target, spark_master, workers, budgets, expect, baseline]
         if any(asked) or tier is not Tier.QUICK or (zookeeper, shard) != (EMBEDDED, "1/1"):
             raise UsageError("--resume goes on with what a gate was asked for; give it alone")
         return go_on(resume, summary, as_json=as_json)
@@ -96,6 +100,7 @@ def gate(
     if baseline is not None:
         read_stored(baseline)
     require_budgets(budgets)
+    require_expectations(expect)
     run_id = new_run_id()
     run = GateRun(
         folder=make_run_folder(run_id, out),
@@ -111,6 +116,7 @@ def gate(
         target=target,
     )
     keep_budgets(budgets, run.folder)
+    keep_expectations(expect, run.folder)
     return play(run, stages_of(share), (), summary, as_json=as_json)
 
 

@@ -11,13 +11,14 @@ from fencepost.ci.gate.runs import make_run_folder, new_run_id
 from fencepost.ci.gate.session import begin_session, note_stage, stored_run
 from fencepost.ci.gate.shards import WHOLE
 from fencepost.ci.gate.stages import STAGES
-from fencepost.ci.gate.verdict_files import write_stages
+from fencepost.ci.gate.verdict_files import OWN_EXPECTATIONS, write_stages
 from fencepost.ci.options import (
     JsonOption,
     OutFolder,
     SparkMasterOption,
     SummaryOption,
     keep_budgets,
+    keep_expectations,
 )
 from fencepost.ci.results.merging import join_stages, join_traces, read_shares
 from fencepost.ci.results.step_summary import require_summary
@@ -48,6 +49,8 @@ def merge(
     run = replace(given, folder=folder, run_id=run_id, shard=WHOLE, spark_master=spark_master)
     budgets = shares[0].folder / OWN_BUDGETS
     keep_budgets(budgets if budgets.is_file() else None, folder)
+    expectations = shares[0].folder / OWN_EXPECTATIONS
+    keep_expectations(expectations if expectations.is_file() else None, folder)
     join_traces(shares, folder)
     joined = join_stages(shares, STAGES)
     begin_session(run)

@@ -14,12 +14,13 @@ if TYPE_CHECKING:  # much to import for annotations
     from fencepost.conformance.runs.soak import SoakRound, Totals
     from fencepost.conformance.whitebox.canary import Canary
 
-SCENARIO = ("name", "verdict", "expected", "seed", "acknowledged", "reproduce")
+SCENARIO = ("name", "verdict", "expected", "known", "seed", "acknowledged", "reproduce")
 
 
 def of_scenarios(results: Sequence["ScenarioResult"], left: Sequence[str] = ()) -> StageOutcome:
-    """The verdicts of the chaos scenarios: one that fails fails the stage, expected or not.
+    """The verdicts of the chaos scenarios: one that fails fails the stage.
 
+    It does not where a file of expectations tells of it.
     `left` names those that an interruption kept from being judged.
     """
     outcome = _of_scenarios(results)
@@ -34,14 +35,16 @@ def of_scenarios(results: Sequence["ScenarioResult"], left: Sequence[str] = ()) 
 def _of_scenarios(results: Sequence["ScenarioResult"]) -> StageOutcome:
     rows = [_scenario_row(result) for result in results]
     passed = sum(1 for row in rows if row["verdict"] == Verdict.PASS)
+    known = [result.name for result in results if result.known]
     acknowledged = sum(result.acknowledged for result in results)
     faults = sum(len(result.faults) for result in results)
     indefinite = sum(result.indefinite_outcomes.indefinite for result in results)
     unsettled = sum(result.indefinite_outcomes.unsettled for result in results)
     return StageOutcome(
-        verdict=worst(result.verdict for result in results),
+        verdict=_worst(results),
         summary=(
-            f"{passed} of {count(len(rows), 'scenario')} passed, {count(faults, 'fault')}, "
+            f"{passed} of {count(len(rows), 'scenario')} passed, "
+            f"{f'{listing(known)} not, as is known, ' if known else ''}{count(faults, 'fault')}, "
             f"{count(acknowledged, 'request')} acknowledged, "
             f"{unsettled} of {count(indefinite, 'operation')} without an answer left open"
         ),
@@ -58,6 +61,12 @@ def _of_scenarios(results: Sequence["ScenarioResult"]) -> StageOutcome:
         },
         detail={"scenarios": rows},
     )
+
+
+def _worst(results: Sequence["ScenarioResult"]) -> Verdict:
+    """Of those that are not known to end as they did; fine when all are."""
+    left = [result.verdict for result in results if not result.known]
+    return worst(left) if left or not results else Verdict.PASS
 
 
 def of_canary(canary: "Canary") -> StageOutcome:
@@ -78,8 +87,12 @@ def _scenario_row(result: "ScenarioResult") -> dict[str, Any]:
         "floors": " / ".join(str(min(counts)) for counts in _counts(result)),
         "noise": "; ".join(result.interference),
         "seconds": round(result.seconds, 1),
-        "message": "; ".join(part for part in (result.why, _earlier(result)) if part),
+        "message": "; ".join(filter(None, (_known(result), result.why, _earlier(result)))),
     }
+
+
+def _known(result: "ScenarioResult") -> str:
+    return f"known: {result.known}" if result.known else ""
 
 
 def _earlier(result: "ScenarioResult") -> str:

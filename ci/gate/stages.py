@@ -23,7 +23,7 @@ from fencepost.ci.gate.scenario_outcomes import of_canary, of_falsehoods, of_sce
 from fencepost.ci.gate.seeds import earlier_seeds, edit_scores, gate_seeds, undecided_rules
 from fencepost.ci.gate.shards import WHOLE, Shard
 from fencepost.ci.gate.tiers import Effort, effort_of
-from fencepost.ci.gate.verdict_files import GateRun, GateStage
+from fencepost.ci.gate.verdict_files import OWN_EXPECTATIONS, GateRun, GateStage
 from fencepost.ci.screens.console import progress
 from fencepost.ci.screens.model_progress import model_progress
 from fencepost.conformance.verdict import Verdict
@@ -135,6 +135,7 @@ def simulate(run: GateRun) -> StageOutcome:
 def inject_faults(run: GateRun) -> StageOutcome:
     """Directed scenarios on real processes and a real ZooKeeper."""
     from fencepost.conformance.runs.chaos import ChaosInterrupted, run_all, selected
+    from fencepost.conformance.suite.known_scenarios import as_expected
 
     with progress("chaos") as advance:
         try:
@@ -146,8 +147,9 @@ def inject_faults(run: GateRun) -> StageOutcome:
                 on_progress=advance,
             )
         except ChaosInterrupted as cut:
-            raise StageInterrupted(of_scenarios(cut.judged, cut.left)) from cut
-    return of_scenarios(results)
+            judged = as_expected(cut.judged, run.target, run.folder / OWN_EXPECTATIONS)
+            raise StageInterrupted(of_scenarios(judged, cut.left)) from cut
+    return of_scenarios(as_expected(results, run.target, run.folder / OWN_EXPECTATIONS))
 
 
 def settings_of_gate(run: GateRun) -> "ClusterSettings":

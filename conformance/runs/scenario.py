@@ -163,6 +163,8 @@ class ScenarioResult:
     reproduce: str = ""
     earlier: str = ""
     """How the run before this one ended, when that decided nothing: verdict, folder and reason."""
+    known: str = ""
+    """Why the target is known to end so, by a file of expectations; empty: it is not."""
 
     @property
     def violated(self) -> frozenset[str]:

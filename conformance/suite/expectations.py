@@ -15,6 +15,7 @@ from typing import Annotated
 import msgspec
 
 from fencepost.conformance.adapters.errors import ChoiceError
+from fencepost.conformance.scenarios import SCENARIOS
 from fencepost.conformance.suite.case import is_named
 from fencepost.conformance.suite.library import all_cases
 from fencepost.conformance.suite.records import CaseEnd, SuiteRun
@@ -23,6 +24,8 @@ from fencepost.conformance.verdict import SHOWN, ExitCode, Verdict, exit_code
 MATCHES_MAX = 20
 """Cases that one pattern may name: more would excuse what was never looked at."""
 PREFIX_MAX = 80
+SCENARIO = "chaos/"
+"""How the pattern begins that names scenarios on real processes instead of cases."""
 NEW_REASON = "recorded by fencepost conform expect update; say why"
 NEW_ISSUE = "none yet; name it"
 
@@ -31,7 +34,7 @@ class Expectation(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     """One table `[[expect]]`."""
 
     pattern: Annotated[str, msgspec.Meta(min_length=1)]
-    """The id of a case, with `*` and `?`."""
+    """The id of a case, or `chaos/` and the name of a scenario, with `*` and `?`."""
     verdict: Verdict
     reason: Annotated[str, msgspec.Meta(min_length=1)]
     target: str = "*"
@@ -50,6 +53,12 @@ class Expectation(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     def is_about(self, target: str, case_id: str) -> bool:
         """True for a case that it names."""
         return fnmatchcase(target, self.target) and is_named(case_id, self.pattern)
+
+    def expired(self, today: date) -> str:
+        """That its date is over, one sentence; empty while it is not."""
+        if self.expires is None or self.expires > today:
+            return ""
+        return f"expired: {self.pattern} was expected until {self.expires} ({self.reason})"
 
     def unlike(self, end: CaseEnd) -> str:
         """In what way the case ended otherwise, one sentence; empty when it ended so."""
@@ -90,8 +99,8 @@ def unmet(run: SuiteRun, expectations: Sequence[Expectation], today: date) -> li
 
 
 def _of_entry(run: SuiteRun, entry: Expectation, today: date) -> Iterator[str]:
-    if entry.expires is not None and entry.expires <= today:
-        yield f"expired: {entry.pattern} was expected until {entry.expires} ({entry.reason})"
+    if told := entry.expired(today):
+        yield told
     named = [
         (target, case)
         for target in run.header.targets
@@ -112,6 +121,7 @@ def _cases_of(run: SuiteRun) -> Iterator[str]:
     """Of the run, and of all profiles: one file is about several targets and profiles."""
     yield from run.header.cases
     yield from (case.case_id for case in all_cases())
+    yield from (SCENARIO + name for name in SCENARIOS)
 
 
 def is_known(expectations: Sequence[Expectation], target: str, case_id: str) -> bool:

@@ -136,6 +136,8 @@ class ScenarioRow:
     noise: str = ""
     """What the host did meanwhile."""
     reproduce: str = ""
+    known: str = ""
+    """Why it is known to end so; its stage is not failed by it."""
     message: str | None = None
 
 

@@ -146,7 +146,7 @@ def _headline(
 def _stage_headline(stage: StageEntry) -> str:
     """What made it end so: its first scenario or seed that did, else its summary."""
     for scenario in stage.detail.scenarios:
-        if scenario.verdict is stage.verdict and scenario.message:
+        if scenario.verdict is stage.verdict and scenario.message and not scenario.known:
             return f"{scenario.message.rstrip('.')}, in {scenario.name}"
     for found in stage.detail.violations if stage.verdict is Verdict.FAIL else ():
         return f"{found.invariant}: {found.message.rstrip('.')}, in seed {found.seed}"

@@ -59,6 +59,17 @@ def test_a_story_that_cannot_be_read_is_bad_usage(
     assert "none.yaml: No such file" in refused(capsys, "--story", str(tmp_path / "none.yaml"))
 
 
+def test_expectations_that_judge_nothing_are_bad_usage(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "known.toml"
+    assert "known.toml: No such file" in refused(capsys, "--expect", str(path))
+    path.write_text('[[expect]]\npattern = "chaos/none"\nverdict = "FAIL"\nreason = "so"\n')
+    assert "chaos/none names 0 scenarios" in refused(capsys, "--expect", str(path))
+    soak = ("--expect", str(path), "--soak", "10s")
+    assert "--expect is about the stories of one run" in refused(capsys, *soak)
+
+
 def test_a_fault_that_can_only_be_simulated_is_bad_usage(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

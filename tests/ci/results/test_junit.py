@@ -12,6 +12,7 @@ from fencepost.ci.gate.outcomes import of_hunt, of_levels, of_replay
 from fencepost.ci.gate.verdict_files import StageRecord
 from fencepost.ci.results.cases import Case, cases_of, groups_of
 from fencepost.ci.results.junit import write_junit
+from fencepost.ci.results.tap import write_tap
 from fencepost.conformance.verdict import Verdict, Violation
 from fencepost.conformance.whitebox.simulate import MutantResult, SeedResult, SimulationResult
 from fencepost.spec.replay.replay import Replayed, ReplayReport, ReplayResult
@@ -259,3 +260,18 @@ def test_what_xml_cannot_write_does_not_break_the_file(tmp_path: Path, character
 
     (failure,) = broken(parsed(tmp_path)).values()
     assert failure.message == "FAIL: a?b ]]> <é>"
+
+
+def test_what_is_known_to_fail_is_skipped_with_its_reason(tmp_path: Path) -> None:
+    known = {**SCENARIO, "known": "KAFKA-2729", "message": "known: KAFKA-2729; no full ISR"}
+    groups = groups_of([record("chaos", Verdict.PASS, scenarios=[known])])
+    write_junit(tmp_path, groups)
+    write_tap(tmp_path, groups)
+
+    (case,) = suites(parsed(tmp_path))["chaos"]
+    (found,) = case.result
+    assert isinstance(found, Skipped)
+    assert found.message == "FAIL: known: KAFKA-2729; no full ISR"
+    lines = (tmp_path / "results.tap").read_text().splitlines()
+    assert "    not ok 1 - scenario kill # TODO KAFKA-2729" in lines
+    assert lines[-1] == "ok 1 - chaos"

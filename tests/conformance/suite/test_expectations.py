@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from fencepost.conformance.adapters.errors import ChoiceError
+from fencepost.conformance.scenarios import SCENARIOS
 from fencepost.conformance.suite.comparison import differences
 from fencepost.conformance.suite.expectations import (
     Expectation,
@@ -198,6 +199,6 @@ def test_runs_differ_where_a_case_ended_otherwise_or_is_new() -> None:
 def test_what_is_expected_of_kafka_names_cases_that_there_are() -> None:
     entries = read_expectations(ROOM.parent / "adapters" / "kafka" / "expectations.toml")
 
-    ids = {case.case_id for case in all_cases()}
+    ids = {case.case_id for case in all_cases()} | {f"chaos/{name}" for name in SCENARIOS}
     assert {entry.pattern for entry in entries} <= ids
-    assert sum(entry.is_about("kafka:3.9.1", entry.pattern) for entry in entries) == 5
+    assert sum(entry.is_about("kafka:3.9.1", entry.pattern) for entry in entries) == 6
