@@ -1,21 +1,20 @@
 """`ForwardedOnce`: a request is forwarded by one broker, and takes effect once (FWD-003, FWD-004).
 
 A request has a name from the first broker that forwards it, and keeps it wherever it goes. It is
-done once to each znode or topic that it names.
+done once to each znode, topic or partition that it names.
 """
 
 from collections import defaultdict
 from collections.abc import Sequence
 
 from fencepost.conformance.checks.evidence import Evidence
-from fencepost.conformance.checks.ordering import order
+from fencepost.conformance.checks.ordering import order, partition_of_event
+from fencepost.conformance.checks.principal_kept import DONE
 from fencepost.conformance.verdict import CheckResult
 from fencepost.spec.trace import TraceEvent
 from fencepost.spec.vocabulary import Action, Invariant
 
-JUDGED = frozenset(
-    {Action.FORWARD_REQUEST, Action.APPLY_MUTATION, Action.CREATE_TOPIC, Action.DELETE_TOPIC}
-)
+JUDGED = DONE | {Action.FORWARD_REQUEST}
 
 
 def check(events: Sequence[TraceEvent]) -> CheckResult:
@@ -24,7 +23,7 @@ def check(events: Sequence[TraceEvent]) -> CheckResult:
     lines: dict[tuple[str, str, str], list[TraceEvent]] = defaultdict(list)
     for event in order(events):
         if event.forwarded_request is not None and event.action in JUDGED:
-            what = event.path or event.topic or ""
+            what = str(event.path or partition_of_event(event) or event.topic or "")
             lines[event.forwarded_request, event.action, what].append(event)
     for (request, action, what), found in lines.items():
         if action == Action.FORWARD_REQUEST:

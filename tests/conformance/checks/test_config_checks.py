@@ -236,6 +236,22 @@ def test_request_that_is_forwarded_or_done_twice_is_seen() -> None:
     ]
 
 
+def test_move_that_is_done_twice_is_seen_for_each_partition() -> None:
+    trace = Trace()
+    for action, partition in (
+        (Action.START_REASSIGNMENT, 0),
+        (Action.START_REASSIGNMENT, 1),
+        (Action.CANCEL_REASSIGNMENT, 1),
+        (Action.START_REASSIGNMENT, 1),
+    ):
+        move = {"topic": "t", "partition": partition, "forwarded_request": FORWARDED}
+        trace.broker(3, action, **move)
+
+    assert found(forwarded_once.check, trace) == [
+        f"Request {FORWARDED} was done to t/1 by brokers 3, 3."
+    ]
+
+
 def test_one_forward_and_one_effect_are_fine() -> None:
     trace = Trace()
     trace.broker(1, Action.FORWARD_REQUEST, forwarded_request=FORWARDED, peer="broker-3")
@@ -314,7 +330,8 @@ def test_move_is_asked_for_in_the_name_for_which_it_is_forwarded() -> None:
 def test_forwarded_creation_is_done_once_to_each_topic() -> None:
     trace = Trace()
     for topic in ("t", "u", "u"):
-        trace.broker(3, Action.CREATE_TOPIC, topic=topic, forwarded_request=FORWARDED)
+        told = {"topic": topic, "partition": None, "forwarded_request": FORWARDED}
+        trace.broker(3, Action.CREATE_TOPIC, **told)
 
     assert found(forwarded_once.check, trace) == [
         f"Request {FORWARDED} was done to u by brokers 3, 3."
