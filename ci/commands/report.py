@@ -29,6 +29,7 @@ from fencepost.reports.page.render import render
 from fencepost.reports.spark.hadoop import at_hand, is_address
 from fencepost.reports.spark.session import spark_session
 from fencepost.reports.trend.page import write_trend
+from fencepost.reports.trend.run_table import files_of
 from fencepost.spec.scratch import scratch_folder
 from fencepost.spec.trace import TRACES
 
@@ -38,7 +39,10 @@ RunFolder = Annotated[
 ]
 TableOption = Annotated[
     str | None,
-    typer.Option(metavar="DIR", help="A table of many runs, to which RUN is added."),
+    typer.Option(
+        metavar="DIR",
+        help="A table of many runs, to which RUN is added, or a folder of run folders.",
+    ),
 ]
 
 
@@ -53,8 +57,9 @@ def report(
 
     Its report is written again: the same input gives the same bytes. For a soak, the totals are
     printed first; rounds that passed leave no trace. With --table alone, the report is of all runs
-    that were added: violations, failover latencies against their budgets, and what has grown.
-    Either may be an address that Hadoop reads, such as hdfs://host/run or s3a://bucket/run.
+    that were added, or that lie in the folder: violations, failover latencies against their
+    budgets, and what has grown. Either may be an address that Hadoop reads, such as
+    hdfs://host/run or s3a://bucket/run.
     """
     require_budgets(budgets)
     with _at_hand([run, table], spark_master) as (run_given, table_given):
@@ -140,9 +145,9 @@ def _of_run(
 def _of_table(given: _Given | None, budgets: Path | None, *, as_json: bool) -> int:
     if given is None:
         raise UsageError("there is nothing to report on; name a run folder, or a --table of runs")
-    if next(given.folder.glob("run=*"), None) is None:
+    if not files_of(given.folder):
         add = f"fencepost report RUN --table {shlex.quote(given.name)}"
-        raise UsageError(f"{given.name} holds no run; add one: {add}")
+        raise UsageError(f"{given.name} holds no analysed run; add one: {add}")
     keep_budgets(budgets, given.folder)
     page, trend = write_trend(given.folder)
     late = [spread for spread in trend.spreads if spread.verdict is Verdict.FAIL]

@@ -280,7 +280,7 @@ STAGES: tuple[GateStage, ...] = (
         name="analyse",
         run=analyse,
         reads=frozenset({"simulate", "chaos", "canary"}),
-        leaves=("aggregates.json", "parquet"),
+        leaves=("aggregates.json", "failovers", "parquet"),
         waits_for_all=True,
     ),
     GateStage(name="report", run=write_report, in_report=False),

@@ -16,6 +16,7 @@ from fencepost.fault_injection.faults.request_faults import (
     RpcFault,
 )
 from fencepost.fault_injection.injectors.injection import ProcessInjector
+from fencepost.fault_injection.injectors.links import counted
 from fencepost.fault_injection.network.rules import (
     Link,
     LinkRule,
@@ -60,7 +61,7 @@ class RequestRuleInjector(ProcessInjector[RpcFault]):
         self._last = self._rules.status() or self._last
         if self._last is None or not self._last.matched:
             return None
-        return f"{self._last.matched} requests matched"
+        return f"{counted(self._last.matched, 'request')} matched"
 
     def heal(self) -> None:
         """The rule applies no more; what it held is delivered."""
@@ -71,7 +72,8 @@ class RequestRuleInjector(ProcessInjector[RpcFault]):
         """The rule is gone, or the process that had it."""
         if self._last is None:
             return "no rule is left"
-        return f"{self._last.matched} requests matched, {self._last.released} delivered late"
+        matched = counted(self._last.matched, "request")
+        return f"{matched} matched, {self._last.released} delivered late"
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,7 +37,7 @@ from fencepost.reports.tables.health import FileHealth
 from fencepost.reports.tables.ingest import ingest
 from fencepost.reports.tables.sources import StoredTables, tables_to_start_from
 from fencepost.reports.tables.violations import Judged, judge
-from fencepost.reports.trend.run_table import add_runs, stored_runs
+from fencepost.reports.trend.run_table import add_runs, keep_own, stored_runs
 from fencepost.spec.versions import version_of
 from fencepost.spec.vocabulary import Invariant
 
@@ -60,7 +60,9 @@ def analyse(
     table: Path | None = None,
     on_progress: Progress = _silent,
 ) -> Analysis:
-    """Ingest and judge the traces of `run`; leaves `aggregates.json` and `parquet/` there.
+    """Ingest and judge the traces of `run`.
+
+    Leaves `aggregates.json`, `parquet/` and `failovers/` there, the last a table of its runs.
 
     With `table`, its runs are in that table of many runs, too.
     `run` may be such a `parquet/` itself: it is judged as it is, and nothing is read besides.
@@ -77,6 +79,7 @@ def analyse(
         except OSError as error:
             raise _refused(run, error) from error
     _save(run, analysis)
+    keep_own(run, analysis, found)
     if table is not None:
         add_runs(table, stored_runs(analysis, found))
     on_progress(len(STEPS) - 1, len(STEPS) - 1, STEPS[-1])

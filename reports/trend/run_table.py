@@ -2,10 +2,12 @@
 
 Its rows are the failovers of the run, and its metadata what is told of the run as a whole. A run is
 added as a whole or not at all, and any reader of partitioned Parquet can read the table.
+Each analysed folder has a table of its own runs, so that a folder of such folders is one, too.
 """
 
+import shutil
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -24,6 +26,8 @@ from fencepost.reports.tables.errors import ReportError
 from fencepost.reports.tables.health import FileHealth
 
 FAILOVERS = "failovers.parquet"
+OWN = "failovers"
+"""The table of an analysed folder."""
 _RUN = b"run"
 _MS = [pa.field(f"{phase}_ms", pa.float64()) for phase in PHASES]
 FAILOVER_SCHEMA = pa.schema(
@@ -132,6 +136,19 @@ def add_runs(table: Path, runs: Sequence[TabledRun]) -> None:
         ) from error
 
 
+def keep_own(folder: Path, analysis: Analysis, found: Iterable[Failover]) -> None:
+    """The folder has the table of its own runs, of this analysis alone.
+
+    It has none where two of them have one id. Raises `ReportError` when the folder refuses.
+    """
+    shutil.rmtree(folder / OWN, ignore_errors=True)
+    try:
+        runs = stored_runs(analysis, found)
+    except ReportError:
+        return
+    add_runs(folder / OWN, runs)
+
+
 def _place(table: Path, run_id: str) -> Path:
     return table / f"run={quote(run_id, safe='')}" / FAILOVERS
 
@@ -151,18 +168,29 @@ def _read_row(path: Path) -> RunRow | None:
 
 
 def read_runs(table: Path) -> tuple[TabledRun, ...]:
-    """All runs of a table, the oldest first.
+    """All runs of a table, or of the analysed folders in a folder, the oldest first.
 
-    Raises `ReportError` when there is none, or a file is not one of a table.
+    Raises `ReportError` when there is none, one is there twice, or a file is not one of a table.
     """
-    runs = tuple(_all(table))
+    files = {path: _read(path) for path in files_of(table)}
+    runs = tuple(files.values())
     if not runs:
         raise ReportError(f"{table} holds no run", f"add one: fencepost report RUN --table {table}")
+    first: dict[str, Path] = {}
+    for path, run in files.items():
+        if (other := first.setdefault(run.row.run_id, path)) is not path:
+            raise ReportError(
+                f"{other.parent} and {path.parent} are both run {run.row.run_id}",
+                "one of them is a copy: remove it",
+            )
     return tuple(sorted(runs, key=lambda run: (run.row.begun_ns, run.row.run_id)))
 
 
-def _all(table: Path) -> Iterator[TabledRun]:
-    return (_read(path) for path in sorted(table.glob(f"run=*/{FAILOVERS}")))
+def files_of(table: Path) -> list[Path]:
+    """Those of the runs in a table, or in the analysed folders of a folder."""
+    below = table.iterdir() if table.is_dir() else ()
+    folders = [table, *(path / OWN for path in below if not path.is_symlink())]
+    return sorted(path for one in folders for path in one.glob(f"run=*/{FAILOVERS}"))
 
 
 def _read(path: Path) -> TabledRun:

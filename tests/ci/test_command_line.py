@@ -51,7 +51,10 @@ USAGE = [
         "'local[' is not a Spark master; give spark://HOST:PORT",
     ),
     (["report", "empty"], "empty is not a run folder: it holds no trace-*.ndjson"),
-    (["report", "--table", "nosuch"], "nosuch holds no run; add one: fencepost report RUN --table"),
+    (
+        ["report", "--table", "nosuch"],
+        "nosuch holds no analysed run; add one: fencepost report RUN --table",
+    ),
     (
         ["report", "full", "--budgets", "file"],
         "file has no table [failover]; give each",

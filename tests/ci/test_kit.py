@@ -345,6 +345,15 @@ def test_what_the_examples_name_is_there() -> None:
     assert unresolved(gitlab()) == []
 
 
+def test_shares_that_failed_are_merged_and_each_case_is_shown_once() -> None:
+    jobs = gitlab()
+
+    assert jobs["whole"]["when"] == "always"
+    assert workflow()["jobs"]["whole"]["if"].startswith("always() ")
+    shown = [name for name, job in jobs.items() if "reports" in job.get("artifacts", {})]
+    assert shown == ["target", "whole"]
+
+
 def test_the_action_reads_what_it_declares() -> None:
     text = (KIT / "github" / "action.yaml").read_text()
     steps = {step["id"] for step in action()["runs"]["steps"] if "id" in step}

@@ -258,6 +258,7 @@ def test_a_run_at_a_hadoop_address_is_read_there_and_its_report_left_there(
     assert (run / "report.html").stat().st_size > 10_000
     assert {path: path.stat().st_mtime_ns for path in before} == before
     assert [row.row.run_id for row in read_runs(table)] == ["r"]
+    assert read_runs(run.parent) == read_runs(table)
     assert (table / "report.html").exists()
     assert not list(tmp_path.rglob("*.crc"))
 

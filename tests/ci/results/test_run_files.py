@@ -50,6 +50,9 @@ def test_a_mutant_in_simulated_seeds_fails_by_its_first_violation(tmp_path: Path
     assert failures
     assert all("again: fencepost simulate --seed 7 --level" in text for text in failures)
     assert json.loads((out / "verdict.json").read_text())["exit_code"] == 1
+    page = (out / "report.html").read_text()
+    assert "were not analysed" not in page
+    assert page.count("<svg") > 1
 
 
 @pytest.mark.long

@@ -442,7 +442,7 @@ def test_rule_is_proved_by_its_match_count_and_removed() -> None:
         rule.heal()
 
         assert (sent.method, sent.to, sent.verb, sent.count) == ("Fetch", -1, "hold", 2)
-        assert looks == [None, "1 requests matched"]
+        assert looks == [None, "1 request matched"]
         assert fake.rules == {}
         assert rule.healed() == "2 requests matched, 1 delivered late"
 

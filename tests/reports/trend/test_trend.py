@@ -17,6 +17,7 @@ from fencepost.reports.tables.errors import ReportError
 from fencepost.reports.trend.page import write_trend
 from fencepost.reports.trend.run_table import (
     FAILOVERS,
+    OWN,
     add_runs,
     read_runs,
     stored_runs,
@@ -122,6 +123,24 @@ def test_the_same_run_is_added_once_and_another_of_its_id_is_refused(tmp_path: P
     assert [found.row for found in read_runs(tmp_path)] == [run.row]
 
 
+def test_a_folder_of_analysed_runs_is_a_table_of_theirs(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    runs = made_runs(4)
+    add_runs(tmp_path / "monday" / OWN, runs[2:])
+    add_runs(tmp_path / "sunday" / OWN, runs[:2])
+    (tmp_path / "latest").symlink_to("monday")
+    (tmp_path / "passed").mkdir()
+
+    assert [found.row for found in read_runs(tmp_path)] == [run.row for run in runs]
+    assert run_command(["report", "--table", str(tmp_path)]) == 0
+    assert f"{tmp_path}/report.html" in capsys.readouterr().out
+
+    add_runs(tmp_path / "copy" / OWN, runs[:1])
+    with pytest.raises(ReportError, match=r"are both run run-0000; one of them is a copy"):
+        read_runs(tmp_path)
+
+
 @pytest.mark.parametrize("text", [b"", b"PAR1 is not all"])
 def test_a_file_that_is_none_of_a_table_is_one_sentence(tmp_path: Path, text: bytes) -> None:
     add_runs(tmp_path, [made_run(1, [100.0])])
@@ -218,7 +237,7 @@ def test_without_a_run_or_a_table_there_is_nothing_to_report(
     assert run_command(["report"]) == 4
     assert "name a run folder, or a --table of runs" in capsys.readouterr().err
     assert run_command(["report", "--table", str(tmp_path)]) == 4
-    assert "holds no run; add one" in capsys.readouterr().err
+    assert "holds no analysed run; add one" in capsys.readouterr().err
 
 
 def test_a_run_that_passed_and_violates_something_is_not_undecided(tmp_path: Path) -> None:
