@@ -12,16 +12,21 @@ from pathlib import Path
 import pytest
 
 from fencepost.ci.cli import run
+from fencepost.spec.wire.tokens import read_token
 from tests import test_first_hour
 from tests.test_documents import ROOT, command_lines
 
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 DEADLINE_S = 60.0
+TOKEN_FILE = Path("job.token")
+"""In the session of the secured page."""
 SESSIONS = {
-    "commands.md": "A cluster to play with",
-    "first_hour.md": "2. Break a cluster by hand",
+    "commands.md": "## A cluster to play with",
+    "first_hour.md": "## 2. Break a cluster by hand",
+    "quota.md": "",
+    "security.md": "",
 }
-"""Page -> a section: its first blocks are one session on a cluster."""
+"""Page -> how its section begins: its blocks are one session on a cluster; empty: all do."""
 AT_ONCE = re.compile(
     r"fencepost ("
     r"lab( [\w-]+)?|check --list|mutants list|explain [\w-]+|"
@@ -56,27 +61,44 @@ FINDS_SOMETHING = re.compile(r"fencepost simulate --steps ")
 ELSEWHERE = {
     r"make ": "a target of the Makefile: each is what its name says, and the landing runs check",
     r"\.venv/bin/fencepost gate|fencepost gate": "minutes: tests/ci/gate plays small gates",
-    r"fencepost merge": "shards: tests/ci/gate",
-    r"fencepost report": "Spark: tests/reports, and tests/ci for the command",
+    r"fencepost merge": "shards: tests/ci/results/test_merge.py",
+    r"fencepost report( RUN| reports/runs/latest)?$": "a run: tests/ci/results/test_run_files.py",
+    r"fencepost report RUN --budgets": "a run: tests/ci/test_command_line.py",
+    r"fencepost report (s3a:|RUN --table)": "addresses, tables: tests/reports/test_on_spark.py",
+    r"fencepost report --table": "a table, and a folder of runs: tests/reports/trend/test_trend.py",
     r"fencepost check$|fencepost check --tier quick$": "the gate's stage spec: tests/ci/gate",
     r"fencepost check NAME$|fencepost simulate --(mutant NAME|story FILE)$": "a placeholder",
     r"fencepost simulate --story 'NAME\|FILE'$": "a placeholder",
     r"fencepost check --trace (RUN|reports/runs/latest)$": "a run of the gate: tests/spec/replay",
     r"fencepost prove": "z3: tests/spec/proofs",
-    r"fencepost chaos( |$)": "real processes: the gate and tests/chaos play every story",
+    r"fencepost chaos( --story (NAME|FILE|'NAME\|FILE'))?$": "all stories, or a placeholder",
+    r"fencepost chaos --story rolling_upgrade$": "minutes: tests/chaos/test_scenarios.py",
+    r"fencepost chaos --story a_pause.yaml$": "a reader's file: tests/test_documents.py reads it",
+    r"fencepost chaos --from-counterexample": "tests/chaos/test_counterexamples.py",
+    r"fencepost chaos --network namespaces": "needs root: tests/chaos/test_namespaces.py",
+    r"fencepost chaos --replay": "a run: tests/chaos/test_namespaces.py",
+    r"fencepost chaos --shrink": "a run: tests/chaos/test_shrink.py",
+    r"fencepost chaos --soak 1h": "an hour: tests/ci/test_soak.py",
+    r"fencepost chaos --target kafka": "releases of Apache Kafka: make kafka",
+    r"fencepost chaos --target ": "an adapter of the reader's: tests/conformance/adapters",
     r"fencepost simulate$": "a word in a sentence",
     r"fencepost simulate --level 5 --upgrade-from 2$": "the same with 60 seeds is executed",
     r"fencepost simulate --seeds 500( --coverage| --level [45])?$": "the gate plays hundreds",
     r"fencepost simulate --level 0 --seeds 2000$": "tests/test_first_hour.py plays 200",
-    r"fencepost conform( |$)": "minutes, or an adapter: tests/ci/commands and make nightly",
+    r"fencepost conform$": "a word in a sentence",
+    r"fencepost conform (diff|expect|report|rerun|validate)": "runs: tests/conformance/suite",
+    r"fencepost conform run( --(expect|resume RUN))?$": "tests/ci/commands/test_conform_command.py",
+    r"fencepost conform run -t (reference|kafka)": "minutes: make nightly and make kafka",
+    r"fencepost conform run --target ": "an adapter of the reader's: tests/conformance/adapters",
+    r"fencepost conform selftest": "minutes: make nightly",
     r"fencepost doctor": "a cluster of its own: tests/ci/commands/test_doctor_command.py",
     r"fencepost bugs run": "releases of Apache Kafka: make kafka",
     r"fencepost heal": "what a killed run has left: tests/chaos/test_leftovers.py",
     r"fencepost tokens": "a cluster with TLS: tests/conformance/adapters/test_secured_cluster.py",
     r"fencepost acls add$": "a word in a sentence; the session has it whole",
-    r"fencepost cluster (up --(tls|mutation-quota)|stop ID)": "tests/conformance/adapters",
+    r"fencepost cluster stop ID": "a placeholder: tests/ci/commands/test_client_commands.py",
     r"fencepost cluster up --brokers 3$": "the sessions begin with it, and with more options",
-    r"fencepost (quotas|configs)": "other values: tests/ci/commands/test_config_commands.py",
+    r"fencepost configs set controller_mutation_rate": "the same as quotas set of that page",
     r"fencepost (produce|topics|partitions|bugs|faults explain)$": "a word in a sentence",
     r"fencepost (bugs|faults) explain ID": "a placeholder",
     r"fencepost faults schema '>'": "with a shell; the same without is executed",
@@ -89,7 +111,8 @@ ELSEWHERE = {
 def section(page: str) -> str:
     """The section of a page that holds its session."""
     text = (ROOT / "docs" / page).read_text()
-    return text[text.index(f"## {SESSIONS[page]}") :].split("\n## ", 1)[0]
+    begin = SESSIONS[page]
+    return text[text.index(begin) :].split("\n## ", 1)[0] if begin else text
 
 
 def session(page: str) -> list[list[str]]:
@@ -111,7 +134,7 @@ def reason(line: str) -> str | None:
 
 def is_in_session(line: str) -> bool:
     return line in IN_ORDER or any(
-        line == shlex.join(words) for page in SESSIONS for words in session(page)
+        line == shlex.join(words) for page in SESSIONS for words in steps(page)
     )
 
 
@@ -191,18 +214,20 @@ def test_a_command_by_itself_does_what_its_page_says(
     assert (code, AS_SHOWN[line] in out) == ("--mutant" in line, True), out
 
 
+def steps(page: str) -> list[list[str]]:
+    """The commands of the session; tokens are for a cluster with TLS, as the secured page has."""
+    return [words for words in session(page) if words[1] != "tokens" or page == "security.md"]
+
+
 def played(page: str) -> Iterator[tuple[str, int]]:
-    """Each command of the session that needs no TLS, and how it ended."""
-    for words in session(page):
-        line = shlex.join(words)
-        if words[1] == "tokens":
-            assert reason(line)
-            continue
-        code = run(words[1:])
+    """Each command of the session, and how it ended; ID stands for that of the token it made."""
+    for words in steps(page):
+        made = read_token(TOKEN_FILE).token_id if TOKEN_FILE.exists() else "ID"
+        code = run([made if word == "ID" else word for word in words[1:]])
         deadline = time.monotonic() + DEADLINE_S
         while words[1:3] == ["reassign", "verify"] and code and time.monotonic() < deadline:
             code = run(words[1:])
-        yield line, code
+        yield shlex.join(words), code
 
 
 @pytest.mark.long
@@ -221,25 +246,26 @@ def test_the_session_of_a_page_goes_as_it_is_written(
             run(["cluster", "down"])
 
     assert [(line, code) for line, code in ended if code] == []
-    assert len(ended) > 10
+    assert len(ended) == len(steps(page)) > 4
 
 
 LEVEL_PAGES = sorted((ROOT / "docs").glob("level_*.md"))
 SEED = re.compile(r"fencepost simulate (?!.*--seeds).*--seed ")
-SCENARIO = re.compile(r"fencepost chaos --story (?!rolling_upgrade)")
-"""An upgrade under load takes minutes: the gate plays it."""
+SCENARIO = re.compile(r"fencepost chaos --story (?!rolling_upgrade)[a-z_]+( --level \d)?$")
+"""An upgrade under load takes minutes: another test plays it."""
 MODEL = re.compile(r"fencepost check \w+")
 
 
 def of_levels(kind: re.Pattern[str]) -> list[str]:
-    """The commands of the pages about levels that show an attack, or that it is stopped."""
-    found = (shlex.join(words) for page in LEVEL_PAGES for words in command_lines(page.read_text()))
+    """The commands that show an attack, or that it is stopped: stories of any page."""
+    pages = PAGES if kind is SCENARIO else LEVEL_PAGES
+    found = (shlex.join(words) for page in pages for words in command_lines(page.read_text()))
     return sorted({line for line in found if kind.match(line)})
 
 
 def is_attacked(line: str) -> bool:
     """A rule is broken, or the level is the one below: something is found."""
-    return "--mutant" in line or "--level 2" in line
+    return "--mutant" in line or re.search(r"--level [12]", line) is not None
 
 
 @pytest.mark.long
@@ -264,7 +290,7 @@ def test_a_model_of_a_level_ends_as_its_page_says(
 
 @pytest.mark.chaos
 @pytest.mark.parametrize("line", of_levels(SCENARIO))
-def test_a_scenario_of_a_level_ends_as_its_page_says(line: str, tmp_path: Path) -> None:
+def test_a_scenario_ends_as_its_page_says(line: str, tmp_path: Path) -> None:
     code = run([*shlex.split(line)[1:], "--out", str(tmp_path / "run")])
 
     assert code == is_attacked(line)

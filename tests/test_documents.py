@@ -121,6 +121,60 @@ def test_every_command_and_option_in_a_document_exists() -> None:
     assert found == []
 
 
+PLACEHOLDER = re.compile(r"[A-Z_]+|.*\|.*|.*\.\w+|all")
+"""What stands for a name, or is a file; all: each name."""
+
+
+def unknown(words: list[str]) -> list[str]:
+    """The values of a command line that its completion would never give."""
+    tool, *rest = Path(words[0]).name, *words[1:]
+    command = command_and_options(rest)[0] if tool == "fencepost" and rest else None
+    if command is None or "commands" in vars(command):
+        return []
+    given = rest[1:] if command.name == rest[0] else rest[2:]
+    context = command.make_context(command.name, given, resilient_parsing=True)
+    return [
+        f"{one.name} {value}"
+        for one in command.params
+        if getattr(one, "_custom_shell_complete", None)
+        for value in as_list(context.params.get(one.name))
+        if not PLACEHOLDER.fullmatch(value)
+        and not {value, f"{value}/"}
+        & {part for item in one.shell_complete(context, value) for part in parts_of(item.value)}
+    ]
+
+
+def parts_of(name: str) -> tuple[str, str]:
+    """The name, and that of the group in which it is."""
+    return name, f"{name.partition('/')[0]}/"
+
+
+def as_list(value: object) -> list[str]:
+    """Of an option that may be given once, or again and again."""
+    return [str(one) for one in (value if isinstance(value, list | tuple) else [value]) if one]
+
+
+def test_every_name_in_a_documented_command_is_known() -> None:
+    found = [
+        f"{document.relative_to(ROOT)}: {word}"
+        for document in DOCUMENTS
+        for words in command_lines(document.read_text())
+        for word in unknown(words)
+    ]
+
+    assert found == []
+
+
+def test_an_unknown_name_is_seen() -> None:
+    lines = ["chaos --story leader_paws --story FILE", "explain LogMatch", "check no_step_down"]
+
+    assert [unknown(["fencepost", *shlex.split(line)]) for line in lines] == [
+        ["story leader_paws"],
+        ["name LogMatch"],
+        [],
+    ]
+
+
 def test_a_misspelt_command_is_seen() -> None:
     text = "`fencepost gate --sed 1` and\nmake gates\nfencepost topic list\n"
 
