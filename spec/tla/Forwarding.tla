@@ -129,10 +129,9 @@ Forwards(b) == ~nodes[b].is_old
 (* own where it asks for something itself.                                   *)
 PassedOnFor(m) == IF m.request \in Finders THEN Broker ELSE "client"
 
-(* A broker that is not controller passes a request on, in the new version,  *)
-(* to the broker that it takes for controller, or answers NOT_CONTROLLER: to *)
-(* a client directly or through the broker that passed it on, and it is a    *)
-(* reason to ask again.                                                      *)
+(* A broker that is not controller passes a request on to the broker that it *)
+(* takes for controller, or answers NOT_CONTROLLER: to a client directly or  *)
+(* through the broker that passed it on, and it is a reason to ask again.    *)
 ForwardRequest(b) ==
     \E m \in messages :
         LET to == nodes[b].active_controller_id

@@ -37,8 +37,8 @@ Page = Annotated[
     str,
     Meta(
         description="state, results, log(t/0), or what broker 2 answers: moves(2), metadata(2), "
-        "producer_id(2)",
-        pattern=rf"^(state|results|log\({PARTITION}\)|(moves|metadata|producer_id)\([0-9]+\))$",
+        "producer_id(2), quotas(2)",
+        pattern=rf"^(state|results|log\({PARTITION}\)|(moves|metadata|producer_id|quotas)\([0-9]+\))$",
     ),
 ]
 Positive = Annotated[int, number("", ge=1)]

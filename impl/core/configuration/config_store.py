@@ -44,8 +44,6 @@ class ConfigStore:
         """Of `/config/changes`: another one has another history."""
         self._entries: dict[ConfigEntity, Mapping[str, str]] = {}
         self._has_begun = self._is_reading = self._is_due = False
-        self._session = 0
-        """Counts the sessions: what was asked under an older one counts no more."""
         self._retry_ms: int | None = None
 
     def entries(self, entity: ConfigEntity) -> Mapping[str, str]:
@@ -68,8 +66,6 @@ class ConfigStore:
 
     def on_session(self) -> None:
         """A new session has no watches: all that it misses is read again."""
-        self._session += 1
-        self._is_reading = False
         self._has_begun |= self._config.rules.reads_configs
         if self._has_begun:
             self._look()
@@ -89,29 +85,28 @@ class ConfigStore:
             self._outbox.run(self._read())
 
     def _read(self) -> Script:
-        session = self._session
         self._is_reading = True
         while self._is_due:
             self._is_due = False
-            is_done = yield from self._catch_up(session)
-            if session != self._session:
-                return
-            if not is_done:
+            if not (yield from self._catch_up()):
                 self._retry_ms = self._config.retry_at_ms(self._outbox.now_ms)
                 break
         self._is_reading = False
 
-    def _catch_up(self, session: int) -> Generator[Ask, Answer, bool]:
-        """The watch is set, and what changed is read; False without a connection."""
+    def _catch_up(self) -> Generator[Ask, Answer, bool]:
+        """The watch is set, and what changed is read; False when the connection was lost.
+
+        All that is asked in a session is answered before the next one: no reading spans two.
+        """
         is_watched = self._config.rules.watches_changes(self.is_read)
         found = yield from read(CONFIG_CHANGES, watch=is_watched)
-        if found is None or session != self._session:
+        if found is None:
             return False
         changes = found[0]
         missed = self._missed(changes)
         paths = (yield from _all_paths()) if missed is None else missed
         znodes = None if paths is None else (yield from read(*sorted(paths)))
-        if znodes is None or session != self._session:
+        if znodes is None:
             return False
         self.catch_up(changes, znodes, is_all=missed is None)
         return True

@@ -27,11 +27,7 @@ from fencepost.impl.core.types.actions import action, taken
 from fencepost.impl.core.types.asker import Asker
 from fencepost.impl.core.types.messages import Response, TopicRequest, TopicResponse
 from fencepost.impl.core.types.refusals import NOT_CONTROLLER, REPLY_LOST, Refusal
-from fencepost.impl.core.types.request_header import (
-    CONTROLLER_VERSION,
-    RedirectedRequest,
-    RequestHeader,
-)
+from fencepost.impl.core.types.request_header import RedirectedRequest, RequestHeader
 from fencepost.impl.core.types.scripts import Answer, Ask, Outbox
 from fencepost.impl.core.types.zookeeper import WriteOp, WriteResult
 from fencepost.spec.vocabulary import NO_BROKER, BrokerId
@@ -135,12 +131,10 @@ class Forwarding:
     def forward_request(
         self, request: WrittenRequest, principal: str, to: BrokerId, respond: Respond
     ) -> None:
-        """The controller is asked for the same, in the new version, for the same principal."""
+        """The controller is asked for the same, for the same principal."""
         header = request.header
         named = self._config.rules.forwarded_for(principal, self._config.broker_id)
-        sent = replace(
-            header, api_version=CONTROLLER_VERSION, principal=named, forwards=header.forwards + 1
-        )
+        sent = replace(header, principal=named, forwards=header.forwards + 1)
         if not header.forwards:
             sent = replace(
                 sent,

@@ -177,6 +177,7 @@ def with_incarnations(state: LeaderAndIsr, live: Registrations) -> LeaderAndIsr:
     """
     if state.leader == NO_BROKER:
         return state
+    assert state.isr_broker_epochs.keys() <= state.isr, "another one would be taken for bounced"
     epochs = {one: live[one] for one in sorted(state.isr) if one in live}
     leader = {state.leader: epochs[state.leader]} if state.leader in epochs else {}
     return replace(state, isr_broker_epochs={**epochs, **state.isr_broker_epochs, **leader})

@@ -14,6 +14,7 @@ from fencepost.fault_injection.stories.steps.observation import (
 from fencepost.fault_injection.stories.steps.step_player import OBSERVED, ObservationTable
 from fencepost.impl.core.broker.offsets import list_offsets
 from fencepost.impl.core.rules.replica import Replica
+from fencepost.impl.core.types.config_messages import DescribeMutationQuotasResponse
 from fencepost.impl.core.types.messages import (
     InitProducerIdResponse,
     ListPartitionReassignmentsResponse,
@@ -233,9 +234,16 @@ def show_told(response: Response | None) -> Iterator[str]:
                 isr, assigned = map(expected_text, (state.isr, state.assigned_replicas))
                 key = TopicPartition(state.topic, state.partition)
                 place = f"{key} leader={state.leader} epoch={state.leader_epoch}"
-                yield f"{place} {isr=!s} {assigned=!s}"
+                gone = expected_text(state.offline_replicas)
+                offline = f" offline={gone}" if state.offline_replicas else ""
+                yield f"{place} {isr=!s} {assigned=!s}{offline}"
         case InitProducerIdResponse(error_code=ErrorCode.NONE):
             yield f"producer_id={response.producer_id}"
+        case DescribeMutationQuotasResponse(error_code=ErrorCode.NONE):
+            for bucket in response.buckets:
+                place = f"{bucket.kind} {','.join(bucket.names)} rate={bucket.rate}"
+                throttle = f"throttle_time_ms={bucket.throttle_time_ms}"
+                yield f"{place} tokens={bucket.tokens} {throttle}"
         case None:
             yield "no answer"
         case _:

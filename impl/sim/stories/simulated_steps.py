@@ -25,6 +25,7 @@ from fencepost.fault_injection.stories.steps.step_player import (
 from fencepost.fault_injection.stories.steps.story_cluster import Lines
 from fencepost.fault_injection.stories.steps.znode_contents import not_held
 from fencepost.fault_injection.stories.story_refusal import StoryError
+from fencepost.impl.core.types.config_messages import DescribeMutationQuotasRequest
 from fencepost.impl.core.types.effects import WriteZnodes
 from fencepost.impl.core.types.messages import (
     InitProducerIdRequest,
@@ -232,6 +233,7 @@ ASKED_FOR: dict[str, Request] = {
     "moves": ListPartitionReassignmentsRequest(),
     "metadata": MetadataRequest(),
     "producer_id": InitProducerIdRequest(),
+    "quotas": DescribeMutationQuotasRequest(),
 }
 """Page of `show` -> what a broker is asked for."""
 

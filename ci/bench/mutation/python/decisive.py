@@ -9,6 +9,7 @@ import builtins
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from importlib import import_module
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from pathlib import Path
@@ -31,6 +32,7 @@ def core_edits() -> tuple[PythonEdit, ...]:
 def probed_core() -> Iterator[Callable[[Callable[[], object]], frozenset[int]]]:
     """What tells the rules that are decisive while something is done, by their numbers.
 
+    What is decided while the core is imported, as the rules of the levels, is decided for all runs.
     It is a matter of a process of its own: the core must not be imported yet, and stays probed.
     """
     if any(name.startswith(CORE_MODULES) for name in sys.modules):
@@ -39,9 +41,13 @@ def probed_core() -> Iterator[Callable[[Callable[[], object]], frozenset[int]]]:
     setattr(builtins, PROBES, probes)
     finder = _Finder(core_edits())
     sys.meta_path.insert(0, finder)
+    for name, _ in modules_of(CORE, ()):
+        inner = name.removesuffix("/__init__.py").removesuffix(".py")
+        import_module(f"fencepost.{inner}".replace("/", "."))
+    at_import = frozenset(probes.decisive)
 
     def decisive_in(work: Callable[[], object]) -> frozenset[int]:
-        probes.decisive = set()
+        probes.decisive = set(at_import)
         work()
         return frozenset(probes.decisive)
 

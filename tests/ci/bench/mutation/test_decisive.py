@@ -141,6 +141,15 @@ def test_the_digest_of_a_seed_is_that_of_the_core_without_probes() -> None:
     assert played["decisive"]
 
 
+@pytest.mark.long
+def test_what_a_level_puts_in_place_is_decisive_in_every_run() -> None:
+    levels = {n for n, edit in enumerate(core_edits()) if edit.operator == "understand"}
+    played = measured([], [STORY, "tests/stories/charge_per_topic.yaml"])
+
+    assert levels
+    assert [path for path, run in played.items() if not levels & {*run["decisive"]}] == []
+
+
 def test_the_seeds_that_are_chosen_have_each_rule_thrice() -> None:
     pool = {n: frozenset({n % 5, 5 + n % 7, *((20,) if n == 33 else ())}) for n in range(40)}
     chosen = choose(pool, 24)

@@ -125,7 +125,6 @@ def test_first_request_asks_the_controller_for_the_topic_as_a_broker(follower: D
     assert (asked.request.partition_count, asked.request.replication_factor) == (2, 2)
     header = asked.request.header
     assert (header.principal, header.forwards) == ("User:broker-1", 1)
-    assert header.api_version == CONTROLLER_VERSION
     (line,) = follower.took(Action.FORWARD_REQUEST)
     assert (line.peer, line.principal) == (3, "User:broker-1")
 

@@ -106,7 +106,6 @@ def test_broker_forwards_and_tells_what_the_controller_says(
     assert not follower.is_answered(token)
     assert structs.replace(sent.request, header=RequestHeader()) == request_
     assert (sent.to, header.principal, header.forwards) == (3, "User:alice", 1)
-    assert header.api_version == CONTROLLER_VERSION
     follower.respond(sent, answer)
     assert follower.reply(token, type(answer)) == answer
     assert written(follower) == before

@@ -232,7 +232,7 @@ def test_old_version_is_forwarded_for_its_principal(follower: Driver) -> None:
     assert isinstance(send.request, IncrementalAlterConfigsRequest)
     header = send.request.header
     assert send.to == 3
-    assert (header.api_version, header.forwards, header.principal) == (1, 1, "User:alice")
+    assert (header.forwards, header.principal) == (1, "User:alice")
     assert header.controller_epoch == 1
     assert not follower.is_answered(token)
 
