@@ -56,8 +56,6 @@ class Mandate(NamedTuple):
         self, may_write: Mapping[Writer, Permissions], *ops: WriteOp
     ) -> Generator[Ask, Answer, WriteResult | None]:
         """One multi behind the fence; None when this node may not write any more."""
-        if self.fence.is_over():
-            return None
         return (yield from write_fenced(may_write, self.fence, *ops))
 
 

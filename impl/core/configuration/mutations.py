@@ -169,11 +169,9 @@ class Mutations:
         self, removal: TokenRemoval, fence: WriteFence
     ) -> Generator[Ask, Answer, None]:
         found = yield from read(*removal.paths)
-        if found is None or fence.is_over():
+        if found is None:
             return
         mutation = self._removal(removal, found)
-        if not mutation.ops:
-            return
         result = yield from write_fenced(self._config.rules.may_write, fence, *mutation.ops)
         if isinstance(result, Written):
             own = f"User:broker-{self._config.broker_id}"

@@ -170,7 +170,9 @@ class FencedWrites:
 def write_fenced(
     may_write: Mapping[Writer, Permissions], fence: WriteFence, *ops: WriteOp
 ) -> Generator[Ask, Answer, WriteResult | None]:
-    """One multi behind the fence, with the result of `ops`; None when the fence has failed."""
+    """One multi behind the fence, with the result of `ops`; None when it is over, or has failed."""
+    if fence.is_over():
+        return None
     checks = fence.fence()
     result = yield from write(may_write[fence.writer], *checks, *ops)
     if isinstance(result, Rejected) and _is_deposed(result, len(checks)):
