@@ -3,11 +3,13 @@
 Run `python -m fencepost.ci.bench.mutation.checks`.
 
 One guard, comparison, operand, number or keyword is changed at a time, in a copy of
-`conformance/checks`, and the tests of the checks are run on it. The exit code is 1 when fewer edits
-than the goal are killed; `checks.toml` lists those that change nothing, with reasons.
+`conformance/checks`, and the tests of the checks are run on it: first the files that name the
+edited module or its invariant, and what they miss is shown to the others. The exit code is 1 when
+fewer edits than the goal are killed; `checks.toml` lists those that change nothing, with reasons.
 """
 
 import argparse
+import re
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,12 +17,13 @@ from pathlib import Path
 from fencepost.ci.bench.mutation.python.core_scores import failing_test, judged
 from fencepost.ci.bench.mutation.python.python_edits import PythonEdit
 from fencepost.ci.bench.mutation.python.python_mutator import Judge, PythonMutator
+from fencepost.ci.bench.mutation.python.scratch_tree import ROOT
 from fencepost.ci.bench.mutation.reasons import FOLDER, NO_REASONS, Reasons, read_reasons
 from fencepost.ci.bench.mutation.score import Goal, Scale, Scored
 
 REASONS = FOLDER / "checks.toml"
 PACKAGE = "conformance/checks"
-TESTS = ("tests/conformance/checks",)
+TESTS = "tests/conformance/checks"
 KILLED = "killed by a test"
 SURVIVED = "nothing notices"
 SCALE = Scale(
@@ -41,10 +44,22 @@ class CheckJudge:
         """What becomes of an edit."""
         return judged(edit, PACKAGE, self.reasons, self.played)
 
-    def played(self, _edit: PythonEdit, tree: Path) -> tuple[str, str]:
+    def played(self, edit: PythonEdit, tree: Path) -> tuple[str, str]:
         """Outcome, and the test that fails."""
-        test = failing_test(TESTS, tree)
-        return (KILLED, test) if test else (SURVIVED, "")
+        for files in filter(None, files_for(edit.module)):
+            if test := failing_test(files, tree):
+                return KILLED, test
+        return SURVIVED, ""
+
+
+def files_for(module: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The tests of the checks: those that name the module or its invariant, and the others."""
+    name = Path(module).stem
+    named = re.compile(rf"\b({name}|{name.upper()})\b")
+    files: tuple[list[str], list[str]] = [], []
+    for path in sorted((ROOT / TESTS).rglob("test_*.py")):
+        files[not named.search(path.read_text())].append(path.relative_to(ROOT).as_posix())
+    return tuple(files[0]), tuple(files[1])
 
 
 def judge(_: argparse.Namespace) -> Judge:

@@ -8,6 +8,7 @@ import pytest
 from fencepost.ci.bench.mutation import checks, core
 from fencepost.ci.bench.mutation.python.python_edits import PythonEdit
 from fencepost.ci.bench.mutation.python.python_mutator import PythonMutator
+from fencepost.ci.bench.mutation.python.scratch_tree import ROOT
 from fencepost.ci.bench.mutation.score import Scored
 
 KILLED, SURVIVED = checks.KILLED, checks.SURVIVED
@@ -37,6 +38,16 @@ def test_what_was_killed_is_not_judged_again(tmp_path: Path) -> None:
 
     assert sorted(judged[3:]) == sorted(judged[1:3])
     assert ended == dict.fromkeys(judged[:3], KILLED)
+
+
+def test_the_tests_that_name_a_check_are_run_first_and_no_other_is_left_out() -> None:
+    folder = ROOT / checks.TESTS
+    all_files = {path.relative_to(ROOT).as_posix() for path in folder.rglob("test_*.py")}
+    by_module, others = checks.files_for("conformance/checks/log_matching.py")
+
+    assert {*by_module, *others} == all_files
+    assert f"{checks.TESTS}/test_replica_checks.py" in by_module, "it names the invariant"
+    assert f"{checks.TESTS}/test_ordering.py" in others
 
 
 @pytest.mark.long(seconds=500)
