@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from fencepost.conformance.checks.ordering import by_zxid
-from fencepost.spec.config_store import entity_at, parse_config
+from fencepost.spec.config_store import ConfigEntity, entity_at, parse_config
 from fencepost.spec.trace import TraceEvent
 from fencepost.spec.znodes import MalformedZnodeError
 
@@ -15,6 +15,7 @@ class ConfigWrite:
 
     event: TraceEvent
     path: str
+    entity: ConfigEntity
     before: Mapping[str, str]
     after: Mapping[str, str]
 
@@ -32,10 +33,11 @@ def config_writes(events: Iterable[TraceEvent]) -> list[ConfigWrite]:
     writes = []
     for event in by_zxid(events):
         path = event.path or ""
-        if entity_at(path) is None:
+        entity = entity_at(path)
+        if entity is None:
             continue
         before, known[path] = known.get(path, {}), _entries(event)
-        writes.append(ConfigWrite(event, path, before, known[path]))
+        writes.append(ConfigWrite(event, path, entity, before, known[path]))
     return writes
 
 

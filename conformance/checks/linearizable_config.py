@@ -112,7 +112,7 @@ def _judge_creations(
     asked: dict[str, list[TraceEvent]] = defaultdict(list)
     invoked: dict[tuple[str, int | None], TraceEvent] = {}
     for event in events:
-        if event.action != ALTER_CONFIGS or event.path is None:
+        if event.action != ALTER_CONFIGS:
             continue
         if event.kind is Kind.INVOKE and event.path == TOKENS:
             invoked[event.node, event.op_id] = event

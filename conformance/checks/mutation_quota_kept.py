@@ -30,7 +30,7 @@ from fencepost.conformance.checks.config_history import config_writes
 from fencepost.conformance.checks.evidence import Evidence
 from fencepost.conformance.checks.ordering import order
 from fencepost.conformance.verdict import CheckResult
-from fencepost.spec.config_store import EntityKind, entity_at
+from fencepost.spec.config_store import EntityKind
 from fencepost.spec.trace import TraceEvent
 from fencepost.spec.vocabulary import Action, Invariant, RefusalKind
 
@@ -204,9 +204,8 @@ def check(events: Sequence[TraceEvent]) -> CheckResult:
 def _written(events: Sequence[TraceEvent]) -> Mapping[Entity, set[Fraction]]:
     rates: dict[Entity, set[Fraction]] = defaultdict(set)
     for write in config_writes(events):
-        found = entity_at(write.path)
-        names = found.names if found is not None else ()
-        match found and found.kind:
+        names = write.entity.names
+        match write.entity.kind:
             case EntityKind.USER:
                 entity: Entity = names[0], None
             case EntityKind.CLIENT:

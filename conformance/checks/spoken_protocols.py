@@ -26,7 +26,7 @@ class SpokenProtocols:
     by_registration: Mapping[int, int]
     """The zxid of a registration, which is the broker's epoch -> the level."""
     by_session: Mapping[int, int]
-    sessions: Mapping[int, int]
+    sessions: Mapping[int, int | None]
     """Controller epoch -> the session of its controller."""
 
     def of_registration(self, zxid: int | None) -> int:
@@ -46,10 +46,10 @@ def spoken_protocols(events: Iterable[TraceEvent]) -> SpokenProtocols:
     """Of a whole run, by ZooKeeper's own record."""
     by_registration: dict[int, int] = {}
     by_session: dict[int, int] = {}
-    sessions: dict[int, int] = {}
+    sessions: dict[int, int | None] = {}
     for event in by_zxid(events):
         epoch = epoch_of(event)
-        if epoch is not None and event.session_id is not None:
+        if epoch is not None:
             sessions.setdefault(epoch, event.session_id)  # no person that writes it again
         told = _told(event)
         if told is not None:

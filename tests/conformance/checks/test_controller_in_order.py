@@ -3,6 +3,8 @@
 import json
 from dataclasses import dataclass, field
 
+import pytest
+
 from fencepost.conformance.checks.controller_in_order import check
 from fencepost.spec.vocabulary import Action, Outcome
 from tests.conformance.checks.trace_builder import ZNODE, Trace, document
@@ -157,12 +159,25 @@ def test_a_command_before_the_init_is_wrong_also_to_a_broker_that_came_back() ->
     assert cluster.found() == ["Controller 2 of epoch 5 tells broker-1 a state before its INIT."]
 
 
-def test_where_a_topic_cannot_be_parsed_an_init_may_be_owed() -> None:
+@pytest.mark.parametrize(
+    ("action", "path", "is_owed"),
+    [
+        ("Create", "/brokers/topics/broken", True),
+        ("SetData", ZNODE, True),
+        ("Delete", "/brokers/topics/broken", False),
+        ("Create", "/config/topics/broken", False),
+    ],
+)
+def test_where_a_topic_or_a_state_cannot_be_parsed_an_init_may_be_owed(
+    action: str, path: str, is_owed: bool
+) -> None:
     cluster = in_office()
-    cluster.znode("Create", "/brokers/topics/broken", "{", 30)
+    cluster.znode(action, path, "{", 30)
+    cluster.send(Action.SEND_INIT, peer="broker-2")
     cluster.send()
 
-    assert cluster.found() == []
+    told = "Controller 2 of epoch 5 tells broker-1 a state before its INIT."
+    assert cluster.found() == ([] if is_owed else [told])
 
 
 def test_a_controller_resigns_before_it_learns_of_another_or_of_none() -> None:

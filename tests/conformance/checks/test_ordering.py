@@ -9,6 +9,7 @@ from fencepost.conformance.checks.ordering import (
     broker_named,
     broker_of,
     by_zxid,
+    is_recorded,
     order,
     partition_of_event,
     split_by_partition,
@@ -68,6 +69,16 @@ def test_lines_are_read_by_transaction_and_actions_by_node() -> None:
     assert by_zxid(trace.events) == [first, second, third]
     assert actions(trace.events) == [early, restarted, late]
     assert actions(trace.events, "BecomeLeader") == [late]
+
+
+def test_zookeepers_own_record_is_of_transactions() -> None:
+    trace = Trace()
+    trace.add("zookeeper", Kind.ZOOKEEPER, "SessionExpired", {})
+    trace.broker(1, "RegisterBroker", zxid=3)
+    without = is_recorded(trace.events)
+    trace.zookeeper("Create", ZNODE, "", session=1, zxid=4)
+
+    assert (without, is_recorded(trace.events)) == (False, True)
 
 
 def test_order_is_each_nodes_own() -> None:
