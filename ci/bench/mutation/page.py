@@ -1,8 +1,10 @@
 """The last measured scores as a page: `python -m fencepost.ci.bench.mutation.page RESULTS... FILE`.
 
 RESULTS are what the mutators wrote with `--results`; several of one mutator are taken together, the
-last one of an edit counts. What FILE says of a mutator that is in none of them stays. Beside FILE
-the scores alone are written as TOML, for the report of the gate.
+last one of an edit counts. One of a draw that came before is what was judged with `--again`, after
+survivors were mended: it is told beside the score, which stays that of the draw. What FILE says of
+a mutator that is in none of them stays. Beside FILE the scores alone are written as TOML, for the
+report of the gate.
 """
 
 import json
@@ -36,6 +38,8 @@ HEAD = (
 WHOLE = re.MULTILINE | re.DOTALL
 
 Row = dict[str, Any]
+Rows = dict[tuple[str, str], Row]
+"""By key and text after the edit."""
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -56,22 +60,27 @@ class MeasuredEdits(NamedTuple):
     rows: Sequence[Row]
     draws: Sequence[str]
     """The options by which the edits were drawn."""
+    again: Rows
+    """What became of the edits later, without those in code that is gone; empty: not judged."""
 
 
 def _measured(documents: Sequence[Row]) -> dict[str, MeasuredEdits]:
     """By title, of results as `score.document` has them."""
-    rows: dict[str, dict[tuple[str, str], Row]] = {}
+    rows: defaultdict[str, Rows] = defaultdict(dict)
+    again: defaultdict[str, Rows] = defaultdict(dict)
     draws: defaultdict[str, set[str]] = defaultdict(set)
     for document in documents:
-        draws[document["title"]].add(drawn_in(document))
-        known = rows.setdefault(document["title"], {})
-        known.update({(row["key"], row["after"]): row for row in document["edits"]})
+        title, drawn = document["title"], drawn_in(document)
+        known = again[title] if drawn in draws[title] else rows[title]
+        draws[title].add(drawn)
+        known.update({_place(row): row for row in document["edits"]})
     found = {}
     for name, scale in SCALES.items():
         if scale.title in rows:
             reasons = read_reasons(FOLDER / name)
             listed = [_as_listed(row, reasons) for _, row in sorted(rows[scale.title].items())]
-            found[scale.title] = MeasuredEdits(listed, sorted(draws[scale.title]))
+            draws_of = sorted(draws[scale.title])
+            found[scale.title] = MeasuredEdits(listed, draws_of, again[scale.title])
     return found
 
 
@@ -80,7 +89,7 @@ def page(measured: Mapping[str, MeasuredEdits], before: str = "") -> str:
     parts = [HEAD]
     for scale in SCALES.values():
         if scale.title in measured:
-            parts.append("\n".join(_section(scale, *measured[scale.title])))
+            parts.append("\n".join(_section(scale, measured[scale.title])))
         elif kept := re.search(rf"^## {scale.title.capitalize()}$.*?(?=\n## |\Z)", before, WHOLE):
             parts.append(kept[0].rstrip("\n"))
     return "\n\n".join(parts) + "\n"
@@ -93,20 +102,20 @@ def scores(measured: Mapping[str, MeasuredEdits], before: str = "") -> str:
     for scale in SCALES.values():
         rows = [row for row in kept if row["title"] == scale.title]
         if scale.title in measured:
-            rows = list(_scores(scale, *measured[scale.title]))
+            rows = list(_scores(scale, measured[scale.title]))
         for row in rows:
             told = (f"{name} = {json.dumps(value)}\n" for name, value in row.items())
             parts.append("".join(("[[score]]\n", *told)))
     return "\n".join(parts)
 
 
-def _scores(scale: Scale, rows: Sequence[Row], draws: Sequence[str]) -> Iterator[Row]:
+def _scores(scale: Scale, measured: MeasuredEdits) -> Iterator[Row]:
     """One for each goal."""
-    counted = _counted(scale, rows)
+    counted = _counted(scale, measured.rows)
     for goal in scale.goals:
         killed = sum(row["outcome"] in goal.outcomes for row in counted)
         told = {"title": scale.title, "goal": goal.name, "killed": killed, "of": len(counted)}
-        yield {**told, "wanted": goal.share, "drawn": ", ".join(draws)}
+        yield {**told, "wanted": goal.share, "drawn": ", ".join(measured.draws)}
 
 
 def _counted(scale: Scale, rows: Sequence[Row]) -> list[Row]:
@@ -125,7 +134,8 @@ def _as_listed(row: Row, reasons: Reasons) -> Row:
     return {"harmless": "", **row, **{name: told for name, told in found.items() if told}}
 
 
-def _section(scale: Scale, rows: Sequence[Row], draws: Sequence[str]) -> Iterator[str]:
+def _section(scale: Scale, measured: MeasuredEdits) -> Iterator[str]:
+    rows, draws, _ = measured
     live = [row for row in rows if not row["equivalent"]]
     counted = _counted(scale, rows)
     yield from (f"## {scale.title.capitalize()}", "")
@@ -134,16 +144,32 @@ def _section(scale: Scale, rows: Sequence[Row], draws: Sequence[str]) -> Iterato
     harmless = scale.unnoticed(map(Scored.of_data, rows))
     told = f"{equivalent} of them equivalent, {harmless} harmless and not noticed"
     yield f"{len(rows)} were tried, {told}; {len(counted)} count."
-    for row in _scores(scale, rows, draws):
+    for row in _scores(scale, measured):
         share = f"{row['killed']} of {row['of']} ({row['killed'] / max(row['of'], 1):.0%})"
         all_of = row["killed"] / max(row["of"] + harmless, 1)
         told = f"; {all_of:.0%} with the harmless ones counted" if harmless else ""
         yield f"{row['goal'].capitalize()}: {share}, wanted {row['wanted']:.0%}{told}."
+    yield from _judged_again(scale, measured)
     yield from ("", "| outcome | edits |", "|---|---|")
     ended = Counter(row["outcome"] for row in live)
     yield from (f"| {name} | {ended[name]} |" for name in scale.outcomes if ended[name])
     yield from _by_kind(scale, counted)
-    yield from _survivors(scale, [row for row in live if row["outcome"] not in scale.without_count])
+    judged = [row for row in live if row["outcome"] not in scale.without_count]
+    yield from _survivors(scale, judged, measured.again)
+
+
+def _judged_again(scale: Scale, measured: MeasuredEdits) -> Iterator[str]:
+    if not measured.again:
+        return
+    left = _counted(scale, [row for row in measured.rows if _place(row) in measured.again])
+    killed = sum(measured.again[_place(row)]["outcome"] in scale.wanted for row in left)
+    gone = len(_counted(scale, measured.rows)) - len(left)
+    told = f"{killed} of {len(left)} are killed, and {gone} were in code that is gone"
+    yield f"Judged again after survivors were mended: {told}."
+
+
+def _place(row: Row) -> tuple[str, str]:
+    return row["key"], row["after"]
 
 
 def _by_kind(scale: Scale, counted: Sequence[Row]) -> Iterator[str]:
@@ -155,7 +181,7 @@ def _by_kind(scale: Scale, counted: Sequence[Row]) -> Iterator[str]:
     yield from (f"| {kind} | {sum(ends)} | {len(ends)} |" for kind, ends in sorted(kinds.items()))
 
 
-def _survivors(scale: Scale, rows: Sequence[Row]) -> Iterator[str]:
+def _survivors(scale: Scale, rows: Sequence[Row], again: Rows) -> Iterator[str]:
     left = [row for row in rows if row["outcome"] not in scale.wanted]
     if not left:
         return
@@ -164,7 +190,11 @@ def _survivors(scale: Scale, rows: Sequence[Row]) -> Iterator[str]:
         place = f"{row['module']}, {row['operator']}, {row['kind']}"
         edit = f"`{one_line(row['before'])}` to `{one_line(row['after']) or ' '}`"
         allowed = f"Harmless: {row['harmless']}" if row["harmless"] else ""
-        cells = (place, edit, row["outcome"], allowed or row["excuse"] or "-")
+        became = row["outcome"]
+        later = again.get(_place(row), {"outcome": "its code is gone"})["outcome"]
+        if again and later != became:
+            became = f"{became}; later: {later}"
+        cells = (place, edit, became, allowed or row["excuse"] or "-")
         yield f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
 
 

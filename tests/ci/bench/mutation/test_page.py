@@ -84,5 +84,23 @@ def test_a_harmless_edit_counts_only_where_something_notices_it(tmp_path: Path) 
     assert f"| {FEWER} | Harmless: later, and within the bound |" in text
 
 
+def test_what_was_mended_since_is_told_beside_the_score_as_drawn(tmp_path: Path) -> None:
+    drawn = [scored("A", PROPERTY), scored("B", FEWER), scored("C", FEWER), scored("D", FEWER)]
+    again = [scored("A", PROPERTY), scored("B", PROPERTY), scored("C", FEWER)]
+    told = [document(SCALE, edits, "--seed 1") for edits in (drawn, again)]
+    written, beside = tmp_path / "page.md", tmp_path / "page.toml"
+    page.main([*results_in(tmp_path, *told), str(written)])
+
+    text = written.read_text()
+    assert "Killed by a property: 1 of 4 (25%), wanted 95%." in text
+    assert "mended: 2 of 3 are killed, and 1 were in code that is gone." in text
+    assert f"| Zk, B, comparison | `a \\| b` to `c` | {FEWER}; later: {PROPERTY} | - |" in text
+    assert f"| Zk, C, comparison | `a \\| b` to `c` | {FEWER} | - |" in text
+    assert (
+        f"| Zk, D, comparison | `a \\| b` to `c` | {FEWER}; later: its code is gone | - |" in text
+    )
+    assert tomllib.loads(beside.read_text())["score"][0]["killed"] == 1
+
+
 def test_a_page_needs_results() -> None:
     assert page.main(["page.md"]) == 4
