@@ -282,8 +282,10 @@ def test_change_for_another_principal_is_seen() -> None:
     ]
 
 
-@pytest.mark.parametrize(("principal", "expected"), [("User:client-1", 0), ("User:broker-2", 1)])
-def test_what_is_forwarded_is_done_for_whom_it_is_forwarded(principal: str, expected: int) -> None:
+@pytest.mark.parametrize(("principal", "is_wrong"), [("User:client-1", False), ("User:x", True)])
+def test_what_is_forwarded_is_done_for_whom_it_is_forwarded(
+    principal: str, *, is_wrong: bool
+) -> None:
     trace = Trace()
     request = {"forwarded_request": FORWARDED, "principal": "User:client-1"}
     trace.broker(1, Action.FORWARD_REQUEST, peer="broker-3", **request)
@@ -291,7 +293,8 @@ def test_what_is_forwarded_is_done_for_whom_it_is_forwarded(principal: str, expe
     apply(trace, "a", forwarded_request=FORWARDED, principal=principal)
     apply(trace, "b", principal="User:client-2")
 
-    assert len(found(principal_kept.check, trace)) == expected
+    told = f"{PATH}: it is forwarded for User:client-1 and done for User:x."
+    assert found(principal_kept.check, trace) == [told] * is_wrong
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 
 from fencepost.conformance.checks import log_matching
 from fencepost.conformance.checks.leader_complete import check
-from fencepost.conformance.checks.replica_log import is_replica_event, replay
+from fencepost.conformance.checks.replica_log import Agreed, is_replica_event, replay
 from fencepost.spec.trace import Kind
 from fencepost.spec.vocabulary import Action
 from tests.conformance.checks.test_replica_checks import append, quiet_failover, replica
@@ -109,12 +109,28 @@ def test_a_committed_record_is_missed_though_it_is_not_told() -> None:
     )
 
 
+@pytest.mark.parametrize(("doubted", "wrong"), [((2, 3), 1), ((1, 4), 1), ((3, 4), 0)])
+def test_where_lines_are_left_out_each_offset_in_doubt_is_judged(
+    doubted: tuple[int, int], wrong: int
+) -> None:
+    """Brokers differ at offset 2."""
+    trace = Trace()
+    append(trace, 1, 2, "b", 0)
+    replica(trace, Action.ADVANCE_HIGH_WATERMARK, 1, 1, 3, 3)
+    append(trace, 2, 2, "x", 0)
+    lead(trace, 2, 2, end=3)
+
+    assert len(check(trace.events, Agreed(doubted=(doubted,))).violations) == wrong
+
+
 def test_entries_that_two_replicas_committed_are_counted() -> None:
     trace = Trace()
     quiet_failover(trace)
     append(trace, 3, 0, "ab", 2)
+    counted = log_matching.check(trace.events).premise_count
+    of_one_in_doubt = log_matching.check(trace.events, Agreed(doubted=((1, 2),))).premise_count
 
-    assert log_matching.check(trace.events).premise_count == 5
+    assert counted == of_one_in_doubt == 5
 
 
 @pytest.mark.parametrize(
