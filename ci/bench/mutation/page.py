@@ -165,7 +165,7 @@ def _judged_again(scale: Scale, measured: MeasuredEdits) -> Iterator[str]:
     killed = sum(measured.again[_place(row)]["outcome"] in scale.wanted for row in left)
     gone = len(_counted(scale, measured.rows)) - len(left)
     told = f"{killed} of {len(left)} are killed, and {gone} were in code that is gone"
-    yield f"Judged again after survivors were mended: {told}."
+    yield f"With survivors mended and judged again: {told}."
 
 
 def _place(row: Row) -> tuple[str, str]:

@@ -430,9 +430,9 @@ def test_without_the_record_of_zookeeper_a_change_is_not_missed() -> None:
 TOKENS = "/delegation_token/tokens"
 
 
-def make_token(trace: Trace, number: int, zxid: int) -> None:
-    """ZooKeeper holds one more token of client-1."""
-    data = config_bytes({"owner": "User:client-1", "issued_ms": f"{number}"}).decode()
+def make_token(trace: Trace, number: int, zxid: int, owner: str = "User:client-1") -> None:
+    """ZooKeeper holds one more token."""
+    data = config_bytes({"owner": owner, "issued_ms": f"{number}"}).decode()
     trace.zookeeper("Create", f"{TOKENS}/{number}", data, session=1, zxid=zxid)
 
 
@@ -456,6 +456,8 @@ def test_client_has_no_more_tokens_than_it_has_asked_for(
         trace.operation("client-1", "AlterConfigs", outcome, **asked)
     for number in range(made):
         make_token(trace, number, zxid=5 + number)
+    make_token(trace, made, zxid=5 + made, owner="User:client-2")
+    write(trace, 6 + made, owner="User:client-1")
 
     of_tokens = [one for one in found(linearizable_config.check, trace) if "tokens have" in one]
 

@@ -7,6 +7,7 @@ import pytest
 
 from fencepost.conformance.checks.controller_in_order import check
 from fencepost.spec.vocabulary import Action, Outcome
+from fencepost.spec.znodes import TopicPartition, leader_and_isr_path
 from tests.conformance.checks.trace_builder import ZNODE, Trace, document
 
 EPOCH_ZXID = 20
@@ -122,6 +123,23 @@ def test_a_controller_reads_all_states_before_it_acts() -> None:
 
     assert cluster.found() == [
         "Controller 2 of epoch 5 begins with SendInit before it has read orders/0."
+    ]
+
+
+@pytest.mark.parametrize(("count", "more"), [(2, ""), (3, " and 1 more")])
+def test_three_states_that_are_not_read_are_named(count: int, more: str) -> None:
+    cluster = Cluster()
+    cluster.read()
+    for number in range(1, count + 1):
+        path = leader_and_isr_path(TopicPartition("orders", number))
+        cluster.znode("Create", path, document(1, 0, [1]), 11 + number)
+    cluster.take_office()
+    cluster.look(b1=8, b2=9)
+    cluster.send(Action.SEND_INIT)
+
+    unread = f"orders/0, orders/1, orders/2{more}"
+    assert cluster.found() == [
+        f"Controller 2 of epoch 5 begins with SendInit before it has read {unread}."
     ]
 
 

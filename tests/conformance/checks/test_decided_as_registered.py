@@ -97,6 +97,18 @@ def test_a_broker_that_never_registered_so_is_not_known() -> None:
     ]
 
 
+def test_a_controller_that_has_not_resigned_leaves_others_to_be_judged() -> None:
+    cluster = Cluster()
+    cluster.look({1: 1, 2: 7, 3: 3})
+    cluster.znode("SetData", "/controller_epoch", "2", session=102)
+    told = {"controller_epoch": 2, "controller_id": 2, "topic": None, "partition": None}
+    cluster.trace.broker(2, Action.ELECT_CONTROLLER, **told)
+
+    assert cluster.found() == [
+        "Controller 3 of epoch 1 knows broker 2 as 7, and it never registered so."
+    ]
+
+
 def test_a_broker_that_stands_all_the_time_is_not_left_out() -> None:
     cluster = Cluster()
     cluster.look({1: 1, 3: 3})
@@ -106,6 +118,29 @@ def test_a_broker_that_stands_all_the_time_is_not_left_out() -> None:
         "Controller 3 of epoch 1 leaves out broker 2, which is registered since 10 until 11"
         " at least."
     )
+
+
+def test_a_broker_that_was_known_stands_from_its_registration_on() -> None:
+    cluster = Cluster()
+    cluster.look()
+    cluster.look({1: 1, 3: 3})
+    cluster.init(1, 1, 3)
+
+    assert cluster.found()[0] == (
+        "Controller 3 of epoch 1 leaves out broker 2, which is registered since 2 until 11"
+        " at least."
+    )
+
+
+def test_what_is_published_after_a_look_was_decided_before_it() -> None:
+    cluster = Cluster()
+    cluster.look()
+    cluster.init(1, 1, 2, 3)
+    cluster.leave(2)
+    cluster.look({1: 1, 3: 3})
+    cluster.tell(Action.PUBLISH_DECISION, leader=1, leader_epoch=0, isr=[1, 2, 3])
+
+    assert cluster.found() == []
 
 
 def test_a_broker_that_came_or_went_meanwhile_may_be_left_out() -> None:

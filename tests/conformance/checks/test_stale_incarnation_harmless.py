@@ -71,6 +71,14 @@ def test_a_controller_names_an_epoch_that_was_given(field: str, epoch: int) -> N
     assert found(trace) == ([message] if epoch > NEW else [])
 
 
+def test_where_no_registration_is_recorded_any_epoch_may_have_been_given() -> None:
+    trace = Trace()
+    trace.broker(1, Action.SEND_LEADER_AND_ISR, peer="broker-2", broker_epoch=OLD)
+    result = check(trace.events)
+
+    assert (result.premise_count, result.violations) == (0, ())
+
+
 @pytest.mark.parametrize("action", [Action.BECOME_LEADER, Action.BECOME_FOLLOWER, "StopReplica"])
 def test_a_command_for_an_earlier_incarnation_is_not_obeyed(action: str) -> None:
     trace = run()

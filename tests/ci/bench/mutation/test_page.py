@@ -93,7 +93,7 @@ def test_what_was_mended_since_is_told_beside_the_score_as_drawn(tmp_path: Path)
 
     text = written.read_text()
     assert "Killed by a property: 1 of 4 (25%), wanted 95%." in text
-    assert "mended: 2 of 3 are killed, and 1 were in code that is gone." in text
+    assert "again: 2 of 3 are killed, and 1 were in code that is gone." in text
     assert f"| Zk, B, comparison | `a \\| b` to `c` | {FEWER}; later: {PROPERTY} | - |" in text
     assert f"| Zk, C, comparison | `a \\| b` to `c` | {FEWER} | - |" in text
     assert (
