@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from fencepost.impl.core.broker.purgatory import Purgatory
 from fencepost.impl.core.config import Config
 from fencepost.impl.core.rules.producers import ProducerTable
-from fencepost.impl.core.rules.replica import Replica
+from fencepost.impl.core.rules.replica import Replica, begins_anew
 from fencepost.impl.core.types.effects import ActionTaken
 from fencepost.impl.core.types.scripts import Outbox
 from fencepost.impl.core.types.timers import Timers
@@ -77,6 +77,7 @@ class Replicas:
     def put(self, replica: Replica) -> None:
         """The replica is what it is now."""
         assert self._config.rules.is_sound(replica), replica
+        assert begins_anew(replica), replica
         key = replica.topic_partition
         before = self._replicas.get(key)
         if before is None:

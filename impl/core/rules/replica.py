@@ -188,6 +188,12 @@ def is_sound(replica: Replica) -> bool:
     return 0 <= replica.high_watermark <= replica.log_end_offset
 
 
+def begins_anew(replica: Replica) -> bool:
+    """True when the last epoch of the log is noted where it begins, and not once more."""
+    last_epochs = [epoch for epoch, _ in replica.epoch_starts[-2:]]
+    return len({*last_epochs}) == len(last_epochs)
+
+
 def go_offline(replica: Replica) -> Replica:
     """The log failed: what this replica knew of it may not be what the disk holds (START-006)."""
     return replace(
