@@ -113,7 +113,7 @@ class TopicBatches:
                 asked.end(one.place, NOT_CONTROLLER)
             return
         if self._fence is not fence:
-            self._writes = FencedWrites(self._config, self._outbox, fence, tells_end=True)
+            self._writes = FencedWrites(self._config, self._outbox, fence)
             self._fence = fence
         assert self._writes is not None, "they are of this fence"
         self._writes.submit(writes, partial(done, asked))

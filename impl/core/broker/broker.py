@@ -102,8 +102,8 @@ class Broker:
         self.follow_controller(adopt(self.controller_epoch, request.controller_epoch))
         # An INIT for a registration that this broker has not heard of yet comes again: obeyed
         # now, what it omits would stay, and no request would say it a second time (CMD-007).
-        is_early = request.broker_epoch > self.broker_epoch
-        if request.is_init and (is_early or not self.is_ready):
+        is_early = request.is_init and request.broker_epoch > self.broker_epoch
+        if is_early or not self.is_ready:
             self._refuse(token, request, ErrorCode.BROKER_NOT_AVAILABLE)
             return
         self._obey_init(request)
@@ -114,11 +114,12 @@ class Broker:
         """Give up each partition or not, alone (CMD-009); a stale request stops nothing."""
         stale = self._staleness(request)
         if stale is not ErrorCode.NONE:
-            for stop in request.partitions:
-                self.outbox.emit(*refuse_stop(stop, request, stale))
-            self.outbox.reply(token, StopReplicaResponse(error_code=stale))
+            self._refuse_stops(token, request, stale)
             return
         self.follow_controller(request.controller_epoch)
+        if not self.is_ready:
+            self._refuse_stops(token, request, ErrorCode.BROKER_NOT_AVAILABLE)
+            return
         errors = tuple(self._stop(stop, request) for stop in request.partitions)
         self.outbox.reply(token, StopReplicaResponse(partitions=errors))
 
@@ -144,6 +145,12 @@ class Broker:
             self.outbox.emit(*refuse_command(command, request, error))
         self.outbox.reply(token, LeaderAndIsrResponse(error_code=error))
 
+    def _refuse_stops(self, token: int, request: StopReplicaRequest, error: ErrorCode) -> None:
+        """No partition of the request is stopped."""
+        for stop in request.partitions:
+            self.outbox.emit(*refuse_stop(stop, request, error))
+        self.outbox.reply(token, StopReplicaResponse(error_code=error))
+
     def _staleness(self, request: CommandRequest) -> ErrorCode:
         """A newer controller is known (CTL-006), or an earlier start is meant (BEP-002)."""
         rules = self.config.rules
@@ -165,16 +172,12 @@ class Broker:
             self.stop_replicas.obey_init(request)
 
     def _obey(self, command: PartitionState, request: LeaderAndIsrRequest) -> PartitionError:
-        error = ErrorCode.BROKER_NOT_AVAILABLE
-        if self.is_ready:
-            error = self.role_changes.obey(command, request)
-            self.outbox.emit(*refuse_command(command, request, error))
+        error = self.role_changes.obey(command, request)
+        self.outbox.emit(*refuse_command(command, request, error))
         return PartitionError(topic=command.topic, partition=command.partition, error_code=error)
 
     def _stop(self, stop: PartitionStop, request: StopReplicaRequest) -> PartitionError:
-        error = ErrorCode.BROKER_NOT_AVAILABLE
-        if self.is_ready:
-            error = self.stop_replicas.stop_replica(stop, request)
+        error = self.stop_replicas.stop_replica(stop, request)
         self.outbox.emit(*refuse_stop(stop, request, error))
         return PartitionError(topic=stop.topic, partition=stop.partition, error_code=error)
 

@@ -125,8 +125,6 @@ class Controller:
         self.elections.decide(keys)
         self.elections.tell(self._config.rules.told_at_fail_over(keys))
         self._partition_changes.wake()
-        if self._topics.is_due:
-            self._topics.look()
 
     def proceed(self) -> None:
         """What this step has read is decided upon; commands leave on every idle queue."""

@@ -389,16 +389,13 @@ class ControllerChannel:
             self._pause(queue)
             return []
         if isinstance(response, StopReplicaResponse):
-            self._on_stopped(queue, errors)
+            self._on_stopped(queue)
             return []
         queue.is_init_due = queue.is_init_due and not queue.is_init_sent
         refused: list[tuple[TopicPartition, ErrorCode]] = []
         for command in queue.sent:
             key = command.key
             error = errors.get(key, ErrorCode.NONE)
-            if error is ErrorCode.BROKER_NOT_AVAILABLE:
-                self._pause(queue)
-                continue
             if error in (ErrorCode.REPLICA_NOT_AVAILABLE, ErrorCode.STORAGE_ERROR):
                 refused.append((key, error))
             if queue.queued.get(key) == command:
@@ -418,11 +415,9 @@ class ControllerChannel:
             queue.metadata.popleft()
         queue.has_new_brokers = queue.has_new_brokers and queue.owes_metadata
 
-    def _on_stopped(self, queue: BrokerQueue, errors: dict[TopicPartition, ErrorCode]) -> None:
+    def _on_stopped(self, queue: BrokerQueue) -> None:
         for stop in queue.sent_stops:
-            if errors.get(stop.key) is ErrorCode.BROKER_NOT_AVAILABLE:
-                self._pause(queue)
-            elif queue.stops.get(stop.key) == stop:
+            if queue.stops.get(stop.key) == stop:
                 del queue.stops[stop.key]
 
     def _pause(self, queue: BrokerQueue) -> None:

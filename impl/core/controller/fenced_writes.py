@@ -92,27 +92,19 @@ class _Batch(Generic[W]):
 
 
 class FencedWrites:
-    """The one writer of a generation; what is in flight when it ends is not reported.
+    """The one writer of a generation; what is left when it ends is told as `Unknown`."""
 
-    But to requests of clients, which must be answered: with `tells_end` all that is left is told as
-    `Unknown`.
-    """
-
-    def __init__(
-        self, config: Config, outbox: Outbox, fence: WriteFence, *, tells_end: bool = False
-    ) -> None:
+    def __init__(self, config: Config, outbox: Outbox, fence: WriteFence) -> None:
         self._config = config
         self._outbox = outbox
         self._fence = fence
-        self._tells_end = tells_end
         self._queue: deque[_Batch[FencedWrite]] = deque()
         self._in_flight = 0
 
     def submit(self, writes: Iterable[W], done: Callable[[Ended[W]], None]) -> None:
         """Each write will be in ZooKeeper or not; `done` is called batch by batch as they end.
 
-        `Unknown` means that the write may have taken effect, `Rejected` that it has not. After the
-        end of the generation `done` is not called.
+        `Unknown` means that the write may have taken effect, `Rejected` that it has not.
         """
         for batch in _batches(writes, self._config.rules.multi_limits):
             self._queue.append(_Batch(batch, done))  # type: ignore[arg-type]  # done takes its own
@@ -142,8 +134,6 @@ class FencedWrites:
 
     def _give_up(self, batch: _Batch[FencedWrite]) -> None:
         """The generation is over."""
-        if not self._tells_end:
-            return
         left = [batch, *self._queue]
         self._queue.clear()
         for one in left:

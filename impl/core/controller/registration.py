@@ -15,7 +15,7 @@ from fencepost.impl.core.rules.tables import Writer
 from fencepost.impl.core.rules.znode_writes import write
 from fencepost.impl.core.types.actions import action, taken
 from fencepost.impl.core.types.effects import ReportWaiting
-from fencepost.impl.core.types.node_session import NodeSession
+from fencepost.impl.core.types.node_session import NO_SESSION, NodeSession
 from fencepost.impl.core.types.scripts import Answer, Ask, Outbox, Script, read
 from fencepost.impl.core.types.zookeeper import Written
 from fencepost.spec.vocabulary import BrokerEpoch, SessionId
@@ -77,8 +77,6 @@ class BrokerRegistration:
         if retry_at_ms is None or self._outbox.now_ms < retry_at_ms:
             return
         self._session.retry_at_ms = None
-        if not self._session.session_id:
-            return
         if self._is_member():
             self._election.stand()
         else:
@@ -91,16 +89,15 @@ class BrokerRegistration:
         self._session.retry_at_ms = self._config.retry_at_ms(self._outbox.now_ms)
 
     def _join(self) -> None:
-        if not self._is_joining and not self._is_member():
+        has_session = self._session.session_id != NO_SESSION
+        if has_session and not self._is_joining and not self._is_member():
             self._is_joining = True
             self._outbox.run(self._register_and_read())
 
     def _register_and_read(self) -> Script:
-        session_id = self._session.session_id
-        if not self._session.is_registered:
-            self._is_joining = yield from self.register_broker(session_id)
-            if not self._is_joining:
-                return
+        self._is_joining = yield from self.register_broker(self._session.session_id)
+        if not self._is_joining:
+            return
         if not self._broker.is_ready:
             self._broker.is_ready = yield from self._startup.run()
         self._is_joining = False
@@ -112,6 +109,7 @@ class BrokerRegistration:
     @action
     def register_broker(self, session_id: SessionId) -> Generator[Ask, Answer, bool]:
         """The registration is this session's; an older one is waited out (START-005)."""
+        assert session_id != NO_SESSION, "a registration goes with its session"
         path = broker_path(self._config.broker_id)
         is_watched = WatchedReading.OWN_REGISTRATION in self._config.rules.watched
         znodes = yield from read(path, watch=is_watched)

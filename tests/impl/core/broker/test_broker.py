@@ -48,9 +48,9 @@ Drive = Callable[[Config], Driver]
 
 
 def test_before_the_start_is_over_no_command_is_obeyed(driver: Driver) -> None:
-    assert obey(driver, command(1, 0)) == [ErrorCode.BROKER_NOT_AVAILABLE]
-    assert driver.node.broker.replicas.get(T0) is None
-    assert driver.took(Action.BECOME_LEADER) == []
+    response = driver.deliver(order(command(1, 0), epoch=1), LeaderAndIsrResponse)
+    assert response.error_code is ErrorCode.BROKER_NOT_AVAILABLE
+    assert (driver.node.broker.replicas.get(T0), driver.took(Action.BECOME_LEADER)) == (None, [])
 
 
 def test_each_partition_is_obeyed_or_refused_alone(driver: Driver) -> None:

@@ -422,9 +422,9 @@ def test_between_two_attempts_is_a_pause(driver: Driver) -> None:
 def test_a_broker_that_is_not_ready_is_told_again(driver: Driver) -> None:
     managing(driver)
     driver.unregister(2)
-    error = PartitionError(topic="t", partition=0, error_code=ErrorCode.BROKER_NOT_AVAILABLE)
 
-    driver.respond(driver.commands(3)[-1], LeaderAndIsrResponse(partitions=(error,)))
+    error = ErrorCode.BROKER_NOT_AVAILABLE
+    driver.respond(driver.commands(3)[-1], LeaderAndIsrResponse(error_code=error))
     driver.tick(RETRY_MS)
 
     assert told(driver, 3)[-2:] == [(3, 1), (3, 1)]

@@ -9,7 +9,6 @@ from fencepost.impl.core.types.messages import (
     CommandResponse,
     LeaderAndIsrRequest,
     LeaderAndIsrResponse,
-    PartitionError,
     PartitionStop,
     StopReplicaRequest,
     StopReplicaResponse,
@@ -98,8 +97,7 @@ def test_a_broker_that_is_not_ready_is_told_again() -> None:
     queue = Queue()
     queue.channel.stop(OTHER, stop(OLD))
     send, _ = queue.sent()
-    error = PartitionError(topic="t", partition=0, error_code=ErrorCode.BROKER_NOT_AVAILABLE)
-    queue.answer(send, StopReplicaResponse(partitions=(error,)))
+    queue.answer(send, StopReplicaResponse(error_code=ErrorCode.BROKER_NOT_AVAILABLE))
 
     queue.outbox.now_ms = Config(broker_id=ME).retry_ms
     _, request = queue.sent()

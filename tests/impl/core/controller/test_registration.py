@@ -107,7 +107,7 @@ def test_a_start_that_the_connection_interrupts_is_tried_again(driver: Driver, p
 
     driver.tick(100)
 
-    assert len(driver.took(Action.REGISTER_BROKER)) == 1
+    assert len({taken.zxid for taken in driver.took(Action.REGISTER_BROKER)}) == 1
     assert driver.node.broker.is_ready
     assert is_controller(driver)
 
