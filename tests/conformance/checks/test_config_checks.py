@@ -462,3 +462,16 @@ def test_client_has_no_more_tokens_than_it_has_asked_for(
     of_tokens = [one for one in found(linearizable_config.check, trace) if "tokens have" in one]
 
     assert of_tokens == [f"{one} of its requests may have made one." for one in seen]
+
+
+@pytest.mark.parametrize(("path", "is_wrong"), [(f"{TOKENS}/0", False), (PATH, True)])
+def test_a_token_of_which_the_removal_was_refused_may_be_over(path: str, *, is_wrong: bool) -> None:
+    trace = Trace()
+    make_token(trace, 0, zxid=5)
+    write(trace, 6, owner="User:client-1")
+    told = {"path": path, "values": ["owner="]}
+    trace.operation("client-1", "AlterConfigs", Outcome.DEFINITE_ERROR, **told)
+    trace.zookeeper("Delete", path, "", session=1, zxid=7)
+    refused = [one for one in found(linearizable_config.check, trace) if "refused" in one]
+
+    assert refused == [f"{path} owner= was refused with None, and is made."] * is_wrong

@@ -119,6 +119,8 @@ def test_a_controller_reads_all_states_before_it_acts() -> None:
     cluster.take_office()
     cluster.look(b1=8, b2=9)
     cluster.read(leader_epoch=0)
+    cluster.trace.operation("broker-2", "ReadLeaderAndIsr", Outcome.INDEFINITE, path=ZNODE)
+    cluster.trace.operation("broker-2", "WriteLeaderAndIsr", Outcome.OK, path=ZNODE)
     cluster.send(Action.SEND_INIT)
 
     assert cluster.found() == [
@@ -216,6 +218,11 @@ def test_nothing_is_decided_or_told_out_of_office_or_for_another_epoch() -> None
     assert cluster.found() == [
         "PublishDecision of broker 2 is of controller epoch 4, while it is in epoch 5.",
         "DetectBrokerChange of broker 2 is of controller epoch 5, while it is out of office.",
+    ]
+    witnesses = [violation.witness for violation in check(cluster.trace.events).violations]
+    assert [[event.action for event in events] for events in witnesses] == [
+        [Action.ELECT_CONTROLLER, Action.PUBLISH_DECISION],
+        [Action.DETECT_BROKER_CHANGE],
     ]
 
 

@@ -71,6 +71,13 @@ def test_a_controller_names_an_epoch_that_was_given(field: str, epoch: int) -> N
     assert found(trace) == ([message] if epoch > NEW else [])
 
 
+def test_what_a_controller_tells_of_another_broker_is_no_command_for_itself() -> None:
+    trace = run()
+    trace.broker(2, Action.OBEY_SHUTDOWN, peer="broker-1", broker_epoch=9)
+
+    assert found(trace) == []
+
+
 def test_where_no_registration_is_recorded_any_epoch_may_have_been_given() -> None:
     trace = Trace()
     trace.broker(1, Action.SEND_LEADER_AND_ISR, peer="broker-2", broker_epoch=OLD)
