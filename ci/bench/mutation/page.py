@@ -1,8 +1,8 @@
 """The last measured scores as a page: `python -m fencepost.ci.bench.mutation.page RESULTS... FILE`.
 
 RESULTS are what the mutators wrote with `--results`; several of one mutator are taken together, the
-last one of an edit counts. One of a draw that came before is what was judged with `--again`, after
-survivors were mended: it is told beside the score, which stays that of the draw. What FILE says of
+first one of an edit counts. Those of a draw that came before are what was judged with `--again`,
+after survivors were mended: they are told beside the score, which stays as drawn. What FILE says of
 a mutator that is in none of them stays. Beside FILE the scores alone are written as TOML, for the
 report of the gate.
 """
@@ -38,8 +38,8 @@ HEAD = (
 WHOLE = re.MULTILINE | re.DOTALL
 
 Row = dict[str, Any]
-Rows = dict[tuple[str, str], Row]
-"""By key and text after the edit."""
+_Place = tuple[str, str]
+"""Key, and text after the edit."""
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -60,20 +60,22 @@ class MeasuredEdits(NamedTuple):
     rows: Sequence[Row]
     draws: Sequence[str]
     """The options by which the edits were drawn."""
-    again: Rows
-    """What became of the edits later, without those in code that is gone; empty: not judged."""
+    again: Mapping[_Place, Row | None]
+    """What became of edits that were judged again; None where their code is gone."""
 
 
 def _measured(documents: Sequence[Row]) -> dict[str, MeasuredEdits]:
     """By title, of results as `score.document` has them."""
-    rows: defaultdict[str, Rows] = defaultdict(dict)
-    again: defaultdict[str, Rows] = defaultdict(dict)
-    draws: defaultdict[str, set[str]] = defaultdict(set)
+    rows: defaultdict[str, dict[_Place, Row]] = defaultdict(dict)
+    again: defaultdict[str, dict[_Place, Row | None]] = defaultdict(dict)
+    draws: defaultdict[str, dict[str, dict[_Place, Row]]] = defaultdict(dict)
     for document in documents:
-        title, drawn = document["title"], drawn_in(document)
-        known = again[title] if drawn in draws[title] else rows[title]
-        draws[title].add(drawn)
-        known.update({_place(row): row for row in document["edits"]})
+        title = document["title"]
+        judged = {_place(row): row for row in document["edits"]}
+        drawn = draws[title].setdefault(drawn_in(document), judged)
+        later = drawn if drawn is not judged else judged.keys() & rows[title].keys()
+        again[title].update({place: judged.get(place) for place in later})
+        rows[title] = judged | rows[title]
     found = {}
     for name, scale in SCALES.items():
         if scale.title in rows:
@@ -159,16 +161,16 @@ def _section(scale: Scale, measured: MeasuredEdits) -> Iterator[str]:
 
 
 def _judged_again(scale: Scale, measured: MeasuredEdits) -> Iterator[str]:
-    if not measured.again:
-        return
-    left = _counted(scale, [row for row in measured.rows if _place(row) in measured.again])
-    killed = sum(measured.again[_place(row)]["outcome"] in scale.wanted for row in left)
-    gone = len(_counted(scale, measured.rows)) - len(left)
-    told = f"{killed} of {len(left)} are killed, and {gone} were in code that is gone"
-    yield f"With survivors mended and judged again: {told}."
+    places = {_place(row) for row in _counted(scale, measured.rows)}
+    judged = [row for place, row in measured.again.items() if place in places]
+    left = [row for row in judged if row is not None]
+    if judged:
+        killed = sum(row["outcome"] in scale.wanted for row in left)
+        gone = f"{len(judged) - len(left)} were in code that is gone"
+        yield f"With survivors mended and judged again: {killed} of {len(left)}, and {gone}."
 
 
-def _place(row: Row) -> tuple[str, str]:
+def _place(row: Row) -> _Place:
     return row["key"], row["after"]
 
 
@@ -181,7 +183,9 @@ def _by_kind(scale: Scale, counted: Sequence[Row]) -> Iterator[str]:
     yield from (f"| {kind} | {sum(ends)} | {len(ends)} |" for kind, ends in sorted(kinds.items()))
 
 
-def _survivors(scale: Scale, rows: Sequence[Row], again: Rows) -> Iterator[str]:
+def _survivors(
+    scale: Scale, rows: Sequence[Row], again: Mapping[_Place, Row | None]
+) -> Iterator[str]:
     left = [row for row in rows if row["outcome"] not in scale.wanted]
     if not left:
         return
@@ -191,9 +195,10 @@ def _survivors(scale: Scale, rows: Sequence[Row], again: Rows) -> Iterator[str]:
         edit = f"`{one_line(row['before'])}` to `{one_line(row['after']) or ' '}`"
         allowed = f"Harmless: {row['harmless']}" if row["harmless"] else ""
         became = row["outcome"]
-        later = again.get(_place(row), {"outcome": "its code is gone"})["outcome"]
-        if again and later != became:
-            became = f"{became}; later: {later}"
+        later = again.get(_place(row), row)
+        told = later["outcome"] if later else "its code is gone"
+        if told != became:
+            became = f"{became}; later: {told}"
         cells = (place, edit, became, allowed or row["excuse"] or "-")
         yield f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
 
