@@ -8,7 +8,6 @@ be answered by the same process. Its memory is read after the first tenth and at
 import argparse
 import asyncio
 import socket
-import ssl
 import struct
 import sys
 import time
@@ -29,7 +28,7 @@ from fencepost.spec.scratch import scratch_folder
 from fencepost.spec.wire import replication_pb2 as wire
 from fencepost.spec.wire.conventions import CHANNEL_OPTIONS, SERVICE
 from fencepost.spec.wire.replication_pb2 import Bundle, Parcel
-from fencepost.spec.wire.tls import ADMIN, CA_FILE, CERTIFICATE_FILE, KEY_FILE, read_identity
+from fencepost.spec.wire.tls import ADMIN, client_context, read_identity
 
 COUNT = 1_000_000
 """Frames, messages and parcels together."""
@@ -108,8 +107,7 @@ class Draws:
 
 def send_frames(endpoint: tuple[str, int], folder: Path, frames: list[bytes]) -> None:
     """One connection with a valid certificate, until the broker ends it."""
-    context = ssl.create_default_context(cafile=str(folder / CA_FILE))
-    context.load_cert_chain(str(folder / CERTIFICATE_FILE), str(folder / KEY_FILE))
+    context = client_context(folder)
     context.set_alpn_protocols(["h2"])
     plain = socket.create_connection(endpoint, CALL_S)
     with suppress(OSError), context.wrap_socket(plain, server_hostname=endpoint[0]) as connection:

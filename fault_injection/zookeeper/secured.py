@@ -23,6 +23,12 @@ TLS_JARS = (
 """What it loads beside the others."""
 HANDSHAKE_S = 5.0
 """For the first one Java loads half of its cryptography."""
+CIPHERS = ",".join(
+    f"TLS_{how}AES_{size}"
+    for how in ("", "ECDHE_ECDSA_WITH_")
+    for size in ("256_GCM_SHA384", "128_GCM_SHA256")
+)
+"""Those of TLS 1.3, and of 1.2 those that a broker takes too; Java would also take CBC."""
 _CLASSES = "org.apache.zookeeper.server"
 
 
@@ -56,6 +62,7 @@ class SecuredZooKeeperServer(ZooKeeperServer):
             "ssl.trustStore.location": property_value(str(self._identity / CA_FILE)),
             "ssl.clientAuth": "need",
             "ssl.enabledProtocols": "TLSv1.3,TLSv1.2",
+            "ssl.ciphersuites": CIPHERS,
         }
 
     def main_command(self, java: Path, main_class: str) -> list[str]:

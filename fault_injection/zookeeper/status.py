@@ -2,12 +2,11 @@
 
 import re
 import socket
-import ssl
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
-from fencepost.spec.wire.tls import CA_FILE, CERTIFICATE_FILE, KEY_FILE
+from fencepost.spec.wire.tls import client_context
 
 TIMEOUT_S = 0.25
 """On one machine an answer takes a millisecond; a paused server must not hold us up for long."""
@@ -66,10 +65,8 @@ def connected(endpoint: tuple[str, int], timeout_s: float, tls: Path | None) -> 
     plain = socket.create_connection(endpoint, timeout_s)
     if tls is None:
         return plain
-    context = ssl.create_default_context(cafile=str(tls / CA_FILE))
-    context.load_cert_chain(str(tls / CERTIFICATE_FILE), str(tls / KEY_FILE))
     try:
-        return context.wrap_socket(plain, server_hostname=endpoint[0])
+        return client_context(tls).wrap_socket(plain, server_hostname=endpoint[0])
     except OSError:
         plain.close()
         raise

@@ -5,6 +5,7 @@ is that of a broker, any other that of a user (SEC-002).
 """
 
 import re
+import ssl
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -82,6 +83,13 @@ def read_broker_identity(folder: Path, broker_id: int) -> TlsIdentity:
         found = ", ".join(names) or "nothing"
         raise TlsError(f"{folder / CERTIFICATE_FILE} names {found} instead of {wanted}")
     return identity
+
+
+def client_context(folder: Path) -> ssl.SSLContext:
+    """What a socket of a client needs that shows the identity in `folder`; raises `OSError`."""
+    context = ssl.create_default_context(cafile=str(folder / CA_FILE))
+    context.load_cert_chain(str(folder / CERTIFICATE_FILE), str(folder / KEY_FILE))
+    return context
 
 
 def why_untrusted(details: str | None) -> str | None:

@@ -18,7 +18,7 @@ from hypothesis import HealthCheck, Phase, given, settings, strategies as st
 from fencepost.fault_injection.network.certificates import CertificateAuthority
 from fencepost.spec.wire.conventions import SERVICE
 from fencepost.spec.wire.replication_pb2 import Bundle, Parcel
-from fencepost.spec.wire.tls import CA_FILE, CERTIFICATE_FILE, KEY_FILE, read_identity
+from fencepost.spec.wire.tls import client_context, read_identity
 from tests.impl.shell.security.listener import (
     METHODS,
     REFUSALS,
@@ -60,8 +60,7 @@ Example = tuple[bytes, list[bytes], list[tuple[str, bytes, bool]], list[Parcel]]
 
 def tls_connection(port: int, folder: Path) -> ssl.SSLSocket:
     """A connection with a client's certificate, with nothing on it."""
-    context = ssl.create_default_context(cafile=str(folder / CA_FILE))
-    context.load_cert_chain(str(folder / CERTIFICATE_FILE), str(folder / KEY_FILE))
+    context = client_context(folder)
     context.set_alpn_protocols(["h2"])
     plain = socket.create_connection(("127.0.0.1", port), 5)
     return context.wrap_socket(plain, server_hostname="127.0.0.1")
