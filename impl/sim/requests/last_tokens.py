@@ -88,7 +88,7 @@ class LastTokens:
         """Some tokens are made, told, used, renewed and ended."""
         yield from self._wrong_ones_are_refused()
         long = yield from self._make(ANN, ("User:bob", "User:eve"))
-        short = yield from self._make(ANN, (), SHORT_MS)
+        short = yield from self._make(ANN, _renewers(RENEWERS_MAX), SHORT_MS)
         other = yield from self._make(BOB, ("User:ann",), MAX_LIFETIME_MS + 1)
         if long is None or short is None or other is None:
             return
@@ -107,9 +107,8 @@ class LastTokens:
 
     def _wrong_ones_are_refused(self) -> Step:
         """And a connection that proves nothing makes none."""
-        too_many = tuple(f"User:u{number}" for number in range(RENEWERS_MAX + 1))
         for renewers, lifetime_ms in (
-            (too_many, -1),
+            (_renewers(RENEWERS_MAX + 1), -1),
             (("",), -1),
             (("a,b",), -1),
             ((), 0),
@@ -311,3 +310,8 @@ class LastTokens:
 def shown_by(caller: CertifiedCaller, proof: str) -> CertifiedCaller:
     """The caller shows the proof of a token."""
     return CertifiedCaller(caller.proven, proof)
+
+
+def _renewers(count: int) -> tuple[str, ...]:
+    """So many that ask for nothing."""
+    return tuple(f"User:u{number}" for number in range(count))

@@ -107,8 +107,6 @@ def create_token(
     *, token_id: str, owner: str, renewers: Collection[str], max_lifetime_ms: int, now_ms: int
 ) -> DelegationToken | Refusal:
     """A token from now on; a lifetime of -1 is the longest."""
-    if not token_id or not owner:
-        return Refusal(ErrorCode.INVALID_REQUEST, "a token needs an id and an owner")
     if max_lifetime_ms < -1 or max_lifetime_ms == 0:
         return Refusal(ErrorCode.INVALID_REQUEST, f"{max_lifetime_ms} ms are no lifetime")
     lifetime_ms = MAX_LIFETIME_MS if max_lifetime_ms == -1 else max_lifetime_ms

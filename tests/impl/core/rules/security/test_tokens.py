@@ -21,7 +21,7 @@ from fencepost.impl.core.types.refusals import Refusal
 from fencepost.spec.vocabulary import ErrorCode
 from fencepost.spec.wire.tokens import HeldToken, SignedCall, TokenProof, proof_in, prove
 
-TOKEN_ID, OTHER_ID, NO_ID = "t1", "t2", ""
+TOKEN_ID, OTHER_ID = "t1", "t2"
 CALL = SignedCall("Metadata", "", b"")
 KEY = b"the key of the brokers"
 OWNER, RENEWER, FOREIGNER = "User:alice", "User:scheduler", "User:mallory"
@@ -137,8 +137,6 @@ def test_what_cannot_be_a_token_is_refused() -> None:
             token_id=TOKEN_ID, owner=OWNER, renewers=(), max_lifetime_ms=lifetime_ms, now_ms=0
         )
         assert isinstance(made, Refusal)
-    nameless = create_token(token_id=NO_ID, owner=OWNER, renewers=(), max_lifetime_ms=1, now_ms=0)
-    assert isinstance(nameless, Refusal)
 
 
 @given(st.integers(1, 2 * MAX_LIFETIME_MS), st.lists(STEPS, max_size=8))
