@@ -64,6 +64,7 @@ class ControllerElection:
 
     def stand(self) -> None:
         """A registered broker that has read its state will be a candidate if there is need."""
+        assert self._broker.is_ready, "it has read its state"
         if self._is_standing:
             self._must_stand_again = True
             return
