@@ -101,6 +101,8 @@ bench: setup
 	@$(RUN) fencepost.ci.bench.control_plane $(ARGS)
 	@$(RUN) fencepost.ci.bench.produce
 	@$(RUN) fencepost.ci.bench.levels
+	@$(RUN) fencepost.ci.bench.control_bodies.metadata_bodies
+	@$(RUN) fencepost.ci.bench.quota
 	@$(RUN) fencepost.ci.bench.faults
 	@$(RUN) fencepost.ci.bench.simulator
 	@$(RUN) fencepost.ci.bench.specs

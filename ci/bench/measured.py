@@ -21,21 +21,25 @@ class Measured:
     size: str
     """How much was done, or how the values spread."""
     figure: float
-    target: float
+    target: float | None
+    """None: it stands beside the others, and nothing is wanted of it."""
     unit: str = "s"
     parts: str = ""
     """Where the time went."""
 
     @property
-    def ratio(self) -> float:
-        """The part of the target that it took; below 1 is within."""
-        return self.figure / self.target
+    def ratio(self) -> float | None:
+        """The part of the target that it took; below 1 is within. None: it has no target."""
+        return None if self.target is None else self.figure / self.target
 
     @property
     def cells(self) -> Sequence[str]:
         """The line under `COLUMNS`."""
         figure = f"{self.figure:.3g} {self.unit}"
-        return self.what, self.size, figure, f"{self.target:g} {self.unit}", f"{self.ratio:.2f}"
+        if self.target is None:
+            return self.what, self.size, figure, "-", "-"
+        wanted, ratio = f"{self.target:g} {self.unit}", f"{self.figure / self.target:.2f}"
+        return self.what, self.size, figure, wanted, ratio
 
 
 def without_words(words: Sequence[str], told: str | None) -> None:

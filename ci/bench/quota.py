@@ -151,7 +151,8 @@ def measured(topic_count: int, kept: Path | None = None) -> Iterator[Measured]:
             # The probe is created without the quota, which then begins with a full bucket.
             set_rate(cluster, None)
             seconds, told = election(cluster, number, limited(cluster, flood, rate))
-            yield Measured(what=what, size=size, figure=seconds, target=TARGET_S, parts=told)
+            target = None if rate is None and flood is not nothing else TARGET_S
+            yield Measured(what=what, size=size, figure=seconds, target=target, parts=told)
         if kept is not None:
             kept.mkdir(parents=True)
             for trace in cluster.folder.glob(TRACES):

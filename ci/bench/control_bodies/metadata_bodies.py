@@ -11,14 +11,14 @@ is not in it.
 import json
 import subprocess
 import sys
-from argparse import ArgumentParser
-from collections.abc import Sequence
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator, Sequence
 from importlib import import_module
 from pathlib import Path
 from time import monotonic
 from typing import Any
 
-from fencepost.ci.screens.console import show_table
+from fencepost.ci.bench.measured import Measured, show_measured
 
 BROKERS = 200
 PARTITIONS = 200_000
@@ -26,6 +26,8 @@ REPLICATION_FACTOR = 3
 OWN_BODIES = 4
 """So many brokers get a body of their own; the rest is extrapolated."""
 MEGABYTE = 1 << 20
+TARGET_MB = 150.0
+"""Of the shared body of `PARTITIONS`; it is wanted in proportion to them."""
 
 
 def main(arguments: Sequence[str]) -> None:
@@ -37,25 +39,26 @@ def main(arguments: Sequence[str]) -> None:
     if given.bodies is not None:
         print(json.dumps(measure(given.partitions, given.bodies)))
         return
-    shared = _in_a_process(given.partitions, 1)
-    own = _in_a_process(given.partitions, OWN_BODIES)
-    half = _in_a_process(given.partitions // 2, 1)
+    show_measured("metadata of the cluster, as the controller keeps them to send", lines(given))
+
+
+def lines(given: Namespace) -> Iterator[Measured]:
+    """The shared body of all and of half the partitions, and bodies of their own."""
+    whole = given.partitions
+    shared = _in_a_process(whole, 1)
+    half = _in_a_process(whole // 2, 1)
+    own = _in_a_process(whole, OWN_BODIES)
     each = (own["memory_mb"] - shared["memory_mb"]) / (OWN_BODIES - 1)
-    show_table(
-        "Metadata of the cluster, as the controller keeps them to send",
-        ["bodies", "partitions", "memory, MB", "seconds", "how"],
-        [
-            _row(f"1 for {BROKERS} brokers", given.partitions, shared, "measured"),
-            _row(f"1 for {BROKERS} brokers", given.partitions // 2, half, "measured"),
-            _row(f"{OWN_BODIES} for {OWN_BODIES} brokers", given.partitions, own, "measured"),
-            [
-                f"{BROKERS} for {BROKERS} brokers",
-                f"{given.partitions:,}",
-                f"{shared['memory_mb'] + each * (BROKERS - 1):,.0f}",
-                "",
-                "extrapolated",
-            ],
-        ],
+    target = TARGET_MB * whole / PARTITIONS
+    yield _line(f"1 body for {BROKERS} brokers", whole, shared, target)
+    yield _line(f"1 body for {BROKERS} brokers", whole // 2, half, target / 2)
+    yield _line(f"{OWN_BODIES} bodies for {OWN_BODIES} brokers", whole, own, None)
+    yield Measured(
+        what=f"{BROKERS} bodies for {BROKERS} brokers",
+        size=f"{whole:,} partitions, extrapolated",
+        figure=shared["memory_mb"] + each * (BROKERS - 1),
+        target=None,
+        unit="MB",
     )
 
 
@@ -123,9 +126,15 @@ def _resident_mb() -> float:
     return int(line.split()[1]) / 1024
 
 
-def _row(what: str, partitions: int, found: dict[str, float], how: str) -> list[str]:
-    memory, seconds = f"{found['memory_mb']:,.0f}", f"{found['seconds']:.1f}"
-    return [what, f"{partitions:,}", memory, seconds, how]
+def _line(what: str, partitions: int, found: dict[str, float], target: float | None) -> Measured:
+    return Measured(
+        what=what,
+        size=f"{partitions:,} partitions",
+        figure=found["memory_mb"],
+        target=target,
+        unit="MB",
+        parts=f"made in {found['seconds']:.1f} s, {found['bytes_mb']:.0f} MB in its wire form",
+    )
 
 
 if __name__ == "__main__":
