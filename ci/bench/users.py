@@ -2,8 +2,9 @@
 
 Each begins with an empty home and a clean clone of what is committed here, and goes as the
 documents say: a newcomer to the first lab, a developer from the wheel to the first chaos test, an
-implementer from a skeleton to a green probe, a pipeline by the steps of the kit to a red build with
-a reason. Packages are fetched as on a new machine, by the pip of that home, with an empty cache.
+implementer from a skeleton to a green probe and the doctor's word, a pipeline by the steps of the
+kit to a red build with a reason: of an edited core, and of an adapter by the command of the kit's
+example. Packages are fetched as on a new machine, by the pip of that home, with an empty cache.
 A step that ends otherwise than it should ends the bench with exit code 1; no time does.
 """
 
@@ -33,6 +34,7 @@ RIGHT, WRONG = "min([replica.log_end_offset, *ends])", "max([replica.log_end_off
 """What the first hour of the documents edits: a record is committed as soon as one has it."""
 TARGETS_S = {"newcomer": 300.0, "developer": 180.0, "implementer": 900.0, "pipeline": 300.0}
 STEP_S = 1800.0
+ADAPTER = "'cmd:python3 my-adapter/adapter.py'"
 FIRST_TEST = "test_another_leader_serves_while_one_sleeps"
 OF_THIS_ENVIRONMENT = ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV", "FENCEPOST_", "XDG_", "GITHUB_")
 EXPRESSION = re.compile(r"\$\{\{ *([\w.-]+) *\}\}")
@@ -147,13 +149,16 @@ def implementer() -> Iterator[Measured]:
         one.step("install", "python3 -m venv .venv && .venv/bin/pip install -q wheels/*.whl")
         one.path.append(str(one.folder / ".venv" / "bin"))
         probe(one)
-        yield one.measured("implementer", "skeleton to green probe")
+        told = one.step("doctor", f"fencepost doctor --target {ADAPTER}", expected=1)
+        if "cluster_create" not in told:
+            raise StepError(f"the doctor names no verb that is to come next:\n{told}")
+        yield one.measured("implementer", "skeleton to green probe and doctor")
 
 
 def probe(one: Desk) -> None:
     """Make a skeleton and probe it, with the `fencepost` on the path."""
     one.step("skeleton", "fencepost conform new-adapter --lang python my-adapter")
-    one.step("probe", "fencepost conform probe --target 'cmd:python3 my-adapter/adapter.py'")
+    one.step("probe", f"fencepost conform probe --target {ADAPTER}")
 
 
 def pipeline() -> Iterator[Measured]:
@@ -162,10 +167,35 @@ def pipeline() -> Iterator[Measured]:
         one.untimed(one.clone())
         edit(one.checkout)
         one.wheel()
-        act(one, "simulate --seeds 10")
-        if "<failure" not in (one.folder / "fencepost-run" / "junit.xml").read_text():
-            raise StepError("the build is red, and junit.xml tells no reason")
-        yield one.measured("pipeline", "kit to red build with a reason")
+        act(one, "simulate --seeds 10", 1, "<failure")
+        yield one.measured("pipeline", "kit to red build, edited core")
+    with desk() as one:
+        one.untimed(one.clone())
+        one.wheel()
+        half_an_adapter(one)
+        act(one, command_of_the_example(), 3, "the adapter does not support cluster_create")
+        yield one.measured("pipeline", "kit to red build, the example's command")
+
+
+def half_an_adapter(one: Desk) -> None:
+    """`./my-adapter` is the skeleton, which supports what every adapter must as yet in part."""
+    fencepost = shlex.quote(str(Path(sys.executable).with_name("fencepost")))
+    one.untimed(f"{fencepost} conform new-adapter --lang python skeleton")
+    script = one.folder / "my-adapter"
+    script.write_text("#!/bin/sh\nexec python3 skeleton/adapter.py\n")
+    script.chmod(0o755)
+
+
+def command_of_the_example() -> str:
+    """What the workflow of the kit has the action run on an implementation."""
+    jobs = yaml.safe_load((ACTION.parent / "workflow.yaml").read_text())["jobs"]
+    (command,) = (
+        step["with"]["command"]
+        for job in jobs.values()
+        for step in job["steps"]
+        if "--target" in step.get("with", {}).get("command", "")
+    )
+    return str(command)
 
 
 def example() -> str:
@@ -182,8 +212,8 @@ def edit(checkout: Path) -> None:
     (checkout / RULE).write_text(text.replace(RIGHT, WRONG))
 
 
-def act(one: Desk, command: str) -> None:
-    """Execute the action's steps of shell; the last of them fails with the command's code, 1."""
+def act(one: Desk, command: str, code: int, reason: str) -> None:
+    """Execute the action's steps of shell; the last fails with the command's code and a reason."""
     action: dict[str, Any] = yaml.safe_load(ACTION.read_text())
     (wheel,) = (one.folder / "wheels").iterdir()
     given = {name: str(told.get("default", "")) for name, told in action["inputs"].items()}
@@ -199,11 +229,13 @@ def act(one: Desk, command: str) -> None:
         }
         more = {**env, **{name: str(path) for name, path in files.items()}}
         more["RUNNER_TEMP"] = str(one.folder)
-        one.step(step["name"], step["run"], expected=int(step["name"] == "verdict"), more=more)
+        one.step(step["name"], step["run"], expected=code * (step["name"] == "verdict"), more=more)
         one.path[:0] = lines_of(files["GITHUB_PATH"])
         for line in lines_of(files["GITHUB_OUTPUT"]):
             name, _, text = line.partition("=")
             values[f"steps.{step.get('id')}.outputs.{name}"] = text
+    if reason not in (one.folder / "fencepost-run" / "junit.xml").read_text():
+        raise StepError(f"the build is red, and junit.xml does not tell the reason: {reason}")
 
 
 def lines_of(path: Path) -> list[str]:
