@@ -64,7 +64,8 @@ Counterexamples = Annotated[
     typer.Option(
         "--from-counterexample",
         metavar="MODEL|all",
-        help="Step processes along the counterexample of a model, with its hazard and without.",
+        help="Step processes along the counterexample of a model of fencepost check --list, with "
+        "its hazard and without.",
         autocompletion=completing("model"),
     ),
 ]
@@ -76,7 +77,7 @@ Mutant = Annotated[
     str,
     typer.Option(
         metavar="NAME",
-        help="Break one rule in all brokers; the checks should find it.",
+        help="Break one rule in all brokers; fencepost mutants list names them.",
         autocompletion=completing("mutant"),
     ),
 ]

@@ -27,7 +27,7 @@ def selftest(
         list[str] | None,
         typer.Option(
             metavar="PATTERN",
-            help="Cases, as conform run selects them; no zoo then.",
+            help="Cases of fencepost conform list; no zoo then.",
             autocompletion=completing("case", "requirement"),
         ),
     ] = None,
@@ -35,7 +35,7 @@ def selftest(
         str,
         typer.Option(
             metavar="NAME",
-            help="Try this mutant only.  [default: until one dies]",
+            help="Try this one of fencepost mutants list only.  [default: until one dies]",
             autocompletion=completing("mutant"),
         ),
     ] = "",

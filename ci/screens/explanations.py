@@ -354,6 +354,8 @@ def lines_of(about: ExplainedName, verdicts: Sequence[LastVerdict], run: str) ->
     for one in verdicts:
         said = f": {one.message}" if one.message else ""
         yield f"  last verdict: {one.verdict}, {one.case}{said} ({run})"
+    if run and not verdicts:
+        yield f"  last verdict: none in {run}"
 
 
 def all_names() -> Iterable[str]:

@@ -203,6 +203,18 @@ def test_rooms_and_commands_are_those_of_the_wheel(namesakes: Project) -> None:
     assert "--zookeeper" in node
 
 
+def test_a_cluster_comes_up_beside_packages_named_like_the_rooms(
+    namesakes: Project, processes_of: ProcessesOf
+) -> None:
+    try:
+        namesakes.output("fencepost", "cluster", "up")
+        namesakes.output("fencepost", "topics", "create", "orders")
+        assert "orders" in namesakes.output("fencepost", "topics", "list")
+    finally:
+        namesakes.output("fencepost", "cluster", "down")
+    await_nobody(processes_of, namesakes.case)
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
 def test_interrupted_and_killed_pytest_leaves_nothing(
     number: signal.Signals, project: Project, processes_of: ProcessesOf

@@ -109,6 +109,9 @@ def test_people_are_told_the_same(stored: Path, capsys: pytest.CaptureFixture[st
     )
     assert "  source: conformance/checks/log_matching.py" in lines
 
+    assert run(["explain", "clock.drift", "--run", str(stored)]) == 0
+    assert f"  last verdict: none in {stored}" in capsys.readouterr().out.splitlines()
+
 
 @pytest.mark.parametrize(
     ("words", "code", "message"),
