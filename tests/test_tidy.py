@@ -37,6 +37,7 @@ ONLY_IN = {
         "fault_injection/zookeeper/sessions.py",
     ),
     "grpc": (
+        "impl/shell/rpc/grpc_server.py",
         "impl/shell/rpc/service.py",
         "impl/shell/stepped/pacer_service.py",
         "impl/client/connections.py",

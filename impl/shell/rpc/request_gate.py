@@ -8,13 +8,15 @@ from fencepost.impl.core.rules.security.access import ProvenCaller
 from fencepost.impl.core.rules.security.acls import Authorizer
 from fencepost.impl.core.rules.security.gate import Gate
 from fencepost.impl.core.rules.security.token_gate import TokenGate
-from fencepost.impl.core.types.messages import Request, Response
+from fencepost.impl.core.types.messages import ProduceRequest, Request, Response
 from fencepost.impl.core.types.refusals import Refusal
 from fencepost.spec.wire import replication_pb2
 from fencepost.spec.wire.tls import ADMIN, TlsIdentity, broker_named
 from fencepost.spec.wire.tokens import SignedCall
 
 COMMON_NAME = "x509_common_name"
+USER_BYTES_MAX = 1 << 20
+"""Of a user's request without records: what is small on the wire may be a hundredfold in memory."""
 STRANGER = ProvenCaller(name="")
 """Without exactly one common name in the certificate: nothing of it is taken."""
 
@@ -42,6 +44,12 @@ class RequestGate:
     def is_administrator(self, caller: ProvenCaller) -> bool:
         """True of the administrator, by its certificate: no token stands for it here."""
         return caller.name == ADMIN
+
+    def refuse_unread(self, kind: type[Request], size: int, caller: ProvenCaller) -> str | None:
+        """Why a request of so many bytes is not even decoded; None: it is."""
+        if caller.broker_id is not None or kind is ProduceRequest or size <= USER_BYTES_MAX:
+            return None
+        return f"it has {size:,} bytes; the most of a request of a user: {USER_BYTES_MAX:,}"
 
     def admit(
         self, request: Request, caller: ProvenCaller, call: SignedCall, shown: object

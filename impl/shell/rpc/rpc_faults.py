@@ -18,6 +18,7 @@ from fencepost.impl.core.types.effects import Send
 from fencepost.impl.core.types.messages import (
     ControlRequest,
     PeerRequest,
+    Request,
     Response,
 )
 from fencepost.spec.wire.fault_control_pb2 import RpcRule, RuleStatus
@@ -168,7 +169,7 @@ class FaultRules:
         await asyncio.gather(*deliveries, return_exceptions=True)
 
 
-def method_of(request: PeerRequest) -> str:
+def method_of(request: Request) -> str:
     """The method of service Replication that takes this request."""
     return type(request).__name__.removesuffix("Request")
 

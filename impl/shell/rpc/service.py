@@ -26,6 +26,7 @@ from fencepost.impl.shell.fault_control import FaultControl, Method
 from fencepost.impl.shell.rpc import bundles
 from fencepost.impl.shell.rpc.bundles import BundleStream, PeerConnection, StreamLostError
 from fencepost.impl.shell.rpc.codec import CodecError, SharedBodies, decode, encode
+from fencepost.impl.shell.rpc.grpc_server import new_server
 from fencepost.impl.shell.rpc.request_gate import RequestGate
 from fencepost.impl.shell.rpc.rpc_faults import CallError, FaultRules, method_of
 from fencepost.impl.shell.zookeeper.addresses import AddressBook
@@ -104,7 +105,7 @@ class RpcServer:
         self._given = self._left = 0
         """Answers outside of bundles: given by this broker, and written to the connection."""
         self._bundled: dict[int, Callable[[bytes], None]] = {}
-        self._server = aio.server(options=_SERVER_OPTIONS)
+        self._server = new_server(_SERVER_OPTIONS)
         handlers = {
             method: grpc.unary_unary_rpc_method_handler(partial(self._serve, kind))
             for method, kind in REQUEST_TYPES.items()
@@ -112,12 +113,12 @@ class RpcServer:
         handlers[EXCHANGE] = grpc.stream_stream_rpc_method_handler(
             self._serve_exchange, Bundle.FromString, Bundle.SerializeToString
         )
-        generic = grpc.method_handlers_generic_handler(SERVICE, handlers)
-        self._server.add_generic_rpc_handlers((generic,))
+        self._server.add_registered_method_handlers(SERVICE, handlers)
 
     def offer_fault_control(self, control: FaultControl) -> None:
         """Also serve FaultControl; call before `start`."""
-        self._server.add_generic_rpc_handlers((fault_control_handler(control, self.gate),))
+        handlers = fault_control_handlers(control, self.gate)
+        self._server.add_registered_method_handlers(FAULT_CONTROL_SERVICE, handlers)
 
     def bind(self, host: str, port: int) -> int:
         """Bind the address, with a free port if `port` is 0; returns the port.
@@ -163,14 +164,17 @@ class RpcServer:
         if len(self._waiting) >= REQUESTS_MAX:
             reason = f"{REQUESTS_MAX} requests wait already"
             await context.abort(grpc.StatusCode.RESOURCE_EXHAUSTED, reason)
+        caller = self._caller(context)
+        unread = self.gate.refuse_unread(kind, len(data), caller) if self.gate and caller else None
+        if unread:
+            await context.abort(grpc.StatusCode.INVALID_ARGUMENT, unread)
         try:
             request = decode(kind, data)
         except CodecError as error:
             await context.abort(grpc.StatusCode.INVALID_ARGUMENT, str(error))
             raise  # `abort` has raised
-        caller = self._caller(context)
         if self.gate and caller:
-            call = SignedCall(_method(kind), str(metadata.get(RECEIVER_KEY, "")), data)
+            call = SignedCall(method_of(request), str(metadata.get(RECEIVER_KEY, "")), data)
             admitted = self.gate.admit(request, caller, call, metadata.get(TOKEN_KEY))
             if isinstance(admitted, bytes):
                 return admitted
@@ -204,8 +208,11 @@ class RpcServer:
 
     async def _serve_exchange(self, _requests: object, context: aio.ServicerContext) -> None:
         await self._own_metadata(context)
+        caller = self._caller(context)
+        if caller and caller.broker_id is None:
+            await context.abort(grpc.StatusCode.PERMISSION_DENIED, "bundles are taken from brokers")
         await context.send_initial_metadata(())  # tells the client that the stream is open
-        await bundles.serve(context, partial(self._take, self._caller(context)))
+        await bundles.serve(context, partial(self._take, caller))
 
     def _take(
         self, caller: ProvenCaller | None, parcel: Parcel, answer: Callable[[Parcel], None]
@@ -450,25 +457,22 @@ class RpcClient:
         return aio.secure_channel(address, credentials, (*CHANNEL_OPTIONS, name))
 
 
-def fault_control_handler(
+def fault_control_handlers(
     control: FaultControl, gate: RequestGate | None
-) -> grpc.GenericRpcHandler:
-    """The gRPC handler of service FaultControl; with a `gate`, it serves the administrator."""
-    handlers = {name: _handler(method, gate) for name, method in control.methods().items()}
-    return grpc.method_handlers_generic_handler(FAULT_CONTROL_SERVICE, handlers)
+) -> dict[str, grpc.RpcMethodHandler]:
+    """The gRPC handlers of service FaultControl; with a `gate`, they serve the administrator."""
+    return {name: _handler(method, gate) for name, method in control.methods().items()}
 
 
 def _handler(method: Method, gate: RequestGate | None) -> grpc.RpcMethodHandler:
     function, request = method
 
-    async def serve(message: Message, context: aio.ServicerContext) -> Message:
+    async def serve(data: bytes, context: aio.ServicerContext) -> Message:
         await require_administrator(context, gate)
-        return await function(message)
+        return await function(request.FromString(data))
 
     return grpc.unary_unary_rpc_method_handler(
-        serve,
-        request_deserializer=request.FromString,
-        response_serializer=lambda answer: answer.SerializeToString(),
+        serve, response_serializer=lambda answer: answer.SerializeToString()
     )
 
 
@@ -484,10 +488,6 @@ async def require_administrator(context: aio.ServicerContext, gate: RequestGate 
     if gate and not gate.is_administrator(gate.caller(context.auth_context(), context.peer())):
         reason = f"only the user {ADMIN} may hurt or lead a broker"
         await context.abort(grpc.StatusCode.PERMISSION_DENIED, reason)
-
-
-def _method(kind: type[Request]) -> str:
-    return kind.__name__.removesuffix("Request")
 
 
 def _node(metadata: dict[str, str | bytes]) -> str:

@@ -6,9 +6,11 @@ from google.protobuf.json_format import MessageToDict
 from grpc import aio
 
 from fencepost.impl.shell.fault_control import FaultControl
+from fencepost.impl.shell.rpc.grpc_server import new_server
 from fencepost.impl.shell.rpc.request_gate import RequestGate
 from fencepost.impl.shell.rpc.service import (
-    fault_control_handler,
+    FAULT_CONTROL_SERVICE,
+    fault_control_handlers,
     require_administrator,
     server_credentials,
 )
@@ -36,13 +38,14 @@ class PacerServer:
         self._executor = executor
         self._gate = gate
         self._listens_at = ""
-        self._server = aio.server()
+        self._server = new_server()
         take = grpc.unary_unary_rpc_method_handler(
             self._take, PacedMove.FromString, Taken.SerializeToString
         )
-        own = grpc.method_handlers_generic_handler(SERVICE, {"Take": take})
-        fault_control = (fault_control_handler(faults, gate),) if faults else ()
-        self._server.add_generic_rpc_handlers((own, *fault_control))
+        self._server.add_registered_method_handlers(SERVICE, {"Take": take})
+        if faults:
+            handlers = fault_control_handlers(faults, gate)
+            self._server.add_registered_method_handlers(FAULT_CONTROL_SERVICE, handlers)
         if gate is None:
             self._server.add_insecure_port(address)
         else:

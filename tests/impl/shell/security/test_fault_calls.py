@@ -14,16 +14,19 @@ from tests.impl.shell.security.listener import CALL_S, Listener, listener, unjud
 from tests.impl.shell.test_fault_control import Bench
 
 DENIED = {"PERMISSION_DENIED"}
+UNREADABLE = b"\xff"
 LIKE_ADMIN = ("Admin", "admin ", "User:admin", "*")
 
 
-async def outcomes(to: Listener, own: TlsIdentity | None, bench: Bench) -> set[str]:
-    """The gRPC statuses of all calls; OK where one was answered."""
+async def outcomes(
+    to: Listener, own: TlsIdentity | None, bench: Bench, more: bytes = b""
+) -> set[str]:
+    """The gRPC statuses of all calls, with `more` after each request; OK where one was answered."""
     channel, found = to.channel(own), set()
     for method, (_, kind) in bench.control.methods().items():
         call = channel.unary_unary(f"/{FAULT_CONTROL_SERVICE}/{method}")
         try:
-            await call(kind().SerializeToString(), timeout=CALL_S)
+            await call(kind().SerializeToString() + more, timeout=CALL_S)
             found.add(grpc.StatusCode.OK.name)
         except aio.AioRpcError as error:
             found.add(error.code().name)
@@ -39,9 +42,10 @@ async def test_no_other_user_and_no_broker_hurts_a_broker_with_tls(
     bench, own = Bench(tmp_path), read_identity(authority.add_user(name))
     async with listener(authority.folder / "broker-2", faults=bench.control) as to:
         found = await outcomes(to, own, bench)
+        unread = await outcomes(to, own, bench, UNREADABLE)
     bench.storage.close()
 
-    assert found == DENIED
+    assert found == unread == DENIED
     assert bench.forgotten == []
 
 

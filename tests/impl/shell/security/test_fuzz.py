@@ -7,18 +7,21 @@ import asyncio
 import os
 import socket
 import ssl
-import struct
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
+from random import Random
 
 import grpc
+import pytest
 from grpc import aio
-from hypothesis import HealthCheck, Phase, given, settings, strategies as st
 
 from fencepost.fault_injection.network.certificates import CertificateAuthority
+from fencepost.fault_injection.network.odd_bytes import PING, PONG, PREFACE, SETTINGS, OddBytes
 from fencepost.spec.wire.conventions import SERVICE
 from fencepost.spec.wire.replication_pb2 import Bundle, Parcel
-from fencepost.spec.wire.tls import client_context, read_identity
+from fencepost.spec.wire.tls import broker_common_name, client_context, read_identity
+from tests.impl.shell.rpc_pair import asynchronous
 from tests.impl.shell.security.listener import (
     METHODS,
     REFUSALS,
@@ -29,33 +32,52 @@ from tests.impl.shell.security.listener import (
 )
 
 EXAMPLES = int(os.environ.get("FUZZ_EXAMPLES", "20"))
-PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
-FRAME_TYPES_MAX = 12
+PEER_ID = 9
+"""A broker that no request names."""
+PEER = broker_common_name(PEER_ID)
+SILENCE_S = 0.2
+"""After which a connection waits for more than was sent."""
+HUGE_BYTES = 2**14
 OF_MANY = ("CreateTopics", "DeleteTopics", "AlterConfigs", "IncrementalAlterConfigs")
 """Methods whose requests may name nothing, and need no permission then."""
 JUDGED = tuple(method for method in METHODS if method not in ("Metadata", *OF_MANY))
 """Methods of which every request of this user is refused, so that an answer always comes."""
-FRAMES = st.builds(
-    lambda kind, flags, stream, body: (
-        struct.pack(">I", len(body))[1:] + bytes([kind, flags]) + struct.pack(">I", stream) + body
-    ),
-    st.integers(0, FRAME_TYPES_MAX),
-    st.integers(0, 255),
-    st.sampled_from((0, 1, 2, 3, 2**31 - 1, 2**32 - 1)),
-    st.binary(max_size=64),
-)
-"""Of HTTP/2, with any type, flags and stream."""
-MESSAGES = st.tuples(st.sampled_from(JUDGED), st.binary(max_size=80), st.booleans())
-"""Method, bytes, and whether they come after a request that is well-formed."""
-PARCELS = st.builds(
-    Parcel,
-    parcel_id=st.integers(-5, 5),
-    method=st.sampled_from((*METHODS, "", "Exchange", "\0")),
-    body=st.binary(max_size=40),
-    lamport=st.integers(-(2**63), 2**63 - 1),
-)
-"""What may be in a bundle."""
-Example = tuple[bytes, list[bytes], list[tuple[str, bytes, bool]], list[Parcel]]
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """What is sent at once."""
+
+    plain: bytes
+    """On a connection without TLS."""
+    frames: list[bytes]
+    """Of HTTP/2, for a connection each."""
+    messages: list[tuple[str, bytes]]
+    """Method and request."""
+    parcels: list[Parcel]
+
+
+def drawn(seed: int) -> Example:
+    """The example of that number."""
+    random = Random(seed)
+    odd = OddBytes(random)
+    huge = [one for one in (odd.huge(HUGE_BYTES) for _ in range(2)) if one[0] in JUDGED]
+    methods = random.choices(JUDGED, k=20)
+    carried = random.choices(("Fetch", "OffsetForLeaderEpoch", "", "Exchange", "\0"), k=10)
+    return Example(
+        plain=random.randbytes(random.randrange(200)),
+        frames=[*(odd.call(method) for method in methods[:3]), *(odd.frame() for _ in range(3))],
+        messages=[*((method, odd.almost_valid(method)) for method in methods), *huge],
+        parcels=[
+            Parcel(
+                parcel_id=random.randrange(-5, 6),
+                method=method,
+                body=odd.almost_valid(method if method in METHODS else "Fetch"),
+                lamport=random.randrange(-(2**63), 2**63),
+            )
+            for method in carried
+        ],
+    )
 
 
 def tls_connection(port: int, folder: Path) -> ssl.SSLSocket:
@@ -66,11 +88,15 @@ def tls_connection(port: int, folder: Path) -> ssl.SSLSocket:
     return context.wrap_socket(plain, server_hostname="127.0.0.1")
 
 
-def send_frames(port: int, folder: Path, frames: list[bytes]) -> None:
-    with tls_connection(port, folder) as connection, suppress(OSError):
-        connection.sendall(PREFACE)
-        for frame in frames:
-            connection.sendall(frame)
+def send_frames(port: int, folder: Path, sent: list[bytes]) -> None:
+    """Each on a connection of its own: a broker may end one at its first frame."""
+    for frames in sent:
+        with suppress(OSError), tls_connection(port, folder) as connection:
+            connection.sendall(PREFACE + SETTINGS + frames + PING)
+            connection.settimeout(SILENCE_S)
+            answer = b""
+            while PONG not in answer and (more := connection.recv(4096)):
+                answer += more
 
 
 def send_plain(port: int, content: bytes) -> None:
@@ -78,13 +104,12 @@ def send_plain(port: int, content: bytes) -> None:
         connection.sendall(content)
 
 
-async def send_messages(channel: aio.Channel, messages: list[tuple[str, bytes, bool]]) -> None:
+async def send_messages(channel: aio.Channel, messages: list[tuple[str, bytes]]) -> None:
     """Each gets the answer of one that is not understood, or not allowed."""
-    for method, content, is_suffix in messages:
-        before = request_of(method).SerializeToString() if is_suffix else b""
+    for method, content in messages:
         call = channel.unary_unary(f"/{SERVICE}/{method}")
         try:
-            answer = await call(before + content, timeout=30)
+            answer = await call(content, timeout=30)
         except aio.AioRpcError as error:
             if error.code() is grpc.StatusCode.INVALID_ARGUMENT:
                 continue
@@ -111,21 +136,20 @@ async def send_bundle(channel: aio.Channel, parcels: list[Parcel]) -> None:
 
 async def attack(to: Listener, folder: Path, example: Example) -> None:
     """All of it at once, beside a client that goes on asking; each of its requests is answered."""
-    plain, frames, messages, parcels = example
     errors: list[object] = []
     loop = asyncio.get_running_loop()
     loop.set_exception_handler(lambda _, context: errors.append(context))
-    attacker, bystander = to.channel(read_identity(folder)), to.channel(read_identity(folder))
+    identities = (folder / "alice", folder / "alice", folder / PEER)
+    attacker, bystander, peer = (to.channel(read_identity(one)) for one in identities)
     await asyncio.gather(
-        asyncio.to_thread(send_plain, to.port, plain),
-        asyncio.to_thread(send_frames, to.port, folder, frames),
-        send_messages(attacker, messages),
-        send_bundle(attacker, parcels),
+        asyncio.to_thread(send_plain, to.port, example.plain),
+        asyncio.to_thread(send_frames, to.port, folder / "alice", example.frames),
+        send_messages(attacker, example.messages),
+        send_bundle(peer, example.parcels),
         served(bystander),
     )
     await served(bystander)
-    await attacker.close()
-    await bystander.close()
+    await asyncio.gather(*(channel.close() for channel in (attacker, bystander, peer)))
     assert errors == []
 
 
@@ -133,27 +157,28 @@ async def served(channel: aio.Channel) -> None:
     assert await outcome(channel, "Produce", request_of("Produce")) in REFUSALS
 
 
-@settings(
-    max_examples=EXAMPLES,
-    deadline=None,
-    derandomize=EXAMPLES <= 20,
-    phases=(Phase.generate,),  # an example that is not answered takes seconds: it is not shrunk
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-)
-@given(
-    example=st.tuples(
-        st.binary(max_size=200),
-        st.lists(FRAMES, max_size=20),
-        st.lists(MESSAGES, max_size=10),
-        st.lists(PARCELS, max_size=10),
-    )
-)
-def test_no_bytes_hurt_the_listener_or_its_other_connections(
-    authority: CertificateAuthority, example: Example
+@pytest.mark.parametrize("seed", range(EXAMPLES))
+@asynchronous
+async def test_no_bytes_hurt_the_listener_or_its_other_connections(
+    authority: CertificateAuthority, seed: int
 ) -> None:
-    async def play() -> None:
-        async with listener(authority.folder / "broker-2") as to:
-            await attack(to, authority.folder / "alice", example)
-            assert to.inbox.events == []
+    authority.add_broker(PEER_ID)
+    async with listener(authority.folder / "broker-2") as to:
+        await attack(to, authority.folder, drawn(seed))
+        assert to.inbox.events == []
 
-    asyncio.run(asyncio.wait_for(play(), 30))
+
+@asynchronous
+async def test_a_path_that_is_no_text_does_not_end_the_server(
+    authority: CertificateAuthority,
+) -> None:
+    alice = authority.folder / "alice"
+    call = OddBytes(Random(0)).valid_call("Produce")
+    odd = call.replace(b"/Produce", b"/Pr\xd2duce")
+    assert odd != call
+    async with listener(authority.folder / "broker-2") as to:
+        channel = to.channel(read_identity(alice))
+        await served(channel)
+        await asyncio.to_thread(send_frames, to.port, alice, [odd])
+        await served(channel)
+        await channel.close()

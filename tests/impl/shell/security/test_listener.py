@@ -16,6 +16,7 @@ from fencepost.impl.core.rules.security.acls import (
     ResourceType,
 )
 from fencepost.impl.core.types.asker import Asker
+from fencepost.impl.shell.rpc.request_gate import USER_BYTES_MAX
 from fencepost.impl.shell.rpc.service import EXCHANGE
 from fencepost.spec.wire import replication_pb2 as wire
 from fencepost.spec.wire.conventions import NODE_KEY, SERVICE
@@ -174,30 +175,71 @@ async def test_a_user_that_names_itself_a_broker_is_known_as_the_user(
     assert code == "CLUSTER_AUTHORIZATION_FAILED"
 
 
-async def exchanged(channel: aio.Channel, method: str) -> Parcel:
-    """The answer to one parcel on a stream of its own."""
+async def exchanged(channel: aio.Channel, method: str) -> str:
+    """How one parcel on a stream of its own is answered: by that error code, or gRPC's status."""
     call = channel.stream_stream(
         f"/{SERVICE}/{EXCHANGE}", Bundle.SerializeToString, Bundle.FromString
     )()
-    await call.initial_metadata()
     body = request_of(method, as_replica=True).SerializeToString()
-    await call.write(Bundle(parcels=[Parcel(parcel_id=1, method=method, body=body)]))
-    async with asyncio.timeout(30):
-        answer: Bundle = await call.read()
-    call.cancel()
-    return answer.parcels[0]
+    try:
+        await call.write(Bundle(parcels=[Parcel(parcel_id=1, method=method, body=body)]))
+        async with asyncio.timeout(30):
+            answer: Bundle = await call.read()
+    except aio.AioRpcError as error:
+        return str(error.code().name)
+    finally:
+        call.cancel()
+    response = getattr(wire, f"{method}Response").FromString(answer.parcels[0].body)
+    return str(response.error_code)
 
 
 @asynchronous
-async def test_a_client_cannot_fetch_as_a_replica_in_a_bundle(
+async def test_bundles_are_taken_from_brokers_and_only_of_the_one_that_they_name(
     authority: CertificateAuthority,
 ) -> None:
+    expected = dict.fromkeys(("alice", "admin", *LIKE_BROKERS), "PERMISSION_DENIED")
+    expected["broker-3"] = "CLUSTER_AUTHORIZATION_FAILED"
     async with listener(authority.folder / "broker-2", entries=None) as to:
-        for name in ("alice", "broker-3", *LIKE_BROKERS):
+        for name, refusal in expected.items():
             channel = to.channel(read_identity(authority.add_user(name)))
             for method in ("Fetch", "OffsetForLeaderEpoch"):
-                answer = await exchanged(channel, method)
-                assert b"CLUSTER_AUTHORIZATION_FAILED" in answer.body
+                assert await exchanged(channel, method) == refusal, name
             await channel.close()
 
     assert to.inbox.events == []
+
+
+@asynchronous
+async def test_a_large_request_of_a_user_is_refused_unread(
+    authority: CertificateAuthority,
+) -> None:
+    folder = authority.folder
+    async with listener(folder / "broker-2", entries=None) as to:
+        alice, broker = (to.channel(read_identity(folder / name)) for name in ("alice", "broker-1"))
+        many = wire.CreateTopicsRequest(topics=[wire.CreateTopicRequest()] * USER_BYTES_MAX)
+        refused = await outcome(alice, "CreateTopics", many)
+        # Not one of these is refused; that of a broker, and records, may be larger.
+        limit = wire.DeleteTopicRequest(topic="t" * (USER_BYTES_MAX - 4))
+        large = {"t" * USER_BYTES_MAX}
+        calls = [
+            outcome(alice, "DeleteTopic", limit),
+            outcome(alice, "Produce", wire.ProduceRequest(values=large)),
+            outcome(
+                broker,
+                "StopReplica",
+                wire.StopReplicaRequest(
+                    controller_id=1, partitions=[wire.PartitionStop(topic=name) for name in large]
+                ),
+            ),
+        ]
+        waiting = [asyncio.create_task(call) for call in calls]
+        events = await to.inbox.hold(len(calls))
+        for call in waiting:
+            call.cancel()
+        await asyncio.gather(alice.close(), broker.close())
+
+    assert limit.ByteSize() == USER_BYTES_MAX
+    assert refused == "INVALID_ARGUMENT"
+    assert {type(event.request).__name__ for event in events} == {
+        *("DeleteTopicRequest", "ProduceRequest", "StopReplicaRequest")
+    }

@@ -1,0 +1,58 @@
+"""A gRPC server that a call of no method cannot stop.
+
+The loop of grpcio 1.85 decodes the path of each call, and the server ends when that is not UTF-8:
+any peer could end a broker by one frame. Here each method is asked for by name, in a loop of its
+own, and what is left has no name that matters: it is refused without a look at its path.
+"""
+
+import asyncio
+from collections.abc import Sequence
+
+from grpc import aio
+from grpc._cython import cygrpc
+
+Options = Sequence[tuple[str, int]]
+_IS_TOO_MUCH = False
+"""No limit of calls at a time is asked of grpcio."""
+_INNER = ("AioServer", "_MethodResolver", "_handle_rpc", "_schedule_rpc_coro")
+"""Of grpcio 1.85, and not of its interface."""
+
+
+def new_server(options: Options = ()) -> aio.Server:
+    """A server for registered methods; that of grpcio itself where its inner parts are others."""
+    plain = cygrpc.AioServer
+    if not all(hasattr(cygrpc, name) for name in _INNER):
+        return aio.server(options=options)
+    cygrpc.AioServer = _LoopPerMethod  # its class is no argument
+    try:
+        return aio.server(options=options)
+    finally:
+        cygrpc.AioServer = plain
+
+
+class _LoopPerMethod(cygrpc.AioServer):  # type: ignore[misc]
+    """Takes and begins calls itself; the loop above it gets none of them."""
+
+    def __init__(self, *arguments: object) -> None:
+        super().__init__(*arguments)
+        self._handlers: dict[str, object] = {}
+        self._begun: set[asyncio.Task[None]] = set()
+        """The event loop itself keeps no task alive."""
+
+    def add_registered_method_handlers(self, handlers: dict[str, object]) -> None:
+        super().add_registered_method_handlers(handlers)
+        self._handlers.update(handlers)
+
+    def _make_request_call_future(self, path: bytes | None) -> asyncio.Task[None]:
+        return asyncio.get_running_loop().create_task(self._take_calls(path))
+
+    async def _take_calls(self, path: bytes | None) -> None:
+        """Begin each call of that method, or of no method, until the server stops."""
+        loop, name = asyncio.get_running_loop(), path.decode() if path else ""
+        resolver = cygrpc._MethodResolver([], self._handlers)
+        while True:
+            call = await (self._request_registered_call(path) if path else self._request_call())
+            handled = cygrpc._handle_rpc(name, resolver, (), call, loop, _IS_TOO_MUCH)
+            begun = loop.create_task(cygrpc._schedule_rpc_coro(handled, call, loop, name))
+            self._begun.add(begun)
+            begun.add_done_callback(self._begun.discard)
