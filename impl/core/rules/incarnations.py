@@ -161,8 +161,7 @@ def other_incarnations(
 ) -> AbstractSet[BrokerId]:
     """The live members that are not the incarnation that joined, and what is remembered (H2b)."""
     joined = state.isr_broker_epochs
-    others = {one for one in joined.keys() & live.keys() if joined[one] != live[one]}
-    return remembered | others if others else remembered
+    return remembered | {one for one in joined.keys() & live.keys() if joined[one] != live[one]}
 
 
 def ids_alone(state: LeaderAndIsr, _live: Registrations) -> LeaderAndIsr:
