@@ -28,7 +28,13 @@ from fencepost.conformance.clients.administrator import AdminClient
 from fencepost.conformance.clients.client import RoutedClient
 from fencepost.conformance.clients.foreign_writes import rewrite_state
 from fencepost.conformance.clients.recorder import TraceWriter
-from fencepost.conformance.clients.transport import ClusterUnreachableError, Transport
+from fencepost.conformance.clients.transport import (
+    BrokerConnection,
+    Caller,
+    ClusterUnreachableError,
+    RoutingView,
+    Transport,
+)
 from fencepost.conformance.clients.workload import Workload
 from fencepost.fault_injection.injectors.injection import Registration
 from fencepost.fault_injection.injectors.injector import InjectionError
@@ -38,7 +44,8 @@ from fencepost.fault_injection.processes.supervisor import Supervisor
 from fencepost.fault_injection.zookeeper.client import ZooKeeperClient
 from fencepost.fault_injection.zookeeper.members import ZooKeeperMembers
 from fencepost.fault_injection.zookeeper.sessions import expire_session
-from fencepost.spec.vocabulary import BrokerVersion
+from fencepost.spec.trace import LamportClock
+from fencepost.spec.vocabulary import BrokerId, BrokerVersion
 from fencepost.spec.wire.tls import ADMIN, TlsIdentity, read_identity
 from fencepost.spec.znodes import TopicPartition
 
@@ -333,6 +340,19 @@ class ClusterUnderTest:
         found = self.state.registration(broker_id)
         return None if found and found.zxid == self._orphaned.get(broker_id) else found
 
+    def connection_to(self, broker_id: int) -> BrokerConnection | None:
+        """The registered broker, as the harness asks it; no line of a trace tells of it."""
+        registration = self.registration(broker_id)
+        if registration is None:
+            return None
+        caller = Caller(node="harness", clock=LamportClock())
+        return self.transport.connect(registration.address, caller, BrokerId(broker_id))
+
+    def routing_views(self) -> dict[int, RoutingView | None]:
+        """What each registered broker answers clients that ask for metadata; None: nothing."""
+        connections = {b: self.connection_to(b) for b in self.settings.broker_ids}
+        return {b: _routing_view(asked) for b, asked in connections.items() if asked}
+
     def create_topic(
         self, topic: str, assignment: Sequence[Sequence[int]], *, may_end: bool = False
     ) -> list[TopicPartition]:
@@ -430,3 +450,10 @@ class ClusterUnderTest:
     def _called(self, node_id: int) -> str:
         is_controller = node_id in self._parts.lifecycle.controllers
         return f"{'controller' if is_controller else 'broker'} {node_id}"
+
+
+def _routing_view(connection: BrokerConnection) -> RoutingView | None:
+    try:
+        return connection.routing_view()
+    except ClusterUnreachableError:
+        return None

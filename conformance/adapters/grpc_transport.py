@@ -120,7 +120,7 @@ class GrpcConnection:
         response = self._ask(wire.MetadataRequest(), METADATA_DEADLINE_S)
         if error := _error_of(response):
             raise ClusterUnreachableError(f"the broker answers {error}")
-        return _routing_view(response)
+        return routing_view(response)
 
     def perform(self, operation: Operation) -> Answer:
         """Send the one request of the operation."""
@@ -337,7 +337,8 @@ def _results(
     return {TopicPartition(one.topic, one.partition): _error_of(one) for one in response.partitions}
 
 
-def _routing_view(response: wire.MetadataResponse) -> RoutingView:
+def routing_view(response: wire.MetadataResponse) -> RoutingView:
+    """What the answer tells."""
     return RoutingView(
         broker_id=response.broker_id,
         controller_id=response.controller_id,
@@ -347,6 +348,7 @@ def _routing_view(response: wire.MetadataResponse) -> RoutingView:
             TopicPartition(state.topic, state.partition): PartitionView(
                 leader=state.leader,
                 leader_epoch=state.leader_epoch,
+                isr=frozenset(state.isr),
             )
             for state in response.partitions
         },

@@ -8,7 +8,9 @@ from fencepost.conformance.adapters.errors import ChoiceError
 from fencepost.conformance.adapters.implementation import Capability, Implementation
 from fencepost.conformance.adapters.reference import REFERENCE
 from fencepost.fault_injection.faults.process_faults import RollBrokers
+from fencepost.fault_injection.stories.steps.story_step import FaultStep
 from fencepost.fault_injection.stories.story import Story
+from fencepost.fault_injection.stories.story_file import fault_of
 from fencepost.spec.vocabulary import NEWEST_LEVEL, ProtocolLevel
 
 NEWEST = -1
@@ -68,10 +70,19 @@ class ClusterSettings:
 
         That is at level 5, or on the way there (FWD-001, FWD-007).
         """
-        rolls = [one.fault for one in story.actions if isinstance(one.fault, RollBrokers)]
-        last = max([self.level, *(roll.inter_broker_protocol or 0 for roll in rolls)])
         is_offered = Capability.CONFIGURATION in self.implementation.capabilities
-        return is_offered and last >= ProtocolLevel.CONTROLLER_MUTATIONS
+        return is_offered and self._last_level(story) >= ProtocolLevel.CONTROLLER_MUTATIONS
+
+    def has_told_metadata(self, story: Story) -> bool:
+        """In the end brokers answer clients as the controller told them: from level 4 on."""
+        return self._last_level(story) >= ProtocolLevel.MAX_BROKER_EPOCH
+
+    def _last_level(self, story: Story) -> int:
+        """The one that some broker speaks in the end."""
+        faults = [one.fault for one in story.actions]
+        faults += [fault_of(one) for one in story.steps if isinstance(one, FaultStep)]
+        rolls = [one.inter_broker_protocol for one in faults if isinstance(one, RollBrokers)]
+        return max([self.level, *(level or 0 for level in rolls)])
 
 
 def unusual(settings: ClusterSettings) -> dict[str, int]:

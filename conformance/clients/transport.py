@@ -27,6 +27,8 @@ class PartitionView:
 
     leader: int
     leader_epoch: int
+    isr: frozenset[int] | None = None
+    """None: the answer does not tell it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,17 +1,21 @@
 """What brokers still owe after their faults: the liveness properties of the specs, by name.
 
-Judged on one moment, from what ZooKeeper holds then and what each broker has told in its trace; the
-bound within which it must hold is the caller's. Whether a follower has still to truncate
-(EventuallyTruncated) no trace tells: its log is then seen to differ.
+Judged on one moment, from what ZooKeeper holds then, what each broker has told in its trace, and
+what it answers clients; the bound within which it must hold is the caller's. Whether a follower has
+still to truncate (EventuallyTruncated) no trace tells: its log is then seen to differ.
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from fencepost.conformance.adapters.implementation import PublishedState
+from fencepost.conformance.clients.transport import PartitionView, RoutingView
 from fencepost.spec.trace import Kind, TraceEvent
-from fencepost.spec.vocabulary import Action, Liveness
+from fencepost.spec.vocabulary import NO_BROKER, Action, Liveness
 from fencepost.spec.znodes import LeaderAndIsr, TopicPartition
+
+Views = Mapping[int, RoutingView | None]
+"""Broker -> what it answers clients that ask for metadata; None: nothing."""
 
 CONTROLLER_CHANGES = (Action.ELECT_CONTROLLER, Action.RESIGN_CONTROLLER)
 
@@ -61,12 +65,15 @@ def read_liveness_state(state: PublishedState) -> LivenessState:
 
 
 def owed(
-    published: LivenessState, events: Sequence[TraceEvent], running: Collection[int]
+    published: LivenessState,
+    events: Sequence[TraceEvent],
+    running: Collection[int],
+    views: Views,
 ) -> tuple[Liveness, ...]:
     """The liveness properties that do not hold of the running brokers.
 
     Nothing is owed of a partition with a dead ISR. `events` are those of the brokers'
-    traces, in the order of each.
+    traces, in the order of each; `views` are of those brokers that answer as they are told.
     """
     brokers = {broker_id: _broker(events, broker_id) for broker_id in running}
     found = set(published.asked)
@@ -82,7 +89,46 @@ def owed(
         found.add(Liveness.EVENTUALLY_LEADER)
     for key, assigned in published.assigned.items():
         found.update(_of_partition(published.states.get(key), key, assigned, brokers))
+    if any(True for _ in differences(published, views)):
+        found.add(Liveness.EVENTUALLY_METADATA_CONVERGES)
     return tuple(sorted(found))
+
+
+def differences(published: LivenessState, views: Views) -> Iterator[str]:
+    """In what brokers answer clients otherwise than ZooKeeper holds, one sentence each (UMD-002).
+
+    What an answer does not tell is not compared.
+    """
+    for broker_id, view in sorted(views.items()):
+        if view is None:
+            yield f"broker {broker_id} tells clients no metadata"
+            continue
+        for what, told, held in _compared(published, view):
+            if told != held:
+                yield f"broker {broker_id} tells clients {what} {told}, and ZooKeeper holds {held}"
+
+
+def _compared(published: LivenessState, view: RoutingView) -> Iterator[tuple[str, str, str]]:
+    """What it is, as the broker has it, and as ZooKeeper has it."""
+    if view.controller_id != NO_BROKER:
+        yield "controller", str(view.controller_id), str(published.controller)
+    yield "live brokers", _listed(view.addresses), _listed(published.registered)
+    for key in sorted(published.states.keys() | view.partitions.keys()):
+        told, held = view.partitions.get(key), published.states.get(key)
+        tells_isr = told is None or told.isr is not None
+        yield str(key), _shown(told, tells_isr=tells_isr), _shown(held, tells_isr=tells_isr)
+
+
+def _shown(state: PartitionView | LeaderAndIsr | None, *, tells_isr: bool) -> str:
+    """A partition without a leader may be left out of an answer."""
+    if state is None or state.leader == NO_BROKER:
+        return "no leader"
+    isr = f" isr={_listed(state.isr or ())}" if tells_isr else ""
+    return f"leader={state.leader} epoch={state.leader_epoch}{isr}"
+
+
+def _listed(broker_ids: Iterable[int]) -> str:
+    return ",".join(map(str, sorted(broker_ids))) or "none"
 
 
 def _of_partition(

@@ -6,19 +6,28 @@ hold then.
 
 from contextlib import suppress
 from dataclasses import dataclass
+from math import ceil
 from time import monotonic
 
 from fencepost.conformance.adapters.errors import ClusterError
 from fencepost.conformance.clients.workload import NotConvergedError, read_everything
-from fencepost.conformance.runs.liveness_state import owed, read_liveness_state
+from fencepost.conformance.runs.liveness_state import (
+    Views,
+    differences,
+    owed,
+    read_liveness_state,
+)
 from fencepost.conformance.runs.running_cluster import RunningCluster
 from fencepost.conformance.runs.scenario import RunRecord
+from fencepost.fault_injection.stories.story import Story
 from fencepost.spec.vocabulary import Ending
 from fencepost.spec.zookeeper import ZooKeeperError
 
 WORK_S = 20.0
 """How long the clients may take to get a few requests acknowledged."""
 FINAL_READ_S = 15.0
+DIFFERENCES_TOLD = 3
+"""So many of what brokers answer wrongly are named."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,12 +36,20 @@ class QuiescenceWait:
 
     stage: RunningCluster
     record: RunRecord
-    healthy_within_s: float
-    served: int
-    """Requests that must be acknowledged afterwards."""
+    story: Story
+
+    @property
+    def healthy_within_s(self) -> float:
+        """The time that all of it has."""
+        return self.story.healthy_within_ms / 1000
+
+    @property
+    def has_told_metadata(self) -> bool:
+        """Brokers answer clients as the controller told them."""
+        return self.stage.cluster.settings.has_told_metadata(self.story)
 
     def await_health(self) -> None:
-        """Every partition is led, with all of its replicas in sync."""
+        """Every partition is led, with all of its replicas in sync, and clients are told so."""
         cluster, partitions, since = self.stage.cluster, self.stage.partitions, monotonic()
         try:
             cluster.await_state(
@@ -42,14 +59,33 @@ class QuiescenceWait:
             )
         except ClusterError as error:
             self._miss(str(error), since, self.healthy_within_s, Ending.CONVERGED)
+        else:
+            if self.has_told_metadata:
+                self._await_metadata(since)
+
+    def _await_metadata(self, since: float) -> None:
+        """Every broker answers clients what ZooKeeper holds (UMD-002)."""
+        cluster, found = self.stage.cluster, list[str]()
+
+        def is_told() -> bool:
+            found[:] = differences(read_liveness_state(cluster.state), self._views())
+            return not found
+
+        left_s = ceil(10 * max(since + self.healthy_within_s - monotonic(), 0)) / 10
+        try:
+            cluster.await_state(is_told, left_s, "metadata as ZooKeeper holds them")
+        except ClusterError as error:
+            told = "; ".join([*found[:DIFFERENCES_TOLD], str(error)])
+            self._miss(told, since, self.healthy_within_s, Ending.CONVERGED)
+
+    def _views(self) -> Views:
+        return self.stage.cluster.routing_views() if self.has_told_metadata else {}
 
     def await_service(self) -> None:
         """Clients are served again."""
-        workload, since = self.stage.workload, monotonic()
-        if workload and not workload.await_acknowledged(
-            workload.acknowledged + self.served, WORK_S
-        ):
-            told = f"no {self.served} requests were acknowledged in {WORK_S:g} s after it"
+        workload, since, served = self.stage.workload, monotonic(), self.story.floors.after
+        if workload and not workload.await_acknowledged(workload.acknowledged + served, WORK_S):
+            told = f"no {served} requests were acknowledged in {WORK_S:g} s after it"
             self._miss(told, since, WORK_S, Ending.CONVERGED)
 
     def read_everything(self) -> None:
@@ -72,4 +108,4 @@ class QuiescenceWait:
         down = cluster.ended()
         running = [b for b in cluster.settings.broker_ids if b not in down]
         events = [event for b in running for event in self.stage.trace_of(b)]
-        return owed(read_liveness_state(cluster.state), events, running)
+        return owed(read_liveness_state(cluster.state), events, running, self._views())

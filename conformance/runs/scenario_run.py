@@ -288,12 +288,7 @@ class ScenarioRun:
 
     def aftermath(self, stage: RunningCluster) -> QuiescenceWait:
         """What is waited for when the scenario is over."""
-        return QuiescenceWait(
-            stage=stage,
-            record=self.record,
-            healthy_within_s=self.scenario.story.healthy_within_ms / 1000,
-            served=self.scenario.story.floors.after,
-        )
+        return QuiescenceWait(stage=stage, record=self.record, story=self.scenario.story)
 
     @contextmanager
     def _at_work(self, stage: RunningCluster) -> Iterator[None]:

@@ -8,7 +8,6 @@ from typing import Any
 from fencepost.conformance.adapters.cluster import ClusterUnderTest
 from fencepost.conformance.clients.transport import (
     BrokerConnection,
-    Caller,
     ClusterUnreachableError,
     RoutingView,
 )
@@ -25,7 +24,6 @@ from fencepost.fault_injection.stories.steps.story_cluster import Lines
 from fencepost.fault_injection.stories.steps.znode_contents import not_held
 from fencepost.fault_injection.workload.operations import ListOffsets
 from fencepost.fault_injection.zookeeper.client import NoZnodeError
-from fencepost.spec.trace import LamportClock
 from fencepost.spec.vocabulary import ANY_VERSION, BrokerId
 
 
@@ -44,14 +42,8 @@ def _view(player: StepPlayer[Any], broker_id: BrokerId | None) -> RoutingView:
 
 
 def _connection(player: StepPlayer[Any], broker_id: BrokerId | None) -> BrokerConnection | None:
-    """The registered broker, as the harness asks it."""
     assert broker_id is not None
-    cluster = _cluster_of(player)
-    registration = cluster.registration(broker_id)
-    if registration is None:
-        return None
-    caller = Caller(node="harness-steps", clock=LamportClock())
-    return cluster.transport.connect(registration.address, caller, broker_id)
+    return _cluster_of(player).connection_to(broker_id)
 
 
 def _leader_at(player: StepPlayer[Any], what: Observation) -> Observed:

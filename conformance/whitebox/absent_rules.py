@@ -94,11 +94,6 @@ ABSENT_RULES: Mapping[str, AbsentRule] = MappingProxyType(
             (r"Rules\..*(register|read)s?_(first|before).*",),
         ),
         "D6": _SERVES_BY_ROLE,
-        "UMD.2": AbsentRule(
-            "no line tells that a broker was not told: the simulator alone compares what all know "
-            "with what is published, and shows it by `metadata_sent_once`",
-            rests_on=("Rules.sends_metadata_again",),
-        ),
         "UMD.3": AbsentRule(
             "a broker that was told nothing refuses the first change that it hears of, its own "
             "arrival, and is told all then",

@@ -4,7 +4,9 @@ from concurrent.futures import Future, TimeoutError as FutureTimeoutError
 from pathlib import Path
 from typing import Any
 
+from fencepost.conformance.adapters.grpc_transport import routing_view
 from fencepost.conformance.clients.recorder import TraceWriter
+from fencepost.conformance.clients.transport import RoutingView
 from fencepost.fault_injection.processes.pacing import PacedBroker, PacingError
 from fencepost.fault_injection.workload.config_operations import (
     CONFIG_ACTIONS,
@@ -14,13 +16,15 @@ from fencepost.fault_injection.workload.config_operations import (
     token_path,
 )
 from fencepost.fault_injection.workload.operations import Fields, answer_of, answered_fields
-from fencepost.spec.pacing import Move
+from fencepost.spec.pacing import Move, Verb
 from fencepost.spec.trace import Kind, LamportClock, TraceEvent
 from fencepost.spec.vocabulary import Outcome
 from fencepost.spec.wire.conventions import LAMPORT_KEY, NODE_KEY
-from fencepost.spec.wire.tls import read_identity
+from fencepost.spec.wire.tls import ADMIN, read_identity
 
 ANSWER_S = 15.0
+METADATA_S = 1.0
+"""A broker that was told metadata has its answer at once; another one asks ZooKeeper, and waits."""
 
 Answered = tuple[Any, dict[str, Any]]
 """A response, and the metadata that came with it."""
@@ -63,6 +67,19 @@ class SteppedClients:
         identity = read_identity(self._tls / move.client) if self._tls else None
         answer = broker.request(move.method, move.body, metadata, identity)
         self._asked[move.client, move.number] = answer
+
+    def routing_view(self, broker: PacedBroker) -> RoutingView | None:
+        """What the broker answers after its last move to a client that asks for metadata.
+
+        None: nothing, since no controller has told it.
+        """
+        identity = read_identity(self._tls / ADMIN) if self._tls else None
+        asked = broker.request("Metadata", {}, {}, identity)
+        broker.take(Move(verb=Verb.REQUEST))
+        try:
+            return routing_view(asked.result(METADATA_S)[0])
+        except FutureTimeoutError:
+            return None
 
     def heard(self, move: Move) -> None:
         """Wait for the answer to the request; raises `PacingError`."""

@@ -12,10 +12,10 @@ from typing import Any
 
 from msgspec import structs
 
-from fencepost.conformance.adapters.implementation import Implementation, Site
+from fencepost.conformance.adapters.implementation import Implementation, Site, StartedBroker
 from fencepost.conformance.adapters.local_cluster import make_identities
 from fencepost.conformance.adapters.settings import ClusterSettings
-from fencepost.conformance.runs.liveness_state import owed, read_liveness_state
+from fencepost.conformance.runs.liveness_state import Views, owed, read_liveness_state
 from fencepost.conformance.runs.run_folder import read_folder
 from fencepost.conformance.whitebox.stepped_clients import SteppedClients
 from fencepost.fault_injection.engine import data_folder
@@ -27,7 +27,7 @@ from fencepost.fault_injection.zookeeper.client import ZooKeeperClient
 from fencepost.fault_injection.zookeeper.sessions import expire_session
 from fencepost.spec.pacing import Move, MoveList, Verb
 from fencepost.spec.trace import LamportClock
-from fencepost.spec.vocabulary import ANY_VERSION, Liveness
+from fencepost.spec.vocabulary import ANY_VERSION, Liveness, ProtocolLevel
 from fencepost.spec.wire.tls import ADMIN, read_identity
 from fencepost.spec.znodes import broker_path
 
@@ -91,7 +91,7 @@ class SteppedProcesses:
         return self
 
     def __exit__(self, *_: object) -> None:
-        for process in self._parts.running(self.numbers).values():
+        for process in self._running().values():
             process.kill()
         for broker in self.brokers.values():
             broker.close()
@@ -110,11 +110,18 @@ class SteppedProcesses:
         return folder
 
     def owed(self) -> tuple[Liveness, ...]:
-        """What the brokers that run should have come to, and have not; raises `ZooKeeperError`."""
-        events = read_folder(self.folder, "broker-*")[0]
-        return owed(
-            read_liveness_state(self._parts.state), events, self._parts.running(self.numbers)
-        )
+        """What the brokers that run should have come to, and have not.
+
+        Raises `ZooKeeperError` and `PacingError`.
+        """
+        published, running = read_liveness_state(self._parts.state), self._running()
+        views: Views = {}
+        if self.listed.level >= ProtocolLevel.MAX_BROKER_EPOCH:
+            views = {one: self.clients.routing_view(self.brokers[one]) for one in running}
+        return owed(published, read_folder(self.folder, "broker-*")[0], running, views)
+
+    def _running(self) -> dict[int, StartedBroker]:
+        return self._parts.running(self.numbers)
 
     @property
     def _znodes(self) -> ZooKeeperClient:

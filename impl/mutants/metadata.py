@@ -42,7 +42,7 @@ def take_metadata_twice(rules: Rules) -> Rules:
     {Liveness.EVENTUALLY_METADATA_CONVERGES},
     shows="EventuallyMetadataConverges",
 )
-def metadata_sent_once(rules: Rules) -> Rules:
+def send_metadata_once(rules: Rules) -> Rules:
     """The controller sends each change of the metadata once, whether it is answered or not."""
     return replace(rules, sends_metadata_again=False)
 

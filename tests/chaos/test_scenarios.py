@@ -1,6 +1,7 @@
 """Every scenario on real processes and a real ZooKeeper: `pytest -m chaos`."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from fencepost.conformance.adapters.command_line import CommandLine
 from fencepost.conformance.adapters.settings import ClusterSettings
 from fencepost.conformance.runs.chaos import run_all, selected
 from fencepost.conformance.runs.fault_table import kind_rows, undone_kinds
+from fencepost.conformance.runs.run_end import run_end
 from fencepost.conformance.runs.run_folder import read_folder
 from fencepost.conformance.runs.running_cluster import RunningCluster
 from fencepost.conformance.runs.scenario import Scenario, ScenarioResult
@@ -17,6 +19,7 @@ from fencepost.conformance.runs.scenario_run import ScenarioRun
 from fencepost.conformance.scenarios import SCENARIOS
 from fencepost.conformance.verdict import Verdict
 from fencepost.conformance.whitebox.canary import play_canary
+from fencepost.conformance.whitebox.mutants import breaking
 from fencepost.fault_injection.engine.rpc_rules import get_session
 from fencepost.fault_injection.faults.request_faults import DelayRequest, DropRequest
 from fencepost.fault_injection.faults.targets import broker
@@ -26,7 +29,7 @@ from fencepost.fault_injection.stories.story import ClientLoad, Story, StoryActi
 from fencepost.fault_injection.zookeeper.client import ZooKeeperClient
 from fencepost.fault_injection.zookeeper.server import ZooKeeperServer
 from fencepost.spec.trace import Kind, Phase
-from fencepost.spec.vocabulary import NEWEST_LEVEL, Action, Invariant
+from fencepost.spec.vocabulary import NEWEST_LEVEL, Action, Invariant, Liveness
 from tests.chaos.conftest import Played
 from tests.labs import story_ends
 
@@ -158,6 +161,22 @@ def test_canary_is_found_and_tells_what_it_is(tmp_path: Path) -> None:
     assert (canary.verdict, canary.result.is_expected) == (Verdict.PASS, True), canary.sentence
     assert "AcknowledgedDurable" in canary.seen_by
     assert awake == {"broker-1", "broker-2", "broker-3"}
+
+
+def test_broker_that_is_not_told_again_fails_the_run(tmp_path: Path) -> None:
+    scenario = SCENARIOS["metadata_lost"]
+    result = ScenarioRun(
+        scenario=replace(scenario, story=replace(scenario.story, healthy_within_ms=5000)),
+        settings=ClusterSettings(implementation=breaking("send_metadata_once")),
+        seed=1,
+        folder=tmp_path / "run",
+    ).play()
+
+    assert result.verdict is Verdict.FAIL
+    assert "broker 2 tells clients ledger/0 leader=2 epoch=1" in result.why
+    assert run_end(read_folder(tmp_path / "run")[0]).unhealed == {
+        Liveness.EVENTUALLY_METADATA_CONVERGES
+    }
 
 
 def test_canary_of_a_rule_that_its_scenario_never_uses_is_not_found(tmp_path: Path) -> None:

@@ -29,6 +29,7 @@ from fencepost.fault_injection.network.proxy.peers import listening_ports
 from fencepost.fault_injection.network.wiring import BrokerPlace
 from fencepost.fault_injection.processes.supervisor import Supervisor
 from fencepost.fault_injection.stories.story import Story, StoryAction
+from fencepost.fault_injection.stories.story_file import story_from_document
 from fencepost.fault_injection.zookeeper.client import ZnodeContent, ZooKeeperClient
 from fencepost.fault_injection.zookeeper.server import PortInUseError, ZooKeeperServer
 from fencepost.spec import znodes
@@ -357,6 +358,20 @@ def test_clients_change_configurations_where_the_controller_comes_to_write_them(
     assert ClusterSettings(level=level).has_redirected_mutations(story) is expected
     settings = ClusterSettings(level=level, implementation=other)
     assert not settings.has_redirected_mutations(story)
+
+
+@pytest.mark.parametrize(
+    ("level", "spoken", "expected"),
+    [(4, None, True), (2, 4, True), (2, 3, False), (3, None, False)],
+)
+def test_brokers_answer_as_they_are_told_where_some_broker_comes_to_tell_them(
+    level: int, spoken: int | None, expected: bool
+) -> None:
+    told = {"kind": "proc.rolling", "for_ms": 1, "params": {"inter_broker_protocol": spoken}}
+    steps = [told] if spoken else ["heal_all"]
+    story = story_from_document({"schema": 1, "id": "s", "steps": steps})
+
+    assert ClusterSettings(level=level).has_told_metadata(story) is expected
 
 
 def test_command_line_of_a_broker(supervisor: Supervisor) -> None:

@@ -156,7 +156,7 @@ NOT_MODELLED = {
     *("give_up_when_refused", "wait_for_isr_of_earlier_epoch"),
     *("follower_ignores_high_watermark", "shrink_nobody", "shrink_on_fetch_only"),
     *("followers_join_by_id", "join_as_registered_before", "init_names_what_changed"),
-    *("roles_before_metadata", "isr_changes_untold", "metadata_sent_once"),
+    *("roles_before_metadata", "isr_changes_untold"),
     *("refuse_for_ever", "admit_in_debt"),
     *("tell_what_predecessor_told", "report_to_own_level_only"),
     *("older_brokers_do_what_is_forwarded", "obey_stop_of_last_epoch", "take_metadata_twice"),
