@@ -3,7 +3,7 @@
 A reason is about the project as it is: `lacks` names, as patterns, the fields of messages and of
 rules that the core would have to get first, or the steps that stories would. The switch of the
 hazard is the name that its mutant would have; `mutants` names those that there are. Where nothing
-is lacking, `rests_on` names the rules that leave the hazard no place.
+is lacking, `rests_on` names the rules that leave the hazard no place, or what a reason tells of.
 `tests/conformance/whitebox/test_absent_rules.py` looks all of them up, so that a reason ends with
 what it rests on.
 """
@@ -19,15 +19,16 @@ class AbsentRule:
 
     why: str
     lacks: tuple[str, ...] = ()
-    """What no message (`FetchRequest.broker_epoch`), no rule (`Rules.fetch_error`) and no step of
-    a story (`Step.create_topic`) is called."""
+    """What no message (`FetchRequest.broker_epoch`), no rule (`Rules.fetch_error`), no step of a
+    story (`Step.create_topic`), no fault and parameter of one (`Fault.proc.rolling.code_level`),
+    and no move of a stepped run and field of one (`Move.lose_power`) is called."""
     mutants: tuple[str, ...] = ()
     """Mutants of the core with the same rule broken; random runs of the simulator show them."""
     rests_on: tuple[str, ...] = ()
     """What there is instead, called as in `lacks`: without it the reason is none."""
 
 
-_ROLL_STEP = (r"Step\..*(roll|upgrade|code_level|protocol).*",)
+_MOVE_TO_OTHER_CODE = (r"Move\..*(roll|upgrade|code|level|protocol).*",)
 _SERVES_BY_ROLE = AbsentRule(
     "a leader of the core serves by the role that it was told; no rule asks what its metadata say",
     (r"Rules\..*(leads?|serves?)_by.*",),
@@ -65,15 +66,18 @@ ABSENT_RULES: Mapping[str, AbsentRule] = MappingProxyType(
             (r"Rules\..*stamps?_(when|before).*",),
         ),
         "KIP-380.3": AbsentRule(
-            "no step of a story gives a broker other code; random upgrades do, and show "
-            "`accept_missing_epoch`",
-            _ROLL_STEP,
+            "no move of a stepped run gives a broker other code; `proc.rolling` of a story does, "
+            "and random upgrades do, which show `accept_missing_epoch`",
+            _MOVE_TO_OTHER_CODE,
             ("accept_missing_epoch",),
+            ("Fault.proc.rolling.code_level",),
         ),
         "KIP-380.3b": AbsentRule(
-            "no step of a story raises the protocol of a broker, and a roll to a protocol that the "
-            "code of some broker does not understand is refused before it begins",
-            _ROLL_STEP,
+            "no move of a stepped run gives a broker other code; a story raises the protocol by "
+            "`proc.rolling`, which is refused before it begins where the code of some broker does "
+            "not understand that",
+            _MOVE_TO_OTHER_CODE,
+            rests_on=("Fault.proc.rolling.inter_broker_protocol",),
         ),
         "H27b": AbsentRule(
             "the core registers before it reads, and no server answers the same session from "

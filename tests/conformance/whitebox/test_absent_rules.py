@@ -10,12 +10,14 @@ import msgspec
 import pytest
 
 from fencepost.conformance.whitebox.absent_rules import ABSENT_RULES
+from fencepost.fault_injection.faults.catalogue import KINDS
 from fencepost.fault_injection.stories.steps.verbs import VERBS
 from fencepost.impl.core.rules.rules import Rules
 from fencepost.impl.core.types import broker_reports, messages, topic_messages
 from fencepost.impl.mutants.mutants import MUTANTS
 from fencepost.spec import znodes
 from fencepost.spec.hazards import HazardFinding, load_hazards
+from fencepost.spec.pacing import Move, Verb
 
 HAZARDS = {hazard.id: hazard for hazard in load_hazards()}
 MODULES = (messages, topic_messages, broker_reports, znodes)
@@ -28,14 +30,19 @@ def fields_in(module: ModuleType) -> Iterator[str]:
 
 
 def vocabulary() -> set[str]:
-    """All that the core can say, its rules, and the steps of stories.
+    """All that the core can say, its rules, steps and faults of stories, and moves.
 
-    As `FetchRequest.leader_epoch`, `Rules.is_newer` and `Step.create_topic`.
+    As `FetchRequest.leader_epoch`, `Rules.is_newer`, `Step.create_topic`, `Fault.proc.kill`,
+    `Fault.proc.rolling.code_level`, `Move.lose_power` and `Move.broker`.
     """
     assert is_dataclass(Rules)
     said = {name for module in MODULES for name in fields_in(module)}
     rules = {f"Rules.{field.name}" for field in fields(Rules)}
-    return said | rules | {f"Step.{verb}" for verb in VERBS}
+    faults = {f"Fault.{kind.kind}" for kind in KINDS.values()}
+    for kind in KINDS.values():
+        faults |= {f"Fault.{kind.kind}.{one}" for one in kind.fault_class.__struct_fields__}
+    moves = {f"Move.{one}" for one in (*Verb, *Move.__struct_fields__)}
+    return said | rules | faults | moves | {f"Step.{verb}" for verb in VERBS}
 
 
 KNOWN = vocabulary()
@@ -69,3 +76,4 @@ def test_a_mutant_of_the_switch_is_one_that_the_reason_names(name: str) -> None:
 def test_what_is_looked_up_would_be_found() -> None:
     assert {"FetchRequest.leader_epoch", "LeaderAndIsrRequest.controller_epoch"} <= KNOWN
     assert {"Rules.fetch_error", "LeaderAndIsrDocument.isr", "Step.create_topic"} <= KNOWN
+    assert {"Fault.proc.rolling", "Fault.proc.rolling.code_level", "Move.lose_power"} <= KNOWN
