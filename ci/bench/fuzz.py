@@ -189,6 +189,7 @@ class Attack:
         grown = 0.0
         names = (MALLORY, broker_common_name(PEER_ID), ADMIN)
         channels = [_channel(self.address, self.tls / name) for name in names]
+        await asyncio.gather(*(channel.channel_ready() for channel in channels))
         for number in range(-(-count // ROUND)):
             await self._round(number, *channels)
             if self.seen.sent * 10 >= count and not grown:

@@ -9,11 +9,16 @@ from fencepost.ci.gate.failures import UsageError
 from fencepost.conformance.adapters import local_cluster
 from fencepost.conformance.adapters.by_hand import faults
 from fencepost.conformance.adapters.settings import ClusterSettings
+from fencepost.conformance.verdict import ExitCode
 from fencepost.fault_injection.network.certificates import CertificateAuthority
 from fencepost.fault_injection.zookeeper.client import ZooKeeperClient
 from fencepost.fault_injection.zookeeper.status import four_letter_word
-from fencepost.spec.wire.tls import ADMIN, CA_FILE
-from fencepost.spec.wire.tokens import TOKEN_VARIABLE, read_token
+from fencepost.spec.wire.tls import ADMIN, CA_FILE, CREDENTIALS_FILE
+from fencepost.spec.wire.tokens import (
+    KEY_FILE as TOKEN_KEY_FILE,
+    TOKEN_VARIABLE,
+    read_token,
+)
 from fencepost.spec.zookeeper import ZooKeeperAddress, ZooKeeperError
 from tests.impl.shell.test_node import eventually
 
@@ -99,3 +104,51 @@ def test_faults_by_hand_hurt_brokers_that_speak_tls_alone(tmp_path: Path) -> Non
     assert going_on
     assert (killed_id, left) == (2, {1})
     assert "killed" in killed
+
+
+SHOWN = (
+    ("acls", "add", "--allow-principal", "User:alice", "--topic", "t", "--operation", "Read"),
+    ("acls", "list", "--json"),
+    ("configs", "describe", "--json"),
+    ("tokens", "describe", "--json"),
+    ("topics", "list", "--json"),
+    ("cluster", "status", "--json"),
+)
+"""Commands of which the output is looked through."""
+
+
+def secrets_in(tls: Path, token: Path) -> dict[str, bytes]:
+    """Each by its file: of a key the line that is the same in every form."""
+    keys = {str(key): key.read_bytes().splitlines()[2] for key in tls.rglob("key.pem")}
+    password = (tls / CREDENTIALS_FILE).read_bytes().strip().partition(b":")[2]
+    hmac = read_token(token).hmac
+    made = {"password": password, "token": hmac, "token in hex": hmac.hex().encode()}
+    return keys | made | {"key of tokens": (tls / TOKEN_KEY_FILE).read_bytes().strip()}
+
+
+@pytest.mark.long
+@pytest.mark.zookeeper
+def test_no_command_report_or_file_of_a_secured_cluster_tells_a_secret(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, tls, token = tmp_path / "cluster", tmp_path / "tls", tmp_path / "token"
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    of = ("--cluster", str(folder))
+    local_cluster.up(folder, settings=ClusterSettings(brokers=1, tls=tls, authorizer=True))
+    try:
+        codes = {"create": run(["tokens", "create", str(token), "--json", *of])}
+        codes |= {" ".join(words): run([*words, *of]) for words in SHOWN}
+    finally:
+        local_cluster.down(folder)
+    reported = run(["report", str(folder), "--json"])
+
+    told = capfd.readouterr()
+    files = {str(path): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    shown = {"stdout": told.out.encode(), "stderr": told.err.encode(), **files}
+    assert codes == dict.fromkeys(codes, 0), told.err
+    assert reported == ExitCode.INCOMPLETE, "no run has begun or ended"
+    assert read_token(token).token_id in told.out
+    assert [name for name in files if name.endswith("report.html")]
+    for name, secret in secrets_in(tls, token).items():
+        assert len(secret) > 10, name
+        assert not [place for place, content in shown.items() if secret in content], name

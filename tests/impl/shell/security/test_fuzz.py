@@ -140,7 +140,8 @@ async def attack(to: Listener, folder: Path, example: Example) -> None:
     loop = asyncio.get_running_loop()
     loop.set_exception_handler(lambda _, context: errors.append(context))
     identities = (folder / "alice", folder / "alice", folder / PEER)
-    attacker, bystander, peer = (to.channel(read_identity(one)) for one in identities)
+    attacker, bystander, peer = channels = [to.channel(read_identity(one)) for one in identities]
+    await asyncio.gather(*(channel.channel_ready() for channel in channels))
     await asyncio.gather(
         asyncio.to_thread(send_plain, to.port, example.plain),
         asyncio.to_thread(send_frames, to.port, folder / "alice", example.frames),
@@ -149,7 +150,7 @@ async def attack(to: Listener, folder: Path, example: Example) -> None:
         served(bystander),
     )
     await served(bystander)
-    await asyncio.gather(*(channel.close() for channel in (attacker, bystander, peer)))
+    await asyncio.gather(*(channel.close() for channel in channels))
     assert errors == []
 
 
