@@ -158,26 +158,25 @@ RegisterBroker(b) ==
 -----------------------------------------------------------------------------
 (* The controller *)
 
-(* The controller reads the registrations. In one step, because the children *)
-(* and all of their czxids have to be one snapshot: the wrong way, broker by *)
-(* broker, leaves an old epoch beside a newer one. Handling a new broker     *)
-(* before a bounced one has the same effect.                                 *)
-Looks == {Registrations}
-
 Arrived(differing, look) == {b \in differing : look[b] # 0}
 Remembered(differing) == IF HasIdsOnly THEN differing ELSE {}
 
 (* A broker with another epoch than before was restarted, or at least was    *)
 (* gone: a failure and then a start (BEP-006). Comparing epochs shows this   *)
 (* even if the list of ids is as it was. An arrival is sent the present      *)
-(* state.                                                                    *)
+(* state. All that was read is handled together: a new broker before a       *)
+(* bounced one would leave an old epoch beside a newer one.                  *)
+Learn(look) ==
+    LET differing == {b \in Brokers : look[b] # controller.view[b]}
+    IN controller' = [controller EXCEPT
+                        !.view = look, !.bounced = @ \cup Remembered(differing),
+                        !.is_send_due = @ \/ Arrived(differing, look) # {}]
+
+(* The controller reads the registrations, in one step. `RegistrationReading`*)
+(* has it list the brokers and then read one by one.                         *)
 DetectBrokerChange ==
-    /\ \E look \in Looks :
-          LET differing == {b \in Brokers : look[b] # controller.view[b]}
-          IN /\ differing # {}
-             /\ controller' = [controller EXCEPT
-                                !.view = look, !.bounced = @ \cup Remembered(differing),
-                                !.is_send_due = @ \/ Arrived(differing, look) # {}]
+    /\ Registrations # controller.view
+    /\ Learn(Registrations)
     /\ UNCHANGED <<znodes, zxid, replicas, messages, budget, history>>
 
 CurrentMembers == {member \in State.isr : IsCurrent(member, controller.view)}

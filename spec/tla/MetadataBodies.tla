@@ -107,8 +107,8 @@ ElectLeader ==
     /\ controllers' = [controllers EXCEPT ![office] = [Renewed(@) EXCEPT !.changes = changes + 1]]
     /\ UNCHANGED <<office, registrations, zxid, nodes, messages, heard, breaches>>
 
-(* All registrations are read at once (BEP-004), by whoever takes itself for *)
-(* controller.                                                               *)
+(* All registrations are read in one step, by whoever takes itself for       *)
+(* controller; `RegistrationReading` reads them one by one (BEP-004).        *)
 DetectBrokerChange(c) ==
     /\ c <= office
     /\ controllers[c].view # registrations

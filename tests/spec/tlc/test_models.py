@@ -22,7 +22,7 @@ hazard = "H0"
 shows = "That it counts."
 """
 
-TYPES = {"TypeOK", "ShutdownTypeOK", "BoundedStepsHaveEffect"}
+TYPES = {"TypeOK", "ShutdownTypeOK", "ReadingTypeOK", "BoundedStepsHaveEffect"}
 """A slip in a module violates it, a broken rule of the protocol does not."""
 
 
