@@ -4,12 +4,13 @@ from collections.abc import Callable, Mapping, Sequence
 from ipaddress import ip_address
 from urllib.parse import unquote
 
-from fencepost.impl.core.rules.security.access import ProvenCaller
+from fencepost.impl.core.rules.security.access import ProvenCaller, refuse_kind
 from fencepost.impl.core.rules.security.acls import Authorizer
 from fencepost.impl.core.rules.security.gate import Gate
 from fencepost.impl.core.rules.security.token_gate import TokenGate
 from fencepost.impl.core.types.messages import ProduceRequest, Request, Response
 from fencepost.impl.core.types.refusals import Refusal
+from fencepost.spec.vocabulary import ErrorCode
 from fencepost.spec.wire import replication_pb2
 from fencepost.spec.wire.tls import ADMIN, TlsIdentity, broker_named
 from fencepost.spec.wire.tokens import SignedCall
@@ -45,11 +46,14 @@ class RequestGate:
         """True of the administrator, by its certificate: no token stands for it here."""
         return caller.name == ADMIN
 
-    def refuse_unread(self, kind: type[Request], size: int, caller: ProvenCaller) -> str | None:
-        """Why a request of so many bytes is not even decoded; None: it is."""
+    def refuse_unread(self, kind: type[Request], size: int, caller: ProvenCaller) -> bytes | None:
+        """The answer to a request of so many bytes that is not even decoded; None: it is."""
+        if (refusal := refuse_kind(kind, caller)) is not None:
+            return _answer(kind, refusal)
         if caller.broker_id is not None or kind is ProduceRequest or size <= USER_BYTES_MAX:
             return None
-        return f"it has {size:,} bytes; the most of a request of a user: {USER_BYTES_MAX:,}"
+        said = f"it has {size:,} bytes; the most of a request of a user: {USER_BYTES_MAX:,}"
+        return _answer(kind, Refusal(ErrorCode.INVALID_REQUEST, said))
 
     def admit(
         self, request: Request, caller: ProvenCaller, call: SignedCall, shown: object

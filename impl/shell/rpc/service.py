@@ -166,8 +166,8 @@ class RpcServer:
             await context.abort(grpc.StatusCode.RESOURCE_EXHAUSTED, reason)
         caller = self._caller(context)
         unread = self.gate.refuse_unread(kind, len(data), caller) if self.gate and caller else None
-        if unread:
-            await context.abort(grpc.StatusCode.INVALID_ARGUMENT, unread)
+        if unread is not None:
+            return unread
         try:
             request = decode(kind, data)
         except CodecError as error:

@@ -215,6 +215,12 @@ ACCESS_RULES = AccessRules(
 )
 
 
+def refuse_kind(kind: type, caller: ProvenCaller) -> Refusal | None:
+    """Why no request of this type is taken from the caller, whatever it says; None: some are."""
+    is_for_brokers = isinstance(ACCESS.get(kind), FromBroker)
+    return NOT_FROM_BROKER if is_for_brokers and caller.broker_id is None else None
+
+
 def refuse_request(
     request: object,
     caller: ProvenCaller,

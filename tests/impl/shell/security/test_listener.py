@@ -210,6 +210,27 @@ async def test_bundles_are_taken_from_brokers_and_only_of_the_one_that_they_name
 
 
 @asynchronous
+async def test_what_brokers_alone_say_is_refused_of_a_user_unread(
+    authority: CertificateAuthority,
+) -> None:
+    folder = authority.folder
+    async with listener(folder / "broker-2", entries=None) as to:
+        alice, broker = (to.channel(read_identity(folder / name)) for name in ("alice", "broker-1"))
+        no_message = b"\xff"
+        calls = [
+            channel.unary_unary(f"/{SERVICE}/UpdateMetadata")(no_message)
+            for channel in (alice, broker)
+        ]
+        answer = wire.UpdateMetadataResponse.FromString(await calls[0])
+        with pytest.raises(aio.AioRpcError, match="INVALID_ARGUMENT"):
+            await calls[1]
+        await asyncio.gather(alice.close(), broker.close())
+
+    assert answer.error_code == "CLUSTER_AUTHORIZATION_FAILED"
+    assert to.inbox.events == []
+
+
+@asynchronous
 async def test_a_large_request_of_a_user_is_refused_unread(
     authority: CertificateAuthority,
 ) -> None:
@@ -239,7 +260,7 @@ async def test_a_large_request_of_a_user_is_refused_unread(
         await asyncio.gather(alice.close(), broker.close())
 
     assert limit.ByteSize() == USER_BYTES_MAX
-    assert refused == "INVALID_ARGUMENT"
+    assert refused == "INVALID_REQUEST"
     assert {type(event.request).__name__ for event in events} == {
         *("DeleteTopicRequest", "ProduceRequest", "StopReplicaRequest")
     }
