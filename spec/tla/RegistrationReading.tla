@@ -89,8 +89,7 @@ OtherSteps ==
     \/ \E b \in Brokers : CrashBroker(b)
     \/ \E b \in Brokers : ExpireSession(b)
     \/ \E b \in Brokers : RegisterBroker(b)
-    \/ KnowsBrokers /\ ElectLeader
-    \/ KnowsBrokers /\ SendLeaderAndIsr
+    \/ KnowsBrokers /\ (ElectLeader \/ SendLeaderAndIsr)
     \/ \E b \in Brokers : BecomeLeader(b)
     \/ \E b \in Brokers : BecomeFollower(b)
     \/ \E l \in Brokers : LeaderAppend(l)
@@ -145,6 +144,20 @@ MissedIsNewer ==
 ViewIsComplete ==
     ~reading.is_on /\ ~is_listing_old => controller.view = Registrations
 
+(* A reading begins with a listing, which sets the watch, after the brokers  *)
+(* have changed or with a controller that starts. That knows nothing, and    *)
+(* decides and tells nothing, before it has read.                            *)
+\* @req BEP-004
+ReadingsBegin ==
+    [][LET is_started == budget'["controller_changes"] < budget["controller_changes"] IN
+        /\ reading'.is_on /\ (is_started \/ ~reading.is_on) =>
+            (is_started \/ is_listing_old) /\ ~is_listing_old'
+        /\ is_started => controller' = [controller EXCEPT !.view = NoEpochs, !.bounced = {},
+                                                          !.is_send_due = TRUE]
+        /\ reading.is_first =>
+            /\ znodes'[StatePath].data.leader_epoch = State.leader_epoch
+            /\ messages' \subseteq messages]_reading_vars
+
 (* A broker that has come is told what stands.                               *)
 \* @req BEP-006
 ArrivalsAreTold ==
@@ -156,6 +169,11 @@ ArrivalsAreTold ==
 
 (* All is read, and a broker is left out.                                    *)
 NewerIsLeftOut == IsRead /\ Known # reading.epochs
+
+(* A bounce is known, and nothing is left to be read.                        *)
+AllIsKnown ==
+    /\ ~reading.is_on /\ ~is_listing_old
+    /\ \E b \in Brokers : HasBounced(b) /\ controller.view[b] = incarnations[b]
 
 (* An epoch is read that is larger than that of a registration just missed.  *)
 LargerThanMissed ==
