@@ -8,21 +8,22 @@ own, and what is left has no name that matters: it is refused without a look at 
 import asyncio
 from collections.abc import Sequence
 
+import grpc
 from grpc import aio
 from grpc._cython import cygrpc
 
 Options = Sequence[tuple[str, int]]
 _IS_TOO_MUCH = False
 """No limit of calls at a time is asked of grpcio."""
-_INNER = ("AioServer", "_MethodResolver", "_handle_rpc", "_schedule_rpc_coro")
-"""Of grpcio 1.85, and not of its interface."""
+_WITH_THE_DEFECT = "1.85."
+"""Releases that have it, and the inner parts that are used here; 1.83.0 has it not."""
 
 
 def new_server(options: Options = ()) -> aio.Server:
-    """A server for registered methods; that of grpcio itself where its inner parts are others."""
-    plain = cygrpc.AioServer
-    if not all(hasattr(cygrpc, name) for name in _INNER):
+    """A server for registered methods; of another release of grpcio its own."""
+    if not grpc.__version__.startswith(_WITH_THE_DEFECT):
         return aio.server(options=options)
+    plain = cygrpc.AioServer
     cygrpc.AioServer = _LoopPerMethod  # its class is no argument
     try:
         return aio.server(options=options)
