@@ -251,7 +251,9 @@ def test_the_session_of_a_page_goes_as_it_is_written(
 
 LEVEL_PAGES = sorted((ROOT / "docs").glob("level_*.md"))
 SEED = re.compile(r"fencepost simulate (?!.*--seeds).*--seed ")
-SCENARIO = re.compile(r"fencepost chaos --story (?!rolling_upgrade)[a-z_]+( --level \d)?$")
+SCENARIO = re.compile(
+    r"fencepost chaos --story (?!rolling_upgrade)[a-z_]+( --level \d| --mutant \w+)?$"
+)
 """An upgrade under load takes minutes: another test plays it."""
 MODEL = re.compile(r"fencepost check \w+")
 

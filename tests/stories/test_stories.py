@@ -39,9 +39,10 @@ def reasons() -> dict[str, str]:
     absent = {name: reason.why for name, reason in ABSENT_RULES.items()}
     others = {name: f"one rule is its and {other}'s" for name, other in ONE_RULE.items()}
     kept = {
-        one.id: "its counterexample is kept in impl/sim/schedules"
+        one.id: "its counterexample, or its schedule, is kept in impl/sim/schedules"
         for one in load_hazards()
-        if (SCHEDULES / f"{one.switch.get('mutants')}.json").is_file()
+        for suffix in (".json", ".yaml")
+        if (SCHEDULES / f"{one.switch.get('mutants')}{suffix}").is_file()
     }
     told = {**refuted, **absent, **others, **kept}
     return {name: why for name, why in told.items() if name not in SHOWN}

@@ -53,6 +53,7 @@ def test_a_topic_that_appears_after_that_is_seen_again(driver: Driver) -> None:
     driver.plan_write(CONTROLLER, None, plan)
     driver.start()
 
+    driver.tick(10_000)
     driver.create_topic("c", (1,))
 
     assert driver.zookeeper.peek(leader_and_isr_path(TopicPartition("c", 0))).stat is not None

@@ -28,8 +28,15 @@ from fencepost.spec.tlc.models import MODULES as TLA, load_models
 
 REQUIREMENT = re.compile(r"[A-Z]+-\d{3}")
 TEMPORAL = re.compile(r"<>|~>")
-PROVED = {"LeaderAndIsr", "Decisions", "Replication", "Truncation", "Fencing"}
-"""Modules of the specs of which the proofs have the rules; of `Fencing`, that of incarnations."""
+PROVED = {
+    "LeaderAndIsr",
+    "Decisions",
+    "Replication",
+    "Truncation",
+    "Fencing",
+    "RegistrationReading",
+}
+"""Modules of which the proofs have the rules; of the last two, that of incarnations."""
 UNCLEAN = "it takes an election outside the ISR, which the proofs leave out"
 INCARNATION = "an incarnation is a broker here, and commands name it: no epoch can be a wrong one"
 LEFT_OUT = {
