@@ -32,7 +32,7 @@ from fencepost.fault_injection.stories.story_file import story_from_text
 from fencepost.impl.sim.engine.options import TOPIC, RunOptions, healing_ms
 from fencepost.impl.sim.stories.play import fault_step
 from fencepost.impl.sim.stories.settings import read_options
-from fencepost.spec.config_store import entity_at
+from fencepost.spec.config_store import CONFIG_CHANGES, entity_at
 from fencepost.spec.vocabulary import NEWEST_LEVEL, NO_PRODUCER
 from fencepost.spec.znodes import TOPICS
 
@@ -115,7 +115,8 @@ def _makes_up(step: StoryStep) -> bool:
             | SetZnodeStep(set_znode=path)
             | DeleteZnodeStep(delete_znode=path)
         ):
-            return path.startswith(TOPICS) or entity_at(path) is not None
+            is_of_config = path == CONFIG_CHANGES or entity_at(path) is not None
+            return path.startswith(TOPICS) or is_of_config
         case _:
             return False
 

@@ -15,6 +15,7 @@ from fencepost.spec.znodes import (
     PARTITIONS_ADD,
     PARTITIONS_REASSIGNED,
     PARTITIONS_REMOVE,
+    TOPICS,
     LeaderAndIsr,
     TopicPartition,
     broker_path,
@@ -45,7 +46,7 @@ def unhealed(cluster: VirtualCluster) -> Iterator[Liveness]:
         yield Liveness.CONTROLLER_EVENTUALLY_EXISTS
     assigned = cluster.assignments()
     yield from _of_deletions(cluster, assigned)
-    if not assigned:
+    if not _has_had_topics(cluster):
         yield Liveness.EVENTUALLY_LEADER
     for key, brokers in assigned.items():
         known = cluster.state(key)
@@ -160,6 +161,12 @@ def _of_moves(cluster: VirtualCluster) -> Iterator[Liveness]:
     for document in cluster.topics().values():
         if document.adding or document.removing:
             yield Liveness.REASSIGNMENT_COMPLETES
+
+
+def _has_had_topics(cluster: VirtualCluster) -> bool:
+    """True where a topic was created, though it may be gone: a run without any shows nothing."""
+    topics = cluster.zookeeper.peek(TOPICS).stat
+    return topics is not None and cluster.zookeeper.peek_children(TOPICS).pzxid > topics.czxid
 
 
 def _of_deletions(

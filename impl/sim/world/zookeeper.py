@@ -166,10 +166,14 @@ class SimulatedZooKeeper:
 
     def list_children(self, session_id: SessionId, path: str, *, watch: bool = False) -> Children:
         """Names of the children of `path`; no watch is set on a znode that does not exist."""
+        if watch and path in self._nodes:
+            self._sessions[session_id].child_watches.add(path)
+        return self.peek_children(path)
+
+    def peek_children(self, path: str) -> Children:
+        """As `list_children`, without a session: for the harness."""
         if path not in self._nodes:
             return Children(path=path, names=None)
-        if watch:
-            self._sessions[session_id].child_watches.add(path)
         pzxid = self._pzxids.get(path, self._nodes[path].stat.czxid)
         return Children(path=path, names=self.children(path), pzxid=pzxid)
 

@@ -57,6 +57,7 @@ def bad(events: list[TraceEvent]) -> bool:
         ("control: StopReplica, to: 2, partition: t/0", False),
         ("set_znode: /brokers/topics/t, data: x", False),
         ("set_znode: /config/topics/t, data: x", False),
+        ("set_znode: /config/changes, data: x", False),
         ("delete_znode: /brokers/topics/t/0/leaderAndISR", False),
         ("delete_znode: /controller", True),
     ],
