@@ -6,7 +6,7 @@ import pytest
 
 from tests.reports.browser import Browser
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.long]
 
 HEADLINES = {
     "passing_run": "Every check held, on every run, within every budget.",

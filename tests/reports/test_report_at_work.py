@@ -7,7 +7,7 @@ import pytest
 
 from tests.reports.browser import Browser
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.long]
 
 SERIOUS = {"serious", "critical"}
 LEAST_CONTRAST = 4.5

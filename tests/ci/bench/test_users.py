@@ -42,6 +42,7 @@ def test_the_edit_is_that_of_the_first_hour(tmp_path: Path) -> None:
     assert users.RIGHT in (users.ROOT / "docs" / "first_hour.md").read_text()
 
 
+@pytest.mark.long
 def test_an_implementer_has_a_green_probe(tmp_path: Path) -> None:
     one = Desk(folder=tmp_path, path=[str(fencepost(tmp_path))])
 

@@ -39,6 +39,7 @@ def test_simulated_seeds_leave_verdict_junit_tap_and_report(tmp_path: Path) -> N
     assert "fencepost report RUN does it" in page
 
 
+@pytest.mark.long
 def test_a_mutant_in_simulated_seeds_fails_by_its_first_violation(tmp_path: Path) -> None:
     out = tmp_path / "run"
     words = ["simulate", "--seed", "7", "--mutant", "no_step_down", "--out", str(out)]

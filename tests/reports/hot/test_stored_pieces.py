@@ -32,6 +32,7 @@ def in_pieces(monkeypatch: pytest.MonkeyPatch) -> list[HotFound | None]:
     return found
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("is_broken", [False, True])
 def test_what_is_stored_is_judged_in_pieces_as_in_one(
     tmp_path: Path, *, is_broken: bool, request: pytest.FixtureRequest

@@ -185,6 +185,7 @@ def test_a_fetch_from_before_a_command_may_be_served_before_the_log_is_cut() -> 
     assert accepted(*runs) == ["1", "2", "4"]
 
 
+@pytest.mark.long
 def test_an_answer_of_a_process_that_has_died_since_is_of_its_tenure() -> None:
     for level in LEVELS_THAT_DIFFER:
         events = traced(FROM_A_DEAD_LEADER, level)

@@ -99,6 +99,7 @@ def test_an_acknowledgement_before_replication_is_rejected(found: ReplayReport) 
     assert "the spec does not allow Produce" in result.why
 
 
+@pytest.mark.long
 @pytest.mark.tlc
 def test_the_command_replays_a_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write_run(tmp_path, 40)

@@ -84,6 +84,7 @@ def test_a_file_of_reasons_that_is_wrong_is_refused(tmp_path: Path) -> None:
         read_reasons(path)
 
 
+@pytest.mark.long
 def test_every_reason_speaks_of_an_edit() -> None:
     modules = read_folder(MODULES)
     roots = protocol_of(rows_of(modules, load_models()))

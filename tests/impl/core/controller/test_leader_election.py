@@ -36,6 +36,7 @@ def test_of_many_partitions_those_without_a_leader_are_decided_first(
     assert [one.topic_partition for one in driver.took(Action.ELECT_LEADER)] == [T1, T0]
 
 
+@pytest.mark.long
 def test_ten_thousand_partitions_fail_over_in_few_trips_to_zookeeper(
     drive: Callable[[Config], Driver],
 ) -> None:

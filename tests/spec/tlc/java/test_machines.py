@@ -63,6 +63,7 @@ def test_a_used_java_finds_the_same_states_counts_and_counterexamples(
     assert len(started) == len(models) + 1
 
 
+@pytest.mark.long
 def test_what_a_run_leaves_behind_would_change_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
     models = select(load_models(), ROWS)
     assert all(result.agrees for result in checked(models))
