@@ -7,9 +7,8 @@ from typing import Annotated
 import typer
 
 from fencepost.ci.gate.failures import UsageError, as_usage
-from fencepost.ci.gate.verdict_files import OWN_EXPECTATIONS
 from fencepost.conformance.adapters.errors import ChoiceError
-from fencepost.reports.analysis.budgets import OWN_BUDGETS, load_budgets
+from fencepost.reports.analysis.budgets import load_budgets
 from fencepost.reports.tables.errors import ReportError
 from fencepost.spec.tlc.models import Tier
 from fencepost.spec.vocabulary import NEWEST_LEVEL as NEWEST, ProtocolLevel
@@ -99,10 +98,10 @@ def require_budgets(path: Path | None) -> None:
             load_budgets(path)
 
 
-def keep_budgets(path: Path | None, run: Path) -> None:
-    """The run has its budgets in its folder, so that it is judged by the same ones again."""
+def keep_given(path: Path | None, own: Path) -> None:
+    """The run has the file as its own, if one was given, so that it is judged by the same again."""
     if path is not None:
-        (run / OWN_BUDGETS).write_bytes(path.read_bytes())
+        own.write_bytes(path.read_bytes())
 
 
 ExpectOption = Annotated[
@@ -118,16 +117,10 @@ ExpectOption = Annotated[
 def require_expectations(path: Path | None) -> None:
     """Raise `UsageError` for a file that cannot be read, or names no scenario of ours."""
     if path is not None:
-        from fencepost.conformance.suite.known_scenarios import of_scenarios  # reads all stories
+        from fencepost.conformance.suite.known_scenarios import read_known  # reads all stories
 
         with as_usage(ChoiceError):
-            of_scenarios(path)
-
-
-def keep_expectations(path: Path | None, run: Path) -> None:
-    """The run has its expectations in its folder, so that it is judged by the same ones again."""
-    if path is not None:
-        (run / OWN_EXPECTATIONS).write_bytes(path.read_bytes())
+            read_known(path)
 
 
 OutFolder = Annotated[

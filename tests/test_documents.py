@@ -3,7 +3,7 @@
 import ast
 import re
 import shlex
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -110,15 +110,18 @@ def misspelt(words: list[str]) -> list[str]:
     return sorted(options - known - {"--help"})
 
 
-def test_every_command_and_option_in_a_document_exists() -> None:
-    found = [
-        f"{document}: {word}"
+def in_documents(wrong: Callable[[list[str]], list[str]]) -> list[str]:
+    """What is wrong with a documented command, and in which document."""
+    return [
+        f"{document.relative_to(ROOT)}: {word}"
         for document in DOCUMENTS
         for words in command_lines(document.read_text())
-        for word in misspelt(words)
+        for word in wrong(words)
     ]
 
-    assert found == []
+
+def test_every_command_and_option_in_a_document_exists() -> None:
+    assert in_documents(misspelt) == []
 
 
 PLACEHOLDER = re.compile(r"[A-Z_]+|.*\|.*|.*\.\w+|all")
@@ -155,14 +158,7 @@ def as_list(value: object) -> list[str]:
 
 
 def test_every_name_in_a_documented_command_is_known() -> None:
-    found = [
-        f"{document.relative_to(ROOT)}: {word}"
-        for document in DOCUMENTS
-        for words in command_lines(document.read_text())
-        for word in unknown(words)
-    ]
-
-    assert found == []
+    assert in_documents(unknown) == []
 
 
 def test_an_unknown_name_is_seen() -> None:

@@ -25,7 +25,7 @@ from fencepost.ci.options import (
     OutFolder,
     SummaryOption,
     TargetOption,
-    keep_expectations,
+    keep_given,
     require_expectations,
 )
 from fencepost.ci.results.run_files import write_run
@@ -43,7 +43,7 @@ from fencepost.conformance.runs.run_settings import settings_of
 from fencepost.conformance.runs.scenario import Scenario, ScenarioResult
 from fencepost.conformance.scenarios import SCENARIOS
 from fencepost.conformance.scenarios.find_story import executed_folder, find_executed
-from fencepost.conformance.suite.known_scenarios import as_expected
+from fencepost.conformance.suite.known_scenarios import expectations_of
 from fencepost.conformance.verdict import Verdict, exit_code
 from fencepost.conformance.whitebox.mutants import require_rule
 from fencepost.conformance.whitebox.run_shrink import shrink_run
@@ -177,7 +177,7 @@ def chaos(
         plan = soak_plan(soak, settings, story, seed=seed or 0)
         return begin_soak(plan, out, summary, as_json=as_json)
     head = new_head(settings, seed, out, asked_again(settings, story or (), seed))
-    keep_expectations(expect, head.folder)
+    keep_given(expect, head.folder / OWN_EXPECTATIONS)
     results = play_all(scenarios, settings, seed, head, summary)
     if not settings.implementation.broken_rule:
         tell_known(results)
@@ -195,14 +195,17 @@ def play_all(
     """How each ended; when it is interrupted, the folder has all files and tells of what was."""
     with progress(head.command) as advance, as_usage(errors.ChoiceError):
         try:
-            results = run_all(
-                scenarios, settings=settings, seed=seed, out=head.folder, on_progress=advance
+            return run_all(
+                scenarios,
+                settings=settings,
+                seed=seed,
+                out=head.folder,
+                on_progress=advance,
+                seen_as=expectations_of(head.folder / OWN_EXPECTATIONS, head.target),
             )
         except ChaosInterrupted as cut:
-            judged = as_expected(cut.judged, head.target, head.folder / OWN_EXPECTATIONS)
-            leave_files(head, judged, summary, left=cut.left)
+            leave_files(head, cut.judged, summary, left=cut.left)
             raise
-        return as_expected(results, head.target, head.folder / OWN_EXPECTATIONS)
 
 
 def list_stories(*, as_json: bool) -> int:

@@ -13,7 +13,14 @@ from fencepost.ci.gate.runs import make_run_folder, new_run_id
 from fencepost.ci.gate.session import stored_run, whole_stages
 from fencepost.ci.gate.shards import Shard
 from fencepost.ci.gate.stages import stages_of
-from fencepost.ci.gate.verdict_files import VERDICT, GateRun, GateStage, StageRecord, overall
+from fencepost.ci.gate.verdict_files import (
+    OWN_EXPECTATIONS,
+    VERDICT,
+    GateRun,
+    GateStage,
+    StageRecord,
+    overall,
+)
 from fencepost.ci.options import (
     BudgetsOption,
     ExpectOption,
@@ -27,8 +34,7 @@ from fencepost.ci.options import (
     TierOption,
     WorkersOption,
     ZookeeperOption,
-    keep_budgets,
-    keep_expectations,
+    keep_given,
     require_budgets,
     require_expectations,
 )
@@ -41,6 +47,7 @@ from fencepost.conformance.adapters.errors import ChoiceError
 from fencepost.conformance.adapters.zookeepers import require_zookeeper
 from fencepost.conformance.runs.run_settings import settings_of
 from fencepost.conformance.verdict import exit_code
+from fencepost.reports.analysis.budgets import OWN_BUDGETS
 from fencepost.spec.tlc.models import Tier
 
 Baseline = Annotated[
@@ -115,8 +122,8 @@ def gate(
         shard=share,
         target=target,
     )
-    keep_budgets(budgets, run.folder)
-    keep_expectations(expect, run.folder)
+    keep_given(budgets, run.folder / OWN_BUDGETS)
+    keep_given(expect, run.folder / OWN_EXPECTATIONS)
     return play(run, stages_of(share), (), summary, as_json=as_json)
 
 

@@ -17,8 +17,7 @@ from fencepost.ci.options import (
     OutFolder,
     SparkMasterOption,
     SummaryOption,
-    keep_budgets,
-    keep_expectations,
+    keep_given,
 )
 from fencepost.ci.results.merging import join_stages, join_traces, read_shares
 from fencepost.ci.results.step_summary import require_summary
@@ -47,10 +46,9 @@ def merge(
     run_id = new_run_id()
     folder = make_run_folder(run_id, out)
     run = replace(given, folder=folder, run_id=run_id, shard=WHOLE, spark_master=spark_master)
-    budgets = shares[0].folder / OWN_BUDGETS
-    keep_budgets(budgets if budgets.is_file() else None, folder)
-    expectations = shares[0].folder / OWN_EXPECTATIONS
-    keep_expectations(expectations if expectations.is_file() else None, folder)
+    for own in (OWN_BUDGETS, OWN_EXPECTATIONS):
+        if (shares[0].folder / own).is_file():
+            keep_given(shares[0].folder / own, folder / own)
     join_traces(shares, folder)
     joined = join_stages(shares, STAGES)
     begin_session(run)

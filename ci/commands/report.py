@@ -17,7 +17,7 @@ from fencepost.ci.options import (
     BudgetsOption,
     JsonOption,
     SparkMasterOption,
-    keep_budgets,
+    keep_given,
     require_budgets,
 )
 from fencepost.ci.screens.broken import HARMLESS, lines_of
@@ -25,6 +25,7 @@ from fencepost.ci.screens.console import complain, progress, say, show_json
 from fencepost.conformance.verdict import ExitCode, Verdict, exit_code
 from fencepost.reports.analysis.aggregates import Analysis
 from fencepost.reports.analysis.analyse import analyse
+from fencepost.reports.analysis.budgets import OWN_BUDGETS
 from fencepost.reports.page.render import render
 from fencepost.reports.spark.hadoop import at_hand, is_address
 from fencepost.reports.spark.session import spark_session
@@ -119,7 +120,7 @@ def _of_run(
     if not as_json and (code := tell_soak(run)) is not None and not any(run.rglob(TRACES)):
         return code
 
-    keep_budgets(budgets, run)
+    keep_given(budgets, run / OWN_BUDGETS)
     with progress("report") as advance:
         analysis = analyse(run, spark_master=spark_master, table=table, on_progress=advance)
     page = render(run)
@@ -148,7 +149,7 @@ def _of_table(given: _Given | None, budgets: Path | None, *, as_json: bool) -> i
     if not files_of(given.folder):
         add = f"fencepost report RUN --table {shlex.quote(given.name)}"
         raise UsageError(f"{given.name} holds no analysed run; add one: {add}")
-    keep_budgets(budgets, given.folder)
+    keep_given(budgets, given.folder / OWN_BUDGETS)
     page, trend = write_trend(given.folder)
     late = [spread for spread in trend.spreads if spread.verdict is Verdict.FAIL]
     told = [one.sentence for one in trend.regressions]

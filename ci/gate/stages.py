@@ -135,7 +135,7 @@ def simulate(run: GateRun) -> StageOutcome:
 def inject_faults(run: GateRun) -> StageOutcome:
     """Directed scenarios on real processes and a real ZooKeeper."""
     from fencepost.conformance.runs.chaos import ChaosInterrupted, run_all, selected
-    from fencepost.conformance.suite.known_scenarios import as_expected
+    from fencepost.conformance.suite.known_scenarios import expectations_of
 
     with progress("chaos") as advance:
         try:
@@ -145,11 +145,11 @@ def inject_faults(run: GateRun) -> StageOutcome:
                 seed=run.seed,
                 out=run.folder / "chaos",
                 on_progress=advance,
+                seen_as=expectations_of(run.folder / OWN_EXPECTATIONS, run.target),
             )
         except ChaosInterrupted as cut:
-            judged = as_expected(cut.judged, run.target, run.folder / OWN_EXPECTATIONS)
-            raise StageInterrupted(of_scenarios(judged, cut.left)) from cut
-    return of_scenarios(as_expected(results, run.target, run.folder / OWN_EXPECTATIONS))
+            raise StageInterrupted(of_scenarios(cut.judged, cut.left)) from cut
+    return of_scenarios(results)
 
 
 def settings_of_gate(run: GateRun) -> "ClusterSettings":

@@ -22,6 +22,14 @@ UNDECIDED = frozenset({Verdict.VACUOUS, Verdict.INCONCLUSIVE})
 Progress = Callable[[int, int, str], None]
 """Called with what is done, what there is to do, and what happens now."""
 
+View = Callable[[ScenarioResult], ScenarioResult]
+"""What a result is to those that run it: it may be known to end so."""
+
+
+def as_it_is(result: ScenarioResult) -> ScenarioResult:
+    """Nothing is known of it."""
+    return result
+
 
 class ChaosInterrupted(KeyboardInterrupt):
     """The person, or the machine, wants an end; what was judged before is whole."""
@@ -54,6 +62,7 @@ def run_all(
     out: Path,
     seed: int | None = None,
     on_progress: Progress | None = None,
+    seen_as: View = as_it_is,
 ) -> tuple[ScenarioResult, ...]:
     """Run the scenarios one after the other, each in its own folder below `out`.
 
@@ -70,7 +79,7 @@ def run_all(
         for done, scenario in enumerate(scenarios):
             if on_progress:
                 on_progress(done, len(scenarios), scenario.name)
-            results.append(_decided(scenario, settings=settings, seed=seed, out=out))
+            results.append(seen_as(_decided(scenario, settings=settings, seed=seed, out=out)))
         if on_progress:
             on_progress(len(scenarios), len(scenarios), "done")
     except KeyboardInterrupt as error:

@@ -3,9 +3,11 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 from fencepost.conformance.adapters.errors import ChoiceError
+from fencepost.conformance.runs.chaos import View
 from fencepost.conformance.runs.scenario import Problem, ScenarioResult
 from fencepost.conformance.scenarios import SCENARIOS
 from fencepost.conformance.suite.case import is_named
@@ -19,7 +21,7 @@ from fencepost.conformance.suite.records import CaseEnd
 from fencepost.conformance.verdict import SHOWN, Verdict
 
 
-def of_scenarios(path: Path) -> tuple[Expectation, ...]:
+def read_known(path: Path) -> tuple[Expectation, ...]:
     """The entries about scenarios; raises `ChoiceError` for one that names none."""
     found = [one for one in read_expectations(path) if one.pattern.startswith(SCENARIO)]
     for one in found:
@@ -32,16 +34,14 @@ def of_scenarios(path: Path) -> tuple[Expectation, ...]:
     return tuple(found)
 
 
-def as_expected(
-    results: Sequence[ScenarioResult], target: str, path: Path
-) -> tuple[ScenarioResult, ...]:
-    """The results as the entries of the file see them, if it is there.
+def expectations_of(path: Path, target: str) -> View:
+    """A result as the entries of the file see it, if that is there.
 
-    Each is known with its reason, or failed by an entry that is not true. `target` is what
+    It is known with its reason, or failed by an entry that is not true. `target` is what
     `--target` takes. A known failure stays one, and fails nothing. Raises `ChoiceError`.
     """
-    entries = of_scenarios(path) if path.is_file() else ()
-    return tuple(_judged_by(entries, target, result) for result in results)
+    entries = read_known(path) if path.is_file() else ()
+    return partial(_judged_by, entries, target)
 
 
 def _judged_by(

@@ -26,6 +26,7 @@ from fencepost.conformance.runs.soak import (
     resume,
 )
 from fencepost.conformance.verdict import Verdict
+from tests.conformance.scenario_results import scenario_result
 
 TOY = "py:tests.conformance.toy:Toy"
 PLAN = SoakPlan(duration_s=10.0, seed=5, level=2, stories=("random", "quiet"), zookeeper="embedded")
@@ -61,15 +62,10 @@ def verdicts(monkeypatch: pytest.MonkeyPatch) -> list[Verdict | None]:
             raise KeyboardInterrupt
         failed = verdict is not Verdict.PASS
         problems = (Problem(verdict=verdict, sentence="it\nbroke"),) if failed else ()
-        return ScenarioResult(
-            name=one.scenario.name,
-            sentence="-",
-            requirements=(),
-            level=2,
+        return scenario_result(
+            one.scenario.name,
+            verdict,
             seed=one.seed,
-            run_id="r",
-            verdict=verdict,
-            expected=Verdict.PASS,
             problems=problems,
             acknowledged=7,
             seconds=2.0,

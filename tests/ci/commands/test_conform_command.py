@@ -15,6 +15,7 @@ from fencepost.conformance.suite.comparison import DIFFERS
 from fencepost.conformance.suite.library import all_cases
 from fencepost.conformance.suite.records import RESULTS, read_run
 from fencepost.conformance.verdict import Verdict
+from tests.conformance.scenario_results import scenario_result
 
 
 def test_list_shows_every_case_with_its_requirements(capsys: pytest.CaptureFixture[str]) -> None:
@@ -127,14 +128,10 @@ class StubRun:
     def play(self) -> ScenarioResult:
         self.folder.mkdir(parents=True)
         verdict = Verdict.FAIL if self.is_broken else Verdict.PASS
-        return ScenarioResult(
-            name="one",
-            sentence="",
+        return scenario_result(
+            "one",
+            verdict,
             requirements=self.scenario.story.requirements,
-            level=2,
-            seed=0,
-            run_id="one",
-            verdict=verdict,
             expected=verdict,
             problems=(Problem(verdict=verdict, sentence="so"),),
         )

@@ -17,6 +17,7 @@ from fencepost.conformance.runs.scenario import Problem, ScenarioResult
 from fencepost.conformance.runs.scenario_run import ScenarioRun
 from fencepost.conformance.verdict import Verdict
 from fencepost.spec.vocabulary import NEWEST_LEVEL
+from tests.conformance.scenario_results import scenario_result
 
 CHAOS = ["chaos", "--story", "quiet", "--story", "leader_kill", "--story", "clients"]
 FILES = {"badge.json", "badge.svg", "junit.xml", "report.html", "results.tap", "stages.json"}
@@ -34,15 +35,11 @@ def endings(monkeypatch: pytest.MonkeyPatch) -> list[Verdict | None]:
         if verdict is None:
             raise KeyboardInterrupt
         problem = Problem(verdict=verdict, sentence="Offset 3 is lost.")
-        return ScenarioResult(
-            name=one.scenario.name,
-            sentence="-",
-            requirements=(),
+        return scenario_result(
+            one.scenario.name,
+            verdict,
             level=3,
             seed=one.seed,
-            run_id="r",
-            verdict=verdict,
-            expected=Verdict.PASS,
             problems=() if verdict is Verdict.PASS else (problem,),
             seconds=2.0,
             reproduce=one.reproduce,

@@ -30,6 +30,7 @@ from fencepost.spec.trace import Phase
 from fencepost.spec.vocabulary import Invariant, ProtocolLevel
 from fencepost.spec.zookeeper import ZooKeeperError
 from tests.conformance.fake_simulator import simulate
+from tests.conformance.scenario_results import scenario_result
 
 REPORT = FaultReport(
     action=StoryAction.at(action_id="f", at_ms=0, fault=PauseBroker(target=broker(1), for_ms=10)),
@@ -163,16 +164,7 @@ def test_fault_in_a_run_without_acknowledgements_is_vacuous(tmp_path: Path) -> N
     assert judged(REPORT, workload=idle) == [Verdict.VACUOUS]
 
 
-RESULT = ScenarioResult(
-    name="quiet",
-    sentence="-",
-    requirements=(),
-    level=2,
-    seed=1,
-    run_id="r",
-    verdict=Verdict.FAIL,
-    expected=Verdict.PASS,
-)
+RESULT = scenario_result("quiet", Verdict.FAIL, seed=1)
 VIOLATED = CheckResult(
     invariant=Invariant.LOG_MATCHING,
     premise_count=1,

@@ -9,6 +9,7 @@ from fencepost.fault_injection.faults.process_faults import PauseBroker
 from fencepost.fault_injection.faults.targets import broker
 from fencepost.fault_injection.stories.story import StoryAction
 from fencepost.spec.trace import Phase
+from tests.conformance.scenario_results import scenario_result
 
 
 def report(phase: Phase, evidence: str | None, healed_ns: int | None = None) -> FaultReport:
@@ -24,17 +25,7 @@ def report(phase: Phase, evidence: str | None, healed_ns: int | None = None) -> 
 
 
 def result(*faults: FaultReport) -> ScenarioResult:
-    return ScenarioResult(
-        name="a",
-        sentence="A.",
-        requirements=(),
-        level=2,
-        seed=0,
-        run_id="r",
-        verdict=Verdict.PASS,
-        expected=Verdict.PASS,
-        faults=faults,
-    )
+    return scenario_result("a", Verdict.PASS, faults=faults)
 
 
 def test_every_real_kind_has_a_row_and_those_that_nobody_played_are_named() -> None:

@@ -16,18 +16,10 @@ from fencepost.conformance.suite.records import CaseEnd, SuiteRun
 from fencepost.conformance.verdict import CheckResult, Verdict, Violation
 from fencepost.fault_injection.stories.steps import story_step as steps
 from fencepost.spec.vocabulary import Ending, Invariant
+from tests.conformance.scenario_results import scenario_result
 
 CASE = all_cases()[0]
-PASSED = ScenarioResult(
-    name="one",
-    sentence="",
-    requirements=CASE.requirements,
-    level=2,
-    seed=0,
-    run_id="one",
-    verdict=Verdict.PASS,
-    expected=Verdict.PASS,
-)
+PASSED = scenario_result("one", Verdict.PASS, requirements=CASE.requirements)
 LATE = replace(
     PASSED,
     verdict=Verdict.FAIL,

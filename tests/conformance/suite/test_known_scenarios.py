@@ -9,19 +9,14 @@ from fencepost.ci.gate.outcomes import StageOutcome
 from fencepost.ci.gate.scenario_outcomes import of_scenarios
 from fencepost.conformance.adapters.errors import ChoiceError
 from fencepost.conformance.runs.scenario import Problem, ScenarioResult
-from fencepost.conformance.suite.known_scenarios import as_expected
+from fencepost.conformance.suite.known_scenarios import expectations_of
 from fencepost.conformance.verdict import Verdict
+from tests.conformance.scenario_results import scenario_result
 
 KAFKA = "kafka:3.9.1"
-RESULT = ScenarioResult(
-    name="version_race",
-    sentence="s",
-    requirements=(),
-    level=2,
-    seed=0,
-    run_id="r",
-    verdict=Verdict.FAIL,
-    expected=Verdict.PASS,
+RESULT = scenario_result(
+    "version_race",
+    Verdict.FAIL,
     problems=(Problem(verdict=Verdict.FAIL, sentence="full ISRs did not come"),),
 )
 PASSED = replace(RESULT, verdict=Verdict.PASS, problems=())
@@ -41,7 +36,7 @@ def judged(
 ) -> tuple[ScenarioResult, StageOutcome]:
     path = tmp_path / "expectations.toml"
     path.write_text(entry)
-    (seen,) = as_expected([result], target, path)
+    seen = expectations_of(path, target)(result)
     return seen, of_scenarios([seen])
 
 
@@ -58,7 +53,7 @@ def test_a_known_failure_is_told_with_its_reason_and_fails_nothing(tmp_path: Pat
 
 def test_without_a_file_or_on_another_target_nothing_is_known(tmp_path: Path) -> None:
     assert judged(tmp_path, RESULT, target="kafka:2.8.2")[0] == RESULT
-    assert as_expected([RESULT], KAFKA, tmp_path / "none.toml") == (RESULT,)
+    assert expectations_of(tmp_path / "none.toml", KAFKA)(RESULT) == RESULT
 
 
 @pytest.mark.parametrize(

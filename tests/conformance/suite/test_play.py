@@ -19,6 +19,7 @@ from fencepost.conformance.suite.records import RESULTS, altered, counts_of, rea
 from fencepost.conformance.suite.shared import sessions
 from fencepost.conformance.verdict import CheckResult, Verdict, Violation
 from fencepost.spec.vocabulary import Invariant
+from tests.conformance.scenario_results import scenario_result
 
 CASES = all_cases()[:3]
 PLAN = SuitePlan(targets=("reference",), cases=CASES, profile="core")
@@ -53,18 +54,7 @@ class StubRun:
 
 def a_result(verdict: Verdict, covers: tuple[str, ...], *checks: CheckResult) -> ScenarioResult:
     problems = () if verdict is Verdict.PASS else (Problem(verdict=verdict, sentence="so."),)
-    return ScenarioResult(
-        name="one",
-        sentence="",
-        requirements=covers,
-        level=2,
-        seed=0,
-        run_id="one",
-        verdict=verdict,
-        expected=Verdict.PASS,
-        checks=checks,
-        problems=problems,
-    )
+    return scenario_result("one", verdict, requirements=covers, checks=checks, problems=problems)
 
 
 @pytest.fixture(autouse=True)

@@ -14,16 +14,13 @@ from fencepost.conformance.whitebox.mutants import breaking, require_rule
 from fencepost.fault_injection.network.wiring import BrokerPlace
 from fencepost.fault_injection.processes.supervisor import Supervisor
 from fencepost.spec.vocabulary import Invariant
+from tests.conformance.scenario_results import scenario_result
 from tests.conformance.sites import site_at
 
-RESULT = ScenarioResult(
-    name="unreplicated_record",
-    sentence="-",
-    requirements=(),
-    level=2,
+RESULT = scenario_result(
+    "unreplicated_record",
+    Verdict.PASS,
     seed=1,
-    run_id="r",
-    verdict=Verdict.PASS,
     expected=Verdict.FAIL,
     reproduce="fencepost chaos --mutant deaf",
 )

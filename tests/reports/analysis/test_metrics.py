@@ -6,11 +6,17 @@ from pathlib import Path
 import pytest
 from msgspec import convert
 
-from fencepost.ci.options import keep_budgets
+from fencepost.ci.options import keep_given
 from fencepost.conformance.runs.host_interference import HostInterference, Stall
 from fencepost.conformance.verdict import Verdict
 from fencepost.reports.analysis.analyse import failover_report
-from fencepost.reports.analysis.budgets import PHASES, Budgets, budgets_of, load_budgets
+from fencepost.reports.analysis.budgets import (
+    OWN_BUDGETS,
+    PHASES,
+    Budgets,
+    budgets_of,
+    load_budgets,
+)
 from fencepost.reports.analysis.folder_report import FolderReport
 from fencepost.reports.analysis.metrics import failovers, percentile
 from fencepost.reports.analysis.tenures import Leadership, SharedRow, Tenure, tenures_of
@@ -277,7 +283,7 @@ def test_a_run_that_was_given_budgets_is_judged_by_them_again(tmp_path: Path) ->
     given = tmp_path / "given.toml"
     given.write_text("[failover]\n" + "".join(f"{phase}_ms = 7\n" for phase in PHASES))
 
-    keep_budgets(given, tmp_path)
+    keep_given(given, tmp_path / OWN_BUDGETS)
     given.unlink()
 
     assert set(budgets_of(tmp_path).limits_ms.values()) == {7}
