@@ -48,9 +48,12 @@ def write_run(head: RunHead, record: StageRecord, code: int | None = None) -> Pa
 
     write_stages(head.folder, [record])
     write_results(head, [record], code)
-    if record.verdict is Verdict.FAIL and code is None and any(head.folder.rglob(TRACES)):
-        _analyse(head)
-    return render(head.folder)
+    try:
+        if record.verdict is Verdict.FAIL and code is None and any(head.folder.rglob(TRACES)):
+            _analyse(head)
+    finally:  # of an interruption, too
+        page = render(head.folder)
+    return page
 
 
 def _analyse(head: RunHead) -> None:

@@ -8,6 +8,10 @@ import jsonschema
 import pytest
 
 from fencepost.ci.cli import run
+from fencepost.ci.gate.outcomes import StageOutcome
+from fencepost.ci.gate.verdict_files import RunHead, StageRecord
+from fencepost.ci.results.run_files import write_run
+from fencepost.conformance.verdict import Verdict
 
 SCHEMA = json.loads((Path(__file__).parents[3] / "ci" / "verdict.schema.json").read_text())
 
@@ -71,3 +75,28 @@ def test_a_story_on_processes_leaves_verdict_junit_tap_and_report(
     assert verdict["reproduce"] == "fencepost chaos --story quiet --seed 4 --level 5"
     assert "quiet" in (out / "report.html").read_text()
     assert f"report {out / 'report.html'}" in capsys.readouterr().out
+
+
+def test_an_interrupted_analysis_of_a_failed_run_leaves_its_report(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("fencepost.reports.analysis.analyse.analyse", interrupted)
+    (tmp_path / "trace-broker-1.ndjson").write_text("{}\n")
+    head = RunHead(
+        folder=tmp_path,
+        run_id="r",
+        command="chaos",
+        level=5,
+        seed=0,
+        reproduce="fencepost chaos --level 5",
+    )
+    record = StageRecord.of("chaos", 1.0, StageOutcome(verdict=Verdict.FAIL, summary="s"))
+
+    with pytest.raises(KeyboardInterrupt):
+        write_run(head, record)
+
+    assert left(tmp_path) == {"chaos": "not"}
+    assert (tmp_path / "report.html").exists()
