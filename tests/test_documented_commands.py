@@ -11,11 +11,18 @@ from pathlib import Path
 
 import pytest
 
+from fencepost.ci.bench import mutants_on_processes
 from fencepost.ci.cli import run
+from fencepost.conformance.scenarios import SCENARIOS
+from fencepost.conformance.verdict import Verdict
+from fencepost.fault_injection.stories.steps.printed import printed_in
+from fencepost.fault_injection.stories.story_file import read_story
+from fencepost.spec.tlc.models import ModelVerdict, load_models
 from fencepost.spec.wire.tokens import read_token
 from tests import test_first_hour
 from tests.test_documents import ROOT, command_lines
 
+MODELS = {model.name: model for model in load_models()}
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 DEADLINE_S = 60.0
 TOKEN_FILE = Path("job.token")
@@ -144,7 +151,7 @@ def is_played(line: str) -> bool:
         AT_ONCE.fullmatch(line) is not None
         or is_in_session(line)
         or line in AS_SHOWN
-        or line in {line for kind in (SEED, MODEL, SCENARIO) for line in of_levels(kind)}
+        or line in {line for kind in (SEED, MODEL, SCENARIO, LED) for line in of_levels(kind)}
         or line in test_first_hour.commands()
     )
 
@@ -251,23 +258,51 @@ def test_the_session_of_a_page_goes_as_it_is_written(
 
 LEVEL_PAGES = sorted((ROOT / "docs").glob("level_*.md"))
 SEED = re.compile(r"fencepost simulate (?!.*--seeds).*--seed ")
+STORY = re.compile(r"fencepost simulate --story \w+/")
 SCENARIO = re.compile(
     r"fencepost chaos --story (?!rolling_upgrade)[a-z_]+( --level \d| --mutant \w+)?$"
 )
 """An upgrade under load takes minutes: another test plays it."""
+LED = re.compile(r"python -m fencepost\.ci\.bench\.mutants_on_processes --only \w+ --runs 0$")
+"""With the rule broken, and as it should be."""
 MODEL = re.compile(r"fencepost check \w+")
+
+
+def of_page(page: Path, *kinds: re.Pattern[str]) -> list[str]:
+    """The commands of these kinds."""
+    lines = {shlex.join(words) for words in command_lines(page.read_text())}
+    return sorted(line for line in lines if any(kind.match(line) for kind in kinds))
 
 
 def of_levels(kind: re.Pattern[str]) -> list[str]:
     """The commands that show an attack, or that it is stopped: stories of any page."""
     pages = PAGES if kind is SCENARIO else LEVEL_PAGES
-    found = (shlex.join(words) for page in pages for words in command_lines(page.read_text()))
-    return sorted({line for line in found if kind.match(line)})
+    return sorted({line for page in pages for line in of_page(page, kind)})
 
 
 def is_attacked(line: str) -> bool:
-    """A rule is broken, or the level is the one below: something is found."""
-    return "--mutant" in line or re.search(r"--level [12]", line) is not None
+    """A rule is broken, or the level is one that the story knows to fail: something is found."""
+    if "--mutant" in line:
+        return True
+    story, level = (re.search(rf"--{name} (\w+)", line) for name in ("story", "level"))
+    if story is None or level is None:
+        return False
+    return SCENARIOS[story[1]].expected(int(level[1])) is Verdict.FAIL
+
+
+def ends_of(line: str) -> set[bool]:
+    """Whether something is found: of a command that plays several runs, in some and not others."""
+    if LED.match(line):
+        return {True, False}
+    if MODEL.match(line):
+        return {MODELS[line.split()[2]].expected is ModelVerdict.VIOLATES}
+    if not STORY.match(line):
+        return {is_attacked(line)}
+    runs = read_story(ROOT / line.split()[3]).played
+    printed = [
+        [text for step in run.steps for text in printed_in(step, run.run_id)] for run in runs
+    ]
+    return {any(text.startswith(("violated: ", "unhealed: ")) for text in run) for run in printed}
 
 
 @pytest.mark.long
@@ -298,5 +333,31 @@ def test_a_scenario_ends_as_its_page_says(line: str, tmp_path: Path) -> None:
     assert code == is_attacked(line)
 
 
-def test_each_level_has_an_attack_of_each_kind() -> None:
-    assert [len(of_levels(kind)) > 2 for kind in (SEED, SCENARIO, MODEL)] == [True] * 3
+@pytest.mark.chaos
+@pytest.mark.parametrize("line", of_levels(LED))
+def test_processes_led_along_a_schedule_show_what_their_page_says(
+    line: str, tmp_path: Path
+) -> None:
+    measured = str(tmp_path / "measured.ndjson")
+
+    assert mutants_on_processes.main([*shlex.split(line)[3:], "--results", measured]) == 0
+
+
+KINDS = {"TLC": (MODEL,), "simulator": (SEED, STORY), "processes": (SCENARIO, LED)}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("page", LEVEL_PAGES, ids=lambda page: page.stem)
+def test_each_level_has_an_attack_and_its_end_of_each_kind(page: Path, kind: str) -> None:
+    found = [ends_of(line) for line in of_page(page, *KINDS[kind])]
+
+    assert set().union(*found) == {True, False}
+
+
+@pytest.mark.parametrize("level", [3, 5])
+def test_an_attack_is_played_below_its_level_and_at_it_without_a_mutant(level: int) -> None:
+    page = ROOT / "docs" / f"level_{level}.md"
+    played = of_page(page, SCENARIO)
+    below = [line for line in played if line.endswith(f" --level {level - 1}")]
+
+    assert [line for line in below if is_attacked(line) and line[: -len(" --level n")] in played]

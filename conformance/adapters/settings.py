@@ -24,6 +24,8 @@ class ClusterSettings:
     implementation: Implementation = REFERENCE
     brokers: int = 3
     level: int = NEWEST
+    judged_level: int | None = None
+    """The level by which writes are judged; None: that which each broker speaks."""
     session_timeout_ms: int = 1500
     replica_lag_ms: int = 1500
     unclean_leader_election: bool = False

@@ -5,11 +5,12 @@ are the znodes of topics, and requests below `/admin`, where a broker writes, wh
 registration is; what people write there by hand is their own.
 Where registrations tell levels, each session is judged by what its broker speaks, any other by the
 level at which the run began: while brokers are upgraded to level 5, the others still write what
-clients ask them for, but never what another broker has forwarded (FWD-007).
+clients ask them for, but never what another broker has forwarded (FWD-007). A run of a lower level
+may say that it is judged by level 5 (`judged_level`): so the attack is shown that this one stops.
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from fencepost.conformance.checks.evidence import Evidence
 from fencepost.conformance.checks.ordering import by_zxid
@@ -24,9 +25,9 @@ from fencepost.spec.znodes import BROKER_IDS, CONTROLLER, REQUEST_PATHS, TOPICS
 def check(events: Sequence[TraceEvent]) -> CheckResult:
     """Judge a whole run; the premise counts writes that the controller alone may make."""
     evidence = Evidence(invariant=Invariant.ONLY_CONTROLLER_WRITES)
-    level, protocols = _level(events), spoken_protocols(events).by_session
-    levels = {level, *protocols.values()}
-    if max(levels) < ProtocolLevel.CONTROLLER_MUTATIONS:
+    told, protocols = _told(events), spoken_protocols(events).by_session
+    level, judged = (_level(told, name) for name in ("level", "judged_level"))
+    if max(level, judged, *protocols.values()) < ProtocolLevel.CONTROLLER_MUTATIONS:
         return evidence.result()
     forwarded = {
         one.zxid
@@ -36,7 +37,7 @@ def check(events: Sequence[TraceEvent]) -> CheckResult:
 
     def is_bound(event: TraceEvent) -> bool:
         speaks = protocols.get(event.session_id or 0, level)
-        return speaks >= ProtocolLevel.CONTROLLER_MUTATIONS
+        return max(speaks, judged) >= ProtocolLevel.CONTROLLER_MUTATIONS
 
     holder: TraceEvent | None = None
     brokers: set[int | None] = set()
@@ -73,12 +74,17 @@ def _ends(event: TraceEvent, holder: TraceEvent) -> bool:
     return is_over or (event.path == CONTROLLER and event.action == "Delete")
 
 
-def _level(events: Sequence[TraceEvent]) -> int:
-    """Of the run; one that does not say it promises nothing."""
+def _told(events: Sequence[TraceEvent]) -> Mapping[str, object]:
+    """What the run says of itself."""
     details = (event.detail for event in events if event.action == "RunStarted")
     try:
         told = json.loads(next(details, None) or "{}")
     except ValueError:
-        return 0
-    level = told.get("level") if isinstance(told, dict) else None
+        return {}
+    return told if isinstance(told, dict) else {}
+
+
+def _level(told: Mapping[str, object], name: str) -> int:
+    """A run that does not say it promises nothing."""
+    level = told.get(name)
     return level if isinstance(level, int) else 0

@@ -229,6 +229,7 @@ class ScenarioRun:
     def _description(self) -> dict[str, object]:
         return {
             "level": self.settings.level,
+            "judged_level": self.settings.judged_level,
             "seed": self.seed,
             "brokers": self.settings.brokers,
             "scenario": self.scenario.name,

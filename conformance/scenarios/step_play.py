@@ -53,6 +53,7 @@ MS = 1000
 SETTINGS = frozenset(
     {
         "brokers",
+        "judged_level",
         "session_timeout_ms",
         "replica_lag_ms",
         "unclean_leader_election",

@@ -156,6 +156,17 @@ class ClusterDocument(Document, frozen=True, kw_only=True):
     first_controller: Count | UnsetType = UNSET
     zookeeper: Literal["embedded", "ensemble"] | UnsetType = UNSET
     level: Level | UnsetType = UNSET
+    judged_level: (
+        Annotated[
+            int,
+            number(
+                "the level by which it is judged who may write; else what each broker speaks",
+                ge=0,
+                le=int(max(ProtocolLevel)),
+            ),
+        ]
+        | UnsetType
+    ) = UNSET
     mutant: Annotated[str, Meta(description="the rule that is broken")] | UnsetType = UNSET
     unclean_leader_election: bool | UnsetType = UNSET
     min_insync_replicas: (

@@ -53,6 +53,13 @@ NothingIsReplaced ==
             /\ nodes'[b].active_controller_id = b
             /\ nodes'[b].controller_epoch = controller'.controller_epoch]_vars
 
+(* Every write is the controller's, under whichever protocol: what level 5   *)
+(* promises, once each of its brokers speaks it, and no level below does.    *)
+\* @req FWD-001
+ControllerAloneWrites ==
+    [][config' # config => \E b \in Brokers :
+        IsController(b) /\ nodes[b].writing # <<>> /\ nodes'[b].writing = <<>>]_vars
+
 (* A request is refused where the code for it is not there, and a client may *)
 (* ask again where a broker did not pass it on or did not write.             *)
 \* @req FWD-004

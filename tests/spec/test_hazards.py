@@ -84,6 +84,8 @@ def _is_on(hazard: Hazard, row: Model) -> bool:
     level = given.get("Level", "").removeprefix("= ")
     if level and hazard.repaired_at is not None and int(level) < hazard.repaired_at:
         return True
+    if hazard.repaired_at is not None and given.get("OldBrokers") == given.get("Brokers", "none"):
+        return True
     return all(
         f'"{value}"' in given.get(name, "")
         if isinstance(value, str)

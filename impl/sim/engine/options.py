@@ -22,6 +22,8 @@ class RunOptions:
 
     seed: int
     level: ProtocolLevel
+    judged_level: ProtocolLevel | None = None
+    """The level by which writes are judged; None: that which each broker speaks."""
     mutant: MutantName | None = None
     brokers: int = len(BROKERS)
     replication_factor: int = len(BROKERS)

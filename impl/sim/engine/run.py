@@ -181,6 +181,7 @@ def run_details(options: RunOptions, scenario: str, **more: object) -> Line:
     return {
         "backend": "sim",
         "level": int(options.level),
+        **({} if options.judged_level is None else {"judged_level": int(options.judged_level)}),
         "seed": options.seed,
         "scenario": scenario,
         "mutant": options.mutant,

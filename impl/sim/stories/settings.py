@@ -25,6 +25,7 @@ SHARED = {
     "session_timeout_ms": "session_timeout_ms",
     "replica_lag_ms": "replica_lag_time_ms",
     "level": "level",
+    "judged_level": "judged_level",
     "mutant": "mutant",
     "unclean_leader_election": "unclean_leader_election",
     "min_insync_replicas": "min_insync_replicas",

@@ -402,6 +402,16 @@ def test_write_of_another_session_than_the_controllers_is_told() -> None:
     ]
 
 
+def test_a_run_of_a_lower_level_is_judged_by_the_level_that_it_names() -> None:
+    trace = governed('{"level": 4, "judged_level": 5}', [HELD, ("SetData", PATH, 2)])
+    told_4 = '{"inter_broker_protocol": 4, "host": "h", "port": 1}'
+    trace.zookeeper("Create", "/brokers/ids/2", told_4, session=2, zxid=3)
+
+    result = only_controller_writes.check(trace.events)
+
+    assert (result.premise_count, len(result.violations)) == (1, 1)
+
+
 @pytest.mark.parametrize("detail", ['{"level": 4}', "{}", "[]", "?", '{"level": "5"}'])
 def test_any_session_writes_where_the_run_is_not_of_level_5(detail: str) -> None:
     assert only_controller_writes.check(governed(detail, [WRITTEN]).events).premise_count == 0
