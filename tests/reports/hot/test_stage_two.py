@@ -37,7 +37,7 @@ from tests.reports.kernels.histories import (
 from tests.reports.test_hot_partition import judged_of
 
 EVENTS = 500
-LINES = 40
+LINES = 80
 """Of a piece."""
 
 
@@ -45,8 +45,8 @@ LINES = 40
 def _little_together() -> Iterator[None]:
     """What is dealt out is judged by few lengths, and by few records."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(judge, "BOUNDS_TOGETHER", 7)
-        patch.setattr(contents, "ITEMS_TOGETHER", 30)
+        patch.setattr(judge, "BOUNDS_TOGETHER", 30)
+        patch.setattr(contents, "ITEMS_TOGETHER", 120)
         yield
 
 
