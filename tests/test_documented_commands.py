@@ -7,6 +7,7 @@ import re
 import shlex
 import time
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -128,6 +129,7 @@ def session(page: str) -> list[list[str]]:
     return [words for block in blocks for words in command_lines(block)]
 
 
+@cache
 def documented() -> list[str]:
     """Every command line of the pages, once."""
     found = (shlex.join(words) for page in PAGES for words in command_lines(page.read_text()))
