@@ -191,6 +191,7 @@ class EnvironmentAction(StrEnum):
     SUSPEND_SESSION = "SuspendSession"
     RESUME_SESSION = "ResumeSession"
     UPGRADE_BROKER = "UpgradeBroker"
+    DOWNGRADE_BROKER = "DowngradeBroker"
     UPGRADE_CODE = "UpgradeCode"
     RAISE_INTER_BROKER_PROTOCOL = "RaiseInterBrokerProtocol"
     PASS_TIME = "PassTime"  # noqa: S105  the name of an action, not a password

@@ -85,6 +85,8 @@ StoppedReplica(r) ==
 FirstLeader == CHOOSE b \in InitialIsr : \A other \in InitialIsr : b <= other
 FirstIsr == {Member(b, b) : b \in InitialIsr}
 
+FirstLevel == Level
+
 (* Every broker is registered, in order of ids, and has obeyed the first     *)
 (* command; the controller has not yet noticed that it was received.         *)
 Init ==
@@ -102,7 +104,7 @@ Init ==
                      broker_epoch |-> b, leader |-> FirstLeader, leader_epoch |-> 0,
                      isr |-> IF b = FirstLeader THEN FirstIsr ELSE {},
                      znode_version |-> 0, caught_up |-> {}, has_record |-> FALSE,
-                     level |-> Level]]
+                     level |-> FirstLevel]]
     /\ messages = {}
     /\ budget = Limits
     /\ is_committed = FALSE
@@ -203,14 +205,17 @@ Publish(state, tells_loss) ==
 (* ISR is kept (FAIL-003), and a person decides. A third way, silence, is    *)
 (* the mutant.                                                               *)
 TellsLoss == TRUE
+Alone(b) == {Member(b, controller.view[b])}
 ElectLastReplica ==
     LET back == MemberIds(State.isr) \cap Registered(controller.view)
     IN IF LastReplica = "elect" /\ back # {}
        THEN \E b \in (IF State.leader \in back THEN {State.leader} ELSE back) :
               Publish([leader |-> b, leader_epoch |-> State.leader_epoch + 1,
-                       isr |-> {Member(b, controller.view[b])}], TellsLoss)
+                       isr |-> Alone(b)], TellsLoss)
        ELSE /\ State.leader # NoBroker
             /\ Publish([State EXCEPT !.leader = NoBroker, !.leader_epoch = @ + 1], FALSE)
+
+Named(members) == members
 
 (* A live leader stays, else any member of the ISR that is still the same    *)
 (* incarnation leads; the others are no longer members.                      *)
@@ -220,7 +225,7 @@ ElectLeader ==
        /\ IF ids = {} THEN ElectLastReplica
           ELSE \E b \in (IF State.leader \in ids THEN {State.leader} ELSE ids) :
                  Publish([State EXCEPT !.leader = b, !.leader_epoch = @ + 1,
-                                       !.isr = CurrentMembers], FALSE)
+                                       !.isr = Named(CurrentMembers)], FALSE)
 
 Command(b) ==
     [to |-> b, leader |-> State.leader, leader_epoch |-> State.leader_epoch, isr |-> State.isr,
@@ -283,6 +288,7 @@ IsNewer(b, m) ==
 IsStillOfUse(other, m) ==
     other # m /\ (other.to = m.to => other.leader_epoch >= m.leader_epoch)
 
+IsOfAnother(b, m) == m.built_for # incarnations[b]
 Obey(b, m, role, isr, caught_up) ==
     /\ m.to = b
     /\ replicas[b].role # "down"
@@ -293,7 +299,7 @@ Obey(b, m, role, isr, caught_up) ==
                         ![b].role = role, ![b].leader = m.leader,
                         ![b].leader_epoch = m.leader_epoch, ![b].isr = isr,
                         ![b].znode_version = m.znode_version, ![b].caught_up = caught_up]
-    /\ Breach("StaleIncarnationHarmless", b, m.built_for # incarnations[b])
+    /\ Breach("StaleIncarnationHarmless", b, IsOfAnother(b, m))
     /\ UNCHANGED <<znodes, zxid, controller, budget, is_committed, lost_in_crash, incarnations,
                    is_loss_told>>
 
@@ -340,9 +346,11 @@ TruncateLog(f) ==
     /\ SetReplicas([replicas EXCEPT ![f].has_record = FALSE])
     /\ UNCHANGED budget
 
+FetchEpoch(f) == replicas[f].broker_epoch
+
 (* The leader learns from a fetch that this incarnation is at its log end.   *)
 ServeFetch(l, f) ==
-    LET seen == [broker |-> f, broker_epoch |-> replicas[f].broker_epoch]
+    LET seen == [broker |-> f, broker_epoch |-> FetchEpoch(f)]
     IN /\ IsFetching(f, l)
        /\ Log(f) = Log(l)
        /\ seen \notin replicas[l].caught_up
@@ -369,24 +377,24 @@ AdvanceHighWatermark(l) ==
 (* has bounced since, the controller will see that. Asking and writing are   *)
 (* one step, as `LeaderAndIsr` has both.                                     *)
 MayJoin(member) == TRUE
+Joining(l, f) ==
+    {member \in {Member(f, e) : e \in 1 .. zxid} : HasReached(l, member) /\ MayJoin(member)}
 ExpectedVersion(l) == replicas[l].znode_version
 CaughtUpAfter(l, f) == replicas[l].caught_up
 ExpandIsr(l, f) ==
-    LET joining == {member \in {Member(f, e) : e \in 1 .. zxid} :
-                        HasReached(l, member) /\ MayJoin(member)}
-    IN /\ IsLeading(l)
-       /\ f \notin MemberIds(replicas[l].isr)
-       /\ \E member \in joining :
-            LET isr == replicas[l].isr \cup {member}
-                state == [State EXCEPT !.isr = isr]
-                op == SetDataOp(StatePath, state, ExpectedVersion(l))
-                written == Multi(znodes, <<op>>, zxid)
-            IN /\ written.ok
-               /\ znodes' = written.tree
-               /\ replicas' = [replicas EXCEPT
-                                ![l].isr = isr, ![l].znode_version = @ + 1,
-                                ![l].caught_up = CaughtUpAfter(l, f)]
-       /\ UNCHANGED <<zxid, controller, messages, budget, history>>
+    /\ IsLeading(l)
+    /\ f \notin MemberIds(replicas[l].isr)
+    /\ \E member \in Joining(l, f) :
+          LET isr == replicas[l].isr \cup {member}
+              state == [State EXCEPT !.isr = isr]
+              op == SetDataOp(StatePath, state, ExpectedVersion(l))
+              written == Multi(znodes, <<op>>, zxid)
+          IN /\ written.ok
+             /\ znodes' = written.tree
+             /\ replicas' = [replicas EXCEPT
+                              ![l].isr = isr, ![l].znode_version = @ + 1,
+                              ![l].caught_up = CaughtUpAfter(l, f)]
+    /\ UNCHANGED <<zxid, controller, messages, budget, history>>
 
 -----------------------------------------------------------------------------
 (* The rolling upgrade from level 3 to level 4 *)
@@ -398,6 +406,18 @@ UpgradeBroker(b) ==
     /\ replicas[b].level = 3
     /\ Spend("upgrades")
     /\ replicas' = [replicas EXCEPT ![b] = [StoppedReplica(@) EXCEPT !.level = 4]]
+    /\ UNCHANGED <<znodes, zxid, controller, messages, history>>
+
+MayGoBack == controller.level = 3
+
+(* The way back, as long as the controller sends the old field.              *)
+DowngradeBroker(b) ==
+    /\ replicas[b].role # "down"
+    /\ replicas[b].level = 4
+    /\ Level = 3
+    /\ MayGoBack
+    /\ Spend("downgrades")
+    /\ replicas' = [replicas EXCEPT ![b] = [StoppedReplica(@) EXCEPT !.level = 3]]
     /\ UNCHANGED <<znodes, zxid, controller, messages, history>>
 
 (* Second pass: the controller sends the new field in place of the old one.  *)
@@ -427,6 +447,7 @@ Next ==
     \/ \E l \in Brokers : AdvanceHighWatermark(l)
     \/ \E l, f \in Brokers : ExpandIsr(l, f)
     \/ \E b \in Brokers : UpgradeBroker(b)
+    \/ \E b \in Brokers : DowngradeBroker(b)
     \/ RaiseInterBrokerProtocol
 
 -----------------------------------------------------------------------------
@@ -437,7 +458,8 @@ IsUp(b) == replicas[b].role # "down"
 
 (* How often a broker may be gone for a while.                               *)
 Absences ==
-    Limits["crashes"] + Limits["expiries"] + Limits["upgrades"] + Limits["shutdowns"]
+    Limits["crashes"] + Limits["expiries"] + Limits["upgrades"] + Limits["downgrades"]
+        + Limits["shutdowns"]
 
 TypeOK ==
     /\ DOMAIN znodes = Paths
@@ -761,6 +783,12 @@ PartitionWaits ==
 LeaderRegistersAgain ==
     \E b \in Brokers : HasBounced(b) /\ replicas[b].broker_epoch = incarnations[b]
         /\ IsLeading(b) /\ replicas[b].leader_epoch = 0
+
+(* A broker had the code of the next level, has that of before, and obeys.   *)
+IsBackWithOldCode ==
+    /\ budget["downgrades"] < Limits["downgrades"]
+    /\ ElectionObeyedByAll
+    /\ \A b \in Brokers : replicas[b].level = 3
 
 (* The upgrade is over: a command with the new stamp alone is obeyed by all. *)
 UpgradeIsOver ==

@@ -55,6 +55,9 @@ ProcessesEndByFaults ==
             \/ /\ now.level = 3 /\ next.level = 4
                /\ next.has_record = now.has_record
                /\ budget'["upgrades"] < budget["upgrades"]
+            \/ /\ now.level = 4 /\ next.level = 3 /\ controller.level = 3
+               /\ next.has_record = now.has_record
+               /\ budget'["downgrades"] < budget["downgrades"]
         /\ next.level # now.level => next.role = "down" /\ now.role # "down"
         /\ now.role \in {"down", "idle"} =>
             next.has_record = now.has_record \/ b \in lost_in_crash'

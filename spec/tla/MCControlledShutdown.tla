@@ -6,5 +6,6 @@ CONSTANTS MaxRecords, MaxCrashes, MaxExpiries, MaxControllerChanges, MaxShutdown
 
 Bounds ==
     [records |-> MaxRecords, crashes |-> MaxCrashes, expiries |-> MaxExpiries,
-     controller_changes |-> MaxControllerChanges, upgrades |-> 0, shutdowns |-> MaxShutdowns]
+     controller_changes |-> MaxControllerChanges, upgrades |-> 0, shutdowns |-> MaxShutdowns,
+     downgrades |-> 0]
 =============================================================================

@@ -6,5 +6,6 @@ CONSTANTS MaxRecords, MaxCrashes, MaxExpiries, MaxControllerChanges
 
 Bounds ==
     [records |-> MaxRecords, crashes |-> MaxCrashes, expiries |-> MaxExpiries,
-     controller_changes |-> MaxControllerChanges, upgrades |-> 0, shutdowns |-> 0]
+     controller_changes |-> MaxControllerChanges, upgrades |-> 0, shutdowns |-> 0,
+     downgrades |-> 0]
 =============================================================================

@@ -8,7 +8,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from fencepost.spec.tlc.modules import declared_constants, owner_of_constant
+from fencepost.spec.tlc.modules import (
+    declared_constants,
+    defined_operators,
+    modules_extended,
+    owner_of_constant,
+)
 
 _KEYWORDS = {
     "CONSTANT": "constants",
@@ -176,9 +181,17 @@ def _assignments(lines: list[_Line]) -> tuple[dict[str, str], dict[str, str]]:
 
 
 def check_constants(config: ModelConfig, module: Path) -> None:
-    """Raise `ConfigError` unless exactly the constants of `module` have values."""
+    """Raise `ConfigError` unless exactly the constants of `module` have values.
+
+    One operator may stand for another besides: `IsOwn <- IsOwnMixed`.
+    """
     declared = declared_constants(module)
-    given = frozenset(config.constants)
+    defined = frozenset[str]().union(*map(defined_operators, modules_extended(module)))
+    given = frozenset(
+        name
+        for name, value in config.constants.items()
+        if name not in defined or value.removeprefix("<- ") not in defined
+    )
     if extra := sorted(given - declared):
         raise ConfigError(_not_declared(extra[0], config, module))
     if missing := sorted(declared - given):

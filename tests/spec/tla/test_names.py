@@ -121,7 +121,7 @@ def test_every_property_that_is_checked_has_its_paragraph_and_requirement() -> N
         for name in (*model.tlc_config().invariants, *model.tlc_config().properties)
     }
 
-    assert checked - told == FACTS | {"TypeOK", "ShutdownTypeOK", "ReadingTypeOK"}
+    assert checked - told == FACTS | {"TypeOK", "ShutdownTypeOK", "ReadingTypeOK", "UpgradeTypeOK"}
 
 
 def test_bounds_live_in_mc_modules_and_nothing_else_does() -> None:
