@@ -30,11 +30,14 @@ from fencepost.ci.bench.control_plane import (
     DEADLINE_S,
     LEADERS,
     NS_PER_S,
+    RUN_ID,
     bench_cluster,
     kill,
 )
 from fencepost.ci.bench.measured import Measured, show_measured
 from fencepost.conformance.adapters.cluster import ClusterUnderTest
+from fencepost.conformance.adapters.settings import NEWEST
+from fencepost.conformance.runs.run_folder import traced_run, write_transactions
 from fencepost.spec.config_store import CONFIG_CHANGES, ConfigEntity, EntityKind, config_bytes
 from fencepost.spec.trace import TRACES
 from fencepost.spec.vocabulary import Action
@@ -147,16 +150,24 @@ def measured(topic_count: int, kept: Path | None = None) -> Iterator[Measured]:
         ("election amid a deletion, no quota", deletion(names), None),
     ]
     with bench_cluster(VICTIM, flags=("--mutation-quota",), first_controller=OTHERS[0]) as cluster:
-        for number, (what, flood, rate) in enumerate(floods):
-            # The probe is created without the quota, which then begins with a full bucket.
-            set_rate(cluster, None)
-            seconds, told = election(cluster, number, limited(cluster, flood, rate))
-            target = None if rate is None and flood is not nothing else TARGET_S
-            yield Measured(what=what, size=size, figure=seconds, target=target, parts=told)
+        begun = {"brokers": VICTIM, "level": NEWEST, **cluster.settings.implementation.told}
+        with traced_run(cluster.folder, RUN_ID, begun=begun, ending=dict[str, object]):
+            for number, (what, flood, rate) in enumerate(floods):
+                # The probe is created without the quota, which then begins with a full bucket.
+                set_rate(cluster, None)
+                seconds, told = election(cluster, number, limited(cluster, flood, rate))
+                target = None if rate is None and flood is not nothing else TARGET_S
+                yield Measured(what=what, size=size, figure=seconds, target=target, parts=told)
         if kept is not None:
-            kept.mkdir(parents=True)
-            for trace in cluster.folder.glob(TRACES):
-                copy(trace, kept)
+            keep(cluster, kept)
+
+
+def keep(cluster: ClusterUnderTest, folder: Path) -> None:
+    """The traces of the run, with ZooKeeper's own, go into a new folder."""
+    folder.mkdir(parents=True)
+    for trace in cluster.folder.glob(TRACES):
+        copy(trace, folder)
+    write_transactions(folder, RUN_ID, cluster.zookeeper.transactions())
 
 
 def limited(cluster: ClusterUnderTest, flood: Flood, rate: int | None) -> Flood:

@@ -28,7 +28,7 @@ from math import ceil
 
 from fencepost.conformance.checks.config_history import config_writes
 from fencepost.conformance.checks.evidence import Evidence
-from fencepost.conformance.checks.ordering import order
+from fencepost.conformance.checks.ordering import is_recorded, order
 from fencepost.conformance.verdict import CheckResult
 from fencepost.spec.config_store import EntityKind
 from fencepost.spec.trace import TraceEvent
@@ -60,8 +60,8 @@ class _Process:
     """One process of a broker, as far as it was controller."""
 
     evidence: Evidence
-    written: Mapping[Entity, set[Fraction]]
-    """Every rate that ZooKeeper has held."""
+    written: Mapping[Entity, set[Fraction]] | None
+    """Every rate that ZooKeeper has held; None where its record is missing."""
     quotas: dict[Entity, tuple[Fraction, Fraction]] = field(default_factory=dict)
     """Rate and burst of those in force."""
     buckets: dict[Entity, _Bucket] = field(default_factory=dict)
@@ -90,7 +90,9 @@ class _Process:
         rate, burst = Fraction(event.mutation_rate), Fraction(event.mutation_burst)
         if self.quotas.get(entity) == (rate, burst):
             self.evidence.violated(f"The quota of {entity} is told as new, and was so.", event)
-        if rate not in self.written.get(entity, set()):
+        if self.written is None:
+            self.evidence.doubt("ZooKeeper's own record of the run is missing: no quota is known.")
+        elif rate not in self.written.get(entity, set()):
             message = f"The quota of {entity} is {float(rate):g}, which was never written."
             self.evidence.violated(message, event)
         for other, (its_rate, its_burst) in self.quotas.items():
@@ -192,9 +194,8 @@ def check(events: Sequence[TraceEvent]) -> CheckResult:
     """Judge a whole run; the premise counts what was admitted or refused."""
     evidence = Evidence(invariant=Invariant.MUTATION_QUOTA_KEPT)
     lines = order(event for event in events if event.action in JUDGED)
-    written: Mapping[Entity, set[Fraction]] | None = None
+    written = _written(events) if lines and is_recorded(events) else None
     for _, some in groupby(lines, key=lambda event: (event.node, event.incarnation)):
-        written = _written(events) if written is None else written
         process = _Process(evidence, written)
         for event in some:
             process.read(event)

@@ -204,6 +204,18 @@ def test_what_is_wrong_is_seen(wrong: Callable[[Controller], None], message: str
     assert found(controller) == [message]
 
 
+def test_without_the_record_of_zookeeper_no_quota_is_known() -> None:
+    controller = Controller()
+    controller.admit(0, 30)
+    controller.admit(0, 1)
+    of_brokers = [event for event in controller.trace.events if event.kind is not Kind.ZOOKEEPER]
+
+    result = check(of_brokers)
+
+    assert result.doubts == ("ZooKeeper's own record of the run is missing: no quota is known.",)
+    assert [one.message for one in result.violations] == ["ann/x is admitted 1 with 10 too many."]
+
+
 def test_a_new_term_begins_with_nothing_taken() -> None:
     controller = Controller()
     controller.admit(0, 30)
