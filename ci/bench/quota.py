@@ -36,11 +36,10 @@ from fencepost.ci.bench.control_plane import (
 )
 from fencepost.ci.bench.measured import Measured, show_measured
 from fencepost.conformance.adapters.cluster import ClusterUnderTest
-from fencepost.conformance.adapters.settings import NEWEST
 from fencepost.conformance.runs.run_folder import traced_run, write_transactions
 from fencepost.spec.config_store import CONFIG_CHANGES, ConfigEntity, EntityKind, config_bytes
 from fencepost.spec.trace import TRACES
-from fencepost.spec.vocabulary import Action
+from fencepost.spec.vocabulary import NEWEST_LEVEL, Action
 
 TOPICS = 5000
 TOGETHER = 50
@@ -150,7 +149,7 @@ def measured(topic_count: int, kept: Path | None = None) -> Iterator[Measured]:
         ("election amid a deletion, no quota", deletion(names), None),
     ]
     with bench_cluster(VICTIM, flags=("--mutation-quota",), first_controller=OTHERS[0]) as cluster:
-        begun = {"brokers": VICTIM, "level": NEWEST, **cluster.settings.implementation.told}
+        begun = {"brokers": VICTIM, "level": NEWEST_LEVEL, **cluster.settings.implementation.told}
         with traced_run(cluster.folder, RUN_ID, begun=begun, ending=dict[str, object]):
             for number, (what, flood, rate) in enumerate(floods):
                 # The probe is created without the quota, which then begins with a full bucket.
