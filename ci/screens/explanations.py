@@ -318,7 +318,10 @@ def _story(name: str) -> ExplainedName:
         name=name,
         title=scenario.sentence,
         source=f"conformance/scenarios/stories/{name}.yaml" if scenario.play is None else "",
-        told={"fails at levels": ", ".join(map(str, scenario.story.fails_at))},
+        told={
+            "from level": str(scenario.story.from_level or ""),
+            "fails at levels": ", ".join(map(str, scenario.story.fails_at)),
+        },
         links={
             "requirement": scenario.story.requirements,
             "fault": scenario.kinds,

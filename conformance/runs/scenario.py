@@ -105,8 +105,15 @@ class Scenario:
         steps = (fault_of(step) for step in self.story.steps if isinstance(step, FaultStep))
         return [*(action.fault for action in self.story.actions), *steps]
 
+    def level_refusal(self, level: int) -> str:
+        """Why it is not played at this level; empty: it is."""
+        first = self.story.from_level
+        return f"it is about what level {first} brings" if level < first else ""
+
     def expected(self, level: int) -> Verdict:
         """What the reference gives."""
+        if self.level_refusal(level):
+            return Verdict.UNSUPPORTED
         return Verdict.FAIL if level in self.story.fails_at else Verdict.PASS
 
 

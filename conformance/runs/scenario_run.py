@@ -121,9 +121,10 @@ class ScenarioRun:
         """Run the scenario and judge it; its traces are in the folder.
 
         Raises `ChoiceError` when the folder is there already. A scenario that needs what the
-        implementation does not declare is `UNSUPPORTED`, and not begun.
+        implementation does not declare, or a higher level, is `UNSUPPORTED`, and not begun.
         """
-        if why := refusal(self.settings.implementation, self.scenario.needs):
+        why = refusal(self.settings.implementation, self.scenario.needs)
+        if why := why or self.scenario.level_refusal(self.settings.level):
             problem = Problem(verdict=Verdict.UNSUPPORTED, sentence=why)
             return self._result(Verdict.UNSUPPORTED, Verdict.UNSUPPORTED, [problem])
         try:

@@ -213,6 +213,8 @@ class Story:
     """How long the cluster may take to be in sync after the last fault was healed."""
     further: tuple[str, ...] = ()
     """Commands and pages that show more of it."""
+    from_level: int = 0
+    """The first protocol level that has what it is about."""
     fails_at: tuple[int, ...] = ()
     """The protocol levels that are known to violate a check here."""
     origin: Mapping[str, Any] = field(default_factory=lambda: {"kind": "hand"})

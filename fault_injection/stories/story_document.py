@@ -222,6 +222,9 @@ class StoryDocument(Document, frozen=True, kw_only=True, rename={"schema_version
     quiet: list[QuietTime] = []
     final: FinalDocument = field(default_factory=FinalDocument)
     further: Annotated[list[str], Meta(description="commands and pages that show more of it")] = []
+    from_level: Annotated[
+        int, number("the first level that has what it is about", ge=0, le=int(max(ProtocolLevel)))
+    ] = 0
     fails_at: Annotated[list[Level], Meta(description="the levels that violate a check")] = []
     origin: Annotated[
         dict[str, Any],

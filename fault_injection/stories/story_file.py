@@ -115,6 +115,7 @@ def story_from_document(document: object) -> Story:
             quiet=tuple(given.quiet),
             healthy_within_ms=given.final.healthy_within_ms,
             further=tuple(given.further),
+            from_level=given.from_level,
             fails_at=tuple(given.fails_at),
             origin=given.origin,
         )
@@ -280,6 +281,7 @@ def _whole_document(story: Story) -> Json:
         "quiet": _plain(story.quiet),
         "final": {"healthy_within_ms": story.healthy_within_ms},
         "further": list(story.further),
+        "from_level": story.from_level,
         "fails_at": list(story.fails_at),
         "origin": dict(story.origin),
     }

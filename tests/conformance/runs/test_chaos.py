@@ -52,6 +52,16 @@ def test_scenarios_are_files_where_a_file_can_say_them_and_all_are_described() -
         assert scenario.story.requirements
 
 
+def test_a_scenario_is_not_played_below_the_level_that_it_is_about(tmp_path: Path) -> None:
+    (result,) = run_all(
+        selected(["metadata_lost"]), settings=ClusterSettings(level=3), out=tmp_path
+    )
+
+    assert (result.verdict, result.is_expected) == (Verdict.UNSUPPORTED, True)
+    assert result.why == "it is about what level 4 brings"
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_known_attacks_fail_below_the_level_that_stops_them_and_are_on_their_page() -> None:
     page = (Path(__file__).parents[3] / "docs" / "attacks.md").read_text()
     repaired = {one.id: one.repaired_at for one in load_hazards() if one.repaired_at is not None}

@@ -47,6 +47,7 @@ cluster: {brokers: 4, session_timeout_ms: 900, zookeeper: ensemble, first_contro
 floors: {before: 1, during: 2, after: 3}
 quiet: [{at_ms: 100, for_ms: 50}]
 final: {healthy_within_ms: 9000}
+from_level: 3
 fails_at: [0]
 origin: {kind: tlc, model: truncation}
 actions:
@@ -79,6 +80,7 @@ def test_a_file_tells_what_waits_for_what() -> None:
         (0,),
         ("CTL-006",),
     )
+    assert story.from_level == 3
     assert hold.fault == HoldRequest(
         method="LeaderAndIsr",
         sender=hold.fault.victim,
