@@ -117,6 +117,9 @@ class Move(msgspec.Struct, kw_only=True, omit_defaults=True):
     """Of a request: the wire message's fields; of `invoke` and `completed`: the trace's."""
     checkpoint: int = -1
     """At a start: the high watermark that the disk is to show; -1 for what it has."""
+    code_level: int = 0
+    inter_broker_protocol: int = 0
+    """Of a start: which level the broker understands and which it speaks; 0: that of the list."""
     mutant: str = ""
     data: str = ""
     takes: list[str] = []

@@ -28,7 +28,6 @@ class AbsentRule:
     """What there is instead, called as in `lacks`: without it the reason is none."""
 
 
-_MOVE_TO_OTHER_CODE = (r"Move\..*(roll|upgrade|code|level|protocol).*",)
 _SERVES_BY_ROLE = AbsentRule(
     "a leader of the core serves by the role that it was told; no rule asks what its metadata say",
     (r"Rules\..*(leads?|serves?)_by.*",),
@@ -65,18 +64,11 @@ ABSENT_RULES: Mapping[str, AbsentRule] = MappingProxyType(
             "for a broker that changed is dropped: no rule says when one is stamped",
             (r"Rules\..*stamps?_(when|before).*",),
         ),
-        "KIP-380.3": AbsentRule(
-            "no move of a stepped run gives a broker other code; `proc.rolling` of a story does, "
-            "and random upgrades do, which show `accept_missing_epoch`",
-            _MOVE_TO_OTHER_CODE,
-            ("accept_missing_epoch",),
-            ("Fault.proc.rolling.code_level",),
-        ),
         "KIP-380.3b": AbsentRule(
-            "no move of a stepped run gives a broker other code; a story raises the protocol by "
-            "`proc.rolling`, which is refused before it begins where the code of some broker does "
-            "not understand that",
-            _MOVE_TO_OTHER_CODE,
+            "a story raises the protocol by `proc.rolling`, which is refused before it begins "
+            "where the code of some broker does not understand that; no rule of the core says when "
+            "a level may be spoken",
+            (r"Rules\..*(may_speak|speaks|spoken).*",),
             rests_on=("Fault.proc.rolling.inter_broker_protocol",),
         ),
         "H27b": AbsentRule(

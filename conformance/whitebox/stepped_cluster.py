@@ -12,6 +12,7 @@ from typing import Any
 
 from msgspec import structs
 
+from fencepost.conformance.adapters.command_line import version_flags
 from fencepost.conformance.adapters.implementation import Implementation, Site, StartedBroker
 from fencepost.conformance.adapters.local_cluster import make_identities
 from fencepost.conformance.adapters.settings import ClusterSettings
@@ -27,7 +28,7 @@ from fencepost.fault_injection.zookeeper.client import ZooKeeperClient
 from fencepost.fault_injection.zookeeper.sessions import expire_session
 from fencepost.spec.pacing import Move, MoveList, Verb
 from fencepost.spec.trace import LamportClock
-from fencepost.spec.vocabulary import ANY_VERSION, Liveness, ProtocolLevel
+from fencepost.spec.vocabulary import ANY_VERSION, BrokerVersion, Liveness, ProtocolLevel
 from fencepost.spec.wire.tls import ADMIN, read_identity
 from fencepost.spec.znodes import broker_path
 
@@ -35,6 +36,8 @@ SESSION_TIMEOUT_MS = 60_000
 """No session may end by itself: the list says when one does."""
 
 
+OF_THE_LIST = BrokerVersion(0, 0)
+"""Of a start that names no version."""
 _TAKEN = Move(verb=Verb.REQUEST)
 _TIMES = ("at_ms", "idle_ms", "wall_ms")
 """Of a request, at its receiver."""
@@ -77,6 +80,8 @@ class SteppedProcesses:
             )
         )
         self._starts = dict.fromkeys(self.numbers, 0)
+        self._spoken: dict[int, int] = {}
+        """Broker -> the level that its process speaks; below 4 it reads ZooKeeper to answer."""
         self._sessions: dict[tuple[int, int], BrokerSession] = {}
         """Broker, and which of its sessions -> what ends that."""
         self._early: set[int] = set()
@@ -115,9 +120,8 @@ class SteppedProcesses:
         Raises `ZooKeeperError` and `PacingError`.
         """
         published, running = read_liveness_state(self._parts.state), self._running()
-        views: Views = {}
-        if self.listed.level >= ProtocolLevel.MAX_BROKER_EPOCH:
-            views = {one: self.clients.routing_view(self.brokers[one]) for one in running}
+        told = [one for one in running if self._spoken[one] >= ProtocolLevel.MAX_BROKER_EPOCH]
+        views: Views = {one: self.clients.routing_view(self.brokers[one]) for one in told}
         return owed(published, read_folder(self.folder, "broker-*")[0], running, views)
 
     def _running(self) -> dict[int, StartedBroker]:
@@ -157,12 +161,16 @@ class SteppedProcesses:
         if move.broker in self._early:
             self._early.discard(move.broker)
             return
-        self._start(move.broker, checkpoint=move.checkpoint)
+        version = BrokerVersion(move.code_level, move.inter_broker_protocol)
+        self._start(move.broker, checkpoint=move.checkpoint, version=version)
         if self._is_awake:
             self.brokers[move.broker].take(Move(verb=Verb.AWAKEN, mutant=self.listed.mutant))
 
-    def _start(self, number: int, *, checkpoint: int = -1) -> None:
+    def _start(
+        self, number: int, *, checkpoint: int = -1, version: BrokerVersion = OF_THE_LIST
+    ) -> None:
         self._starts[number] += 1
+        self._spoken[number] = version.inter_broker_protocol or self.listed.level
         pacer = f"unix-abstract:{self.run_id}-{number}-{self._starts[number]}"
         options = {"paced": pacer, **self.listed.flags}
         if checkpoint >= 0:
@@ -174,6 +182,8 @@ class SteppedProcesses:
             flags.append("--mutation-quota")
         if self.listed.is_free:
             flags.append("--own-pace")
+        if version != OF_THE_LIST:
+            flags += version_flags(version)
         self._parts.lifecycle.start(number, *flags)
         identity = read_identity(self._tls / ADMIN) if self._tls else None
         self.brokers[number] = PacedBroker(number, pacer, identity)

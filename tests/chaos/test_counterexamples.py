@@ -91,6 +91,25 @@ def test_brokers_with_tls_make_the_tokens_of_a_story(story: str, tmp_path: Path)
     assert not list(tmp_path.rglob("key.pem"))
 
 
+UPGRADES = {
+    "kip_380_3_accept_missing_epoch": ("accept_missing_epoch", "StaleIncarnationHarmless"),
+    "isr_changes_while_upgraded": ("report_to_own_level_only", "EventuallyMetadataConverges"),
+}
+"""Brokers start again with other code, and to speak another level; one upgrade stops halfway."""
+
+
+@pytest.mark.parametrize("story", UPGRADES)
+def test_processes_repeat_an_upgrade_move_by_move(story: str, tmp_path: Path) -> None:
+    mutant, violated = UPGRADES[story]
+
+    led = run_directed(mutant, str(STORIES / f"{story}.yaml"), out=tmp_path)
+    made = read_moves(tmp_path / "repaired" / "moves.ndjson").moves
+    versions = {(move.code_level, move.inter_broker_protocol) for move in made}
+
+    assert (led.problem, led.found, led.without) == ("", (violated,), ())
+    assert versions >= {(4, 3), (4, 4)}
+
+
 def test_processes_repeat_what_a_variation_shows_and_find_nothing_wrong_otherwise(
     tmp_path: Path,
 ) -> None:

@@ -38,7 +38,7 @@ from fencepost.impl.paced import told as told_action
 from fencepost.impl.sim.engine.clock import VirtualClock
 from fencepost.impl.trace_lines import Line
 from fencepost.spec.pacing import Move, Verb
-from fencepost.spec.vocabulary import BrokerId, Outcome, SessionId
+from fencepost.spec.vocabulary import BrokerId, BrokerVersion, Outcome, SessionId
 
 NEVER_MS = 86_400_000
 """The timeouts of processes that follow moves: time passes for them when a move says so."""
@@ -131,10 +131,22 @@ class MoveRecorder:
 
     # Brokers
 
-    def started(self, broker_id: int, checkpoint: int = -1) -> None:
-        """Record the start of a process of this broker; `checkpoint` as in `Move`."""
+    def started(
+        self, broker_id: int, version: BrokerVersion | None = None, checkpoint: int = -1
+    ) -> None:
+        """Record the start of a process of this broker; `checkpoint` as in `Move`.
+
+        None is the version with which all brokers begin.
+        """
         self._births[broker_id] = len(self._moves)
-        self.note(Verb.START, broker=broker_id, checkpoint=checkpoint)
+        code, protocol = version or (0, 0)
+        self.note(
+            Verb.START,
+            broker=broker_id,
+            checkpoint=checkpoint,
+            code_level=int(code),
+            inter_broker_protocol=int(protocol),
+        )
 
     def died(self, process: RecordedProcess) -> None:
         """Record the death of the process."""

@@ -116,7 +116,9 @@ class SteppedBroker(SimulatedBroker):
     def start(self) -> None:
         """Start the process, without a session."""
         self.is_alive = True
-        self.node = self._boot(self.world.begin_process(self.broker_id, self._checkpoint))
+        self.node = self._boot(
+            self.world.begin_process(self.broker_id, checkpoint=self._checkpoint)
+        )
         self.pace: PacedPermissions = paced(self.node, self.config)
 
     def checkpoint(self, offset: int) -> None:

@@ -63,8 +63,8 @@ class VirtualCluster(ProcessHost):
         )
         self.zookeeper.request_bytes_max = options.request_bytes_max
         self.disks = {BrokerId(i + 1): SimulatedDisk() for i in range(options.brokers)}
-        first_version = BrokerVersion(options.level, options.level)
-        self.versions = dict.fromkeys(self.disks, first_version)
+        self._first_version = BrokerVersion(options.level, options.level)
+        self.versions = dict.fromkeys(self.disks, self._first_version)
         """Of which each broker starts next."""
         self._running: dict[BrokerId, BrokerVersion] = {}
         self.processes: dict[BrokerId, Process] = {}
@@ -90,9 +90,10 @@ class VirtualCluster(ProcessHost):
 
     def start(self, broker_id: BrokerId) -> None:
         """Start a process of the broker on its disk."""
-        trace = self.begin_process(broker_id)
-        self._running[broker_id] = self.versions[broker_id]
         options, version = self.options, self.versions[broker_id]
+        is_first = version == self._first_version
+        trace = self.begin_process(broker_id, None if is_first else version)
+        self._running[broker_id] = version
         config = Config(
             broker_id=broker_id,
             port=9000 + broker_id,

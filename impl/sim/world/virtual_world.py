@@ -18,7 +18,7 @@ from fencepost.impl.sim.engine.scheduler import Scheduler
 from fencepost.impl.sim.world.zookeeper import SimulatedZooKeeper, ZnodeChange
 from fencepost.impl.trace_lines import Line, node_name
 from fencepost.spec.trace import Kind
-from fencepost.spec.vocabulary import BrokerId, SessionId
+from fencepost.spec.vocabulary import BrokerId, BrokerVersion, SessionId
 from fencepost.spec.znodes import (
     CONTROLLER,
     PERSISTENT_PATHS,
@@ -60,11 +60,16 @@ class VirtualWorld(ABC):
         text = json.dumps(detail, sort_keys=True)
         self.harness.write({"kind": Kind.RUN, "action": action, "detail": text, **fields})
 
-    def begin_process(self, broker_id: BrokerId, checkpoint: int = -1) -> NodeTrace:
-        """Count a start of the broker and return its trace; `checkpoint` as in `Move`."""
+    def begin_process(
+        self, broker_id: BrokerId, version: BrokerVersion | None = None, checkpoint: int = -1
+    ) -> NodeTrace:
+        """Count a start of the broker and return its trace; `checkpoint` as in `Move`.
+
+        None is the version with which all brokers begin.
+        """
         self._starts[broker_id] += 1
         if self.move_recorder is not None:
-            self.move_recorder.started(broker_id, checkpoint)
+            self.move_recorder.started(broker_id, version, checkpoint)
         return self.recorder.node(node_name(broker_id), self._starts[broker_id])
 
     def write_in(self, session_id: SessionId, op: Create | Delete | SetData) -> WriteResult:

@@ -7,7 +7,9 @@ import pytest
 from fencepost.impl.sim.adapter import moves
 from fencepost.impl.sim.engine.move_lists import moves_of
 from fencepost.spec.pacing import Move, Verb
+from tests.conftest import ROOT
 
+UPGRADE = ROOT / "tests" / "stories" / "kip_380_3_accept_missing_epoch.yaml"
 MUTANT = "acknowledge_on_step_down"
 LATE = """\
 schema: 1
@@ -148,3 +150,12 @@ def test_only_a_run_that_settles_owes_anything_at_its_end(tmp_path: Path) -> Non
 
 def place(listed: tuple[Move, ...], verb: Verb, broker: int) -> int:
     return next(n for n, m in enumerate(listed) if m.verb is verb and m.broker == broker)
+
+
+def test_a_start_after_a_pass_of_an_upgrade_names_what_the_broker_understands_and_speaks() -> None:
+    listed = moves_of(UPGRADE, is_repaired=True)
+    of_2 = [move for move in listed.moves if move.verb is Verb.START and move.broker == 2]
+
+    versions = [(move.code_level, move.inter_broker_protocol) for move in of_2]
+    assert listed.level == 3
+    assert versions == [(0, 0), (4, 3), (4, 4)]
