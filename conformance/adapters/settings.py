@@ -67,6 +67,11 @@ class ClusterSettings:
         """From 1 on."""
         return tuple(range(1, self.brokers + 1))
 
+    @property
+    def level_among(self) -> tuple[int, tuple[int, ...]]:
+        """The level, and all that the implementation has."""
+        return self.level, self.implementation.levels
+
     def has_redirected_mutations(self, story: Story) -> bool:
         """Clients may change configurations, which in the end the controller alone writes.
 

@@ -1,6 +1,6 @@
 """What a chaos scenario is, and what it plays on."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from time import monotonic_ns
 
@@ -21,7 +21,7 @@ from fencepost.fault_injection.network.protocols import WireProtocol
 from fencepost.fault_injection.stories.steps.story_step import FaultStep
 from fencepost.fault_injection.stories.story import Floors, Story
 from fencepost.fault_injection.stories.story_file import fault_of
-from fencepost.spec.vocabulary import Ending, Invariant
+from fencepost.spec.vocabulary import Ending, Invariant, ProtocolLevel
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,14 +105,18 @@ class Scenario:
         steps = (fault_of(step) for step in self.story.steps if isinstance(step, FaultStep))
         return [*(action.fault for action in self.story.actions), *steps]
 
-    def level_refusal(self, level: int) -> str:
-        """Why it is not played at this level; empty: it is."""
-        first = self.story.from_level
-        return f"it is about what level {first} brings" if level < first else ""
+    def level_refusal(self, level: int, levels: Iterable[int] = ProtocolLevel) -> str:
+        """Why it is not played at this level of `levels`; empty: it is.
 
-    def expected(self, level: int) -> Verdict:
-        """What the reference gives."""
-        if self.level_refusal(level):
+        An implementation that has not the level by this number may have what it brings.
+        """
+        first = self.story.from_level
+        is_below = level < first and first in levels
+        return f"it is about what level {first} brings" if is_below else ""
+
+    def expected(self, level: int, levels: Iterable[int] = ProtocolLevel) -> Verdict:
+        """What the reference gives, or another implementation with these levels."""
+        if self.level_refusal(level, levels):
             return Verdict.UNSUPPORTED
         return Verdict.FAIL if level in self.story.fails_at else Verdict.PASS
 

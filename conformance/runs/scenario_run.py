@@ -124,7 +124,7 @@ class ScenarioRun:
         implementation does not declare, or a higher level, is `UNSUPPORTED`, and not begun.
         """
         why = refusal(self.settings.implementation, self.scenario.needs)
-        if why := why or self.scenario.level_refusal(self.settings.level):
+        if why := why or self.scenario.level_refusal(*self.settings.level_among):
             problem = Problem(verdict=Verdict.UNSUPPORTED, sentence=why)
             return self._result(Verdict.UNSUPPORTED, Verdict.UNSUPPORTED, [problem])
         try:
@@ -447,7 +447,7 @@ class ScenarioRun:
 
     def _expected(self) -> Verdict:
         is_broken = bool(self.settings.implementation.broken_rule)
-        return Verdict.FAIL if is_broken else self.scenario.expected(self.settings.level)
+        return Verdict.FAIL if is_broken else self.scenario.expected(*self.settings.level_among)
 
     @property
     def _observed(self) -> Observations:
