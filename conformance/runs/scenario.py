@@ -23,6 +23,8 @@ from fencepost.fault_injection.stories.story import Floors, Story
 from fencepost.fault_injection.stories.story_file import fault_of
 from fencepost.spec.vocabulary import Ending, Invariant, ProtocolLevel
 
+ALL_LEVELS = tuple(ProtocolLevel)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scenario:
@@ -105,7 +107,7 @@ class Scenario:
         steps = (fault_of(step) for step in self.story.steps if isinstance(step, FaultStep))
         return [*(action.fault for action in self.story.actions), *steps]
 
-    def level_refusal(self, level: int, levels: Iterable[int] = ProtocolLevel) -> str:
+    def level_refusal(self, level: int, levels: Iterable[int] = ALL_LEVELS) -> str:
         """Why it is not played at this level of `levels`; empty: it is.
 
         An implementation that has not the level by this number may have what it brings.
@@ -114,7 +116,7 @@ class Scenario:
         is_below = level < first and first in levels
         return f"it is about what level {first} brings" if is_below else ""
 
-    def expected(self, level: int, levels: Iterable[int] = ProtocolLevel) -> Verdict:
+    def expected(self, level: int, levels: Iterable[int] = ALL_LEVELS) -> Verdict:
         """What the reference gives, or another implementation with these levels."""
         if self.level_refusal(level, levels):
             return Verdict.UNSUPPORTED

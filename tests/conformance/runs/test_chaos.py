@@ -61,6 +61,7 @@ def test_a_scenario_is_not_played_below_the_level_that_it_is_about(tmp_path: Pat
     assert result.why == "it is about what level 4 brings"
     assert list(tmp_path.iterdir()) == []
     assert SCENARIOS["metadata_lost"].expected(2, levels=(2,)) is Verdict.PASS
+    assert SCENARIOS["metadata_lost"].expected(3) is Verdict.UNSUPPORTED
 
 
 def test_known_attacks_fail_below_the_level_that_stops_them_and_are_on_their_page() -> None:
