@@ -32,7 +32,9 @@ EVENTS_OF_A_LONG_RUN = 200_000
 """From here on an optimising compiler pays: 50,000 take 9 s of processor without, 16 s with it."""
 
 BUDGET_S = 300.0
-"""Enough for half a million events; TLC is ended after it."""
+"""Enough for half a million events on an idle machine; TLC is ended after it."""
+BUDGET_OF_EVENT_S = 0.002
+"""A long run has at least that for each of its events, five times what one takes."""
 
 CHECK = ("TraceReplication", "TraceNext", "Watch")
 EXPLAIN = ("TraceExplain", "ExplainNext", "Explain")
@@ -56,7 +58,7 @@ def run_tlc(
     machines: Machines | None = None,
     *,
     explain: bool = False,
-    budget_s: float = BUDGET_S,
+    budget_s: float | None = None,
 ) -> list[Marker]:
     """Replay `runs`, of one level, and return the markers; raises `ReplayError`."""
     root, next_state, constraint = EXPLAIN if explain else CHECK
@@ -77,7 +79,7 @@ def run_real_tlc(runs: Sequence[Projection], machines: Machines | None = None) -
     brokers = set[int]().union(*(run.brokers for run in runs))
     over = _without_rules(REAL, runs[0].level)
     text = config(runs[0].level, brokers, over, next_state=next_state, constraint=constraint)
-    return _run(REAL, over, f"{text}ACTION_CONSTRAINT Real\n", runs, machines, BUDGET_S)
+    return _run(REAL, over, f"{text}ACTION_CONSTRAINT Real\n", runs, machines)
 
 
 def run_zookeeper_tlc(
@@ -85,7 +87,7 @@ def run_zookeeper_tlc(
 ) -> list[Marker]:
     """Replay ZooKeeper in `runs` and return the markers; raises `ReplayError`."""
     over = mutated(MODULES / f"{ZOOKEEPER}.tla", ())
-    return _run(ZOOKEEPER, over, zookeeper_config(), runs, machines, BUDGET_S)
+    return _run(ZOOKEEPER, over, zookeeper_config(), runs, machines)
 
 
 def run_observed_tlc(
@@ -94,7 +96,7 @@ def run_observed_tlc(
     """Replay what was observed of partitions and return the markers; raises `ReplayError`."""
     brokers = set[int]().union(*(run.brokers for run in runs))
     over = mutated(MODULES / f"{OBSERVED}.tla", ())
-    return _run(OBSERVED, over, observed_config(brokers), runs, machines, BUDGET_S)
+    return _run(OBSERVED, over, observed_config(brokers), runs, machines)
 
 
 def _without_rules(root: str, level: int) -> Mutated:
@@ -108,9 +110,10 @@ def _run(
     config_text: str,
     runs: Sequence[TlaRun],
     machines: Machines | None,
-    budget_s: float,
+    budget_s: float | None = None,
 ) -> list[Marker]:
-    is_short = sum(len(run.events) for run in runs) <= EVENTS_OF_A_LONG_RUN
+    events = sum(len(run.events) for run in runs)
+    is_short = events <= EVENTS_OF_A_LONG_RUN
     tlc = _found_tlc()
     with (
         given_or_own(machines) as used,
@@ -122,6 +125,7 @@ def _run(
         for name, text in over.texts.items():
             (directory / name).write_text(text)
         (directory / f"{over.root}.cfg").write_text(config_text)
+        budget_s = budget_s or max(BUDGET_S, events * BUDGET_OF_EVENT_S)
         lines = list(java.run(tlc.arguments(over.root), budget_s))
         try:
             return _markers(lines, timed_out=java.time_is_up.is_set())
