@@ -26,7 +26,7 @@ from fencepost.impl.shell.fault_control import FaultControl, Method
 from fencepost.impl.shell.rpc import bundles
 from fencepost.impl.shell.rpc.bundles import BundleStream, PeerConnection, StreamLostError
 from fencepost.impl.shell.rpc.codec import CodecError, SharedBodies, decode, encode
-from fencepost.impl.shell.rpc.grpc_server import new_server
+from fencepost.impl.shell.rpc.grpc_server import new_server, unary_handler
 from fencepost.impl.shell.rpc.request_gate import RequestGate
 from fencepost.impl.shell.rpc.rpc_faults import CallError, FaultRules, method_of
 from fencepost.impl.shell.zookeeper.addresses import AddressBook
@@ -107,7 +107,7 @@ class RpcServer:
         self._bundled: dict[int, Callable[[bytes], None]] = {}
         self._server = new_server(_SERVER_OPTIONS)
         handlers = {
-            method: grpc.unary_unary_rpc_method_handler(partial(self._serve, kind))
+            method: unary_handler(partial(self._serve, kind))
             for method, kind in REQUEST_TYPES.items()
         }
         handlers[EXCHANGE] = grpc.stream_stream_rpc_method_handler(

@@ -1,8 +1,10 @@
 """Requests between two ends over the loopback."""
 
 import asyncio
+import gc
 import socket
-from collections.abc import Awaitable, Callable
+import tracemalloc
+from collections.abc import Awaitable, Callable, Iterator
 
 import grpc
 import pytest
@@ -17,7 +19,7 @@ from fencepost.impl.shell.rpc.service import CannotListenError, RpcServer
 from fencepost.impl.shell.zookeeper.addresses import AddressBook
 from fencepost.spec.trace import LamportClock
 from fencepost.spec.vocabulary import BrokerId
-from fencepost.spec.wire.conventions import LAMPORT_KEY, SERVICE
+from fencepost.spec.wire.conventions import LAMPORT_KEY, RECEIVER_KEY, SERVICE
 from fencepost.spec.znodes import broker_path, topic_path
 from tests.impl.shell.rpc_pair import (
     DEADLINE_S,
@@ -33,6 +35,8 @@ from tests.impl.shell.rpc_pair import (
     pair,
     registration,
 )
+
+MIB = 2**20
 
 
 @asynchronous
@@ -133,6 +137,33 @@ async def test_what_is_no_request_gets_a_status() -> None:
 
     assert caught.value.code() is grpc.StatusCode.INVALID_ARGUMENT
     assert both.received.events == []
+
+
+@pytest.fixture
+def _uncollected() -> Iterator[None]:
+    """Garbage stays, and memory is counted."""
+    gc.collect()
+    gc.disable()
+    tracemalloc.start()
+    yield
+    tracemalloc.stop()
+    gc.enable()
+
+
+@pytest.mark.usefixtures("_uncollected")
+@pytest.mark.parametrize("receiver", ["2", "3"])
+@asynchronous
+async def test_what_is_refused_is_not_kept(receiver: str) -> None:
+    async with pair() as both, aio.insecure_channel(f"127.0.0.1:{both.port}") as channel:
+        for _ in range(8):
+            call = channel.unary_unary(f"/{SERVICE}/Fetch")(
+                b"\xff" * MIB, metadata=((RECEIVER_KEY, receiver),)
+            )
+            assert await call.code() is not grpc.StatusCode.OK
+            del call
+        kept, _ = tracemalloc.get_traced_memory()
+
+    assert kept < 4 * MIB
 
 
 @asynchronous
