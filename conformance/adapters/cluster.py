@@ -170,6 +170,13 @@ class ClusterUnderTest:
         """Asks its brokers for changes."""
         return AdminClient(self.addresses, self.transport)
 
+    def administrator_at(self, broker_id: int) -> AdminClient:
+        """Asks this broker alone, where it listens now; raises `InjectionError`."""
+        registered = self.registration(broker_id)
+        if registered is None:
+            raise InjectionError(f"broker {broker_id} is not registered, so it cannot be asked")
+        return AdminClient(lambda: [registered.address], self.transport)
+
     @property
     def wiring(self) -> Wiring:
         """Of its connections; raises `InjectionError` when they go through no proxy."""
@@ -354,14 +361,19 @@ class ClusterUnderTest:
         return {b: _routing_view(asked) for b, asked in connections.items() if asked}
 
     def create_topic(
-        self, topic: str, assignment: Sequence[Sequence[int]], *, may_end: bool = False
+        self,
+        topic: str,
+        assignment: Sequence[Sequence[int]],
+        *,
+        may_end: bool = False,
+        administrator: AdminClient | None = None,
     ) -> list[TopicPartition]:
         """The topic exists, each partition has its leader and all assigned replicas in its ISR.
 
         With `may_end`, brokers may be down that have no replica of it.
         """
         with self._granted():
-            self.administrator.create_topic(topic, assignment)
+            (administrator or self.administrator).create_topic(topic, assignment)
         created = [TopicPartition(topic, number) for number in range(len(assignment))]
         self.await_state(
             lambda: all(map(self.state.is_in_sync, created)),

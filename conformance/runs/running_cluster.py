@@ -7,6 +7,7 @@ from time import monotonic
 
 from fencepost.conformance.adapters.cluster import ClusterUnderTest
 from fencepost.conformance.adapters.errors import ClusterError
+from fencepost.conformance.clients.administrator import AdminClient
 from fencepost.conformance.clients.client import RoutedClient
 from fencepost.conformance.clients.workload import Session, Workload
 from fencepost.fault_injection.engine.driver import FaultDriver
@@ -82,13 +83,20 @@ class RunningCluster:
         """The published ISR of a partition; a number is one of `topic`."""
         return self.cluster.state.isr_of(self._key(partition))
 
-    def create_topic(self, topic: str, assignment: Sequence[Sequence[int]]) -> list[TopicPartition]:
+    def create_topic(
+        self,
+        topic: str,
+        assignment: Sequence[Sequence[int]],
+        administrator: AdminClient | None = None,
+    ) -> list[TopicPartition]:
         """Its partitions, each in sync and served; they are read when the run is over.
 
         A leader is published before it hears of it, and Kafka's serves no client before it has
         heard of the topic, too. Brokers may be down that have no replica. Raises `ClusterError`.
         """
-        created = self.cluster.create_topic(topic, assignment, may_end=True)
+        created = self.cluster.create_topic(
+            topic, assignment, may_end=True, administrator=administrator
+        )
         self.partitions.extend(key for key in created if key not in self.partitions)
         transport = self.session.transport
         asking = RoutedClient(self.session.bootstrap, transport=transport, node="harness")

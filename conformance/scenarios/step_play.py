@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from fencepost.conformance.adapters.errors import ClusterError, StepNotOfferedError
 from fencepost.conformance.adapters.implementation import PublishedState
-from fencepost.conformance.clients.administrator import RefusedError
+from fencepost.conformance.clients.administrator import AdminClient, RefusedError
 from fencepost.conformance.clients.client import RoutedClient
 from fencepost.conformance.clients.transport import REQUEST_UNKNOWN, Caller, RequestUnknownError
 from fencepost.conformance.runs.running_cluster import POLL_S, STEP_S, RunningCluster
@@ -138,8 +138,7 @@ def require_playable(story: Story) -> None:
 def _why_not(step: steps.StoryStep) -> str:
     if type(step) not in PROCESS_STEPS:
         return "no processes can do it"
-    is_asked_of_any = isinstance(step, steps.AdminStep | steps.CreateTopicStep)
-    follows_broker = isinstance(step, ChangeStep) or not is_asked_of_any
+    follows_broker = isinstance(step, ChangeStep) or not isinstance(step, steps.AdminStep)
     if not follows_broker and getattr(step, "broker", UNSET) is not UNSET:
         return "no processes follow the field broker"
     for name, usual in NOT_FOLLOWED.items():
@@ -231,21 +230,35 @@ class ProcessStoryCluster:
         """Create the topic, and wait until its leaders serve; prints what does not come.
 
         A step that does not wait, or that says what is answered, is over with the answer.
+        Raises `StoryError` when the named broker is not registered.
         """
         topic = step.create_topic
         assignment = [step.replicas] * (step.partitions if isinstance(step.partitions, int) else 1)
-        if step.wait and not step.expected:
-            return self._create_and_await(topic, assignment)
         try:
-            self.running.cluster.administrator.create_topic(topic, assignment)
+            administrator = self._administrator(step.broker)
+        except InjectionError as error:
+            raise StoryError(str(error)) from error
+        if step.wait and not step.expected:
+            return self._create_and_await(topic, assignment, administrator)
+        try:
+            administrator.create_topic(topic, assignment)
         except RefusedError as refused:
             return [refused.error_code]
         self._publish(TopicPartition(topic, number) for number in range(len(assignment)))
         return ["ok"] if step.expected else []
 
-    def _create_and_await(self, topic: str, assignment: Sequence[Sequence[int]]) -> Lines:
+    def _administrator(self, named: Target | UnsetType) -> AdminClient:
+        """Of the named broker, or of the first that answers; raises `InjectionError`."""
+        cluster = self.running.cluster
+        if isinstance(named, UnsetType):
+            return cluster.administrator
+        return cluster.administrator_at(broker_of(self, named))
+
+    def _create_and_await(
+        self, topic: str, assignment: Sequence[Sequence[int]], administrator: AdminClient
+    ) -> Lines:
         try:
-            self.running.create_topic(topic, assignment)
+            self.running.create_topic(topic, assignment, administrator)
         except ClusterError as error:
             return str(error).splitlines()[:1]
         return []

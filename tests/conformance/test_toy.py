@@ -1,6 +1,7 @@
 """The acceptance test of the port: a stranger's implementation in memory, and its broken twin."""
 
 import ast
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -10,13 +11,26 @@ from fencepost.conformance.adapters.settings import ClusterSettings
 from fencepost.conformance.runs.scenario import ScenarioResult
 from fencepost.conformance.runs.scenario_run import ScenarioRun
 from fencepost.conformance.scenarios import SCENARIOS
+from fencepost.conformance.scenarios.find_story import find_story
 from fencepost.conformance.verdict import Verdict
 from fencepost.spec.vocabulary import Invariant
-from tests.conformance.toy import Toy, ToyCluster
+from tests.conformance.toy import Toy, ToyBroker, ToyCluster
 
 TOY = Path(__file__).with_name("toy.py")
 LINES_MAX = 150
 APPLICABLE = ("quiet", "leader_kill", "controller_kill")
+
+
+STORY = """
+schema: 1
+id: asked
+says: Topics are asked of the brokers that are named.
+profile: none
+steps:
+  - {create_topic: waited, replicas: [1], broker: 2}
+  - {create_topic: answered, replicas: [1], broker: 3, wait: false}
+  - {create_topic: anywhere, replicas: [1]}
+"""
 
 
 def play(name: str, toy: Toy, folder: Path) -> ScenarioResult:
@@ -62,6 +76,28 @@ def test_a_broker_that_clients_cannot_find_has_not_started(
 
     assert result.verdict is Verdict.ERROR
     assert result.why == "a registration of each broker did not come within 0.1 s"
+
+
+def test_a_topic_is_asked_of_the_broker_that_its_step_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: dict[str, int] = {}
+    create = ToyBroker.create_topic
+
+    def noted(toy: ToyBroker, topic: str, assignment: Sequence[Sequence[int]]) -> tuple[None, str]:
+        asked[topic] = toy.broker_id
+        return create(toy, topic, assignment)
+
+    monkeypatch.setattr(ToyBroker, "create_topic", noted)
+    file = tmp_path / "asked.yaml"
+    file.write_text(STORY)
+    settings = ClusterSettings(implementation=Toy())
+    run = ScenarioRun(
+        scenario=find_story(str(file)), settings=settings, seed=1, folder=tmp_path / "run"
+    )
+    result = run.play()
+
+    assert asked == {"waited": 2, "answered": 3, "anywhere": 1}, result.why
 
 
 def test_a_rule_to_break_is_unsupported_where_no_mutants_are_declared(tmp_path: Path) -> None:
