@@ -62,6 +62,11 @@ class ClientHabits:
     max_wait_ms: int = 0
     """Of a fetch."""
 
+    @property
+    def idle(self) -> Pause:
+        """While there is nothing to work on."""
+        return Pause(max(self.back_off_ms))
+
     def pause(self, answer: Answer, random: Random) -> Pause:
         """Between the operation with this answer and the next one."""
         return Pause(random.randint(*(self.think_ms if answer.is_ok else self.back_off_ms)))
@@ -70,9 +75,12 @@ class ClientHabits:
 def produce(
     name: str, partitions: Sequence[TopicPartition], random: Random, habits: ClientHabits
 ) -> Script[None]:
-    """Append to partitions in random order; `partitions` may grow meanwhile."""
+    """Append to partitions in random order; `partitions` may grow meanwhile, from none on."""
     sequence = 1
     for _ in range(habits.operations):
+        if not partitions:
+            yield habits.idle
+            continue
         partition = random.choice(partitions)
         share = habits.unacknowledged
         acks = ACKS_LEADER if share and random.random() < share else ACKS_ALL
@@ -94,6 +102,9 @@ def consume(
     positions: dict[TopicPartition, int] = {}
     incarnations: dict[TopicPartition, int] = {}
     for _ in range(habits.operations):
+        if not partitions:
+            yield habits.idle
+            continue
         partition = random.choice(partitions)
         position, draw = positions.get(partition, 0), random.random()
         if draw < habits.rewinds:

@@ -60,6 +60,9 @@ class TopicCreation:
         self._config = config
         self._outbox = outbox
         self._session = session
+        self._asking: list[int] = []
+        """The tokens of Metadata requests that wait for a reading to begin."""
+        self._is_reading = False
 
     def on_create_topic(
         self, token: int, request: CreateTopicRequest, charges: Charges, mandate: Mandate
@@ -68,11 +71,16 @@ class TopicCreation:
         self._outbox.run(self._create_topic(token, request, charges, mandate))
 
     def on_metadata(self, token: int, *, is_started: bool) -> None:
-        """The published state is answered, as read now; a broker that still starts has none."""
-        if is_started:
-            self._outbox.run(self._metadata(token))
-        else:
+        """The published state is answered, as read now; a broker that still starts has none.
+
+        One reading at a time: it is of all states, and answers all requests that came before it.
+        """
+        if not is_started:
             self._no_metadata(token)
+            return
+        self._asking.append(token)
+        if not self._is_reading:
+            self._outbox.run(self._metadata())
 
     def _create_topic(
         self, token: int, request: CreateTopicRequest, charges: Charges, mandate: Mandate
@@ -164,12 +172,17 @@ class TopicCreation:
             case _:
                 return REPLY_LOST
 
-    def _metadata(self, token: int) -> Script:
-        response = yield from self._read_metadata()
-        if response is None:
-            self._no_metadata(token)
-        else:
-            self._outbox.reply(token, response)
+    def _metadata(self) -> Script:
+        self._is_reading = True
+        while self._asking:
+            tokens, self._asking = self._asking, []
+            response = yield from self._read_metadata()
+            for token in tokens:
+                if response is None:
+                    self._no_metadata(token)
+                else:
+                    self._outbox.reply(token, response)
+        self._is_reading = False
 
     def _read_metadata(self) -> Generator[Ask, Answer, MetadataResponse | None]:
         """What ZooKeeper holds; None when the connection was lost."""

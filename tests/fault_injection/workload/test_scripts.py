@@ -1,7 +1,9 @@
 """Scripts of clients, followed one step at a time by what each test answers."""
 
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from random import Random
 
 import pytest
@@ -139,3 +141,13 @@ def test_a_final_read_goes_on_where_it_was_and_pauses_when_nothing_came() -> Non
 
     assert asked(found) == [0, 2, 2]
     assert [step.ms for step in found if isinstance(step, Pause)] == [7]
+
+
+@pytest.mark.parametrize("script", [partial(produce, "c"), consume], ids=["produce", "consume"])
+def test_a_client_waits_while_there_is_no_partition(script: Callable[..., Script[None]]) -> None:
+    partitions: list[TopicPartition] = []
+    working = script(partitions, Random(0), HABITS)
+
+    assert [next(working), next(working)] == [Pause(9), Pause(9)]
+    partitions.append(T0)
+    assert not isinstance(next(working), Pause)

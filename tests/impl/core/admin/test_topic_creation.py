@@ -177,6 +177,24 @@ def test_a_routing_view_that_cannot_be_read_is_an_error(driver: Driver, path: st
     assert view.partitions == ()
 
 
+def test_requests_that_come_during_a_reading_share_the_next_one(driver: Driver) -> None:
+    ready(driver)
+    driver.create_topic("t", (1, 2))
+    driver.put_state(T0, state(1, 0, (1, 2)))
+    driver.plan_listing(BROKER_IDS, Fate.HOLD)
+    first = driver.ask(MetadataRequest())
+    driver.plan_listing(BROKER_IDS, Fate.HOLD)
+    later = [driver.ask(MetadataRequest()) for _ in range(3)]
+
+    driver.release()
+
+    assert [driver.is_answered(token) for token in (first, *later)] == [True, *[False] * 3]
+    driver.put_state(T0, state(2, 5, (1, 2)))
+    driver.release()
+    views = [driver.reply(token, MetadataResponse) for token in later]
+    assert [view.partitions[0].leader_epoch for view in views] == [5, 5, 5]
+
+
 def test_a_broker_that_still_starts_has_no_routing_view(driver: Driver) -> None:
     driver.register(1)  # an older registration, which is waited out
     driver.start()
