@@ -178,8 +178,8 @@ def _itself(run: RecordedRun) -> RecordedRun:
     return run
 
 
-def _unreadable(name: str, error: ReplayError) -> ReplayResult:
-    return ReplayResult(run=name, verdict=Replayed.UNREADABLE, why=str(error))
+def _unreadable(name: str, error: ReplayError, partition: str = "") -> ReplayResult:
+    return ReplayResult(run=name, partition=partition, verdict=Replayed.UNREADABLE, why=str(error))
 
 
 def _unobserved(run: RecordedRun) -> Iterator[ReplayResult]:
@@ -255,7 +255,7 @@ def _replay_or_fail(pack: Sequence[Projection], machines: Machines) -> list[Repl
     try:
         return _replay(pack, machines)
     except ReplayError as error:
-        return [_unreadable(projection.run, error) for projection in pack]
+        return [_unreadable(one.run, error, one.subject) for one in pack]
 
 
 def _replay(pack: Sequence[Projection], machines: Machines) -> list[ReplayResult]:
@@ -276,7 +276,7 @@ def _replay_zookeeper_or_fail(
     try:
         markers = run_zookeeper_tlc(pack, machines)
     except ReplayError as error:
-        return [_unreadable(projection.run, error) for projection in pack]
+        return [_unreadable(one.run, error, ZOOKEEPER) for one in pack]
     return [
         _told_result(
             ReplayResult(
@@ -311,7 +311,7 @@ def _replay_observed_or_fail(
     try:
         markers = run_observed_tlc(pack, machines)
     except ReplayError as error:
-        return [_unreadable(projection.run, error) for projection in pack]
+        return [_unreadable(one.run, error, str(one.partition)) for one in pack]
     return [
         _told_result(
             ReplayResult(

@@ -28,6 +28,7 @@ from fencepost.spec.tlc.values import TlaValueError, Value, parse_value
 
 MODULES = Path(__file__).parents[1] / "tla"
 HEAP_MB = 2048
+"""For each `EVENTS_OF_A_LONG_RUN` that are begun: 152,000 fit, 334,000 do not."""
 EVENTS_OF_A_LONG_RUN = 200_000
 """From here on an optimising compiler pays: 50,000 take 9 s of processor without, 16 s with it."""
 
@@ -114,10 +115,11 @@ def _run(
 ) -> list[Marker]:
     events = sum(len(run.events) for run in runs)
     is_short = events <= EVENTS_OF_A_LONG_RUN
+    heap_mb = HEAP_MB * max(1, -(-events // EVENTS_OF_A_LONG_RUN))
     tlc = _found_tlc()
     with (
         given_or_own(machines) as used,
-        used.one(tlc, heap_mb=HEAP_MB, is_short=is_short) as java,
+        used.one(tlc, heap_mb=heap_mb, is_short=is_short) as java,
     ):
         directory = java.folder
         limits = _copy_modules(MODULES / f"{root}.tla", directory)
