@@ -193,6 +193,7 @@ class EnvironmentAction(StrEnum):
     UPGRADE_BROKER = "UpgradeBroker"
     DOWNGRADE_BROKER = "DowngradeBroker"
     UPGRADE_CODE = "UpgradeCode"
+    DOWNGRADE_CODE = "DowngradeCode"
     RAISE_INTER_BROKER_PROTOCOL = "RaiseInterBrokerProtocol"
     PASS_TIME = "PassTime"  # noqa: S105  the name of an action, not a password
     STEP_CLOCK = "StepClock"

@@ -287,25 +287,34 @@ LearnController(b) ==
 
 (* A broker stops, and starts as this. Its office is vacant, and clients that*)
 (* wait for it, or for a request that it has, hear nothing.                  *)
-Bounce(b, is_old) ==
+Bounce(b, is_old, has_code) ==
     LET lost == {m.request : m \in {m \in messages : m.to = b}}
                     \cup {nodes[b].writing[i].request : i \in DOMAIN nodes[b].writing}
-    IN /\ nodes' = [nodes EXCEPT ![b] = [is_old |-> is_old, has_code |-> TRUE,
+    IN /\ nodes' = [nodes EXCEPT ![b] = [is_old |-> is_old, has_code |-> has_code,
                                          active_controller_id |-> NoBroker,
                                          controller_epoch |-> NoEpoch, writing |-> <<>>]]
        /\ controller' = IF controller.controller_id = b
                         THEN [controller EXCEPT !.controller_id = NoBroker] ELSE controller
        /\ messages' = {m \in messages : m.to # b}
        /\ answers' = [r \in Requests |-> IF r \in lost THEN "unknown" ELSE answers[r]]
-       /\ UNCHANGED <<config, seen, effects, budget>>
+       /\ UNCHANGED <<config, seen, effects>>
 
 HaveCode == \A b \in Brokers : nodes[b].has_code
 
 (* The first bounce of an upgrade brings the code.                           *)
-UpgradeCode(b) == ~nodes[b].has_code /\ Bounce(b, TRUE)
+UpgradeCode(b) == ~nodes[b].has_code /\ Bounce(b, TRUE, TRUE) /\ UNCHANGED budget
+
+(* The way back, as long as no broker has the new protocol.                  *)
+MayGoBack == \A b \in Brokers : nodes[b].is_old
+DowngradeCode(b) ==
+    /\ nodes[b].has_code
+    /\ MayGoBack
+    /\ Spend("downgrades")
+    /\ Bounce(b, TRUE, FALSE)
 
 (* The second raises the protocol, and begins when the first has ended.      *)
-RaiseInterBrokerProtocol(b) == nodes[b].is_old /\ HaveCode /\ Bounce(b, FALSE)
+RaiseInterBrokerProtocol(b) ==
+    nodes[b].is_old /\ HaveCode /\ Bounce(b, FALSE, TRUE) /\ UNCHANGED budget
 
 -----------------------------------------------------------------------------
 Next ==
@@ -321,6 +330,7 @@ Next ==
     \/ \E b \in Brokers : ResignController(b)
     \/ \E b \in Brokers : LearnController(b)
     \/ \E b \in Brokers : UpgradeCode(b)
+    \/ \E b \in Brokers : DowngradeCode(b)
     \/ \E b \in Brokers : RaiseInterBrokerProtocol(b)
 
 (* Clients ask again as long as they are told to, those of the new version at*)

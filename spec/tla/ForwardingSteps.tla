@@ -46,7 +46,7 @@ NothingIsReplaced ==
                 {now.active_controller_id, NoBroker, controller'.controller_id}
             /\ <<next.is_old, next.has_code>> # <<now.is_old, now.has_code>> =>
                 /\ next.active_controller_id = NoBroker /\ next.controller_epoch = NoEpoch
-                /\ next.writing = <<>> /\ next.has_code
+                /\ next.writing = <<>> /\ (next.has_code \/ next.is_old)
                 /\ \A m \in messages' : m.to # b
        /\ \A b \in Brokers : seen'[b] \in {seen[b], config.version}
        /\ \A b \in Brokers : controller' # controller /\ controller'.controller_id = b =>
@@ -93,11 +93,12 @@ OfficesChange ==
                 nodes'[b].is_old # nodes[b].is_old \/ nodes'[b].has_code # nodes[b].has_code =>
                     after # b]_vars
 
-(* An upgrade goes one way, and no broker stops but for a step of it.        *)
+(* The protocol goes one way, and the code too but under the old protocol; no*)
+(* broker stops but for a step of an upgrade.                                *)
 \* @req FWD-007
 UpgradesGoOn ==
     [][\A b \in Brokers : LET now == nodes[b] next == nodes'[b] IN
-        /\ (next.is_old => now.is_old) /\ (now.has_code => next.has_code)
+        /\ (next.is_old => now.is_old) /\ (now.has_code => next.has_code \/ next.is_old)
         /\ <<next.is_old, next.has_code>> = <<now.is_old, now.has_code>> =>
             /\ next.active_controller_id = NoBroker /\ now.active_controller_id # NoBroker =>
                 controller.controller_id = NoBroker

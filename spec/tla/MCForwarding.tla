@@ -2,7 +2,9 @@
 (* Bounds for TLC, as numbers that a cfg can set. *)
 EXTENDS ForwardingSteps
 
-CONSTANTS MaxElections, MaxLosses, MaxLostReplies
+CONSTANTS MaxElections, MaxLosses, MaxLostReplies, MaxDowngrades
 
-Bounds == [elections |-> MaxElections, losses |-> MaxLosses, lost_replies |-> MaxLostReplies]
+Bounds ==
+    [elections |-> MaxElections, losses |-> MaxLosses, lost_replies |-> MaxLostReplies,
+     downgrades |-> MaxDowngrades]
 =============================================================================
