@@ -6,7 +6,7 @@ Brokers run free in it (`cluster.py`), or one step at a time (`stepped/cluster.p
 import json
 from abc import ABC, abstractmethod
 from collections import Counter
-from contextlib import suppress
+from functools import lru_cache
 
 from fencepost.fault_injection.faults.targets import ClusterView
 from fencepost.impl.core.types.events import WatchFired
@@ -34,6 +34,33 @@ from fencepost.spec.znodes import (
     parse_topic_document,
     topic_path,
 )
+
+DOCUMENTS_KEPT = 4096
+"""A run that heals looks at the same ones after each event."""
+
+
+@lru_cache(DOCUMENTS_KEPT)
+def _topic(name: str, data: bytes) -> TopicDocument | None:
+    """None of a malformed document, as below."""
+    try:
+        return parse_topic_document(name, data)
+    except MalformedZnodeError:
+        return None
+
+
+@lru_cache(DOCUMENTS_KEPT)
+def _assignment(topic: str, data: bytes) -> dict[TopicPartition, tuple[BrokerId, ...]]:
+    document = _topic(topic, data)
+    by_partition = assignment_of(document) if document is not None else {}
+    return {TopicPartition(topic, one): replicas for one, replicas in by_partition.items()}
+
+
+@lru_cache(DOCUMENTS_KEPT)
+def _state(path: str, data: bytes) -> LeaderAndIsr | None:
+    try:
+        return parse_leader_and_isr(path, data)
+    except MalformedZnodeError:
+        return None
 
 
 class VirtualWorld(ABC):
@@ -106,23 +133,21 @@ class VirtualWorld(ABC):
 
     def assignments(self) -> dict[TopicPartition, tuple[BrokerId, ...]]:
         """The replicas of every partition of the topics that can be read."""
-        return {
-            TopicPartition(topic, partition): replicas
-            for topic, document in self.topics().items()
-            for partition, replicas in assignment_of(document).items()
-        }
+        found: dict[TopicPartition, tuple[BrokerId, ...]] = {}
+        for topic in self.zookeeper.children(TOPICS):
+            found |= _assignment(topic, self.zookeeper.peek(topic_path(topic)).data)
+        return found
 
     def topics(self) -> dict[str, TopicDocument]:
         """What the znodes of topics say, but for malformed ones, which are no topics."""
-        found = {}
-        for topic in self.zookeeper.children(TOPICS):
-            with suppress(MalformedZnodeError):
-                data = self.zookeeper.peek(topic_path(topic)).data
-                found[topic] = parse_topic_document(topic, data)
-        return found
+        told = {
+            topic: _topic(topic, self.zookeeper.peek(topic_path(topic)).data)
+            for topic in self.zookeeper.children(TOPICS)
+        }
+        return {topic: document for topic, document in told.items() if document is not None}
 
     def state(self, key: TopicPartition) -> tuple[LeaderAndIsr, int] | None:
         """What ZooKeeper holds about a partition, and its version; None of what is unreadable."""
         znode = self.zookeeper.peek(leader_and_isr_path(key))
-        state = parsed(parse_leader_and_isr, znode)
+        state = _state(znode.path, znode.data) if znode.stat else None
         return (state, znode.stat.version) if state and znode.stat else None
