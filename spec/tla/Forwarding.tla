@@ -304,8 +304,9 @@ HaveCode == \A b \in Brokers : nodes[b].has_code
 (* The first bounce of an upgrade brings the code.                           *)
 UpgradeCode(b) == ~nodes[b].has_code /\ Bounce(b, TRUE, TRUE) /\ UNCHANGED budget
 
-(* The way back, as long as no broker has the new protocol.                  *)
 MayGoBack == \A b \in Brokers : nodes[b].is_old
+
+(* The way back, as long as no broker has the new protocol.                  *)
 DowngradeCode(b) ==
     /\ nodes[b].has_code
     /\ MayGoBack
