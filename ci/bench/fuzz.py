@@ -3,8 +3,8 @@
 Frames of HTTP/2, messages and parcels are drawn from a seed; most are of valid requests with a few
 bytes changed. They are sent to a real broker process by a user without any permission, and parcels
 by another broker. After each round an administrator on another connection must be answered by the
-same process. Its memory is read after each round. Then an administrator sends
-such messages itself, which a broker obeys when it understands them.
+same process. Its memory is read after each round. Then an administrator sends such messages itself,
+which a broker obeys when it understands them.
 """
 
 import argparse
