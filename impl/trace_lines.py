@@ -85,7 +85,6 @@ _OF_QUOTA = frozenset(
 _QUOTA_FIELDS = (
     "user",
     "client_id",
-    "method",
     "api_version",
     "partition_count",
     "mutation_rate",
@@ -241,6 +240,8 @@ def _add_places(line: Line, effect: ActionTaken) -> None:
         line["principal"] = effect.principal
     if effect.forwarded_request is not None:
         line["forwarded_request"] = effect.forwarded_request
+    if effect.method is not None:
+        line["method"] = effect.method
 
 
 def _add_quota(line: Line, effect: ActionTaken) -> None:

@@ -208,7 +208,11 @@ class TraceEvent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, 
     client_id: str | None = None
     """As `user`."""
     method: str | None = None
-    """The request for a mutation of topics."""
+    """The request for a mutation of topics.
+
+    On a `ForwardRequest` or `CreateTopic`: the one that a broker creates a topic for of its own
+    accord, `FindCoordinator`; absent where the client asked for the topic itself (FWD-006).
+    """
     api_version: int | None = None
     """Of a mutation, as Kafka counts: an older one has no word for a refusal."""
     partition_count: int | None = None

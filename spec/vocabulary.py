@@ -345,6 +345,9 @@ INTERNAL_TOPICS: Mapping[CoordinatorKind, str] = {
 }
 """Created by the first request for a coordinator (FWD-006)."""
 
+FIND_COORDINATOR = "FindCoordinator"
+"""That request, as lines about the creation name it: clients may create such a topic themselves."""
+
 
 class Outcome(StrEnum):
     """How an operation ended, as its caller may know it."""

@@ -2,8 +2,8 @@
 
 Not for the broker that forwarded it, nor for a name that the client claims. Clients set every value
 once, so that a value tells which of them has asked. It is forwarded in the name
-in which it is made. An internal topic alone is a broker's own wish (FWD-006): it is created for
-brokers where no client asks for it by its name.
+in which it is made. A topic that a broker creates since a client looks for a coordinator is its own
+wish, and created for a broker (FWD-006): `method` tells, as clients may create it themselves.
 """
 
 import re
@@ -13,7 +13,7 @@ from fencepost.conformance.checks.evidence import Evidence
 from fencepost.conformance.verdict import CheckResult
 from fencepost.fault_injection.workload.config_operations import ALTER_CONFIGS
 from fencepost.spec.trace import TraceEvent
-from fencepost.spec.vocabulary import INTERNAL_TOPICS, Action, Invariant
+from fencepost.spec.vocabulary import FIND_COORDINATOR, Action, Invariant
 
 DONE = frozenset(
     {
@@ -51,7 +51,7 @@ def check(events: Sequence[TraceEvent]) -> CheckResult:
                 event,
             )
         creator = event.principal if event.action == Action.CREATE_TOPIC else None
-        if creator is not None and event.topic in INTERNAL_TOPICS.values():
+        if creator is not None and forward.method == FIND_COORDINATOR:
             evidence.premise_count += 1
             if not _BROKER.fullmatch(creator):
                 evidence.violated(f"{what} is created for {creator}, no broker.", event)

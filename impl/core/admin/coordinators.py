@@ -22,7 +22,7 @@ from fencepost.impl.core.types.topic_messages import (
     FindCoordinatorResponse,
 )
 from fencepost.impl.core.types.znode_reading import parsed
-from fencepost.spec.vocabulary import INTERNAL_TOPICS, BrokerId, ErrorCode
+from fencepost.spec.vocabulary import FIND_COORDINATOR, INTERNAL_TOPICS, BrokerId, ErrorCode
 from fencepost.spec.znodes import (
     TopicPartition,
     broker_path,
@@ -79,7 +79,7 @@ class Coordinators:
                 self._answer(event.token, request, response.error_code, response.message)
             )
 
-        mandate = self._forwarding.admit(creation, asker, created)
+        mandate = self._forwarding.admit(creation, asker, created, FIND_COORDINATOR)
         if mandate is not None:
             self._outbox.run(self._create(event, request, creation, mandate))
 

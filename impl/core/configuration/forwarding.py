@@ -46,11 +46,17 @@ class Mandate(NamedTuple):
     """For which it is done; None where no line tells."""
     request_id: str | None = None
     """Of a request that another broker has forwarded."""
+    method: str | None = None
+    """The request that this broker makes of its own accord what was asked for; None: its client."""
 
     @property
     def told(self) -> Mapping[str, str | None]:
         """What lines of the trace tell of it."""
-        return {"principal": self.principal, "forwarded_request": self.request_id}
+        return {
+            "principal": self.principal,
+            "forwarded_request": self.request_id,
+            "method": self.method,
+        }
 
     def write(
         self, may_write: Mapping[Writer, Permissions], *ops: WriteOp
@@ -96,8 +102,17 @@ class Forwarding:
         """Number of a request to the controller -> what hears its answer."""
         self._taken: tuple[ControllerGeneration, ForwardedNumbers] | None = None
 
-    def admit(self, request: WrittenRequest, asker: Asker, respond: Respond) -> Mandate | None:
-        """That it is done here; None: `respond` hears that it is refused, or what became of it."""
+    def admit(
+        self,
+        request: WrittenRequest,
+        asker: Asker,
+        respond: Respond,
+        method: str | None = None,
+    ) -> Mandate | None:
+        """That it is done here; None: `respond` hears that it is refused, or what became of it.
+
+        Lines tell the `method` for which this broker wants it of its own accord.
+        """
         if not (isinstance(request, RedirectedRequest) or self._is_of_controller(request.header)):
             return BY_ANY_BROKER
         generation = self._controller.generation
@@ -109,7 +124,7 @@ class Forwarding:
         principal = self._config.rules.principal_of(request.header, asker)
         way = self._config.rules.redirect(request.header, node)
         if way is Redirection.FORWARD:
-            self.forward_request(request, principal, controller_id, respond)
+            self.forward_request(request, principal, controller_id, respond, method)
             return None
         is_here = way is Redirection.HERE
         refusal = self._refusal(request.header) if is_here else NOT_CONTROLLER
@@ -117,7 +132,7 @@ class Forwarding:
             respond(refused(request, refusal))
             return None
         fence = generation if node.is_controller else NoFence()
-        return Mandate(fence, principal, request.header.request_id)
+        return Mandate(fence, principal, request.header.request_id, method)
 
     def _is_of_controller(self, header: RequestHeader) -> bool:
         """Of a request about topics; what is forwarded is for a controller below level 5, too."""
@@ -127,7 +142,12 @@ class Forwarding:
 
     @action
     def forward_request(
-        self, request: WrittenRequest, principal: str, to: BrokerId, respond: Respond
+        self,
+        request: WrittenRequest,
+        principal: str,
+        to: BrokerId,
+        respond: Respond,
+        method: str | None,
     ) -> None:
         """The controller is asked for the same, for the same principal."""
         header = request.header
@@ -142,7 +162,11 @@ class Forwarding:
                 controller_epoch=self._broker.controller_epoch,
             )
         line = taken(
-            self.forward_request, peer=to, principal=named, forwarded_request=sent.request_id
+            self.forward_request,
+            peer=to,
+            principal=named,
+            forwarded_request=sent.request_id,
+            method=method,
         )
         self._outbox.took(line)
         asked = replace(request, header=sent)

@@ -13,7 +13,7 @@ from fencepost.conformance.checks import (
 from fencepost.conformance.verdict import CheckResult, Verdict
 from fencepost.spec.config_store import CONFIG_CHANGES, config_bytes
 from fencepost.spec.trace import Kind, TraceEvent
-from fencepost.spec.vocabulary import Action, Outcome
+from fencepost.spec.vocabulary import FIND_COORDINATOR, Action, Outcome
 from fencepost.spec.znodes import CONTROLLER
 from tests.conformance.checks.trace_builder import Trace
 
@@ -298,19 +298,24 @@ def test_what_is_forwarded_is_done_for_whom_it_is_forwarded(
 
 
 @pytest.mark.parametrize(
-    ("topic", "principal", "expected"),
+    ("method", "principal", "expected"),
     [
-        ("__consumer_offsets", "User:broker-2", (0, 1)),
-        ("__transaction_state", "User:client-1", (1, 1)),
-        ("__consumer_offsets", None, (0, 0)),
-        ("t", "User:client-1", (0, 0)),
+        (FIND_COORDINATOR, "User:broker-2", (0, 1)),
+        (FIND_COORDINATOR, "User:client-1", (1, 1)),
+        (FIND_COORDINATOR, None, (0, 0)),
+        (None, "User:client-1", (0, 0)),
     ],
 )
-def test_internal_topic_is_a_brokers_wish(
-    topic: str, principal: str | None, expected: tuple[int, int]
+@pytest.mark.parametrize("forwarder", [None, FORWARDED])
+def test_topic_for_a_coordinator_is_a_brokers_wish_and_a_client_may_create_it_itself(
+    method: str | None, principal: str | None, expected: tuple[int, int], forwarder: str | None
 ) -> None:
     trace = Trace()
-    trace.broker(3, Action.CREATE_TOPIC, topic=topic, principal=principal)
+    asked = {"principal": principal, "forwarded_request": forwarder}
+    if forwarder:
+        trace.broker(2, Action.FORWARD_REQUEST, peer="broker-3", method=method, **asked)
+    told = asked if forwarder else {"method": method, **asked}
+    trace.broker(3, Action.CREATE_TOPIC, topic=OFFSETS_TOPIC, **told)
 
     result = principal_kept.check(trace.events)
 

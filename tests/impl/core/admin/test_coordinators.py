@@ -22,6 +22,7 @@ from fencepost.impl.core.types.zookeeper import SetData
 from fencepost.spec.config_store import ConfigEntity, EntityKind
 from fencepost.spec.vocabulary import (
     ANY_VERSION,
+    FIND_COORDINATOR,
     Action,
     BrokerId,
     ControllerEpoch,
@@ -126,7 +127,7 @@ def test_first_request_asks_the_controller_for_the_topic_as_a_broker(follower: D
     header = asked.request.header
     assert (header.principal, header.forwards) == ("User:broker-1", 1)
     (line,) = follower.took(Action.FORWARD_REQUEST)
-    assert (line.peer, line.principal) == (3, "User:broker-1")
+    assert (line.peer, line.principal, line.method) == (3, "User:broker-1", FIND_COORDINATOR)
 
 
 def test_with_the_mutation_quota_on_the_broker_asks_for_the_topic_as_well(drive: Drive) -> None:
@@ -169,7 +170,18 @@ def test_controller_creates_the_topic_behind_its_fence(controller: Driver) -> No
     assert told(controller, token)[0] in (ErrorCode.NONE, NOT_YET)
     assert assignment(controller, "__transaction_state") == {0: (1, 2), 1: (2, 1)}
     (line,) = controller.took(Action.CREATE_TOPIC)
-    assert line.principal == "User:broker-1"
+    assert (line.principal, line.method) == ("User:broker-1", FIND_COORDINATOR)
+
+
+def test_creation_by_its_name_is_told_as_that_of_the_client(
+    follower: Driver, controller: Driver
+) -> None:
+    request = CreateTopicRequest(topic=OFFSETS, replication_factor=2)
+    for driver, action in ((follower, Action.FORWARD_REQUEST), (controller, Action.CREATE_TOPIC)):
+        driver.ask(request, ALICE)
+
+        (line,) = driver.took(action)
+        assert (line.principal, line.method) == ("User:alice", None)
 
 
 def test_deposed_controller_creates_nothing_for_its_own_client(controller: Driver) -> None:
