@@ -21,6 +21,12 @@ Kind = Any
 Hint = Any
 """What an annotation says."""
 Convert = Callable[[Any], Any]
+_TOPIC_TAG = 1 << 3 | 2
+"""Begins field 1 when it is a text; its length follows, seven bits in a byte, the lowest first."""
+_MORE = 1 << 7
+"""From here on a byte of a length is not its last."""
+_TOPIC_BYTES_MAX = _MORE**2 - 1
+"""A length of two bytes; a topic has 249 at most."""
 
 
 class CodecError(ValueError):
@@ -62,6 +68,25 @@ def decode(kind: type[Value], data: bytes) -> Value:
     except (DecodeError, ValueError) as error:
         raise CodecError(f"not a {kind.__name__}: {error}") from error
     return value
+
+
+def leading_topic(data: bytes) -> str | None:
+    """The topic with which a Produce begins, though the rest may be no message; None: with none.
+
+    Each library writes the fields of a message in their order, of which the topic is the first.
+    """
+    head = data[:3]
+    if len(head) < 3 or head[0] != _TOPIC_TAG:
+        return None
+    is_long = head[1] >= _MORE
+    size, begin = (head[1] % _MORE + head[2] * _MORE, 3) if is_long else (head[1], 2)
+    text = data[begin : begin + size]
+    if size > _TOPIC_BYTES_MAX or len(text) < size:
+        return None
+    try:
+        return text.decode()
+    except UnicodeDecodeError:
+        return None
 
 
 def _message_class(kind: type) -> type[Message]:

@@ -106,10 +106,7 @@ class RpcServer:
         """Answers outside of bundles: given by this broker, and written to the connection."""
         self._bundled: dict[int, Callable[[bytes], None]] = {}
         self._server = new_server(_SERVER_OPTIONS)
-        handlers = {
-            method: unary_handler(partial(self._serve, kind))
-            for method, kind in REQUEST_TYPES.items()
-        }
+        handlers = {method: unary_handler(partial(self._serve, method)) for method in REQUEST_TYPES}
         handlers[EXCHANGE] = grpc.stream_stream_rpc_method_handler(
             self._serve_exchange, Bundle.FromString, Bundle.SerializeToString
         )
@@ -159,26 +156,27 @@ class RpcServer:
         """Stop; waiting requests get no answer."""
         await self._server.stop(STOP_GRACE_S)
 
-    async def _serve(self, kind: type[Request], data: bytes, context: aio.ServicerContext) -> bytes:
+    async def _serve(self, method: str, data: bytes, context: aio.ServicerContext) -> bytes:
         metadata = await self._own_metadata(context)
         if len(self._waiting) >= REQUESTS_MAX:
             reason = f"{REQUESTS_MAX} requests wait already"
             await context.abort(grpc.StatusCode.RESOURCE_EXHAUSTED, reason)
-        caller = self._caller(context)
-        unread = self.gate.refuse_unread(kind, len(data), caller) if self.gate and caller else None
-        if unread is not None:
-            return unread
+        kind, caller = REQUEST_TYPES[method], self._caller(context)
+        if self.gate and caller:
+            call = SignedCall(method, str(metadata.get(RECEIVER_KEY, "")), data)
+            admitted = self.gate.admit(kind, caller, call, metadata.get(TOKEN_KEY))
+            if isinstance(admitted, bytes):
+                return admitted
+            caller = admitted
         try:
             request = decode(kind, data)
         except CodecError as error:
             await context.abort(grpc.StatusCode.INVALID_ARGUMENT, str(error))
             raise  # `abort` has raised
         if self.gate and caller:
-            call = SignedCall(method_of(request), str(metadata.get(RECEIVER_KEY, "")), data)
-            admitted = self.gate.admit(request, caller, call, metadata.get(TOKEN_KEY))
-            if isinstance(admitted, bytes):
-                return admitted
-            caller = admitted
+            refused = self.gate.refuse(request, caller)
+            if refused is not None:
+                return refused
         self._clock.observe(_lamport(metadata))
         asker = caller.asker if caller else asker_of(_node(metadata))
         response, lamport = await self._answer_to(request, asker, context.peer())

@@ -78,7 +78,8 @@ class SimulatedListener:
     def admit(self, request: Request, caller: CertifiedCaller) -> ProvenCaller | Refusal:
         """The caller for which the request is taken, or why it is not."""
         call = signed_call(request, self._broker_id)
-        return self._gate.admit(request, caller.proven, call, caller.shown)
+        known = self._gate.known(caller.proven, call, caller.shown)
+        return known if isinstance(known, Refusal) else self._gate.refuse(request, known) or known
 
     def shown(self, response: Response, caller: ProvenCaller) -> Response:
         """The response as the caller may see it."""

@@ -38,16 +38,13 @@ class Gate:
         self._authorizer = authorizer
         self._tokens = tokens
 
-    def admit(
-        self, request: Request, caller: ProvenCaller, call: SignedCall, shown: str | None
+    def known(
+        self, caller: ProvenCaller, call: SignedCall, shown: str | None
     ) -> ProvenCaller | Refusal:
-        """For which caller it is taken, given the token that is `shown`; or why it is not."""
-        if shown is not None:
-            holder = self._tokens.holder(caller, shown, call) if self._tokens else NOT_TAKEN
-            if isinstance(holder, Refusal):
-                return holder
-            caller = holder
-        return self.refuse(request, caller) or caller
+        """For which caller the call counts, given the token that is `shown`; or why for none."""
+        if shown is None:
+            return caller
+        return self._tokens.holder(caller, shown, call) if self._tokens else NOT_TAKEN
 
     def refuse(self, request: Request, caller: ProvenCaller) -> Refusal | None:
         """Why the request is not taken; None: it is."""

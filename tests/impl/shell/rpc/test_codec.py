@@ -3,7 +3,7 @@
 from typing import get_args
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import example, given, settings, strategies as st
 from msgspec.structs import fields
 
 from fencepost.impl.core.types import messages
@@ -14,7 +14,13 @@ from fencepost.impl.core.types.messages import (
     Request,
     Response,
 )
-from fencepost.impl.shell.rpc.codec import CodecError, SharedBodies, decode, encode
+from fencepost.impl.shell.rpc.codec import (
+    CodecError,
+    SharedBodies,
+    decode,
+    encode,
+    leading_topic,
+)
 from fencepost.spec.vocabulary import BrokerId, ErrorCode, Offset
 from fencepost.spec.wire import replication_pb2
 
@@ -86,3 +92,57 @@ def test_a_body_for_many_brokers_is_serialised_once_while_it_is_kept() -> None:
     assert shared.encode(one) == encode(one)
     assert shared.encode(other) == first
     assert shared.encode(other) is not first
+
+
+FIELDS = st.one_of(
+    st.builds(replication_pb2.ProduceRequest, topic=st.text(max_size=200)),
+    st.builds(replication_pb2.ProduceRequest, topic=st.just("t" * 300)),
+    st.builds(replication_pb2.ProduceRequest, values=st.lists(st.text(), max_size=3)),
+    st.builds(replication_pb2.ProduceRequest, partition=st.integers(0, 300)),
+    st.just(replication_pb2.CreateTopicRequest(header={"forwards": 1})),
+)
+"""Parts of a message, whose order and number nothing bounds; the last one has an unknown field."""
+
+
+@given(request=st.builds(replication_pb2.ProduceRequest, topic=st.text(min_size=1)))
+def test_a_produce_as_it_is_written_begins_with_its_topic(
+    request: replication_pb2.ProduceRequest,
+) -> None:
+    request.values.append("v")
+
+    assert leading_topic(request.SerializeToString()) == request.topic
+
+
+@given(parts=st.lists(FIELDS, max_size=6))
+def test_of_an_odd_produce_the_leading_topic_is_the_first(
+    parts: list[replication_pb2.ProduceRequest],
+) -> None:
+    written = [one for one in (part.SerializeToString() for part in parts) if one]
+    topics = [one.topic for one in map(replication_pb2.ProduceRequest.FromString, written)]
+    topic = leading_topic(b"".join(written))
+
+    assert topic == (topics[0] if topics and topics[0] else None)
+    if topic is not None and not any(topics[1:]):
+        assert replication_pb2.ProduceRequest.FromString(b"".join(written)).topic == topic
+
+
+@given(data=st.binary(max_size=8).map(lambda rest: b"\n" + rest) | st.binary())
+@example(data=b"\n\x80\0")
+@example(data=b"\n\x81\0t")
+@example(data=b"\n\1\xff")
+def test_of_any_bytes_the_leading_topic_is_one_or_none(data: bytes) -> None:
+    topic = leading_topic(data)
+
+    if topic is not None:
+        begin = 2 if data[1] < 128 else 3
+        field = data[: begin + len(topic.encode())]
+        assert replication_pb2.ProduceRequest.FromString(field).topic == topic
+
+
+@pytest.mark.parametrize("size", [2**14, 2**21, 2**40])
+def test_a_text_that_is_longer_than_any_topic_leads_nothing(size: int) -> None:
+    head = b"\n" + bytes([size >> at & 127 | 128 for at in range(0, 42, 7)]) + b"\0"
+
+    assert leading_topic(head + b"t" * 2**14) is None
+    assert leading_topic(b"\n\xff\x7f" + b"t" * (2**14 - 1)) == "t" * (2**14 - 1)
+    assert leading_topic(b"\n\xff\x7f" + b"t") is None

@@ -16,6 +16,7 @@ from fencepost.impl.core.rules.security.acls import (
     ResourceType,
 )
 from fencepost.impl.core.types.asker import Asker
+from fencepost.impl.core.types.messages import ProduceRequest
 from fencepost.impl.shell.rpc.request_gate import USER_BYTES_MAX
 from fencepost.impl.shell.rpc.service import EXCHANGE
 from fencepost.spec.wire import replication_pb2 as wire
@@ -244,7 +245,7 @@ async def test_a_large_request_of_a_user_is_refused_unread(
         large = {"t" * USER_BYTES_MAX}
         calls = [
             outcome(alice, "DeleteTopic", limit),
-            outcome(alice, "Produce", wire.ProduceRequest(values=large)),
+            outcome(alice, "Produce", wire.ProduceRequest(topic=TOPIC, values=large)),
             outcome(
                 broker,
                 "StopReplica",
@@ -264,3 +265,52 @@ async def test_a_large_request_of_a_user_is_refused_unread(
     assert {type(event.request).__name__ for event in events} == {
         *("DeleteTopicRequest", "ProduceRequest", "StopReplicaRequest")
     }
+
+
+async def sent(channel: aio.Channel, content: bytes) -> str:
+    """How a Produce with that content is answered: by that error code, or gRPC's status."""
+    try:
+        answer: bytes = await channel.unary_unary(f"/{SERVICE}/Produce")(content, timeout=30)
+    except aio.AioRpcError as error:
+        return str(error.code().name)
+    return str(wire.ProduceResponse.FromString(answer).error_code)
+
+
+@asynchronous
+async def test_a_large_produce_without_permission_is_refused_unread(
+    authority: CertificateAuthority,
+) -> None:
+    folder = authority.folder
+    denied, written = (
+        wire.ProduceRequest(topic=name).SerializeToString() for name in (TOPIC, "other")
+    )
+    no_message = b"\xff" * (USER_BYTES_MAX + 1)
+    values = wire.ProduceRequest(values=[""] * USER_BYTES_MAX).SerializeToString()
+    cases = {
+        # What is decoded, and is no message, is not understood.
+        ("alice", denied + no_message): "TOPIC_AUTHORIZATION_FAILED",
+        ("alice", written + no_message): "INVALID_ARGUMENT",
+        ("alice", denied + no_message[len(denied) + 1 :]): "INVALID_ARGUMENT",
+        ("admin", denied + no_message): "INVALID_ARGUMENT",
+        ("broker-1", denied + no_message): "TOPIC_AUTHORIZATION_FAILED",
+        ("alice", no_message): "INVALID_REQUEST",
+        ("alice", b"\n" + no_message): "INVALID_REQUEST",
+        # Of a topic that is named twice the last one counts.
+        ("alice", written + values + denied): "TOPIC_AUTHORIZATION_FAILED",
+        ("alice", denied + values + written): "TOPIC_AUTHORIZATION_FAILED",
+        ("alice", values + written): "INVALID_REQUEST",
+        ("alice", values): "INVALID_REQUEST",
+    }
+    async with listener(folder / "broker-2", entries=ENTRIES, super_users=SUPER_USERS) as to:
+        channels = {name: to.channel(read_identity(folder / name)) for name, _ in cases}
+        for number, ((name, content), expected) in enumerate(cases.items()):
+            assert await sent(channels[name], content) == expected, number
+        assert to.inbox.events == []
+        waiting = asyncio.create_task(sent(channels["alice"], written + values))
+        (event,) = await to.inbox.hold(1)
+        waiting.cancel()
+        await asyncio.gather(*(channel.close() for channel in channels.values()))
+
+    assert event.request == ProduceRequest(
+        topic="other", partition=0, acks=0, values=("",) * USER_BYTES_MAX, timeout_ms=0
+    )

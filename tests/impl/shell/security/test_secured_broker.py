@@ -2,12 +2,14 @@
 
 import asyncio
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+import grpc
 import msgspec
 import pytest
+from grpc import aio
 from kazoo.client import KazooClient
 from kazoo.exceptions import NoAuthError
 from kazoo.security import OPEN_ACL_UNSAFE
@@ -25,11 +27,17 @@ from fencepost.spec.config_store import (
     config_bytes,
 )
 from fencepost.spec.vocabulary import ErrorCode
-from fencepost.spec.wire.tls import KEY_FILE
+from fencepost.spec.wire import replication_pb2 as wire
+from fencepost.spec.wire.conventions import CHANNEL_OPTIONS, SERVICE
+from fencepost.spec.wire.tls import KEY_FILE, read_identity
 from fencepost.spec.wire.tokens import HeldToken, token_document
 from tests.impl.shell.test_node import Registry, arguments, eventually, running
 
-CHROOT = "/secured"
+CHROOT, LARGE_CHROOT = "/secured", "/large"
+EMPTY_VALUES = 1 << 24
+"""Of one Produce, of 32 MB: decoded they take more than 500 MB."""
+GROWTH_MB_MAX = 200
+"""By which a broker grows that takes the bytes of it from a connection."""
 TOKEN_KEY = b"the key of the brokers, by which tokens are genuine"
 CREDENTIALS = "fencepost:the password of the brokers"
 ANSWERS = {one.name for one in ErrorCode} - {"REQUEST_TIMED_OUT"}
@@ -141,6 +149,23 @@ def assert_refused(address: str, tls: Path, error_code: str) -> None:
     assert eventually(refused) == error_code
 
 
+async def send_at_once(address: str, tls: Path, values: Sequence[str]) -> str:
+    """How a broker answers one Produce of all these values to topic t."""
+    own, request = read_identity(tls), wire.ProduceRequest(topic="t", values=values, acks=1)
+    credentials = grpc.ssl_channel_credentials(own.ca, own.key, own.certificate)
+    async with aio.secure_channel(address, credentials, CHANNEL_OPTIONS) as channel:
+        call = channel.unary_unary(f"/{SERVICE}/Produce")
+        answer: bytes = await call(request.SerializeToString(), timeout=60)
+    return str(wire.ProduceResponse.FromString(answer).error_code)
+
+
+def memory_peak_mb(pid: int) -> float:
+    """The most that the process has had in memory so far."""
+    lines = Path(f"/proc/{pid}/status").read_text(encoding="ascii").splitlines()
+    (peak,) = (line for line in lines if line.startswith("VmHWM:"))
+    return int(peak.split()[1]) / 1000
+
+
 def secrets_of(authority: CertificateAuthority) -> dict[str, bytes]:
     """Each key by its file, as the line of it that is the same in every form."""
     keys = sorted(authority.folder.rglob(KEY_FILE))
@@ -169,6 +194,31 @@ def secured(folder: Path) -> tuple[CertificateAuthority, dict[str, Path], tuple[
     }
     given = [text for name, value in flags.items() for text in (name, str(value))]
     return authority, identities, ("--authorizer", *given)
+
+
+@pytest.mark.zookeeper
+def test_a_large_produce_without_permission_takes_no_more_memory_than_its_bytes(
+    tmp_path: Path, zookeeper_server: ZooKeeperServer
+) -> None:
+    _, identities, flags = secured(tmp_path)
+    where = f"{zookeeper_server.address}{LARGE_CHROOT}"
+    with (
+        ZooKeeperClient(zookeeper_server.address) as client,
+        running(*arguments(tmp_path / "run", where, *flags)) as broker,
+    ):
+        address = eventually(Registry(client, LARGE_CHROOT).address)
+        asyncio.run(create_topic(address, identities["admin"]))
+        before_mb = memory_peak_mb(broker.pid)
+        refused = asyncio.run(send_at_once(address, identities["bob"], [""] * EMPTY_VALUES))
+        growth_mb = memory_peak_mb(broker.pid) - before_mb
+        large = ["v" * 1024] * 4096
+        taken = eventually(
+            lambda: asyncio.run(send_at_once(address, identities["admin"], large)) == "NONE" or None
+        )
+
+    assert refused == "TOPIC_AUTHORIZATION_FAILED"
+    assert growth_mb < GROWTH_MB_MAX
+    assert taken
 
 
 @pytest.mark.zookeeper

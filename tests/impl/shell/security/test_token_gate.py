@@ -1,16 +1,24 @@
 """Calls that show a delegation token: for whom they are made, and which are refused."""
 
+import asyncio
 from pathlib import Path
 
 import pytest
 
 from fencepost.fault_injection.network.certificates import CertificateAuthority
 from fencepost.impl.core.rules.security.access import ProvenCaller
+from fencepost.impl.core.rules.security.acls import (
+    AclEntry,
+    Operation,
+    Pattern,
+    Permission,
+    ResourceType,
+)
 from fencepost.impl.core.rules.security.token_gate import TokenGate
 from fencepost.impl.core.rules.security.tokens import DelegationToken, TakenProofs, token_hmac
 from fencepost.impl.core.types.asker import Asker
 from fencepost.impl.core.types.config_messages import CreateDelegationTokenResponse
-from fencepost.impl.shell.rpc.request_gate import RequestGate
+from fencepost.impl.shell.rpc.request_gate import USER_BYTES_MAX, RequestGate
 from fencepost.spec.vocabulary import BrokerId, ErrorCode
 from fencepost.spec.wire import replication_pb2 as wire
 from fencepost.spec.wire.conventions import RECEIVER_KEY
@@ -126,6 +134,37 @@ async def test_a_holder_is_no_broker_and_makes_no_token(authority: CertificateAu
         "DescribeDelegationToken": "DELEGATION_TOKEN_REQUEST_NOT_ALLOWED",
     }
     assert to.inbox.events == []
+
+
+@asynchronous
+async def test_a_large_produce_of_a_holder_is_judged_as_one_of_the_owner(
+    authority: CertificateAuthority,
+) -> None:
+    request = wire.ProduceRequest(topic="t", values=["v" * USER_BYTES_MAX])
+    body = request.SerializeToString()
+    of_bob = AclEntry(
+        *(ResourceType.TOPIC, Pattern.LITERAL, "t"),
+        *(Permission.ALLOW, Operation.WRITE, "User:bob"),
+    )
+    of_alice = of_bob._replace(principal="User:alice")
+    folder, proof = authority.folder, shown("Produce", body)
+    async with listener(folder / "broker-2", entries=[of_bob], tokens=gate()) as to:
+        channel = to.channel(read_identity(folder / "bob"))
+        of_owner = await outcome(channel, "Produce", request, proof)
+        again = await outcome(channel, "Produce", request, proof)
+        await channel.close()
+        assert to.inbox.events == []
+    async with listener(folder / "broker-2", entries=[of_alice], tokens=gate()) as to:
+        channel = to.channel(read_identity(folder / "bob"))
+        without = await outcome(channel, "Produce", request)
+        waiting = asyncio.create_task(outcome(channel, "Produce", request, proof))
+        (event,) = await to.inbox.hold(1)
+        waiting.cancel()
+        await channel.close()
+
+    assert of_owner == without == "TOPIC_AUTHORIZATION_FAILED"
+    assert again == "SASL_AUTHENTICATION_FAILED"
+    assert getattr(event, "asker", None) == Asker("User:alice", is_proven=True)
 
 
 def test_the_secret_is_told_to_the_user_that_asked_and_to_no_broker(
