@@ -72,7 +72,7 @@ class Clients:
         self._longest = max(self._longest, int(claims.lo.max(initial=0)))
         self._counters.see(claims, [np.full(len(claims.lo), LOG)])
         in_epochs, _ = claims_in_epochs(rows, operations)
-        epoch = rows.numbers("leader_epoch")[with_epoch(rows, operations)]
+        epoch = rows.numbers("leader_epoch")[with_epoch(rows, operations)[0]]
         self._counters.see(in_epochs, [np.full(len(epoch), EPOCH), epoch])
 
     def join(self, other: "Clients") -> None:

@@ -148,7 +148,7 @@ class ToldRecords:
                 numbering = ToldNumbers.of(numbered, code[table.num_rows :], len(words))
                 self._see_log(told, marks, numbering)
             by = by_value(told)
-            wrong = np.unique(told.code[by.unsourced | by.resent | by.moved])
+            wrong = np.unique(told.code[by.wrong])
             self._doubted.update(words.take(pa.array(wrong)).to_pylist())
             yield self._found(table, told, marks, by, (length, asked))
 
@@ -176,7 +176,7 @@ class ToldRecords:
         final: tuple[int, int],
     ) -> ValuesFound:
         length, asked = final
-        is_wrong = bool((found.unsourced | found.resent | found.moved).any())
+        is_wrong = bool(found.wrong.any())
         is_wrong |= not self.read.take(_taken(told, found))
         inv, ended = table.column("inv").to_numpy(), table.column("ended").to_numpy()
         ret = np.where(told.is_acknowledged, ended, UNBOUNDED)
@@ -334,7 +334,7 @@ def _taken(told: Tellings, found: ByValue) -> Numbers:
     """The offsets at which records are told, each as often as there are records."""
     is_moved = np.zeros(len(found.at), np.bool_)
     is_moved[told.code[found.moved]] = True
-    own = found.placed & is_moved[told.code]
+    own = found.placed[is_moved[told.code[found.placed]]]
     at, _ = _distinct(told.offset[own], told.code[own])
     return np.concatenate([found.at[(found.at >= 0) & ~is_moved], at])
 

@@ -21,6 +21,7 @@ from fencepost.reports.kernels.bucket_rows import (
     Numbers,
     contradicted,
     joint,
+    set_where,
 )
 from fencepost.spec.trace import FINAL_READER
 from fencepost.spec.vocabulary import ErrorCode
@@ -38,6 +39,10 @@ class Operations(NamedTuple):
     records: Mask
     """Rows that tell of records as `log_history.read_history` counts them."""
     standing: Numbers
+    answered: Numbers
+    """The rows of `answers`."""
+    proven: Numbers
+    """The committed length that each of these proves."""
 
 
 def judge_clients(rows: BucketRows, operations: Operations) -> tuple[Found, Found]:
@@ -56,9 +61,11 @@ def operations_of(rows: BucketRows) -> Operations:
     ok, invoke = rows.is_outcome("ok"), rows.is_kind("invoke")
     answers = client & ok & ~invoke
     acknowledged = produce & answers & (rows.numbers("acks") == -1) & (rows.numbers("offset") >= 0)
-    standing = np.where(acknowledged, _ACKNOWLEDGED, POSSIBLE)
-    standing[rows.is_outcome("definite_error")] = _REFUSED
+    standing = np.full(len(produce), POSSIBLE)
+    standing[np.flatnonzero(acknowledged)] = _ACKNOWLEDGED
+    standing[np.flatnonzero(rows.is_outcome("definite_error"))] = _REFUSED
     ended = produce & ~invoke
+    answered = np.flatnonzero(answers)
     return Operations(
         produce=produce,
         fetch=fetch,
@@ -66,23 +73,28 @@ def operations_of(rows: BucketRows) -> Operations:
         acknowledged=acknowledged,
         records=ended | (produce & invoke & ~also_among(rows, produce & invoke, ended)),
         standing=standing,
+        answered=answered,
+        proven=_proven(rows, fetch, answered),
     )
+
+
+def _proven(rows: BucketRows, fetch: Mask, own: Numbers) -> Numbers:
+    values = rows.lengths("values")[own]
+    proves = (values > 0) & (fetch[own] | (rows.numbers("acks")[own] == -1))
+    end = set_where(~proves, rows.known("offset", 0, own) + values, 0)
+    return np.maximum(rows.known("high_watermark", 0, own), end)
 
 
 def also_among(rows: BucketRows, these: Mask, others: Mask) -> Mask:
     """The rows of these with an operation that is one of the others', too."""
-    both = these | others
-    operation = joint(
-        rows.partition[both],
-        rows.words("node")[both],
-        rows.numbers("incarnation")[both],
-        rows.numbers("op_id")[both],
-    )
+    own, other = np.flatnonzero(these), np.flatnonzero(others)
+    both = np.concatenate([own, other])
+    operation = joint(rows.starts[both], rows.numbers("op_id")[both], rows.partition[both])
     has_other = np.zeros(len(operation), np.bool_)
-    has_other[operation[others[both]]] = True
-    found = np.zeros(len(both), np.bool_)
-    found[both] = has_other[operation]
-    return found & these
+    has_other[operation[len(own) :]] = True
+    found = np.zeros(len(these), np.bool_)
+    found[own] = has_other[operation[: len(own)]]
+    return found
 
 
 def is_strange(rows: BucketRows, operations: Operations) -> Mask:
@@ -96,12 +108,12 @@ def is_strange(rows: BucketRows, operations: Operations) -> Mask:
 
 def misshapen(rows: BucketRows, operations: Operations) -> Mask:
     """C0: the answers that are not well formed."""
-    own = np.flatnonzero(operations.answers)
+    own = operations.answered
     values = rows.lengths("values")[own]
     end = rows.known("offset", 0, own) + values
     high_watermark = rows.known("high_watermark", UNBOUNDED, own)
     log_end_offset = rows.known("log_end_offset", UNBOUNDED, own)
-    nowhere = (rows.numbers("acks")[own] == -1) & (rows.numbers("offset", -1)[own] < 0)
+    nowhere = (rows.numbers("acks")[own] == -1) & (rows.numbers("offset")[own] < 0)
     above = operations.fetch[own] & (values > 0) & (end > high_watermark)
     beyond = (log_end_offset < high_watermark) & (high_watermark < UNBOUNDED)
     found = np.zeros(len(rows.partition), np.bool_)
@@ -119,13 +131,11 @@ class Contents(NamedTuple):
     offset: Numbers
     is_record: Mask
     """Clients wrote it, by `LogHistory.records`."""
-    unsourced: Mask
-    """Seen, and never written, or refused, or written elsewhere."""
-    resent: Mask
-    """Written twice, or to two partitions."""
-    placed: Mask
-    """It is told at its offset: acknowledged or seen."""
-    moved: Mask
+    wrong: Mask
+    """Seen, and never written, or refused, or written elsewhere; or written twice; or moved."""
+    placed: Numbers
+    """Those told at their offsets: acknowledged or seen."""
+    moved: Numbers
     """Of those placed, what is told elsewhere too."""
     at: Numbers
     """By code, an offset at which it is told; -1: none."""
@@ -149,10 +159,9 @@ class Tellings(NamedTuple):
 class ByValue(NamedTuple):
     """What follows from all tellings of each record; see `Contents`."""
 
-    unsourced: Mask
-    resent: Mask
-    placed: Mask
-    moved: Mask
+    wrong: Mask
+    placed: Numbers
+    moved: Numbers
     at: Numbers
 
 
@@ -175,21 +184,21 @@ def by_value(told: Tellings) -> ByValue:
     code, partition, offset = told.code, told.partition, told.offset
     codes = int(code.max(initial=-1)) + 1
     standing, origin = np.full(codes, _NONE), np.full(codes, -1)
-    written = code[told.is_record]
-    standing[written] = told.standing[told.is_record]
-    origin[written] = partition[told.is_record]
+    is_record = np.flatnonzero(told.is_record)
+    written = code[is_record]
+    standing[written] = told.standing[is_record]
+    origin[written] = partition[is_record]
     sent = np.bincount(written, minlength=codes)
-    source, elsewhere = standing[code], origin[code] != partition
-    placed = told.is_acknowledged | told.is_seen
+    is_sourceless, is_resent = (standing == _NONE) | (standing == _REFUSED), sent > 1
+    wrong = (told.is_seen | told.is_record) & (origin[code] != partition)
+    wrong |= (told.is_seen & is_sourceless[code]) | (told.is_record & is_resent[code])
+    placed = np.flatnonzero(told.is_acknowledged | told.is_seen)
+    code, offset = code[placed], offset[placed]
     at = np.full(codes, -1)
-    at[code[placed]] = offset[placed]
-    return ByValue(
-        unsourced=told.is_seen & ((source == _NONE) | (source == _REFUSED) | elsewhere),
-        resent=told.is_record & ((sent > 1)[code] | elsewhere),
-        placed=placed,
-        moved=placed & (at[code] != offset),
-        at=at,
-    )
+    at[code] = offset
+    moved = placed[np.flatnonzero(at[code] != offset)]
+    wrong[moved] = True
+    return ByValue(wrong=wrong, placed=placed, moved=moved, at=at)
 
 
 def contents_of(rows: BucketRows, operations: Operations) -> Contents:
@@ -211,9 +220,9 @@ def contents_of(rows: BucketRows, operations: Operations) -> Contents:
 def _contents(rows: BucketRows, operations: Operations) -> Mask:
     """C1 to C6."""
     told = contents_of(rows, operations)
-    suspicious = _of(told.partition, told.unsourced | told.resent | told.moved, rows.count)
+    suspicious = _of(told.partition, told.wrong, rows.count)
     suspicious |= told.cells.sparse | told.cells.differs(told.code[told.placed])
-    recorded = told.is_record & (told.at[told.code] >= 0)
+    recorded = np.flatnonzero(told.is_record & (told.at[told.code] >= 0))
     claims = claims_of(rows, operations, told.row[recorded], told.at[told.code[recorded]])
     suspicious[contradicted(claims)] = True
     in_epochs, owner = claims_in_epochs(rows, operations)
@@ -229,20 +238,20 @@ def is_short(cells: Cells, claims: Claims) -> Mask:
 
 
 def _of(partition: Numbers, items: Mask, count: int) -> Mask:
-    return np.asarray(np.bincount(partition[items], minlength=count) > 0)
+    return np.asarray(np.bincount(partition[np.flatnonzero(items)], minlength=count) > 0)
 
 
 def claims_of(rows: BucketRows, operations: Operations, row: Numbers, offset: Numbers) -> Claims:
     """The step of each record with a known offset, and the least length that each answer proves."""
     stamp = rows.numbers("mono_ns")
-    answers = np.flatnonzero(operations.answers)
-    ret = np.where(operations.acknowledged[row], stamp[row], UNBOUNDED)
-    least = _at_least(rows, operations, answers)
+    answers = operations.answered
+    ret = set_where(~operations.acknowledged[row], stamp[row], UNBOUNDED)
+    both = np.concatenate([row, answers])
     return Claims(
-        group=rows.partition[np.concatenate([row, answers])],
-        inv=rows.invoked[np.concatenate([row, answers])],
+        group=rows.partition[both],
+        inv=rows.invoked[both],
         ret=np.concatenate([ret, stamp[answers]]),
-        lo=np.concatenate([offset + 1, least]),
+        lo=np.concatenate([offset + 1, operations.proven]),
         hi=np.concatenate([offset, np.full(len(answers), UNBOUNDED)]),
     )
 
@@ -252,43 +261,37 @@ def claims_in_epochs(rows: BucketRows, operations: Operations) -> tuple[Claims, 
 
     They are those of `with_epoch`, in the order of their rows.
     """
-    told = np.flatnonzero(with_epoch(rows, operations))
+    told, proven = with_epoch(rows, operations)
     partition = rows.partition[told]
-    group = joint(partition, rows.numbers("leader_epoch", -1)[told])
+    group = joint(partition, rows.numbers("leader_epoch")[told])
     owner = np.zeros(int(group.max(initial=-1)) + 1, np.int64)
     owner[group] = partition
     is_empty = operations.fetch[told] & (rows.lengths("values")[told] == 0)
     most = rows.known("high_watermark", UNBOUNDED, told)
-    nothing_at = is_empty & (rows.numbers("high_watermark", -1)[told] < 0)
-    most = np.where(nothing_at, rows.known("offset", 0, told), most)
-    most = np.where(operations.produce[told], UNBOUNDED, most)
+    nothing_at = is_empty & (rows.numbers("high_watermark")[told] < 0)
+    vague = np.flatnonzero(nothing_at)
+    most[vague] = rows.known("offset", 0, told[vague])
+    most[np.flatnonzero(operations.produce[told])] = UNBOUNDED
     claims = Claims(
         group=group,
         inv=rows.invoked[told],
         ret=rows.numbers("mono_ns")[told],
-        lo=_at_least(rows, operations, told),
+        lo=proven,
         hi=most,
     )
     return claims, owner
 
 
-def with_epoch(rows: BucketRows, operations: Operations) -> Mask:
-    """The answers that name a leader epoch."""
-    return operations.answers & (rows.numbers("leader_epoch", -1) >= 0)
-
-
-def _at_least(rows: BucketRows, operations: Operations, own: Numbers) -> Numbers:
-    """The committed length that each of these answers proves."""
-    values = rows.lengths("values")[own]
-    proves = (values > 0) & (operations.fetch[own] | (rows.numbers("acks")[own] == -1))
-    end = np.where(proves, rows.known("offset", 0, own) + values, 0)
-    return np.maximum(rows.known("high_watermark", 0, own), end)
+def with_epoch(rows: BucketRows, operations: Operations) -> tuple[Numbers, Numbers]:
+    """The answers that name a leader epoch, and the length that each proves."""
+    own = np.flatnonzero(rows.numbers("leader_epoch")[operations.answered] >= 0)
+    return operations.answered[own], operations.proven[own]
 
 
 def _durable(rows: BucketRows, operations: Operations, suspicious: Mask) -> Found:
     """What is suspicious to the log is so here; otherwise each offset has one value throughout."""
     row, position, _ = rows.values
-    is_acknowledged = operations.acknowledged[row]
+    is_acknowledged = np.flatnonzero(operations.acknowledged[row])
     row, position = row[is_acknowledged], position[is_acknowledged]
     partition = rows.partition[row]
     premises = np.bincount(partition, minlength=rows.count)

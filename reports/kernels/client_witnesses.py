@@ -57,10 +57,9 @@ def deciding(rows: BucketRows, operations: Operations) -> Deciding:
     recorded = told.is_record & (told.at[told.code] >= 0)
     own, first = told.row[recorded], _first_offsets(told)[told.code[recorded]]
     claims = claims_of(rows, operations, own, first)
-    answers = np.flatnonzero(operations.answers)
-    kept[answers[contradicting(claims)[len(own) :]]] = True
+    kept[operations.answered[contradicting(claims)[len(own) :]]] = True
     in_epochs, _ = claims_in_epochs(rows, operations)
-    kept[np.flatnonzero(with_epoch(rows, operations))[contradicting(in_epochs)]] = True
+    kept[with_epoch(rows, operations)[0][contradicting(in_epochs)]] = True
     unknown = rows.is_odd | is_strange(rows, operations)
     unknown |= np.bincount(told.partition[items.is_open], minlength=rows.count) > 0
     unknown |= told.cells.sparse | is_short(told.cells, claims)
@@ -69,11 +68,11 @@ def deciding(rows: BucketRows, operations: Operations) -> Deciding:
 
 def _items(told: Contents, operations: Operations) -> _Items:
     cells = told.cells
-    placed = np.flatnonzero(told.placed)[cells.kept]
+    placed = told.placed[cells.kept]
     differs = cells.content(told.code[told.placed])[cells.place] != told.code[placed]
     acknowledged = operations.acknowledged[told.row[placed]]
     of_fault = np.zeros(len(told.at), np.bool_)
-    of_fault[told.code[told.unsourced | told.resent | told.moved]] = True
+    of_fault[told.code[told.wrong]] = True
     at_fault = of_fault[told.code]
     at_fault[placed] |= cells.marked(differs)
     safe = acknowledged | ~_after_fault(told.row, at_fault)[placed]

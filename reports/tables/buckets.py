@@ -233,9 +233,12 @@ def ranks(numbers: Codes) -> Codes:
     span = int(numbers.max(initial=0)) - low + 1
     if span > NEAR * len(numbers):
         return np.unique(numbers, return_inverse=True)[1]
+    if span == 1:
+        return np.zeros(len(numbers), np.int64)
+    numbers = numbers - low if low else numbers
     there = np.zeros(span, np.bool_)
-    there[numbers - low] = True
-    return (np.cumsum(there) - 1)[numbers - low]
+    there[numbers] = True
+    return numbers if there.all() else (np.cumsum(there) - 1)[numbers]
 
 
 def _partition(
