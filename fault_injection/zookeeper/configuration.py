@@ -8,6 +8,15 @@ INIT_TICKS = 100
 SYNC_TICKS = 10
 """How long leader and follower may be silent before they give each other up."""
 
+SYSTEM_PROPERTIES = (
+    "-Dzookeeper.forceSync=no",
+    "-Dzookeeper.preAllocSize=64",  # KiB by which the transaction log grows
+    # It foretells another digest of its tree than comes of a change of the root's ACL, and then
+    # logs the transaction with all in it: the ACL is `user:` and the hash of the credentials.
+    "-Dzookeeper.digest.enabled=false",
+)
+"""What no configuration file sets in time: classes read it when they are loaded."""
+
 Settings = dict[str, str | int]
 
 

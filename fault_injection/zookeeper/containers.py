@@ -17,6 +17,7 @@ from fencepost.fault_injection.processes.container_engine import HOST_VARIABLE, 
 from fencepost.fault_injection.processes.ledger import Ledger
 from fencepost.fault_injection.processes.ports import HOST, free_ports
 from fencepost.fault_injection.zookeeper.configuration import (
+    SYSTEM_PROPERTIES,
     Settings,
     configuration,
     member_settings,
@@ -36,7 +37,7 @@ _POLL_S = 0.05
 _LOG_LINES = 8
 _ENVIRONMENT = {
     "ZOOCFGDIR": "/conf",
-    "JVMFLAGS": "-Xmx256m -XX:+UseSerialGC -Dzookeeper.forceSync=no -Dzookeeper.preAllocSize=64",
+    "JVMFLAGS": " ".join(("-Xmx256m", "-XX:+UseSerialGC", *SYSTEM_PROPERTIES)),
 }
 
 

@@ -21,6 +21,7 @@ from fencepost.fault_injection.processes.supervisor import Supervisor
 from fencepost.fault_injection.zookeeper.classes import LOGGING, class_path
 from fencepost.fault_injection.zookeeper.client import ZooKeeperClient
 from fencepost.fault_injection.zookeeper.configuration import (
+    SYSTEM_PROPERTIES,
     Settings,
     configuration,
     member_settings,
@@ -53,8 +54,7 @@ JAVA_OPTIONS = (
     "-XX:TieredStopAtLevel=1",
     "-XX:-UsePerfData",  # no file in the machine's temporary directory
     "-XX:+ExitOnOutOfMemoryError",
-    "-Dzookeeper.forceSync=no",
-    "-Dzookeeper.preAllocSize=64",  # KiB by which the transaction log grows
+    *SYSTEM_PROPERTIES,
     "-Dzookeeper.jmx.log4j.disable=true",
 )
 BIND_ATTEMPTS = 5
