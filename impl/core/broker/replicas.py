@@ -76,10 +76,12 @@ class Replicas:
 
     def put(self, replica: Replica) -> None:
         """The replica is what it is now."""
-        assert self._config.rules.is_sound(replica), replica
-        assert begins_anew(replica), replica
         key = replica.topic_partition
         before = self._replicas.get(key)
+        if replica is before:
+            return
+        assert self._config.rules.is_sound(replica), replica
+        assert begins_anew(replica), replica
         if before is None:
             self._keys = None
         if before is None or _standing(before) != _standing(replica):

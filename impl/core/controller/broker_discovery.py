@@ -33,12 +33,12 @@ def read_live_brokers(
     context, by_path = resources.context, {one.path: one for one in znodes}
     live = {**config.rules.known_registrations(context.registered_in(znodes), listed[0].pzxid)}
     changed = config.rules.changed_brokers(context.live, live)
-    context.endpoints = {
+    endpoints = {
         broker_id: document
         for broker_id in live
         if (document := parsed(parse_broker, by_path[broker_path(broker_id)])) is not None
     }
-    context.learn_brokers(live, changed)
+    context.learn_brokers(live, endpoints, changed)
     return changed
 
 

@@ -233,12 +233,14 @@ class ControllerChannel:
 
     def _seal(self, controller_epoch: ControllerEpoch, context: ControllerContext) -> None:
         """Every queue has what changed, once a broker can hear it: until then changes add up."""
-        now_ms = self._outbox.now_ms
-        if not any(q.request_id is None and q.next_ms <= now_ms for q in self._queues.values()):
+        now_ms, queues = self._outbox.now_ms, self._queues.values()
+        if not context.is_touched:
+            return
+        if not any(q.request_id is None and q.next_ms <= now_ms for q in queues):
             return
         sealed = self._bodies.seal(context, controller_epoch)
         if sealed is not None:
-            for queue in self._queues.values():
+            for queue in queues:
                 queue.offer(sealed)
 
     @action

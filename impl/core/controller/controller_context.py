@@ -94,6 +94,8 @@ class ControllerContext:
     """Partitions with a folder but without LeaderAndISR."""
     touched: set[TopicPartition] = field(default_factory=set)
     """Partitions of which the metadata may be others than when they were told last."""
+    are_brokers_touched: bool = False
+    """The same of the live brokers."""
     _assignments: dict[TopicPartition, tuple[BrokerId, ...]] = field(default_factory=dict)
     _of_broker: dict[BrokerId, set[TopicPartition]] = field(default_factory=dict)
     _of_topic: dict[str, set[TopicPartition]] = field(default_factory=dict)
@@ -149,8 +151,16 @@ class ControllerContext:
             if znode.stat is not None
         }
 
+    @property
+    def is_touched(self) -> bool:
+        """True when the metadata may be others than when they were told last."""
+        return self.are_brokers_touched or bool(self.touched)
+
     def learn_brokers(
-        self, live: dict[BrokerId, BrokerEpoch], changed: frozenset[BrokerId]
+        self,
+        live: dict[BrokerId, BrokerEpoch],
+        endpoints: dict[BrokerId, BrokerDocument],
+        changed: frozenset[BrokerId],
     ) -> None:
         """These brokers are live; of the changed ones nothing that was known holds (H2).
 
@@ -158,6 +168,7 @@ class ControllerContext:
         decision about that succeeds, and is another incarnation then.
         """
         before, self.live = self.live, live
+        self.endpoints, self.are_brokers_touched = endpoints, True
         self.see(max(live.values(), default=0))
         for broker_id in changed:
             self.touched |= self.offline.pop(broker_id, set())

@@ -39,7 +39,7 @@ class MetadataBodies:
 
     def seal(self, context: ControllerContext, epoch: ControllerEpoch) -> Sealed | None:
         """The body that tells what has changed since the last one; None when nothing has."""
-        touched, context.touched = context.touched, set()
+        touched, context.touched, context.are_brokers_touched = context.touched, set(), False
         brokers = _live_brokers(context)
         has_new_brokers = not {*brokers} <= {*self._brokers}
         changed, deleted = self._learn(context, touched)

@@ -190,8 +190,8 @@ def is_sound(replica: Replica) -> bool:
 
 def begins_anew(replica: Replica) -> bool:
     """True when the last epoch of the log is noted where it begins, and not once more."""
-    last_epochs = [epoch for epoch, _ in replica.epoch_starts[-2:]]
-    return len({*last_epochs}) == len(last_epochs)
+    starts = replica.epoch_starts
+    return len(starts) < 2 or starts[-1][0] != starts[-2][0]
 
 
 def go_offline(replica: Replica) -> Replica:

@@ -4,7 +4,8 @@ Every part is conditional on what was read, and so is `/config/changes`: of two 
 read the same, one is refused and reads again (`IsUnchanged` of `Forwarding`).
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from msgspec.structs import replace
@@ -93,7 +94,8 @@ def entries_at(znode: Znode) -> dict[str, str] | Refusal:
 
 def paths_of(request: ConfigRequest) -> tuple[str, ...]:
     """What a change depends on: the entities, the folders above them, and the changes so far."""
-    return paths_with_folders(one.entity.path for one in accepted(request))
+    judged = judged_changes(request)
+    return paths_with_folders(one.entity.path for one, refusal in judged if refusal is None)
 
 
 def paths_with_folders(entities: Iterable[str]) -> tuple[str, ...]:
@@ -103,19 +105,21 @@ def paths_with_folders(entities: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*paths, *folders)))
 
 
-def accepted(request: ConfigRequest) -> list[EntityChange]:
-    """The changes that are not refused whatever ZooKeeper holds."""
-    return [one for one in request.entities if refusal_of(request, one) is None]
+def judged_changes(request: ConfigRequest) -> Iterator[tuple[EntityChange, Refusal | None]]:
+    """The changes, each with why it is refused whatever ZooKeeper holds."""
+    named = Counter(one.entity for one in request.entities)
+    for change in request.entities:
+        yield change, _refuse(request, change, named[change.entity])
 
 
-def refusal_of(request: ConfigRequest, change: EntityChange) -> Refusal | None:
-    """Why the change cannot be asked for, or not like this."""
+def _refuse(request: ConfigRequest, change: EntityChange, times: int) -> Refusal | None:
+    """Why the change cannot be asked for, or not like this; its entity is named so many times."""
     kinds, operations = TAKEN[type(request)]
     if len(request.entities) > ENTITIES_MAX:
         return Refusal(ErrorCode.INVALID_REQUEST, f"more than {ENTITIES_MAX} entities at once")
     if change.kind not in kinds or any(one.operation not in operations for one in change.changes):
         return Refusal(ErrorCode.INVALID_REQUEST, f"this request is not for {change.entity}")
-    if sum(one.entity == change.entity for one in request.entities) > 1:
+    if times > 1:
         return Refusal(ErrorCode.INVALID_REQUEST, f"{change.entity} is named twice")
     return refuse_change(change)
 
@@ -125,8 +129,8 @@ def mutation_of(
 ) -> Mutation:
     """The multi that makes the change, given what was read of `paths_of` the request."""
     mutation = Mutation()
-    for change in request.entities:
-        refusal = refusal_of(request, change)
+    for change, unfit in judged_changes(request):
+        refusal = unfit
         if refusal is None:
             is_whole = isinstance(request, AlterConfigsRequest)
             znode = znodes[change.entity.path]

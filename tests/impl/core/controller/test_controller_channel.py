@@ -3,6 +3,7 @@
 from fencepost.impl.core.config import Config
 from fencepost.impl.core.controller.controller_channel import COMMANDS_MAX, ControllerChannel
 from fencepost.impl.core.controller.controller_context import ControllerContext
+from fencepost.impl.core.levels import LEVELS
 from fencepost.impl.core.types.effects import Send
 from fencepost.impl.core.types.messages import (
     CommandRequest,
@@ -10,12 +11,21 @@ from fencepost.impl.core.types.messages import (
     LeaderAndIsrRequest,
     LeaderAndIsrResponse,
     PartitionStop,
+    Request,
     StopReplicaRequest,
     StopReplicaResponse,
+    UpdateMetadataRequest,
+    UpdateMetadataResponse,
 )
 from fencepost.impl.core.types.scripts import Outbox
-from fencepost.spec.vocabulary import BrokerId, ControllerEpoch, ErrorCode, PartitionIncarnation
-from fencepost.spec.znodes import TopicPartition
+from fencepost.spec.vocabulary import (
+    BrokerEpoch,
+    BrokerId,
+    ControllerEpoch,
+    ErrorCode,
+    PartitionIncarnation,
+)
+from fencepost.spec.znodes import BrokerDocument, TopicPartition
 from tests.impl.core.build import ME, T0, T1, command
 
 OTHER = BrokerId(2)
@@ -116,3 +126,30 @@ def test_much_is_told_in_parts_the_oldest_first() -> None:
     queue.answer(send, LeaderAndIsrResponse())
     _, request = queue.sent()
     assert request.partitions == tuple(reversed(told[COMMANDS_MAX:]))
+
+
+def test_what_changes_while_no_queue_is_free_is_told_in_one_body() -> None:
+    context = ControllerContext()
+    outbox = Outbox()
+    channel = ControllerChannel(Config(broker_id=ME, rules=LEVELS[4]), outbox)
+
+    def told() -> list[Request]:
+        channel.flush(ControllerEpoch(1), context)
+        return [effect.request for effect in outbox.drain() if isinstance(effect, Send)]
+
+    def live(*brokers: BrokerId) -> None:
+        endpoints = {one: BrokerDocument(host="host", port=9000 + one) for one in brokers}
+        registered = {one: BrokerEpoch(one) for one in brokers}
+        context.learn_brokers(registered, endpoints, frozenset(brokers))
+
+    live(ME)
+    channel.begin_init(ME)
+    (first,) = told()
+    live(ME, OTHER)
+    assert told() == []
+
+    channel.on_answer(ME, 1, UpdateMetadataResponse())
+    (second,) = told()
+    assert not context.is_touched
+    bodies = [one for one in (first, second) if isinstance(one, UpdateMetadataRequest)]
+    assert [[one.broker_id for one in body.brokers] for body in bodies] == [[ME], [ME, OTHER]]

@@ -3,7 +3,13 @@
 import pytest
 
 from fencepost.impl.core.rules.configuration.entries import changed, refuse_change
-from fencepost.impl.core.types.config_messages import EntityChange, EntryChange, EntryOperation
+from fencepost.impl.core.rules.configuration.mutation import judged_changes
+from fencepost.impl.core.types.config_messages import (
+    EntityChange,
+    EntryChange,
+    EntryOperation,
+    IncrementalAlterConfigsRequest,
+)
 from fencepost.spec.config_store import Acl, ConfigEntity, EntityKind, entity_at
 from fencepost.spec.vocabulary import ErrorCode
 
@@ -79,6 +85,17 @@ def test_entry_named_twice_is_refused() -> None:
     refusal = refuse_change(EntityChange(kind=EntityKind.TOPIC, names=("t",), changes=twice))
 
     assert refusal is not None
+
+
+def test_entity_named_twice_is_refused_both_times_and_others_are_not() -> None:
+    change = (EntryChange(name="a", value="1"),)
+    entities = tuple(
+        EntityChange(kind=EntityKind.TOPIC, names=(name,), changes=change) for name in "tut"
+    )
+
+    judged = judged_changes(IncrementalAlterConfigsRequest(entities=entities))
+
+    assert [refusal is None for _, refusal in judged] == [False, True, False]
 
 
 @pytest.mark.parametrize(

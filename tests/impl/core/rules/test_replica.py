@@ -142,6 +142,21 @@ def test_the_maximal_isr_joins_old_and_wanted() -> None:
 # Cutting
 
 
+@pytest.mark.parametrize(
+    ("kept", "is_sound"),
+    [
+        ((), True),
+        (starts((3, 0)), True),
+        (starts((2, 0), (3, 4)), True),
+        (starts((2, 0), (3, 4), (3, 5)), False),
+    ],
+)
+def test_the_last_epoch_of_a_log_begins_once(kept: EpochStarts, is_sound: bool) -> None:
+    log = replace(replica(Role.FOLLOWER, epoch=9, end=10), epoch_starts=kept)
+
+    assert replica_rules.begins_anew(log) is is_sound
+
+
 LONG = replace(
     replica(Role.FOLLOWER, epoch=9, end=10, high=6),
     epoch_starts=starts((0, 0), (2, 4), (5, 7)),
