@@ -7,21 +7,20 @@ compared strictly: equal stamps are concurrent. Wall clocks order nothing.
 
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
+from operator import attrgetter
 
 from fencepost.spec.trace import Kind, TraceEvent
 from fencepost.spec.znodes import TopicPartition, partition_of
 
 NODES_KEPT = 4096
 """Names of nodes that are taken apart once."""
+_PLACE = attrgetter("node", "incarnation", "seq")
+_TRANSACTION = attrgetter("zxid", "incarnation", "seq")
 
 
 def order(events: Iterable[TraceEvent]) -> list[TraceEvent]:
     """Events by `(node, incarnation, seq)`: each node's own order, nodes one after the other."""
-    return sorted(events, key=_place)
-
-
-def _place(event: TraceEvent) -> tuple[str, int, int]:
-    return event.node, event.incarnation, event.seq
+    return sorted(events, key=_PLACE)
 
 
 def actions(events: Iterable[TraceEvent], *names: str) -> list[TraceEvent]:
@@ -33,16 +32,12 @@ def actions(events: Iterable[TraceEvent], *names: str) -> list[TraceEvent]:
 def by_zxid(events: Iterable[TraceEvent]) -> list[TraceEvent]:
     """ZooKeeper's own lines in the order of their transactions; other lines are left out."""
     lines = [event for event in events if event.kind is Kind.ZOOKEEPER and event.zxid is not None]
-    return sorted(lines, key=_transaction)
+    return sorted(lines, key=_TRANSACTION)
 
 
 def is_recorded(events: Iterable[TraceEvent]) -> bool:
     """ZooKeeper's own record is among the events, so that something can be missed in it."""
     return any(event.kind is Kind.ZOOKEEPER and event.zxid is not None for event in events)
-
-
-def _transaction(event: TraceEvent) -> tuple[int, int, int]:
-    return event.zxid or 0, event.incarnation, event.seq
 
 
 def partition_of_event(event: TraceEvent) -> TopicPartition | None:

@@ -276,19 +276,35 @@ def run_check(
     check: InvariantCheck, events: Sequence[TraceEvent], dialect: TraceDialect = SPEC
 ) -> CheckResult:
     """The result of one check over a whole run, partitions split and merged."""
-    if not check.per_partition:
-        return check.judge(events, dialect)
-    read = [event for event in events if event.action in check.reads]
-    begun = [event for event in read if event.action in RUN_STARTED]
-    parts = split_by_partition(read).values()
-    return merge(check.invariant, [check.judge([*begun, *part], dialect) for part in parts])
+    return _judge_run(check, events, _parts_of(events) if check.per_partition else [], dialect)
 
 
 def run_checks(
     events: Sequence[TraceEvent], dialect: TraceDialect = SPEC
 ) -> tuple[CheckResult, ...]:
     """One result per check over all events of one run, given in any order, in `CHECKS` order."""
-    return tuple(run_check(check, events, dialect) for check in CHECKS.values())
+    parts = _parts_of(events)
+    return tuple(_judge_run(check, events, parts, dialect) for check in CHECKS.values())
+
+
+def _parts_of(events: Sequence[TraceEvent]) -> list[list[TraceEvent]]:
+    """What belongs to no partition but is set for all, then the events of each partition."""
+    begun = [event for event in events if event.action in RUN_STARTED]
+    return [begun, *split_by_partition(events).values()]
+
+
+def _judge_run(
+    check: InvariantCheck,
+    events: Sequence[TraceEvent],
+    parts: Sequence[list[TraceEvent]],
+    dialect: TraceDialect,
+) -> CheckResult:
+    """The result over a run; `parts` are those of its events, for a check of partitions."""
+    if not check.per_partition:
+        return check.judge(events, dialect)
+    begun, *others = parts
+    read = [part for part in others if any(event.action in check.reads for event in part)]
+    return merge(check.invariant, [check.judge([*begun, *part], dialect) for part in read])
 
 
 def judge(events: Sequence[TraceEvent]) -> list[str]:

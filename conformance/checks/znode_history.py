@@ -6,6 +6,7 @@ It is the ground truth of what each session wrote; it says nothing about real ti
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 
 from fencepost.conformance.checks.ordering import broker_of, by_zxid
 from fencepost.spec.trace import TraceEvent
@@ -26,6 +27,8 @@ from fencepost.spec.znodes import (
     partition_of,
 )
 
+DOCUMENTS_KEPT = 4096
+"""LeaderAndISR documents that are decoded once: several checks read each."""
 _STORES = frozenset({"Create", "SetData"})
 _KNOWS_ITS_SESSION = frozenset(
     {
@@ -46,8 +49,13 @@ def document_of(event: TraceEvent) -> LeaderAndIsr | None:
 
 def read_document(event: TraceEvent) -> LeaderAndIsr | None:
     """The LeaderAndISR document in the data of any line; None for nonsense, and where none is."""
+    return _leader_and_isr(event.data or "")
+
+
+@lru_cache(maxsize=DOCUMENTS_KEPT)
+def _leader_and_isr(data: str) -> LeaderAndIsr | None:
     try:
-        return parse_leader_and_isr("", (event.data or "").encode())
+        return parse_leader_and_isr("", data.encode())
     except MalformedZnodeError:
         return None
 

@@ -1,12 +1,14 @@
 """What the registry promises: completeness, splitting, and that `reads` may filter."""
 
+from dataclasses import replace
+
 from fencepost.conformance.checks.completeness import trace_health
 from fencepost.conformance.checks.evidence import MAX_WITNESSES, Evidence
 from fencepost.conformance.checks.ordering import (
     split_by_partition,
 )
 from fencepost.conformance.checks.registry import CHECKS, IMPLIED_BY, run_check, run_checks
-from fencepost.conformance.verdict import MAX_LISTED, Verdict
+from fencepost.conformance.verdict import MAX_LISTED, CheckResult, Verdict
 from fencepost.spec.trace import Kind, TraceEvent
 from fencepost.spec.vocabulary import Invariant, snake_case
 from tests.conformance.checks.trace_builder import Trace
@@ -129,3 +131,18 @@ def test_doubts_are_bounded() -> None:
         evidence.doubt(f"It is dark in room {number}.")
 
     assert len(evidence.result().doubts) == MAX_LISTED
+
+
+def test_partition_without_a_line_that_a_check_reads_is_not_judged() -> None:
+    trace = Trace()
+    trace.produce("a", offset=0)
+    judged: list[list[TraceEvent]] = []
+
+    def run(events: list[TraceEvent]) -> CheckResult:
+        judged.append(events)
+        return CheckResult(invariant=Invariant.LEADER_COMPLETE, premise_count=1)
+
+    check = replace(CHECKS[Invariant.LEADER_COMPLETE], run=run, reads=frozenset({"Fetch"}))
+
+    assert run_check(check, trace.events).premise_count == 0
+    assert judged == []
