@@ -6,6 +6,8 @@ the core does not take never reaches the node.
 
 from typing import NamedTuple, get_args
 
+from msgspec import json
+
 from fencepost.impl.core.configuration.stored_acls import StoredAuthorizer
 from fencepost.impl.core.configuration.stored_tokens import stored_token
 from fencepost.impl.core.node import Node
@@ -56,7 +58,7 @@ def broker_caller(broker_id: BrokerId) -> CertifiedCaller:
 
 def signed_call(request: Request, receiver: BrokerId) -> SignedCall:
     """What a proof is for; the values of a request stand for its bytes."""
-    return SignedCall(type(request).__name__, f"{receiver}", repr(request).encode())
+    return SignedCall(type(request).__name__, f"{receiver}", json.encode(request))
 
 
 class SimulatedListener:

@@ -236,7 +236,8 @@ class SimulatedZooKeeperClient:
         self._scheduler.at_us(self._delivery_us, arrive)
 
     def _waits(self, arrive: Callable[[], None], *, to_server: bool) -> bool:
-        return any(fault.keeps(arrive, to_server=to_server) for fault in self.link_faults)
+        faults = self.link_faults
+        return bool(faults) and any(one.keeps(arrive, to_server=to_server) for one in faults)
 
     def _drop_connection(self) -> bool:
         """Answer what was asked as unknown; false when there was no connection."""
