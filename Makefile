@@ -30,7 +30,7 @@ help:
 	@echo 'make newest  the same with the newest of each, and what the extras of the wheel bring is imported'
 	@echo 'make spark-cluster-test  a Spark master and two workers as processes: reports and seeds on them, one is killed; the same over Spark Connect'
 	@echo 'make models  all models of tier pull_request: some minutes'
-	@echo 'make nightly all models, which actions they take, every repair undone, counterexamples on processes, all scenarios at levels 3 and 4, the suite on its mutants and behind an adapter, edits of specs, core and checks: some three hours'
+	@echo 'make nightly all models, which actions they take, every repair undone, counterexamples on processes, all scenarios at levels 3 and 4, documented commands of many minutes, the suite on its mutants and behind an adapter, edits of specs, core and checks: some three hours'
 	@echo 'make bench   control plane, producing, faults, simulator, specs and reports, with targets: some ten minutes'
 	@echo 'make docs    the documents as a site in dist/site, readable without a server; fetches MkDocs once'
 	@echo 'make wheel   dist/fencepost-VERSION-py3-none-any.whl, for pip in another project; fetches nothing'
@@ -86,7 +86,7 @@ nightly: setup
 	@$(RUN) fencepost.ci check --coverage --tier nightly
 	@$(RUN) fencepost.ci check --without-repairs
 	@$(RUN) fencepost.ci chaos --from-counterexample all
-	@$(RUN) pytest -m levels -n 2
+	@$(RUN) pytest -m nightly -n 2
 	@$(RUN) fencepost.ci conform selftest
 	@$(RUN) fencepost.ci.bench.mutation.specs --nightly --count 50 --seed $(DRAW)
 	@$(RUN) fencepost.ci.bench.mutation.seeds --again --check

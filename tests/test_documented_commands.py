@@ -20,7 +20,7 @@ from fencepost.fault_injection.stories.steps.printed import printed_in
 from fencepost.fault_injection.stories.story_file import read_story
 from fencepost.spec.tlc.models import ModelVerdict, load_models
 from fencepost.spec.wire.tokens import read_token
-from tests import test_first_hour
+from tests import test_documented_runs, test_first_hour
 from tests.test_documents import ROOT, command_lines
 
 MODELS = {model.name: model for model in load_models()}
@@ -68,16 +68,13 @@ FINDS_SOMETHING = re.compile(r"fencepost simulate --steps ")
 """A mutant is broken: the exit code is that of a violation."""
 ELSEWHERE = {
     r"make ": "a target of the Makefile: each is what its name says, and the landing runs check",
-    r"\.venv/bin/fencepost gate|fencepost gate": "minutes: tests/ci/gate plays small gates",
+    r"\.venv/bin/fencepost gate$": "the same from PATH is executed",
     r"fencepost merge": "shards: tests/ci/results/test_merge.py",
     r"fencepost report( RUN| reports/runs/latest)?$": "a run: tests/ci/results/test_run_files.py",
-    r"fencepost report RUN --budgets": "a run: tests/ci/test_command_line.py",
     r"fencepost report (s3a:|RUN --table)": "addresses, tables: tests/reports/test_on_spark.py",
-    r"fencepost report --table": "a table, and a folder of runs: tests/reports/trend/test_trend.py",
     r"fencepost check$|fencepost check --tier quick$": "the gate's stage spec: tests/ci/gate",
     r"fencepost check NAME$|fencepost simulate --(mutant NAME|story FILE)$": "a placeholder",
     r"fencepost simulate --story 'NAME\|FILE'$": "a placeholder",
-    r"fencepost check --trace (RUN|reports/runs/latest)$": "a run of the gate: tests/spec/replay",
     r"fencepost prove": "z3: tests/spec/proofs",
     r"fencepost chaos( --story (NAME|FILE|'NAME\|FILE'))?$": "all stories, or a placeholder",
     r"fencepost chaos --story rolling_upgrade$": "minutes: tests/chaos/test_scenarios.py",
@@ -94,10 +91,8 @@ ELSEWHERE = {
     r"fencepost simulate --seeds 500( --coverage| --level [45])?$": "the gate plays hundreds",
     r"fencepost simulate --level 0 --seeds 2000$": "tests/test_first_hour.py plays 200",
     r"fencepost conform$": "a word in a sentence",
-    r"fencepost conform (diff|expect|report|rerun|validate)": "runs: tests/conformance/suite",
     r"fencepost conform run( --(expect|resume RUN))?$": "tests/ci/commands/test_conform_command.py",
     r"fencepost conform run -t (reference|kafka)": "minutes: make nightly and make kafka",
-    r"fencepost conform run --target ": "an adapter of the reader's: tests/conformance/adapters",
     r"fencepost conform selftest": "minutes: make nightly",
     r"fencepost doctor": "a cluster of its own: tests/ci/commands/test_doctor_command.py",
     r"fencepost bugs run": "releases of Apache Kafka: make kafka",
@@ -148,12 +143,13 @@ def is_in_session(line: str) -> bool:
 
 
 def is_played(line: str) -> bool:
-    """Executed by a test of this file, or in its place in the first hour."""
+    """Executed by a test of this file, beside what it needs, or in its place in the first hour."""
     return (
         AT_ONCE.fullmatch(line) is not None
         or is_in_session(line)
         or line in AS_SHOWN
         or line in {line for kind in (SEED, MODEL, SCENARIO, LED) for line in of_levels(kind)}
+        or line in test_documented_runs.EXECUTED
         or line in test_first_hour.commands()
     )
 

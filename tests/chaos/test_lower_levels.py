@@ -1,6 +1,6 @@
 """Every scenario at the levels below the newest that have clients' metadata or incarnations.
 
-`pytest -m levels`, which `make nightly` runs; the newest level is played by `pytest -m chaos`.
+`pytest -m nightly`, which `make nightly` runs; the newest level is played by `pytest -m chaos`.
 """
 
 from pathlib import Path
@@ -13,7 +13,7 @@ from fencepost.conformance.scenarios import SCENARIOS
 from fencepost.conformance.verdict import Verdict
 from fencepost.spec.vocabulary import NEWEST_LEVEL, ProtocolLevel
 
-pytestmark = pytest.mark.levels
+pytestmark = pytest.mark.nightly
 
 LOWER = range(ProtocolLevel.BROKER_EPOCH, NEWEST_LEVEL)
 SEED = 1
