@@ -49,7 +49,7 @@ class PartitionReports:
     def tick(self, controller_id: BrokerId, broker_epoch: BrokerEpoch) -> None:
         """Report all of them in one request at a time, while a controller is known."""
         is_waiting = self._is_asked or self._outbox.now_ms < self._next_ms
-        if is_waiting or controller_id == NO_BROKER:
+        if not self._untold or is_waiting or controller_id == NO_BROKER:
             return
         self._untold = {key for key in self._untold if self._is_told(key)}
         if not self._untold:

@@ -132,7 +132,7 @@ class LeaderElections:
                 self._later |= {*wanted} - {*first}
                 self._later_ms = self._outbox.now_ms + LATER_MS
                 wanted = first
-        self._outbox.run(self._reread(wanted))
+        self._begin(wanted)
 
     def learn(self, keys: Iterable[TopicPartition]) -> None:
         """As `reread`, of states that need not be told to their brokers as roles."""
@@ -140,11 +140,17 @@ class LeaderElections:
         self._learn()
 
     def _learn(self) -> None:
+        if not self._unlearnt:
+            return
         free = sorted(self._unlearnt - self._busy)
         self._unlearnt.difference_update(free)
         known = [key for key in free if key in self._context.assignments]
         self._learning.update(known)
-        self._outbox.run(self._reread(known))
+        self._begin(known)
+
+    def _begin(self, keys: list[TopicPartition]) -> None:
+        if keys:
+            self._outbox.run(self._reread(keys))
 
     def _reread(self, keys: list[TopicPartition]) -> Script:
         assert self._busy.isdisjoint(keys), "at most one write or reading of a partition"

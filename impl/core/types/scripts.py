@@ -111,6 +111,17 @@ def unknown(ask: Ask) -> Answer:
             return ZnodesWritten(op_id=op_id, result=Unknown())
 
 
+def is_unknown(answer: Answer) -> bool:
+    """True of the answer when the connection was lost."""
+    match answer:
+        case ZnodesRead(znodes=None) | ChildrenListed(children=None):
+            return True
+        case ZnodesWritten(result=Unknown()):
+            return True
+        case _:
+            return False
+
+
 def read(
     *paths: str, watch: bool = False, leader_epoch: LeaderEpoch | None = None
 ) -> Generator[Ask, Answer, tuple[Znode, ...] | None]:

@@ -1,10 +1,21 @@
 """Scripts: they go on with the answer to their own question, and with no other."""
 
+import pytest
+
 from fencepost.impl.core.rules.tables import WriteKind, ZnodeKind
 from fencepost.impl.core.rules.znode_writes import write
 from fencepost.impl.core.types.effects import ListChildren, ReadZnodes, WriteZnodes
 from fencepost.impl.core.types.events import ChildrenListed, ZnodesRead, ZnodesWritten
-from fencepost.impl.core.types.scripts import Outbox, Script, list_children, read
+from fencepost.impl.core.types.scripts import (
+    Answer,
+    Ask,
+    Outbox,
+    Script,
+    is_unknown,
+    list_children,
+    read,
+    unknown,
+)
 from fencepost.impl.core.types.zookeeper import Children, Create, Rejected, Unknown, ZkError, Znode
 
 ANYTHING = dict.fromkeys(ZnodeKind, frozenset(WriteKind))
@@ -46,6 +57,19 @@ def test_scripts_are_resumed_by_their_own_answers_in_any_order() -> None:
     outbox.answer(ZnodesRead(op_id=again.op_id, znodes=None))
 
     assert (first, second) == ([None], [(Znode(path="/b"),), None])
+
+
+@pytest.mark.parametrize(
+    ("ask", "answer"),
+    [
+        (ReadZnodes(op_id=1, paths=("/a",)), ZnodesRead(op_id=1, znodes=())),
+        (ListChildren(op_id=1, paths=("/a",)), ChildrenListed(op_id=1, children=())),
+        (WriteZnodes(op_id=1, ops=()), ZnodesWritten(op_id=1, result=Rejected(errors=()))),
+    ],
+)
+def test_only_the_answer_of_a_lost_connection_is_unknown(ask: Ask, answer: Answer) -> None:
+    assert is_unknown(unknown(ask))
+    assert not is_unknown(answer)
 
 
 def test_every_question_has_its_answer() -> None:
