@@ -11,7 +11,7 @@ from fencepost.impl.core.types.broker_reports import PartitionId
 from fencepost.impl.core.types.effects import ListChildren, ReadZnodes, Send, WriteZnodes
 from fencepost.impl.core.types.messages import Response
 from fencepost.impl.core.types.request_header import ForwardableRequest
-from fencepost.impl.core.types.scripts import Answer, Ask, unknown
+from fencepost.impl.core.types.scripts import Answer, Ask, is_unknown
 from fencepost.impl.sim.world.network import method_of
 from fencepost.spec.vocabulary import ErrorCode
 
@@ -40,7 +40,7 @@ class FailedTries:
 
     def served(self, ask: Ask, answer: Answer, now_ms: int) -> None:
         """ZooKeeper has answered, or the connection is lost."""
-        if answer != unknown(ask):
+        if not is_unknown(answer):
             return
         match ask:
             case WriteZnodes(ops=ops):

@@ -32,8 +32,8 @@ from fencepost.impl.core.types.events import (
     ZnodesWritten,
 )
 from fencepost.impl.core.types.messages import Response
-from fencepost.impl.core.types.scripts import Answer, Ask
-from fencepost.impl.core.types.zookeeper import Create, Delete, SetData, Unknown
+from fencepost.impl.core.types.scripts import Answer, Ask, is_unknown
+from fencepost.impl.core.types.zookeeper import Create, Delete, SetData
 from fencepost.impl.paced import told as told_action
 from fencepost.impl.sim.engine.clock import VirtualClock
 from fencepost.impl.trace_lines import Line
@@ -229,7 +229,7 @@ class MoveRecorder:
                 return self._of_session(event, own)
 
     def _answered(self, event: Answer, own: dict[str, int]) -> Move:
-        if _is_unknown(event):
+        if is_unknown(event):
             self.note(Verb.LOSE, broker=own["broker"], number=event.op_id)
         return self.note(Verb.ANSWER, number=event.op_id, **own)
 
@@ -344,14 +344,3 @@ class MoveRecorder:
         verbs = {Create: Verb.CREATE, Delete: Verb.DELETE, SetData: Verb.SET}
         data = "" if isinstance(op, Delete) else op.data.decode()
         self.note(verbs[type(op)], path=op.path, data=data)
-
-
-def _is_unknown(event: Event) -> bool:
-    """True of an answer that leaves the outcome unknown."""
-    match event:
-        case ZnodesRead(znodes=None) | ChildrenListed(children=None):
-            return True
-        case ZnodesWritten(result=Unknown()):
-            return True
-        case _:
-            return False

@@ -69,6 +69,7 @@ class SimulatedClient(TracedClient):
         self.random: Random = cluster.random(name)
         self.is_stopped = False
         self._leaders: dict[TopicPartition, BrokerId] = {}
+        self._own_asker = asker_of(name)
 
     def any_broker(self) -> BrokerId:
         """A broker, alive or not."""
@@ -108,7 +109,7 @@ class SimulatedClient(TracedClient):
                 then(response)
 
         self.cluster.send_request(
-            asker=caller or asker_of(self.name),
+            asker=caller or self._own_asker,
             receiver=to,
             request=request,
             lamport=self.trace.clock.now,

@@ -6,7 +6,7 @@ again on its disk.
 
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import cached_property, partial
 from random import Random
 
 from fencepost.impl.core.config import Config
@@ -331,7 +331,7 @@ class Process(SimulatedBroker):
             self.gate(lambda: self._receive(effect.request_id, response, lamport))
 
         self.cluster.send_request(
-            asker=self._as_asker(),
+            asker=self._own_asker,
             receiver=effect.to,
             request=effect.request,
             lamport=self.trace.clock.now,
@@ -381,6 +381,8 @@ class Process(SimulatedBroker):
 
         super().receive(request, lamport, show, origin, admitted.asker)
 
-    def _as_asker(self) -> Asker | CertifiedCaller:
+    @cached_property
+    def _own_asker(self) -> Asker | CertifiedCaller:
+        """As what it calls its peers."""
         is_secured = self.cluster.options.secured
         return broker_caller(self.broker_id) if is_secured else asker_of(node_name(self.broker_id))

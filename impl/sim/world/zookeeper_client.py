@@ -5,9 +5,9 @@ reach the server afterwards, as it may with a real socket.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from random import Random
+from typing import NamedTuple
 
 from fencepost.impl.core.types.effects import ListChildren, ReadZnodes, WriteZnodes
 from fencepost.impl.core.types.events import (
@@ -41,8 +41,7 @@ LONG_ABSENCE = 0.15
 HEARTBEATS_PER_TIMEOUT = 3
 
 
-@dataclass(frozen=True, slots=True)
-class _Link:
+class _Link(NamedTuple):
     """The connection and session under which something was asked."""
 
     connection: int
@@ -222,18 +221,18 @@ class SimulatedZooKeeperClient:
             self._deliver(answer)
 
     def _send_back(self, callback: Callable[[], None]) -> None:
-        connection = self._connection
-
-        def receive() -> None:
-            if connection == self._connection:
-                callback()
-
-        def arrive() -> None:
-            if not self._waits(arrive, to_server=False):
-                self._gate(receive)
-
         self._delivery_us = self._fifo(self._delivery_us, self.delay_us)
-        self._scheduler.at_us(self._delivery_us, arrive)
+        come_back = partial(self._come_back, callback, self._connection)
+        self._scheduler.at_us(self._delivery_us, come_back)
+
+    def _come_back(self, callback: Callable[[], None], connection: int) -> None:
+        """What the server sent has arrived, unless a fault keeps it on its way."""
+        if not self._waits(partial(self._come_back, callback, connection), to_server=False):
+            self._gate(partial(self._take, callback, connection))
+
+    def _take(self, callback: Callable[[], None], connection: int) -> None:
+        if connection == self._connection:
+            callback()
 
     def _waits(self, arrive: Callable[[], None], *, to_server: bool) -> bool:
         faults = self.link_faults
