@@ -198,12 +198,14 @@ def _more(count: int, places: tuple[int, int], main: Sequence[int]) -> list[int]
     """Of `count` events, those to hold besides the `main` ones: the nearest to one of them."""
     first, instant = places
     begin, end = max(0, first - NEAR), min(count, instant + AFTER + 1)
-    distances: dict[int, int] = {}
-    for near in main:
-        for index in range(max(begin, near - MORE_MAX), min(end, near + MORE_MAX + 1)):
-            distances[index] = min(abs(near - index), distances.get(index, MORE_MAX))
-    others = distances.keys() - set(main)
-    return sorted(others, key=lambda index: (distances[index], index))[:MORE_MAX]
+    around = np.add.outer(np.array(main, np.int64), np.arange(-MORE_MAX, MORE_MAX + 1))
+    indices = np.unique(around[(around >= begin) & (around < end)])
+    indices = indices[~np.isin(indices, main)]
+    ends = np.array([-count - MORE_MAX, *main, 2 * count + MORE_MAX], np.int64)
+    above = np.searchsorted(ends, indices)
+    distances = np.minimum(indices - ends[above - 1], ends[above] - indices)
+    nearest: list[int] = indices[np.argsort(distances, kind="stable")][:MORE_MAX].tolist()
+    return nearest
 
 
 def _steps(

@@ -1,6 +1,6 @@
 """Which steps of a diagram are the two ends of a message, told from the steps themselves."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from fencepost.spec.trace import Kind, TraceEvent
@@ -29,25 +29,25 @@ def messages_between(steps: Sequence[TraceEvent], is_main: Sequence[bool]) -> tu
         for sent in range(received - 1, -1, -1):
             if received - sent > NEAR and not (is_main[sent] and is_main[received]):
                 continue
+            if steps[sent].node == event.node:
+                continue
             label = _link(steps[sent], event)
-            if label and steps[sent].node != event.node:
+            if label:
                 found.append(Arrow(sent=sent, received=received, label=label))
                 break
     return tuple(found)
 
 
 def _link(sent: TraceEvent, received: TraceEvent) -> str:
-    return next((label for label in _links(sent, received) if label), "")
-
-
-def _links(sent: TraceEvent, received: TraceEvent) -> Iterator[str]:
-    if sent.request_id is not None and sent.request_id == received.request_id:
-        yield sent.action
-    yield _command(sent, received)
-    yield _fetch(sent, received)
-    yield _replication(sent, received)
-    yield _client(sent, received)
-    yield _write(sent, received)
+    is_asked = sent.request_id is not None and sent.request_id == received.request_id
+    return (
+        (sent.action if is_asked else "")
+        or _command(sent, received)
+        or _fetch(sent, received)
+        or _replication(sent, received)
+        or _client(sent, received)
+        or _write(sent, received)
+    )
 
 
 def _command(sent: TraceEvent, received: TraceEvent) -> str:

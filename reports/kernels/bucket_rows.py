@@ -35,6 +35,10 @@ CELLS_PER_ITEM_MAX = 8
 """A partition with more offsets than that for each record told is left to the definition."""
 
 
+SORTED_MAX = np.iinfo(np.int64).max
+"""The greatest number that two are put in order by."""
+
+
 class Found(NamedTuple):
     """What a kernel says of each partition of a bucket."""
 
@@ -73,7 +77,7 @@ class BucketRows:
         self._rows = rows._replace(bulk=None)
         few = rows.few.select([name for name in rows.few.column_names if name in KERNEL_COLUMNS])
         both = pa.concat_tables([few, rows.bulk], promote_options="default")
-        self.table = completed(both.unify_dictionaries().combine_chunks(), sorted(KERNEL_COLUMNS))
+        self.table = completed(both.unify_dictionaries(), sorted(KERNEL_COLUMNS))
         self.partition, self.partitions = partition_codes(self.table)
         self._words: dict[str, tuple[Numbers, list[str]]] = {}
         self._numbers: dict[tuple[str, int], Numbers] = {}
@@ -147,7 +151,7 @@ class BucketRows:
             self._told[name] = (
                 self.words(name) >= 0
                 if pa.types.is_dictionary(column.type)
-                else as_array(column).is_valid().to_numpy(zero_copy_only=False)
+                else column.is_valid().to_numpy()
             )
             self._told[name].flags.writeable = False
         return self._told[name]
@@ -155,7 +159,7 @@ class BucketRows:
     def numbers(self, name: str, untold: int = UNTOLD) -> Numbers:
         """A column of numbers, null as `untold`."""
         if (name, untold) not in self._numbers:
-            column = as_array(self.table.column(name))
+            column = self.table.column(name)
             told = column.null_count < len(column)
             self._numbers[name, untold] = (
                 pc.fill_null(column, untold).to_numpy()
@@ -199,8 +203,8 @@ class BucketRows:
     def lengths(self, name: str) -> Numbers:
         """Of the lists of a column; 0 for null."""
         if name not in self._lengths:
-            column = as_array(self.table.column(name))
-            self._lengths[name] = np.asarray(pc.fill_null(column.value_lengths(), 0), np.int64)
+            lengths = pc.fill_null(pc.list_value_length(self.table.column(name)), 0)
+            self._lengths[name] = lengths.to_numpy().astype(np.int64)
         return self._lengths[name]
 
     def items(self, name: str) -> Items:
@@ -211,7 +215,7 @@ class BucketRows:
 
     def _items_of(self, name: str) -> Items:
         lengths = self.lengths(name)
-        members = as_array(self.table.column(name)).flatten().dictionary_encode()
+        members = as_array(pc.list_flatten(self.table.column(name)).dictionary_encode())
         starts = np.cumsum(lengths) - lengths
         row = np.repeat(np.arange(len(lengths)), lengths)
         position = np.arange(len(row)) - starts[row]
@@ -234,14 +238,14 @@ class BucketRows:
         The numbers rise; one is a partition and one start of a node.
         """
         order, process = self._by_process
-        row = order[rows[order]]
+        row = order[np.flatnonzero(rows[order])]
         return row, process[row]
 
     @cached_property
     def _by_process(self) -> tuple[Numbers, Numbers]:
         """Sorted once for all kernels."""
         process = joint(self.partition, self.starts)
-        return np.lexsort((self.numbers("seq"), process)), process
+        return in_order(process, self.numbers("seq")), process
 
     @cached_property
     def starts(self) -> Numbers:
@@ -251,28 +255,30 @@ class BucketRows:
     @cached_property
     def invoked(self) -> Numbers:
         """As `log_history.invoked_ns` for each row."""
-        told = as_array(self.table.column("inv_ns"))
-        return np.asarray(pc.coalesce(told, as_array(self.table.column("mono_ns"))))
+        told = pc.coalesce(self.table.column("inv_ns"), self.table.column("mono_ns"))
+        return np.asarray(told.to_numpy())
 
     @cached_property
     def is_odd(self) -> Mask:
         """Partitions with an unclean election, a deletion, or more than one incarnation."""
         odd = np.zeros(self.count, np.bool_)
-        unclean = pc.equal(as_array(self.table.column("is_unclean")), pa.scalar(value=True))
-        told = pc.fill_null(unclean, fill_value=False).to_numpy(zero_copy_only=False)
+        told = pc.fill_null(self.table.column("is_unclean"), fill_value=False).to_numpy()
         flagged = self.is_action(Action.ELECT_LEADER) & told
-        odd[self.partition[flagged | self.is_action("Delete")]] = True
-        named = self.lives > 0
-        distinct, codes = np.unique(self.lives[named], return_inverse=True)
-        pairs = np.unique(self.partition[named] * len(distinct) + codes)
-        owners = pairs // max(1, len(distinct))
-        return odd | (np.bincount(owners, minlength=self.count) > 1)
+        odd[self.partition[np.flatnonzero(flagged | self.is_action("Delete"))]] = True
+        named = np.flatnonzero(self.lives > 0)
+        lives, partition = self.lives[named], self.partition[named]
+        one = np.zeros(self.count, np.int64)
+        one[partition] = lives
+        odd[partition[np.flatnonzero(one[partition] != lives)]] = True
+        return odd
 
     @cached_property
     def lives(self) -> Numbers:
         """The incarnation that each row names; 0: none."""
         incarnation = self.numbers("partition_incarnation", 0)
         created = self.is_kind("zookeeper") & self.is_action("Create")
+        if not created.any():
+            return incarnation
         return np.where(created, self.numbers("zxid", 0), incarnation)
 
     def per_partition(self, rows: Mask) -> Numbers:
@@ -315,6 +321,18 @@ def _decides(one: Numbers, other: Numbers) -> bool:
     last = np.empty(int(one.max(initial=-1)) + 1, np.int64)
     last[one] = other
     return bool((last[one] == other).all())
+
+
+def in_order(groups: Numbers, numbers: Numbers) -> Numbers:
+    """The places of ascending groups, those of each by ascending numbers; of equal ones as given.
+
+    Lines are in many runs that ascend already: a sort by one number makes use of them.
+    """
+    low = int(numbers.min(initial=0))
+    span = int(numbers.max(initial=0)) - low + 1
+    if (int(groups.max(initial=0)) + 1) * span > SORTED_MAX:
+        return np.lexsort((numbers, groups))
+    return np.argsort(groups * span + (numbers - low), kind="stable")
 
 
 def segments(groups: Numbers) -> Iterator[tuple[int, int]]:

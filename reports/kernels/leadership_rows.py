@@ -20,7 +20,15 @@ from fencepost.reports.analysis.tenures import (
     turns_of,
     unserved_of,
 )
-from fencepost.reports.kernels.bucket_rows import UNTOLD, BucketRows, Mask, Numbers, joint, segments
+from fencepost.reports.kernels.bucket_rows import (
+    UNTOLD,
+    BucketRows,
+    Mask,
+    Numbers,
+    in_order,
+    joint,
+    segments,
+)
 from fencepost.reports.tables.buckets import BULK
 from fencepost.spec.vocabulary import Action
 from fencepost.spec.znodes import TopicPartition
@@ -61,11 +69,11 @@ def telling(rows: BucketRows, served_ns: int = UNTOLD) -> Mask:
         rows.numbers("partition_incarnation")[own],
         _starts_before(rows, own),
     )
-    by_time = np.lexsort((stamp[own], term))
+    by_time = in_order(term, stamp[own])
     first = np.diff(term[by_time], prepend=-1) != 0
     last = np.diff(term[by_time], append=-1) != 0
     found = np.zeros(len(stamp), np.bool_)
-    found[own[by_time[first | last]]] = True
+    found[own[by_time[np.flatnonzero(first | last)]]] = True
     found |= acknowledged & rows.is_told("leader")
     served = np.full(rows.count, served_ns)
     np.maximum.at(served, rows.partition[own], stamp[own])
@@ -135,9 +143,12 @@ def last_levels(rows: BucketRows, span_ns: tuple[int, int]) -> tuple[Numbers, "P
     own_rows &= rows.is_told("high_watermark") & rows.is_told("log_end_offset")
     own, stamp = np.flatnonzero(own_rows), rows.numbers("mono_ns")
     picture = _picture(rows, own, span_ns)
-    seq, broker_id = rows.numbers("seq")[own], rows.numbers("broker_id", -1)[own]
-    order = np.lexsort((broker_id, seq, stamp[own], picture.place))
-    is_last = order[np.diff(picture.place[order], append=-1) != 0]
+    latest = np.full(int(picture.place.max(initial=-1)) + 1, UNTOLD)
+    np.maximum.at(latest, picture.place, stamp[own])
+    tied = np.flatnonzero(stamp[own] == latest[picture.place])
+    place, row = picture.place[tied], own[tied]
+    order = np.lexsort((rows.numbers("broker_id", -1)[row], rows.numbers("seq")[row], place))
+    is_last = tied[order[np.diff(place[order], append=-1) != 0]]
     return own[is_last], picture._replace(place=picture.place[is_last])
 
 

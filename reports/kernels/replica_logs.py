@@ -20,6 +20,7 @@ from fencepost.reports.kernels.bucket_rows import (
     Mask,
     Numbers,
     contradicted,
+    in_order,
     joint,
     running_maximum,
     segments,
@@ -70,8 +71,8 @@ def replicas_of(rows: BucketRows, among: Mask | None = None) -> ReplicaLines:
     """The lines of replicas' logs in order; `among`: the rows that count, all without it."""
     told = rows.is_action(*REPLICA_ACTIONS) & (rows.numbers("broker_id") != UNTOLD)
     own = np.flatnonzero(told if among is None else told & among)
-    keys = ("seq", "incarnation", "broker_id")
-    row = own[np.lexsort((*(rows.numbers(key)[own] for key in keys), rows.partition[own]))]
+    keys = (rows.numbers(key)[own] for key in ("broker_id", "incarnation"))
+    row = own[in_order(joint(rows.partition[own], *keys), rows.numbers("seq")[own])]
     return ReplicaLines(
         row=row,
         partition=rows.partition[row],
@@ -103,7 +104,7 @@ def strange_replicas(rows: BucketRows, replicas: ReplicaLines) -> Mask:
 
 
 def _of(replicas: ReplicaLines, lines: Mask, count: int) -> Mask:
-    return np.bincount(replicas.partition[lines], minlength=count) > 0
+    return np.bincount(replicas.partition[np.flatnonzero(lines)], minlength=count) > 0
 
 
 def _before(replica: Numbers, numbers: Numbers, first: int) -> Numbers:
@@ -123,7 +124,8 @@ def _entries(rows: BucketRows, replicas: ReplicaLines) -> Mask:
     told, epochs = rows.values, rows.items("record_epochs")
     # Where lists differ in length, which is suspicious already, they are out of step.
     is_replica &= ~suspicious[rows.partition]
-    own, own_epochs = is_replica[told.row], is_replica[epochs.row]
+    own = np.flatnonzero(is_replica[told.row])
+    own_epochs = np.flatnonzero(is_replica[epochs.row])
     item_row = told.row[own]
     partition = rows.partition[item_row]
     offset = rows.known("offset", 0)[item_row] + told.position[own]
@@ -153,7 +155,8 @@ def _matching(rows: BucketRows, replicas: ReplicaLines, suspicious: Mask) -> Fou
 
 def _complete(rows: BucketRows, replicas: ReplicaLines, entries: Mask) -> Found:
     reach = np.minimum(replicas.high_watermark, replicas.end)
-    advance, leading = replicas.is_advance & (reach > 0), replicas.is_leading
+    advance = np.flatnonzero(replicas.is_advance & (reach > 0))
+    leading = np.flatnonzero(replicas.is_leading)
     longest = _longest_before(replicas, leading, advance, reach)
     own = replicas.partition[leading]
     premises = np.bincount(own[longest > 0], minlength=rows.count)
@@ -168,7 +171,7 @@ def _complete(rows: BucketRows, replicas: ReplicaLines, entries: Mask) -> Found:
 
 
 def _longest_before(
-    replicas: ReplicaLines, leading: Mask, commits: Mask, length: Numbers
+    replicas: ReplicaLines, leading: Numbers, commits: Numbers, length: Numbers
 ) -> Numbers:
     """For each new leader, how far any earlier epoch of its partition committed; 0: not at all."""
     width = int(replicas.epoch.max(initial=0)) + 2
@@ -194,7 +197,7 @@ def _truncations(rows: BucketRows, replicas: ReplicaLines) -> tuple[Numbers, Num
 
 def _monotonic(rows: BucketRows, replicas: ReplicaLines, strange: Mask) -> Found:
     term = joint(replicas.replica, *terms(rows, replicas))
-    order = np.argsort(term, kind="stable")
+    order = in_order(term, np.arange(len(term)))
     before = np.empty_like(term)
     before[order] = _before(term[order], replicas.high_watermark[order], UNTOLD)
     premises, falls = advances(rows, replicas, before)
@@ -217,7 +220,7 @@ def advances(rows: BucketRows, replicas: ReplicaLines, before: Numbers) -> Found
     leads = replicas.is_advance | rows.is_action(Action.LEADER_APPEND)[replicas.row]
     steps = leads & (before != UNTOLD)
     falls = steps & (replicas.high_watermark < before + replicas.is_advance)
-    premises = np.bincount(replicas.partition[steps], minlength=rows.count)
+    premises = np.bincount(replicas.partition[np.flatnonzero(steps)], minlength=rows.count)
     return Found(premises, _of(replicas, falls, rows.count))
 
 
@@ -252,7 +255,7 @@ def answers_of_one(rows: BucketRows, leader: Numbers) -> AnswersOfOne:
     _, first = np.unique(starts, return_index=True)
     np.add.at(processes, led[first], 1)
     group = term[: len(answer)]
-    is_of_one = processes[group] == 1
+    is_of_one = np.flatnonzero(processes[group] == 1)
     return AnswersOfOne(vague, answer[is_of_one], group[is_of_one])
 
 
@@ -272,7 +275,7 @@ def _answers(rows: BucketRows, replicas: ReplicaLines) -> Found:
     np.minimum.at(earliest, answers.term, claims.ret)
     suspicious = rows.where(answers.vague)
     suspicious[owner[contradicted(claims)]] = True
-    later = answers.row[claims.inv > earliest[answers.term]]
+    later = answers.row[np.flatnonzero(claims.inv > earliest[answers.term])]
     return Found(rows.per_partition_of(later), suspicious)
 
 
@@ -294,10 +297,10 @@ def commits_of(rows: BucketRows) -> Commits:
     unnamed = acknowledged & (epoch == NO_EPOCH)
     advance = rows.is_action(Action.ADVANCE_HIGH_WATERMARK)
     commits = np.flatnonzero(advance | (acknowledged & ~unnamed))
-    length = np.where(
-        advance, rows.known("high_watermark", 0), rows.known("offset", 0) + rows.lengths("values")
-    )
-    return Commits(unnamed, commits, epoch[commits], length[commits])
+    length = rows.known("offset", 0, commits) + rows.lengths("values")[commits]
+    of_advance = np.flatnonzero(advance[commits])
+    length[of_advance] = rows.known("high_watermark", 0, commits[of_advance])
+    return Commits(unnamed, commits, epoch[commits], length)
 
 
 def _committers(rows: BucketRows, replicas: ReplicaLines, strange: Mask) -> Found:
@@ -308,15 +311,15 @@ def _committers(rows: BucketRows, replicas: ReplicaLines, strange: Mask) -> Foun
     first = np.zeros(len(commits), np.int64)
     first[term] = broker
     two = np.bincount(partition[first[term] != broker], minlength=rows.count) > 0
-    leading = replicas.is_leading
+    leading = np.flatnonzero(replicas.is_leading)
     leaders, begun = replicas.row[leading], replicas.epoch[leading]
-    is_leader = np.arange(len(commits) + len(leaders)) >= len(commits)
+    places = np.arange(len(commits) + len(leaders))
     both = replicas._replace(
         partition=np.concatenate([partition, rows.partition[leaders]]),
         epoch=np.concatenate([told.epoch, begun]),
     )
     length = np.concatenate([told.length, np.zeros(len(leaders), np.int64)])
-    longest = _longest_before(both, is_leader, ~is_leader, length)
+    longest = _longest_before(both, places[len(commits) :], places[: len(commits)], length)
     passed = longest > replicas.end[leading]
     late = np.bincount(rows.partition[leaders[passed]], minlength=rows.count) > 0
     return Found(

@@ -28,21 +28,21 @@ def acts_of(rows: BucketRows) -> tuple[Numbers, Numbers]:
     row, process = rows.by_process(rows.is_action(*JUDGED))
     gives = rows.is_action(*ROLES, *ENDS)[row]
     role = _last(gives)
-    has_one = role >= 0
-    has_one[has_one] = process[role[has_one]] == process[has_one]
-    told = row[role]
-    needed = np.where(
-        rows.is_action(*AS_LEADER)[row],
-        rows.is_action(Action.BECOME_LEADER)[told],
-        rows.is_action(Action.BECOME_FOLLOWER)[told],
+    has_one = (role >= 0) & (process[role] == process)
+    told, leads = row[role], rows.is_action(*AS_LEADER)[row]
+    needed = (leads & rows.is_action(Action.BECOME_LEADER)[told]) | (
+        ~leads & rows.is_action(Action.BECOME_FOLLOWER)[told]
     )
     epoch = rows.numbers("leader_epoch")
     is_right = has_one & needed & (epoch[row] == epoch[told])
     fence = _last(rows.is_action(Action.FENCE_LEADER)[row])
     is_right &= ~(rows.is_action(*ONLY_UNFENCED)[row] & (fence > role))
-    return row[~gives], row[~gives & ~is_right]
+    return row[np.flatnonzero(~gives)], row[np.flatnonzero(~gives & ~is_right)]
 
 
 def _last(marked: Mask) -> Numbers:
     """For each place the last marked one up to it, -1 where none is."""
-    return np.maximum.accumulate(np.where(marked, np.arange(len(marked)), -1))
+    places = np.flatnonzero(marked)
+    last = np.full(len(marked), -1)
+    last[places] = places
+    return np.maximum.accumulate(last)

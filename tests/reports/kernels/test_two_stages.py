@@ -169,7 +169,7 @@ WRONG: Mapping[str, tuple[str, Any, str, Any]] = {
         "nothing",
         replica_logs,
         "_longest_before",
-        lambda _told, leading, *_rest: np.zeros(int(leading.sum()), np.int64),
+        lambda _told, leading, *_rest: np.zeros(len(leading), np.int64),
     ),
     "answers of one leader": (
         "stale high watermark",
