@@ -64,13 +64,6 @@ ABSENT_RULES: Mapping[str, AbsentRule] = MappingProxyType(
             "for a broker that changed is dropped: no rule says when one is stamped",
             (r"Rules\..*stamps?_(when|before).*",),
         ),
-        "KIP-380.3b": AbsentRule(
-            "a story raises the protocol by `proc.rolling`, which is refused before it begins "
-            "where the code of some broker does not understand that; no rule of the core says when "
-            "a level may be spoken",
-            (r"Rules\..*(may_speak|speaks|spoken).*",),
-            rests_on=("Fault.proc.rolling.inter_broker_protocol",),
-        ),
         "H27b": AbsentRule(
             "the core registers before it reads, and no server answers the same session from "
             "before that",

@@ -3,7 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from fencepost.impl.core.rules.incarnations import all_that_was_read, named_receiver
+from fencepost.impl.core.rules.incarnations import (
+    all_that_was_read,
+    named_largest,
+    named_receiver,
+    stamp_largest,
+)
 from fencepost.impl.core.rules.rules import Rules
 from fencepost.impl.mutants.mutant import during_upgrade, hunted_at, mutant
 from fencepost.spec.vocabulary import NO_CONTROLLER_EPOCH, Invariant, Liveness, ProtocolLevel
@@ -102,3 +107,18 @@ def tell_what_predecessor_told(rules: Rules) -> Rules:
 def report_to_own_level_only(rules: Rules) -> Rules:
     """A leader below level 4 tells its ISRs not even to a controller that tells all metadata."""
     return replace(rules, reports_isr=rules.tells_metadata)
+
+
+@during_upgrade(ProtocolLevel.BROKER_EPOCH)
+@mutant(
+    118,
+    "UMD-003",
+    {Invariant.STALE_INCARNATION_HARMLESS},
+    shows="StaleIncarnationHarmless",
+    level=ProtocolLevel.MAX_BROKER_EPOCH,
+)
+def upgrade_in_one_step(rules: Rules) -> Rules:
+    """A controller sends the one epoch of level 4 to brokers with code that does not know it."""
+    if rules.stamp_of is not named_largest:
+        return rules
+    return replace(rules, stamp=stamp_largest, init_stamp=stamp_largest)
