@@ -23,6 +23,8 @@ from grpc import aio
 
 from fencepost.ci.screens.console import say, show_table
 from fencepost.conformance.adapters import local_cluster
+from fencepost.conformance.adapters.implementation import Implementation
+from fencepost.conformance.adapters.reference import REFERENCE
 from fencepost.conformance.adapters.settings import ClusterSettings
 from fencepost.fault_injection.network.certificates import CertificateAuthority
 from fencepost.fault_injection.network.odd_bytes import (
@@ -271,10 +273,12 @@ def memory_mb(pid: int) -> float:
     return int(words.get("VmRSS", "0 kB").split()[0]) / 1000
 
 
-def measure(count: int, seed: int, folder: Path) -> FuzzOutcome:
+def measure(
+    count: int, seed: int, folder: Path, implementation: Implementation = REFERENCE
+) -> FuzzOutcome:
     """A cluster of one broker with all of security on, and all that is sent to it."""
     tls = folder / "tls"
-    settings = ClusterSettings(brokers=1, tls=tls, authorizer=True)
+    settings = ClusterSettings(implementation=implementation, brokers=1, tls=tls, authorizer=True)
     (broker,) = local_cluster.up(folder, settings=settings).brokers
     try:
         assert broker.pid is not None, "it is up"

@@ -57,6 +57,7 @@ from fencepost.impl.core.types.messages import (
 )
 from fencepost.impl.failed_steps import refusal, without_claims, without_failed
 from fencepost.impl.mutants.mutant import MutantName
+from fencepost.impl.shell import allocator
 from fencepost.impl.shell.clock import NodeClock, wall_ms
 from fencepost.impl.shell.crashes import ANSWERS_LEAVE_S, LEAVES_S, CrashPointReached, CrashPoints
 from fencepost.impl.shell.fault_control import FaultControl
@@ -465,6 +466,7 @@ def run(options: NodeOptions, process: type[NodeProcess] = NodeProcess) -> int:
     """Run one broker until it is stopped; the exit code; a failure is one line on stderr."""
     name = node_name(options.config.broker_id)
     gc.set_threshold(*GARBAGE)
+    allocator.fix_large_size()
     try:
         reason = asyncio.run(_run(options, process))
     except EXPECTED as error:
