@@ -340,13 +340,14 @@ EphemeralsHaveOwners ==
 \* @req ZK-005
 MultiIsAtomic == \A entry \in history : entry.expected_fence = entry.fence
 
+IsUnderLiveSession(entry) ==
+    LET before == {life.event : life \in {x \in lives : /\ x.session_id = entry.session_id
+                                                      /\ x.zxid < entry.zxid}}
+    IN before = {"begin"}
+
 (* Nothing takes effect but under a session, and before that is over.        *)
 \* @req ZK-006
-OnlyLiveSessionsWrite ==
-    \A entry \in history :
-        LET before == {life.event : life \in {x \in lives : /\ x.session_id = entry.session_id
-                                                          /\ x.zxid < entry.zxid}}
-        IN before = {"begin"}
+OnlyLiveSessionsWrite == \A entry \in history : IsUnderLiveSession(entry)
 
 (* What was refused did not happen and never will, and what is known to be   *)
 (* done was done: told by ZooKeeper, or found by reading.                    *)
