@@ -5,13 +5,14 @@ that Spark's tasks call, without Spark. Beside them what reading alone costs, an
 each check without kernels. What is broken in the traces must be found, or the bench ends.
 """
 
+import os
 import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from itertools import chain
 from multiprocessing import get_context
 from pathlib import Path
-from resource import RUSAGE_SELF, getrusage
+from resource import RLIMIT_AS, RUSAGE_SELF, getrusage, setrlimit
 from tempfile import TemporaryDirectory
 from time import process_time
 
@@ -45,6 +46,10 @@ HOT_TARGET_US = 10.0
 HOT_WELL_TARGET_US = 2.0
 BYTES_TARGET = 30.0
 MEMORY_TARGET_MB = 2000.0
+MEMORY_BYTES_MAX = int(MEMORY_TARGET_MB * 1e6)
+"""Of address space, while one partition is ingested and judged: what wants more fails."""
+NOTHING_RESERVED = {"OPENBLAS_NUM_THREADS": "1", "ARROW_DEFAULT_MEMORY_POOL": "system"}
+"""What libraries reserve, and never touch, is no memory; a limit of address space counts it."""
 KIB_PER_MB = 1000.0
 RUNS = 1000
 TREND_TARGET_S = 10.0
@@ -135,12 +140,17 @@ def hot_partition(events: int) -> Iterator[Measured]:
 
 
 def _own_process() -> ProcessPoolExecutor:
+    os.environ |= NOTHING_RESERVED
     return ProcessPoolExecutor(1, get_context("spawn"))
 
 
 def _judge_hot(run: Path, events: int, is_broken: bool) -> tuple[int, float, float]:
-    """Events, microseconds per event, and the most that this process ever held."""
+    """Events, microseconds per event, and the most that this process ever held.
+
+    It ends with `MemoryError` when that is more than `MEMORY_BYTES_MAX`.
+    """
     report = _Report(run, make_trace(run, events, 1, is_broken=is_broken))
+    setrlimit(RLIMIT_AS, (MEMORY_BYTES_MAX, MEMORY_BYTES_MAX))
     report.ingest()
     cost = report.cost(report.judge)
     require_found(report)
