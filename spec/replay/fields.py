@@ -1,12 +1,21 @@
 """The fields of an event: which of a line's the spec knows, and how they are read."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from typing import Protocol
 
 from fencepost.spec.trace import TraceEvent
 from fencepost.spec.vocabulary import Action, RefusalKind
 from fencepost.spec.znodes import MalformedZnodeError, parse_leader_and_isr
+
+
+@dataclass(frozen=True, slots=True)
+class TlaText:
+    """A value that TLC told, as it told it."""
+
+    text: str
+
 
 Value = (
     int
@@ -17,6 +26,7 @@ Value = (
     | frozenset[tuple[int, int]]
     | tuple["Value", ...]
     | dict[str, "Value"]
+    | TlaText
 )
 Fields = dict[str, Value]
 

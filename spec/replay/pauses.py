@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from itertools import accumulate
 
 from fencepost.spec.replay.fields import MISSING, Fields
+from fencepost.spec.vocabulary import Action
 
 STRIDE = 512
 """Events from one pause to the next; a shorter run has none."""
@@ -20,14 +21,19 @@ START = 0
 
 
 def pauses_of(events: Sequence[Fields], stride: int) -> tuple[Fields, ...]:
-    """For each pause the smallest offset and leader epoch that an event from there on names.
+    """For each pause the smallest offset, leader epoch and transaction named from there on.
+
+    A transaction is one of the configuration, which its author hears of.
 
     The n-th pause is before event n * `stride`, counted from 1.
     """
     offsets = _smallest_to_come([_least_offset(event) for event in events])
     epochs = _smallest_to_come([_known(event.get("leader_epoch")) for event in events])
-    places = range(stride - 1, len(events), stride)
-    return tuple({"offset": offsets[at], "leader_epoch": epochs[at]} for at in places)
+    zxids = _smallest_to_come([_transaction_heard_of(event) for event in events])
+    return tuple(
+        {"offset": offsets[at], "leader_epoch": epochs[at], "zxid": zxids[at]}
+        for at in range(stride - 1, len(events), stride)
+    )
 
 
 def _smallest_to_come(numbers: Sequence[int]) -> list[int]:
@@ -39,6 +45,10 @@ def _least_offset(fields: Fields) -> int:
     if fields["action"] == "NodeStarted" and fields["is_forgetful"]:
         return START
     return min(_known(fields.get(name)) for name in OFFSETS)
+
+
+def _transaction_heard_of(fields: Fields) -> int:
+    return _known(fields["zxid"]) if fields["action"] == Action.APPLY_MUTATION else NEVER
 
 
 def _known(value: object) -> int:

@@ -108,11 +108,22 @@ class Projection:
         return f"{self.partition}{later}"
 
     @property
+    def begins(self) -> None:
+        """It begins as the spec does."""
+        return
+
+    @property
+    def pauses(self) -> tuple[Fields, ...]:
+        """Where records may leave the state."""
+        return pauses_of([event.fields for event in self.events], self.stride)
+
+    @property
     def facts(self) -> Fields:
         """What the replay knows beside the events."""
         return {
             "stride": self.stride,
-            "pauses": pauses_of([event.fields for event in self.events], self.stride),
+            "pauses": self.pauses,
+            "is_last": True,
         }
 
 

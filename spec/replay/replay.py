@@ -23,6 +23,9 @@ from fencepost.spec.replay.recorded_run import (
 )
 from fencepost.spec.replay.tlc_run import (
     Marker,
+    RunSegment,
+    is_long,
+    replay_in_segments,
     run_observed_tlc,
     run_tlc,
     run_zookeeper_tlc,
@@ -226,12 +229,15 @@ def _replay_all(
     observed: list[ObservedProjection],
     projections: list[Projection],
 ) -> list[ReplayResult]:
+    long = [projection for projection in projections if is_long(projection)]
+    short = [projection for projection in projections if not is_long(projection)]
     with Machines() as machines:
-        tasks = [
+        tasks = [partial(_replay_or_fail, [one], machines) for one in long]
+        tasks.extend(
             partial(_replay_or_fail, pack, machines)
-            for _, group in groupby(sorted(projections, key=_pack), key=_pack)
+            for _, group in groupby(sorted(short, key=_pack), key=_pack)
             for pack in _shares(list(group))
-        ]
+        )
         tasks.extend(
             partial(_replay_observed_or_fail, pack, machines) for pack in _shares(observed)
         )
@@ -253,6 +259,8 @@ def _shares(pack: list[_Partition]) -> list[list[_Partition]]:
 
 def _replay_or_fail(pack: Sequence[Projection], machines: Machines) -> list[ReplayResult]:
     try:
+        if is_long(pack[0]):
+            return [_replay_long(one, machines) for one in pack]
         return _replay(pack, machines)
     except ReplayError as error:
         return [_unreadable(one.run, error, one.subject) for one in pack]
@@ -265,9 +273,17 @@ def _replay(pack: Sequence[Projection], machines: Machines) -> list[ReplayResult
     return [
         _accepted(projection, accepted[number])
         if number in accepted
-        else _stopped(projection, violated.get(number), machines)
+        else _stopped(RunSegment.first(projection), violated.get(number), machines)
         for number, projection in enumerate(pack, start=1)
     ]
+
+
+def _replay_long(projection: Projection, machines: Machines) -> ReplayResult:
+    last, markers = replay_in_segments(RunSegment.first(projection), machines)
+    told = {marker.name: marker for marker in markers}
+    if "accepted" in told:
+        return _accepted(projection, told["accepted"])
+    return _stopped(last, told.get("violated"), machines)
 
 
 def _replay_zookeeper_or_fail(
@@ -364,10 +380,12 @@ def _unpromised(level: int, broken: tuple[str, ...]) -> str:
     return f"level {level} does not promise {', '.join(broken)}: it broke here" if broken else ""
 
 
-def _stopped(projection: Projection, violated: Marker | None, machines: Machines) -> ReplayResult:
+def _stopped(segment: RunSegment, violated: Marker | None, machines: Machines) -> ReplayResult:
+    """`segment` is the one in which the replay stopped."""
+    projection = segment.whole
     run, partition = projection.run, projection.subject
     try:
-        explanation = _explain(projection, machines)
+        explanation = _explain(segment, machines)
     except ReplayError as error:
         return ReplayResult(
             run=run,
@@ -399,16 +417,18 @@ def _stopped_at(
     )
 
 
-def _explain(projection: Projection, machines: Machines) -> Explanation:
+def _explain(segment: RunSegment, machines: Machines) -> Explanation:
     stuck = [
         marker
-        for marker in run_tlc([projection], machines, explain=True, budget_s=EXPLAIN_S)
+        for marker in run_tlc([segment], machines, explain=True, budget_s=EXPLAIN_S)
         if marker.name == "stuck"
     ]
+    projection = segment.whole
     if not stuck:
         raise ReplayError(f"{projection.run}, {projection.subject}: TLC stopped without a word")
     index, state, enabled = stuck[0].values
     assert isinstance(index, int)
+    index += segment.begin
     return Explanation(
         event=projection.events[index - 1],
         index=index,

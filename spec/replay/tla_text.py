@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import Protocol
 
-from fencepost.spec.replay.fields import Fields, Value
+from fencepost.spec.replay.fields import Fields, TlaText, Value
 from fencepost.spec.replay.projection import Event
 from fencepost.spec.tlc.mutants import Mutated
 from fencepost.spec.vocabulary import ProtocolLevel
@@ -25,13 +25,29 @@ class TlaRun(Protocol):
         """The other fields."""
 
 
+class TlaPartition(TlaRun, Protocol):
+    """A partition, or a segment of one."""
+
+    @property
+    def level(self) -> int:
+        """The protocol level of the run."""
+
+    @property
+    def brokers(self) -> frozenset[int]:
+        """Those of the run."""
+
+    @property
+    def begins(self) -> TlaText | None:
+        """The state before the first event, if it is not the one in which the spec begins."""
+
+
 def module(runs: Sequence[TlaRun], limits: Iterable[str]) -> str:
     """The module that makes `runs` the constant of the replay."""
     shapes = _shapes(runs)
     return "\n".join(
         (
             f"---- MODULE {MODULE} ----",
-            "EXTENDS Integers, Sequences",
+            "EXTENDS Integers, Sequences, TLC",
             *(_operator(shape, name) for shape, name in shapes.items()),
             f"Recorded == <<{_runs(runs, shapes)}>>",
             f"Unlimited == [what \\in {{{', '.join(map(_text, limits))}}} |-> 1000]",
@@ -42,7 +58,13 @@ def module(runs: Sequence[TlaRun], limits: Iterable[str]) -> str:
 
 
 def config(
-    level: int, brokers: Iterable[int], over: Mutated, *, next_state: str, constraint: str
+    level: int,
+    brokers: Iterable[int],
+    over: Mutated,
+    *,
+    init: str,
+    next_state: str,
+    constraint: str,
 ) -> str:
     """The configuration for partitions of one level with these brokers.
 
@@ -54,12 +76,12 @@ def config(
         "MinInsyncReplicas": "= 1",
         **_of_partitions(brokers),
     }
-    return _config(constants | dict(over.replaced), next_state, constraint)
+    return _config(constants | dict(over.replaced), init, next_state, constraint)
 
 
 def observed_config(brokers: Iterable[int]) -> str:
     """The configuration for the coarse replay of partitions with these brokers."""
-    return _config(_of_partitions(brokers), "TraceNext", "Watch")
+    return _config(_of_partitions(brokers), "TraceInit", "TraceNext", "Watch")
 
 
 def _of_partitions(brokers: Iterable[int]) -> dict[str, str]:
@@ -81,16 +103,16 @@ def zookeeper_config() -> str:
         "Paths": "<- RecordedPaths",
         "Fence": "<- AnyPath",
     }
-    return _config(constants, "TraceNext", "Watch")
+    return _config(constants, "TraceInit", "TraceNext", "Watch")
 
 
-def _config(constants: dict[str, str], next_state: str, constraint: str) -> str:
+def _config(constants: dict[str, str], init: str, next_state: str, constraint: str) -> str:
     return "\n".join(
         (
             "CONSTANTS",
             *(f"    {name} {value}" for name, value in constants.items()),
             "    Limits <- Unlimited",
-            "INIT TraceInit",
+            f"INIT {init}",
             f"NEXT {next_state}",
             "VIEW Place",
             f"CONSTRAINT {constraint}",
@@ -162,6 +184,8 @@ def _value(value: Value) -> str:
             return "TRUE" if value else "FALSE"
         case int():
             return str(value)
+        case TlaText(text):
+            return text
         case str():
             return _text(value)
         case frozenset():

@@ -1,15 +1,19 @@
 """One run of TLC on generated data, and the markers that the replay modules print."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Self
 
+from fencepost.spec.replay.fields import Fields, TlaText
 from fencepost.spec.replay.observed import ObservedProjection
-from fencepost.spec.replay.projection import Projection
+from fencepost.spec.replay.pauses import STRIDE
+from fencepost.spec.replay.projection import Event, Projection
 from fencepost.spec.replay.recorded_run import ReplayError
 from fencepost.spec.replay.tla_text import (
     MODULE,
+    TlaPartition,
     TlaRun,
     config,
     missing_rules,
@@ -37,12 +41,16 @@ BUDGET_S = 300.0
 BUDGET_OF_EVENT_S = 0.002
 """A long run has at least that for each of its events, five times what one takes."""
 
+SEGMENT_STRIDES = 128
+"""Of a long run, 65,536 events: they take 1.3 GB, for TLC and its parser keep 12 kB for each that
+they are given."""
+
 CHECK = ("TraceReplication", "TraceNext", "Watch")
 EXPLAIN = ("TraceExplain", "ExplainNext", "Explain")
 REAL = "TraceReal"
 ZOOKEEPER = "TraceZk"
 OBSERVED = "TraceObserved"
-_MARKERS = ("accepted", "violated", "stuck", "unreal")
+_MARKERS = ("accepted", "reached", "violated", "stuck", "unreal")
 _BUDGET = re.compile(r'Spend\("(\w+)"\)')
 
 
@@ -54,19 +62,111 @@ class Marker:
     values: tuple[Value, ...]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunSegment:
+    """Some events of a partition that follow each other, and the state before the first.
+
+    That state is what TLC told when the segment before it ended: nothing is assumed.
+    """
+
+    whole: Projection
+    pauses: tuple[Fields, ...]
+    """Of the whole."""
+    strides: int
+    """How long a segment is, from pause to pause."""
+    number: int = 0
+    begins: TlaText | None = None
+    """What TLC told of the state; the first begins in the one that the spec begins in."""
+
+    @classmethod
+    def first(cls, whole: Projection) -> Self:
+        """The first one; of a whole that is no longer than one the only one."""
+        return cls(whole=whole, pauses=whole.pauses, strides=SEGMENT_STRIDES)
+
+    def then(self, state: str) -> Self:
+        """The one after it, which begins in `state`, a value in TLA+."""
+        return replace(self, number=self.number + 1, begins=TlaText(state))
+
+    @property
+    def begin(self) -> int:
+        """How many events of the whole are before it."""
+        return self.number * self.strides * self.whole.stride
+
+    @property
+    def is_last(self) -> bool:
+        """No events come after it."""
+        return self.begin + self.strides * self.whole.stride >= len(self.whole.events)
+
+    @property
+    def events(self) -> tuple[Event, ...]:
+        """Its own."""
+        return self.whole.events[self.begin :][: self.strides * self.whole.stride]
+
+    @property
+    def level(self) -> int:
+        """That of the whole."""
+        return self.whole.level
+
+    @property
+    def brokers(self) -> frozenset[int]:
+        """Those of the whole."""
+        return self.whole.brokers
+
+    @property
+    def facts(self) -> Fields:
+        """What the replay knows beside the events."""
+        own = self.pauses[self.number * self.strides :][: self.strides]
+        begins: Fields = {} if self.begins is None else {"begins": self.begins}
+        stride = self.whole.stride
+        return {"stride": stride, "pauses": own, "is_last": self.is_last, **begins}
+
+
 def run_tlc(
-    runs: Sequence[Projection],
+    runs: Sequence[TlaPartition],
     machines: Machines | None = None,
     *,
     explain: bool = False,
     budget_s: float | None = None,
 ) -> list[Marker]:
-    """Replay `runs`, of one level, and return the markers; raises `ReplayError`."""
+    """Replay `runs`, of one level, and return the markers; raises `ReplayError`.
+
+    A segment that does not begin as the spec does is replayed alone.
+    """
     root, next_state, constraint = EXPLAIN if explain else CHECK
-    brokers = set[int]().union(*(run.brokers for run in runs))
     over = _without_rules(root, runs[0].level)
-    text = config(runs[0].level, brokers, over, next_state=next_state, constraint=constraint)
+    text = _config(runs, over, next_state, constraint)
     return _run(root, over, text, runs, machines, budget_s)
+
+
+def _config(runs: Sequence[TlaPartition], over: Mutated, next_state: str, constraint: str) -> str:
+    brokers = set[int]().union(*(run.brokers for run in runs))
+    init = "TraceInit" if runs[0].begins is None else "ResumedInit"
+    return config(
+        runs[0].level, brokers, over, init=init, next_state=next_state, constraint=constraint
+    )
+
+
+def is_long(projection: Projection) -> bool:
+    """More events than a segment has."""
+    return len(projection.events) > SEGMENT_STRIDES * STRIDE
+
+
+def replay_in_segments(
+    segment: RunSegment, machines: Machines | None = None
+) -> tuple[RunSegment, list[Marker]]:
+    """The last segment from `segment` on that TLC was given, and its markers.
+
+    The replay stopped in it, or came to the end of the whole. Raises `ReplayError`.
+    """
+    while True:
+        markers = run_tlc([segment], machines)
+        if not (states := list(_reached(markers))):
+            return segment, markers
+        segment = segment.then(states[0])
+
+
+def _reached(markers: list[Marker]) -> Iterator[str]:
+    return (str(marker.values[1]) for marker in markers if marker.name == "reached")
 
 
 def run_real_tlc(runs: Sequence[Projection], machines: Machines | None = None) -> list[Marker]:
@@ -77,9 +177,8 @@ def run_real_tlc(runs: Sequence[Projection], machines: Machines | None = None) -
     """
     runs = [replace(run, stride=len(run.events) + 1) for run in runs]
     _, next_state, constraint = CHECK
-    brokers = set[int]().union(*(run.brokers for run in runs))
     over = _without_rules(REAL, runs[0].level)
-    text = config(runs[0].level, brokers, over, next_state=next_state, constraint=constraint)
+    text = _config(runs, over, next_state, constraint)
     return _run(REAL, over, f"{text}ACTION_CONSTRAINT Real\n", runs, machines)
 
 

@@ -217,8 +217,10 @@ TakenNext ==
       [] Is("NodeStarted") -> [taken EXCEPT ![Event.broker_id] = NothingTaken]
       [] OTHER -> taken
 
+(* What no later line asks for leaves the state at a pause, as records do.   *)
 ConfiguredNext ==
-    IF Is("ZkConfigure") THEN configured \cup {<<Event.broker_id, Event.zxid>>} ELSE configured
+    LET kept == IF IsPause THEN {change \in configured : change[2] >= Pause.zxid} ELSE configured
+    IN IF Is("ZkConfigure") THEN kept \cup {<<Event.broker_id, Event.zxid>>} ELSE kept
 
 Hear ==
     /\ IsPaid

@@ -8,7 +8,7 @@
 (* from the line, and are more general in three ways: a line may tell of     *)
 (* something that happened earlier, several records move in one step, and    *)
 (* what is sent may arrive any number of times.                              *)
-EXTENDS TraceTold
+EXTENDS TraceSegment
 
 -----------------------------------------------------------------------------
 (* Processes *)
@@ -451,6 +451,6 @@ NotPromised ==
 Watch ==
     LET violated == Violated \ NotPromised
     IN IF violated # {} THEN PrintT(<<"violated", run, at - 1, violated>>) /\ FALSE
-       ELSE IF at > Len(Events) THEN PrintT(<<"accepted", run, Violated, base>>) /\ FALSE
+       ELSE IF at > Len(Events) THEN PrintT(ToldAtEnd(Violated)) /\ FALSE
        ELSE TRUE
 =============================================================================

@@ -233,8 +233,9 @@ AgreementOnMore(chosen) ==
 (* TLC looks at the whole state in each step, so that a run costs the square *)
 (* of its length while the state grows with it. What all logs have in common *)
 (* and no later line is about need not stay. A run has pauses, each with the *)
-(* smallest offset and leader epoch that are named from there on; what may   *)
-(* go the spec itself decides, and at a pause only.                          *)
+(* smallest offset, leader epoch and transaction of a change of the          *)
+(* configuration that are named from there on; what may go the spec itself   *)
+(* decides, and at a pause only.                                             *)
 Pauses == Recorded[run].pauses
 Stride == Recorded[run].stride
 IsPause == at % Stride = 0 /\ at \div Stride \in DOMAIN Pauses

@@ -62,8 +62,8 @@ def test_a_pause_knows_what_is_named_later() -> None:
     ]
 
     assert pauses_of(events, 2) == (
-        {"offset": 3, "leader_epoch": 5},
-        {"offset": 9, "leader_epoch": 6},
+        {"offset": 3, "leader_epoch": 5, "zxid": NEVER},
+        {"offset": 9, "leader_epoch": 6, "zxid": NEVER},
     )
 
 
@@ -75,4 +75,13 @@ def test_a_broker_whose_disk_lost_all_begins_at_the_first_record() -> None:
         "is_forgetful": True,
     }
 
-    assert pauses_of([lost], 1) == ({"offset": 0, "leader_epoch": NEVER},)
+    assert pauses_of([lost], 1) == ({"offset": 0, "leader_epoch": NEVER, "zxid": NEVER},)
+
+
+def test_a_pause_knows_the_changes_of_the_configuration_that_are_heard_of_later() -> None:
+    events: list[Fields] = [
+        {"action": "ApplyMutation", "zxid": zxid} if zxid else {"action": "ZkConfigure", "zxid": 1}
+        for zxid in (4, 9, 8, 0)
+    ]
+
+    assert [pause["zxid"] for pause in pauses_of(events, 1)] == [4, 8, 8, NEVER]
