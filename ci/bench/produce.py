@@ -86,13 +86,18 @@ async def measure(cluster: ClusterUnderTest, batch: int) -> Measured:
 
 
 def measured(batches: Sequence[int], level: int = NEWEST) -> Iterator[Measured]:
-    """One line per batch size."""
+    """One line per batch size; raises `SystemExit` for one that brokers do not take."""
+    refused = import_module("fencepost.impl.client.errors").DefiniteError
     with bench_cluster(3, level=level) as cluster:
         traces = BrokerTraces(cluster.folder)
         create_topics(cluster, {TOPIC: assignment_of(0, PARTITIONS, cluster.settings.broker_ids)})
         traces.until(ROLES, 3 * PARTITIONS, DEADLINE_S)
         for batch in batches:
-            yield asyncio.run(measure(cluster, batch))
+            try:
+                line = asyncio.run(measure(cluster, batch))
+            except refused as error:
+                raise SystemExit(f"{batch} records per batch: {error}; try fewer") from error
+            yield line
 
 
 def main(arguments: list[str]) -> None:
