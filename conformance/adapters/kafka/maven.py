@@ -1,5 +1,6 @@
 """Jars of a Maven repository: what a release needs, by Maven, or named ones, by place."""
 
+import os
 import shlex
 import shutil
 import subprocess
@@ -12,6 +13,7 @@ from xml.sax.saxutils import escape
 
 from fencepost.conformance.adapters.errors import ClusterError
 from fencepost.conformance.adapters.kafka.releases import Release
+from fencepost.spec.java import JavaNotFoundError, find_java
 
 MAVEN_DEADLINE_S = 600.0
 JAR_DEADLINE_S = 60.0
@@ -42,15 +44,23 @@ def copy_with_maven(release: Release, folder: Path, *, is_flat: bool = True) -> 
         command.append("-Dmdep.useRepositoryLayout=true")
     try:
         done = subprocess.run(
-            command, capture_output=True, text=True, timeout=MAVEN_DEADLINE_S, check=False
+            command,
+            env=os.environ | {"JAVA_HOME": str(find_java().home)},
+            capture_output=True,
+            text=True,
+            timeout=MAVEN_DEADLINE_S,
+            check=False,
         )
+    except JavaNotFoundError as error:
+        raise JarsError(f"Maven needs a Java: {error}") from error
     except subprocess.TimeoutExpired as error:
         raise JarsError(f"Maven took over {MAVEN_DEADLINE_S:g} s: {shlex.join(command)}") from error
     if done.returncode:
-        why = next((one for one in done.stdout.splitlines() if "ERROR" in one), "")
+        told = [*done.stdout.splitlines(), *done.stderr.splitlines()]
+        why = next((one.strip() for one in told if "ERROR" in one), " ".join(told))
         raise JarsError(
-            f"Maven did not find the jars of Kafka {release.version} ({why.strip()}); "
-            "this needs a network once"
+            f"Maven did not find the jars of Kafka {release.version} "
+            f"({why or f'exit code {done.returncode}'}); this needs a network once"
         )
     pom.unlink()
 

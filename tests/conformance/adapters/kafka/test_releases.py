@@ -1,5 +1,7 @@
 """Which releases there are, and what brokers are told."""
 
+import os
+import re
 import shutil
 from pathlib import Path
 
@@ -18,6 +20,7 @@ from fencepost.conformance.adapters.reference import implementation_of
 from fencepost.conformance.checks.observations import Fidelity, Observable
 from fencepost.conformance.checks.trace_dialect import KAFKA_0_10, KAFKA_2_1, KAFKA_2_7
 from fencepost.conformance.runs.run_settings import settings_of
+from fencepost.spec.java import find_java
 
 
 def test_every_release_has_a_lock_with_kafka_and_a_logger() -> None:
@@ -167,6 +170,21 @@ def test_without_maven_the_message_says_what_to_do(
     with pytest.raises(JarsError, match=r"no mvn on PATH .* kafka:3\.9\.1=FOLDER"):
         jars.class_path(find_target("kafka:3.9.1"))
     assert not list(tmp_path.rglob("*.jar"))
+
+
+def test_maven_gets_the_java_that_is_used_and_its_last_words_are_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    maven = tmp_path / "mvn"
+    maven.write_text('#!/bin/sh\necho "the Java is in $JAVA_HOME" >&2\nexit 1\n')
+    maven.chmod(0o755)
+    monkeypatch.setenv("FENCEPOST_CACHE", str(tmp_path / "cache"))
+    home = find_java().home
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    monkeypatch.setenv("PATH", os.pathsep.join((str(tmp_path), os.environ["PATH"])))
+
+    with pytest.raises(JarsError, match=re.escape(f"(the Java is in {home})")):
+        jars.class_path(find_target("kafka:3.9.1"))
 
 
 def test_an_unpacked_distribution_takes_the_place_of_the_jars(tmp_path: Path) -> None:
