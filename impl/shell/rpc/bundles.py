@@ -6,8 +6,9 @@ bundle. This module does not know their content; a lost stream loses the request
 """
 
 import asyncio
+from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from fencepost.spec.wire.replication_pb2 import Bundle, Parcel
 
@@ -59,40 +60,82 @@ Done = Callable[[Parcel | None], None]
 """Called with the answer to one request, or None when none will come."""
 
 
-class BundleStream:
-    """The client side of a stream; after a loss the next request opens another one.
+class OpenRequest(NamedTuple):
+    """A request that has no answer yet."""
 
-    A request costs a table entry, no task and no timer: one timer serves all deadlines.
-    """
+    method: str
+    body: bytes
+    lamport: int
+    deadline: float
+    """In seconds on the loop's clock."""
+    done: Done
 
-    def __init__(self, stream: Stream, close: Callable[[], object]) -> None:
-        self._stream = stream
-        self._close = close
-        self._sender = Sender(stream)
-        self._open: dict[int, tuple[Done, float]] = {}
-        """Parcel id -> callback and deadline (seconds on the loop's clock)."""
+
+class OpenRequests:
+    """The requests without an answer: a table entry each, and one timer for all deadlines."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+        self._open: dict[int, OpenRequest] = {}
         self._last_id = 0
-        self._loop = asyncio.get_running_loop()
         self._timer: asyncio.TimerHandle | None = None
-        self.is_lost = False
-        self._tasks = [
-            asyncio.create_task(self._sender.run()),
-            asyncio.create_task(self._receive()),
-        ]
-        for task in self._tasks:
-            task.add_done_callback(self._lose)
+
+    def __bool__(self) -> bool:
+        return bool(self._open)
+
+    def add(self, request: OpenRequest) -> int:
+        """Its number, by which `end` knows it; it ends without an answer at its deadline."""
+        self._last_id += 1
+        self._open[self._last_id] = request
+        if self._timer is None or request.deadline < self._timer.when():
+            self._look_at(request.deadline)
+        return self._last_id
+
+    def end(self, parcel_id: int, parcel: Parcel | None) -> None:
+        """Call back for this request, unless that has happened."""
+        found = self._open.pop(parcel_id, None)
+        if found is not None:
+            found.done(parcel)
+
+    def take_all(self) -> list[OpenRequest]:
+        """All requests, in order; there are none here any more."""
+        requests = list(self._open.values())
+        self._open.clear()
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        return requests
+
+    def _look_at(self, deadline: float) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer = self._loop.call_at(deadline, self._end_late)
+
+    def _end_late(self) -> None:
+        """Fail expired requests and re-arm the timer."""
+        self._timer = None
+        now = self._loop.time()
+        late = [number for number, request in self._open.items() if request.deadline <= now]
+        for number in late:
+            self.end(number, None)
+        if self._open:
+            self._look_at(min(request.deadline for request in self._open.values()))
+
+
+class Carrier(ABC):
+    """Takes requests; each costs a table entry, no task and no timer, until it is over."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._open = OpenRequests(self._loop)
 
     def begin(self, method: str, body: bytes, lamport: int, timeout_s: float, done: Done) -> None:
         """Send a request; `done` is called exactly once, later. Raises `StreamLostError`."""
-        if self.is_lost:
-            raise StreamLostError("the stream is lost")
-        self._last_id += 1
-        parcel_id = self._last_id
-        deadline = self._loop.time() + timeout_s
-        self._open[parcel_id] = done, deadline
-        if self._timer is None or deadline < self._timer.when():
-            self._look_at(deadline)
-        self._sender.put(Parcel(parcel_id=parcel_id, method=method, body=body, lamport=lamport))
+        self.take(OpenRequest(method, body, lamport, self._loop.time() + timeout_s, done))
+
+    @abstractmethod
+    def take(self, request: OpenRequest) -> None:
+        """As `begin`, of a request with its deadline."""
 
     async def ask(self, method: str, body: bytes, lamport: int, timeout_s: float) -> Parcel:
         """The answer to one request; raises `StreamLostError` when none comes in time."""
@@ -109,6 +152,36 @@ class BundleStream:
         self.begin(method, body, lamport, timeout_s, done)
         return await answer
 
+    def _end_all(self) -> None:
+        """No answer will come to any request."""
+        for request in self._open.take_all():
+            request.done(None)
+
+
+class BundleStream(Carrier):
+    """The client side of a stream; after a loss the next request opens another one."""
+
+    def __init__(self, stream: Stream, close: Callable[[], object]) -> None:
+        super().__init__()
+        self._stream = stream
+        self._close = close
+        self._sender = Sender(stream)
+        self.is_lost = False
+        self._tasks = [
+            asyncio.create_task(self._sender.run()),
+            asyncio.create_task(self._receive()),
+        ]
+        for task in self._tasks:
+            task.add_done_callback(self._lose)
+
+    def take(self, request: OpenRequest) -> None:
+        """The request is in the next bundle; raises `StreamLostError`."""
+        if self.is_lost:
+            raise StreamLostError("the stream is lost")
+        method, body, lamport, _, _ = request
+        parcel_id = self._open.add(request)
+        self._sender.put(Parcel(parcel_id=parcel_id, method=method, body=body, lamport=lamport))
+
     def close(self) -> None:
         """Cancel the stream."""
         for task in self._tasks:
@@ -118,28 +191,7 @@ class BundleStream:
     async def _receive(self) -> None:
         while isinstance(bundle := await self._stream.read(), Bundle):
             for parcel in bundle.parcels:
-                self._end(parcel.parcel_id, parcel)
-
-    def _end(self, parcel_id: int, parcel: Parcel | None) -> None:
-        """Call back for this request, unless that has happened."""
-        found = self._open.pop(parcel_id, None)
-        if found is not None:
-            found[0](parcel)
-
-    def _look_at(self, deadline: float) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-        self._timer = self._loop.call_at(deadline, self._end_late)
-
-    def _end_late(self) -> None:
-        """Fail expired requests and re-arm the timer."""
-        self._timer = None
-        now = self._loop.time()
-        late = [parcel_id for parcel_id, (_, deadline) in self._open.items() if deadline <= now]
-        for parcel_id in late:
-            self._end(parcel_id, None)
-        if self._open and not self.is_lost:
-            self._look_at(min(deadline for _, deadline in self._open.values()))
+                self._open.end(parcel.parcel_id, parcel)
 
     def _lose(self, task: asyncio.Task[None]) -> None:
         if self.is_lost:
@@ -147,14 +199,11 @@ class BundleStream:
         self.is_lost = True
         if not task.cancelled():
             task.exception()  # reported to each request as a missing answer
-        if self._timer is not None:
-            self._timer.cancel()
-        for parcel_id in list(self._open):
-            self._end(parcel_id, None)
+        self._end_all()
         self.close()
 
 
-class PeerConnection:
+class PeerConnection(Carrier):
     """The stream to one broker, opened on demand; requests wait while it opens.
 
     A thousand partitions that lost their leader make one attempt to reach it, not a thousand.
@@ -162,23 +211,26 @@ class PeerConnection:
 
     def __init__(self, connect: Callable[[], Awaitable[BundleStream]]) -> None:
         """`connect` raises `StreamLostError` when the broker cannot be reached now."""
+        super().__init__()
         self._connect = connect
         self._stream: BundleStream | None = None
         self._opening: asyncio.Task[BundleStream | None] | None = None
-        self._waiting: dict[asyncio.Future[BundleStream | None], None] = {}
-        """Callers that wait for the stream, in order of arrival."""
 
     @property
     def stream(self) -> BundleStream | None:
         """The open stream, if there is one now."""
         return None if self._stream is None or self._stream.is_lost else self._stream
 
-    async def ask(self, method: str, body: bytes, lamport: int, timeout_s: float) -> Parcel:
-        """The answer to one request over an open stream; raises `StreamLostError`."""
-        stream = await self._open_one()
-        if stream is None:
-            raise StreamLostError("the attempt to open the stream was given up")
-        return await stream.ask(method, body, lamport, timeout_s)
+    def take(self, request: OpenRequest) -> None:
+        """The request leaves on the stream, as soon as there is one."""
+        stream = self.stream
+        if stream is not None:
+            stream.take(request)
+            return
+        self._open.add(request)
+        if self._opening is None:
+            self._opening = asyncio.create_task(self._open_stream())
+            self._opening.add_done_callback(self._opened)
 
     def close(self) -> None:
         """Cancel the stream and any attempt to open one."""
@@ -187,44 +239,23 @@ class PeerConnection:
         if self._stream is not None:
             self._stream.close()
 
-    async def _open_one(self) -> BundleStream | None:
-        if self.stream is not None:
-            return self.stream
-        # Not `asyncio.shield`: a waiter that gives up would search all callbacks of the task.
-        waiter: asyncio.Future[BundleStream | None] = asyncio.get_running_loop().create_future()
-        self._waiting[waiter] = None
-        if self._opening is None or self._opening.done():
-            self._opening = asyncio.create_task(self._open())
-            self._opening.add_done_callback(self._opened)
-        try:
-            return await waiter
-        finally:
-            self._waiting.pop(waiter, None)
-
     def _opened(self, opening: asyncio.Task[BundleStream | None]) -> None:
-        """Pass the result to all waiters, unless another attempt has begun."""
-        if opening is not self._opening:
+        """What has waited leaves; what came after the last attempt begins another one."""
+        self._opening = None
+        if opening.cancelled():
+            self._end_all()
             return
-        for waiter in self._waiting:
-            if waiter.done():
-                continue
-            error = None if opening.cancelled() else opening.exception()
-            if opening.cancelled():
-                waiter.cancel()
-            elif error is not None:
-                waiter.set_exception(error)
-            else:
-                waiter.set_result(opening.result())
+        self._stream = opening.result()
+        for request in self._open.take_all():
+            self.take(request)
 
-    async def _open(self) -> BundleStream | None:
-        """Retry while requests wait; each has its own timeout."""
-        while self._waiting:
+    async def _open_stream(self) -> BundleStream | None:
+        """Retry while requests wait; each has its own deadline."""
+        while self._open:
             try:
-                self._stream = await self._connect()
+                return await self._connect()
             except StreamLostError:
                 await asyncio.sleep(RECONNECT_S)
-            else:
-                return self._stream
         return None
 
 

@@ -289,8 +289,8 @@ class RpcClient:
 
     def send(self, send: Send) -> None:
         """Send the request; its event follows after `timeout_ms` at the latest."""
-        is_bundled = type(send.request) in BUNDLED
-        if is_bundled and self.rules.leave_alone(send) and self._begin(send):
+        if type(send.request) in BUNDLED and self.rules.leave_alone(send):
+            self._connection(send.to).begin(*self._parcel(send), partial(self._end, send))
             return
         metadata = (
             (LAMPORT_KEY, str(self._clock.tick())),
@@ -317,16 +317,17 @@ class RpcClient:
             connection.close()
         await asyncio.gather(*(channel.close() for channel in self._channels.values()))
 
-    def _begin(self, send: Send) -> bool:
-        """Send the request on the open stream; False when there is none."""
-        connection = self._connections.get(send.to)
-        stream = connection.stream if connection is not None else None
-        if stream is None:
-            return False
-        method, timeout_s = method_of(send.request), send.timeout_ms / 1000
-        body, lamport = encode(send.request), self._clock.tick()
-        stream.begin(method, body, lamport, timeout_s, partial(self._end, send))
-        return True
+    def _connection(self, broker_id: BrokerId) -> PeerConnection:
+        connection = self._connections.get(broker_id)
+        if connection is None:
+            connection = PeerConnection(partial(self._open_stream, broker_id))
+            self._connections[broker_id] = connection
+        return connection
+
+    def _parcel(self, send: Send) -> tuple[str, bytes, int, float]:
+        """Method, wire form, Lamport time and timeout in seconds, as `Carrier.begin` takes them."""
+        timeout_s = send.timeout_ms / 1000
+        return method_of(send.request), encode(send.request), self._clock.tick(), timeout_s
 
     def _end(self, send: Send, parcel: Parcel | None) -> None:
         try:
@@ -397,20 +398,10 @@ class RpcClient:
         return self._shared.encode(request) if is_shared else encode(request)
 
     async def _call_bundled(self, send: Send) -> Response:
-        connection = self._connections.get(send.to)
-        if connection is None:
-            connection = self._connections[send.to] = PeerConnection(
-                partial(self._open_stream, send.to)
-            )
-        method, timeout_s = method_of(send.request), send.timeout_ms / 1000
         try:
-            async with asyncio.timeout(timeout_s):
-                body = encode(send.request)
-                parcel = await connection.ask(method, body, self._clock.tick(), timeout_s)
+            parcel = await self._connection(send.to).ask(*self._parcel(send))
         except StreamLostError as error:
             raise CallError(str(error)) from error
-        except TimeoutError as error:
-            raise CallError("no answer in time") from error
         return self._response_in(send, parcel)
 
     async def _open_stream(self, broker_id: BrokerId) -> BundleStream:

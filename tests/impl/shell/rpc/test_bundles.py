@@ -178,25 +178,75 @@ def test_many_that_wait_for_a_broker_are_one_attempt_to_reach_it() -> None:
     asyncio.run(scenario())
 
 
-def test_a_broker_that_nobody_asks_is_not_tried_again() -> None:
+def test_a_broker_of_which_no_answer_is_awaited_is_not_tried_again() -> None:
     async def scenario() -> None:
         attempts: list[None] = []
-        failed = asyncio.Event()
+        told: list[Parcel | None] = []
 
         async def connect() -> BundleStream:
             attempts.append(None)
-            failed.set()
             raise StreamLostError("connection refused")
 
         line = PeerConnection(connect)
-        asked = asyncio.create_task(line.ask("F", b"1", 0, LONG_S))
-        await failed.wait()
-        asked.cancel()
+        line.begin("F", b"1", 0, 0.0, told.append)
         opening = line._opening
         assert opening is not None
 
         assert await opening is None
-        assert len(attempts) == 1
+        assert told == [None]
+        assert len(attempts) <= 1
+
+    asyncio.run(scenario())
+
+
+def test_a_request_waits_for_the_stream_and_ends_at_its_deadline() -> None:
+    async def scenario() -> None:
+        near, far = pipes()
+        is_there, late = asyncio.Event(), asyncio.Event()
+        told: list[tuple[str, bytes | None]] = []
+
+        async def connect() -> BundleStream:
+            await is_there.wait()
+            return BundleStream(near, near.close)
+
+        def note(name: str) -> Callable[[Parcel | None], None]:
+            def done(parcel: Parcel | None) -> None:
+                told.append((name, None if parcel is None else parcel.body))
+                late.set()
+
+            return done
+
+        line = PeerConnection(connect)
+        serving = asyncio.create_task(serve(far, echo))
+        line.begin("F", b"1", 0, LONG_S, note("long"))
+        line.begin("F", b"2", 0, 0.0, note("short"))
+        await late.wait()
+        assert told == [("short", None)]
+
+        late.clear()
+        is_there.set()
+        await late.wait()
+        assert told == [("short", None), ("long", b"1")]
+        assert near.sizes == [1]
+        line.close()
+        await serving
+
+    asyncio.run(scenario())
+
+
+def test_what_waits_for_a_connection_that_closes_gets_no_answer() -> None:
+    async def scenario() -> None:
+        async def connect() -> BundleStream:
+            await asyncio.Event().wait()
+            raise AssertionError("the event is never set")
+
+        line = PeerConnection(connect)
+        asked = asyncio.create_task(line.ask("F", b"1", 0, LONG_S))
+        await asyncio.sleep(0)
+        line.close()
+
+        with pytest.raises(StreamLostError):
+            await asked
 
     asyncio.run(scenario())
 

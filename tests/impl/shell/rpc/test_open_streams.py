@@ -68,8 +68,8 @@ async def test_an_answer_that_is_an_error_or_cannot_be_read_fails() -> None:
         await both.received.hold(2)
         stream = both.client._connections[RECEIVER].stream
         assert stream is not None
-        refused, unreadable = sorted(stream._open)
-        stream._end(refused, Parcel(parcel_id=refused, error="too many requests wait"))
-        stream._end(unreadable, Parcel(parcel_id=unreadable, body=b"\xff"))
+        refused, unreadable = 2, 3  # parcels have numbers in order
+        stream._open.end(refused, Parcel(parcel_id=refused, error="too many requests wait"))
+        stream._open.end(unreadable, Parcel(parcel_id=unreadable, body=b"\xff"))
 
         assert await both.sent.hold(2) == [failed(send) for send in sends]
