@@ -159,7 +159,7 @@ class LeaderAndIsr(msgspec.Struct, frozen=True, kw_only=True):
     def listed_broker_epochs(self) -> tuple[BrokerEpoch, ...]:
         """Of the members in ascending order, 0 where it is not known; none where none is."""
         known = self.isr_broker_epochs
-        return tuple(known.get(one, NO_BROKER_EPOCH) for one in sorted(self.isr)) if known else ()
+        return tuple([known.get(one, NO_BROKER_EPOCH) for one in sorted(self.isr)]) if known else ()
 
 
 def broker_epochs_by_member(
@@ -305,7 +305,7 @@ def parse_leader_and_isr(path: str, data: bytes) -> LeaderAndIsr:
     return LeaderAndIsr(
         leader=BrokerId(document.leader),
         leader_epoch=LeaderEpoch(document.leader_epoch),
-        isr=frozenset(BrokerId(member) for member in document.isr),
+        isr=frozenset(map(BrokerId, document.isr)),
         controller_epoch=ControllerEpoch(document.controller_epoch),
         topic_id=document.topic_id or "",
         isr_broker_epochs=broker_epochs_by_member(document.isr, listed),

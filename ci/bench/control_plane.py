@@ -140,7 +140,7 @@ def failover(partition_count: int, *, leads_all: bool, level: int = NEWEST) -> I
             what=f"failover of a broker that leads {what}",
             size=f"{size}, {len(led):,} led",
             figure=last_of(steps, Action.BECOME_LEADER, gone_ns),
-            target=2.0,
+            target=0.7 if leads_all else 0.3,
             parts=f"{breakdown(steps, gone_ns)}; processor {processor:.1f}",
         )
         if not leads_all:
@@ -198,7 +198,7 @@ def topics(topic_count: int, brokers: int) -> Iterator[Measured]:
             what="create topics",
             size=size,
             figure=last_role(steps, begun_ns),
-            target=10.0,
+            target=4.0,
             parts=f"last topic znode {created:.2f}, last leader written {written:.2f}, "
             f"last leader {last_of(steps, Action.BECOME_LEADER, begun_ns):.2f}; "
             f"processor {processor:.1f}",
@@ -212,7 +212,7 @@ def topics(topic_count: int, brokers: int) -> Iterator[Measured]:
             what="delete topics",
             size=size,
             figure=last_of(steps, Action.STOP_REPLICA, begun_ns),
-            target=10.0,
+            target=2.0,
             parts=f"last topic znode {gone:.2f}; processor {cpu_seconds(cluster) - begun_cpu:.1f}",
         )
 

@@ -41,8 +41,10 @@ class Purgatory:
     @property
     def due_ms(self) -> int | None:
         """When the first of it expires; None when nothing waits."""
+        if not self.produces and not self.fetches:
+            return None
         times_ms = [one.deadline_ms for one in self.produces]
-        return min(times_ms + [one.deadline_ms for one in self.fetches], default=None)
+        return min(times_ms + [one.deadline_ms for one in self.fetches])
 
     def committed(self, high_watermark: Offset) -> list[DelayedProduce]:
         """Take the produces that are committed now."""

@@ -178,7 +178,10 @@ class ControllerChannel:
                 queue.stopped_once.discard(key)
 
     def _queue(self, broker_id: BrokerId) -> BrokerQueue:
-        return self._queues.setdefault(broker_id, BrokerQueue())
+        queue = self._queues.get(broker_id)
+        if queue is None:
+            queue = self._queues[broker_id] = BrokerQueue()
+        return queue
 
     @property
     def is_idle(self) -> bool:
@@ -386,7 +389,11 @@ class ControllerChannel:
         if isinstance(response, UpdateMetadataResponse):
             self._on_metadata(queue, response.error_code)
             return []
-        errors = {e.key: e.error_code for e in response.partitions}
+        errors = {
+            one.key: one.error_code
+            for one in response.partitions
+            if one.error_code is not ErrorCode.NONE
+        }
         if response.error_code in (ErrorCode.BROKER_NOT_AVAILABLE, ErrorCode.STALE_BROKER_EPOCH):
             self._pause(queue)
             return []

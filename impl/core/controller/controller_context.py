@@ -96,16 +96,16 @@ class ControllerContext:
     """Partitions of which the metadata may be others than when they were told last."""
     are_brokers_touched: bool = False
     """The same of the live brokers."""
+    assignments: Mapping[TopicPartition, tuple[BrokerId, ...]] = field(init=False)
+    """The replicas of every partition that is managed, the preferred one first: a view."""
     _assignments: dict[TopicPartition, tuple[BrokerId, ...]] = field(default_factory=dict)
     _of_broker: dict[BrokerId, set[TopicPartition]] = field(default_factory=dict)
     _of_topic: dict[str, set[TopicPartition]] = field(default_factory=dict)
     _ended: dict[str, dict[TopicPartition, LastIncarnation]] = field(default_factory=dict)
     """By topic, the partitions with a state that was there and is gone."""
 
-    @property
-    def assignments(self) -> Mapping[TopicPartition, tuple[BrokerId, ...]]:
-        """The replicas of every partition that is managed, the preferred one first."""
-        return MappingProxyType(self._assignments)
+    def __post_init__(self) -> None:
+        self.assignments = MappingProxyType(self._assignments)
 
     def assign(self, key: TopicPartition, replicas: tuple[BrokerId, ...]) -> None:
         """The partition has these replicas, and is managed."""
@@ -233,6 +233,8 @@ class ControllerContext:
 
         One that is shutting down counts as long as no other member of the ISR could lead.
         """
+        if not self.offline and not self.shutting_down:
+            return self.live.keys()
         failed = self.offline_in(key)
         serving = self.live.keys() - failed if failed else self.live.keys()
         if not self.shutting_down & serving:

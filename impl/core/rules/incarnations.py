@@ -161,7 +161,7 @@ def other_incarnations(
 ) -> AbstractSet[BrokerId]:
     """The live members that are not the incarnation that joined, and what is remembered (H2b)."""
     joined = state.isr_broker_epochs
-    return remembered | {one for one in joined.keys() & live.keys() if joined[one] != live[one]}
+    return remembered | {one for one, epoch in joined.items() if live.get(one, epoch) != epoch}
 
 
 def ids_alone(state: LeaderAndIsr, _live: Registrations) -> LeaderAndIsr:

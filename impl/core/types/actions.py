@@ -80,6 +80,8 @@ def action_of(function: Named) -> Action:
 def taken(function: Named | Action, state: object = None, **details: object) -> ActionTaken:
     """The line of an action: what it tells of the state that it made, and `details`, which win."""
     performed = function if isinstance(function, Action) else action_of(function)
-    names = TOLD[performed] if state is not None else ()
-    told = {name: getattr(state, name) for name in names}
-    return _LINE(action=performed, **{**told, **details})
+    if state is not None:
+        for name in TOLD[performed]:
+            if name not in details:
+                details[name] = getattr(state, name)
+    return _LINE(action=performed, **details)

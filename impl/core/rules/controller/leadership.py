@@ -73,14 +73,17 @@ def elect_leader(facts: PartitionFacts, controller_epoch: ControllerEpoch) -> De
     if chosen is None:
         return None
     state = replace(chosen, controller_epoch=controller_epoch)
-    line = _decided(elect_leader, facts, state, facts.znode_version)
     is_lossy = is_loss_possible(facts.state, facts.bounced, state)
     is_outside = is_unclean(facts.state, state)
-    return state, replace(
-        line,
+    line = _decided(
+        elect_leader,
+        facts,
+        state,
+        facts.znode_version,
         is_unclean=is_outside or (is_lossy and is_unclean_allowed) or None,
         is_loss_possible=is_lossy or None,
     )
+    return state, line
 
 
 def is_uninitialised(state: LeaderAndIsr | None, _controller_epoch: ControllerEpoch) -> bool:
@@ -94,7 +97,11 @@ def needs_newer_brokers(facts: PartitionFacts, decided: Decided) -> bool:
 
 
 def _decided(
-    action: Named, facts: PartitionFacts, state: LeaderAndIsr, expected_version: ZnodeVersion
+    action: Named,
+    facts: PartitionFacts,
+    state: LeaderAndIsr,
+    expected_version: ZnodeVersion,
+    **details: bool | None,
 ) -> ActionTaken:
     return taken(
         action,
@@ -103,6 +110,7 @@ def _decided(
         partition_incarnation=facts.incarnation,
         assigned_replicas=facts.assigned_replicas,
         expected_version=expected_version,
+        **details,
     )
 
 
