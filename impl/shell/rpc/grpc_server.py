@@ -6,7 +6,8 @@ own, and what is left has no name that matters: it is refused without a look at 
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from contextvars import ContextVar
 
 import grpc
 from grpc import aio
@@ -18,6 +19,9 @@ _IS_TOO_MUCH = False
 """No limit of calls at a time is asked of grpcio."""
 _WITH_THE_DEFECT = "1.85."
 """Releases that have it, and the inner parts that are used here; 1.83.0 has it not."""
+
+_WHEN_WRITTEN: ContextVar[list[Callable[[], None]]] = ContextVar("when_written")
+"""Of the call that a task serves: what to call once its answer is written."""
 
 
 def new_server(options: Options = ()) -> aio.Server:
@@ -50,6 +54,29 @@ def unary_handler(serve: Serve) -> grpc.RpcMethodHandler:
     return grpc.unary_unary_rpc_method_handler(handled)
 
 
+def when_written(context: aio.ServicerContext, callback: Callable[[], None]) -> None:
+    """Call `callback` once the answer of the call is written to its connection, or given up.
+
+    With a server of another release, when gRPC is about to write it: it tells no more.
+    """
+    callbacks = _WHEN_WRITTEN.get(None)
+    if callbacks is None:
+        context.add_done_callback(lambda _: callback())
+    else:
+        callbacks.append(callback)
+
+
+async def _served(handled: Coroutine[object, object, None]) -> None:
+    """A call is over for its handler when its answer is written."""
+    callbacks: list[Callable[[], None]] = []
+    _WHEN_WRITTEN.set(callbacks)
+    try:
+        await handled
+    finally:
+        for callback in callbacks:
+            callback()
+
+
 class _LoopPerMethod(cygrpc.AioServer):  # type: ignore[misc]
     """Takes and begins calls itself; the loop above it gets none of them."""
 
@@ -73,6 +100,6 @@ class _LoopPerMethod(cygrpc.AioServer):  # type: ignore[misc]
         while True:
             call = await (self._request_registered_call(path) if path else self._request_call())
             handled = cygrpc._handle_rpc(name, resolver, (), call, loop, _IS_TOO_MUCH)
-            begun = loop.create_task(cygrpc._schedule_rpc_coro(handled, call, loop, name))
+            begun = loop.create_task(cygrpc._schedule_rpc_coro(_served(handled), call, loop, name))
             self._begun.add(begun)
             begun.add_done_callback(self._begun.discard)

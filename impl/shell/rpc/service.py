@@ -26,7 +26,7 @@ from fencepost.impl.shell.fault_control import FaultControl, Method
 from fencepost.impl.shell.rpc import bundles
 from fencepost.impl.shell.rpc.bundles import BundleStream, PeerConnection, StreamLostError
 from fencepost.impl.shell.rpc.codec import CodecError, SharedBodies, decode, encode
-from fencepost.impl.shell.rpc.grpc_server import new_server, unary_handler
+from fencepost.impl.shell.rpc.grpc_server import new_server, unary_handler, when_written
 from fencepost.impl.shell.rpc.request_gate import RequestGate
 from fencepost.impl.shell.rpc.rpc_faults import CallError, FaultRules, method_of
 from fencepost.impl.shell.zookeeper.addresses import AddressBook
@@ -180,13 +180,13 @@ class RpcServer:
         self._clock.observe(_lamport(metadata))
         asker = caller.asker if caller else asker_of(_node(metadata))
         response, lamport = await self._answer_to(request, asker, context.peer())
-        context.add_done_callback(self._note_left)
+        when_written(context, self._note_left)
         context.set_trailing_metadata(((LAMPORT_KEY, str(lamport)), (NODE_KEY, self._node)))
         if self.gate and caller:
             response = self.gate.shown(response, caller)
         return encode(response)
 
-    def _note_left(self, _: object) -> None:
+    def _note_left(self) -> None:
         self._left += 1
 
     def _caller(self, context: aio.ServicerContext) -> ProvenCaller | None:
