@@ -106,6 +106,8 @@ UNSEEN = frozenset({Send, Reply, ReplyRecords, StartLog})
 TICK_S = 0.02
 GARBAGE = (50_000, 20, 100)
 """High thresholds of the cycle collector: partition state is large and has no cycles."""
+SWITCH_S = 0.0005
+"""How long the core runs on while the thread that talks to ZooKeeper waits for its turn."""
 EXPECTED = (
     *(StorageError, TraceError, CannotListenError),
     *(TlsError, TokenFileError, ZooKeeperError),
@@ -466,6 +468,7 @@ def run(options: NodeOptions, process: type[NodeProcess] = NodeProcess) -> int:
     """Run one broker until it is stopped; the exit code; a failure is one line on stderr."""
     name = node_name(options.config.broker_id)
     gc.set_threshold(*GARBAGE)
+    sys.setswitchinterval(SWITCH_S)
     allocator.fix_large_size()
     try:
         reason = asyncio.run(_run(options, process))

@@ -1,5 +1,6 @@
 """The broker as a process: how it starts, how it ends, what a kill costs."""
 
+import gc
 import os
 import resource
 import signal
@@ -34,7 +35,7 @@ from fencepost.impl.core.types.topic_messages import (
     ReplicaList,
 )
 from fencepost.impl.shell import node
-from fencepost.impl.shell.options import node_options, parse
+from fencepost.impl.shell.options import NodeOptions, node_options, parse
 from fencepost.impl.shell.rpc.codec import decode, encode
 from fencepost.spec.trace import read_trace
 from fencepost.spec.vocabulary import BrokerId, ErrorCode, Offset
@@ -389,3 +390,28 @@ def test_when_the_disk_of_a_leader_is_full_another_broker_leads(
         full.kill()
         assert full.stderr is not None
         assert f"t/0 is offline until the next start: cannot write {tmp_path}" in full.stderr.read()
+
+
+class Looking(node.NodeProcess):
+    """Ends with what the broker would run under."""
+
+    def __init__(self, _: NodeOptions) -> None:
+        pass
+
+    async def run(self) -> str | None:
+        return f"turns of {sys.getswitchinterval():.4f} s"
+
+
+def test_the_thread_that_talks_to_zookeeper_waits_for_no_long_turn(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    usual, thresholds = sys.getswitchinterval(), gc.get_threshold()
+    options = node_options(parse(["node", *arguments(tmp_path, NOWHERE)]))
+    sys.setswitchinterval(10 * node.SWITCH_S)
+    try:
+        assert node.run(options, Looking) == node.EXIT_STOPPED
+    finally:
+        sys.setswitchinterval(usual)
+        gc.set_threshold(*thresholds)
+
+    assert capsys.readouterr().err == f"broker-1 stopped: turns of {node.SWITCH_S:.4f} s\n"
