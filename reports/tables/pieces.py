@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -29,6 +29,8 @@ CROWDED_ROWS = 500_000
 """A partition with more lines of what is many is judged piece by piece."""
 
 _NO_MASK = np.zeros(0, np.bool_)
+_FILES_MAX = 1 << 16
+"""So many files are known by what was read of them: each partition and part of a bucket asks."""
 
 
 def crowded_partitions(target: Path, folder: int, bucket: str) -> frozenset[TopicPartition]:
@@ -63,7 +65,7 @@ class StoredPieces:
         self._owned: dict[Path, tuple[NDArray[np.uint8], int]] = {}
         """Bits, and how many."""
         self.few = few_of(few, self._is_own)
-        self.items = sum(listed(pq.read_metadata(path)) for path in self._bulk)
+        self.items = sum(_items(path, _stamp(path)) for path in self._bulk)
 
     @property
     def nodes(self) -> list[str]:
@@ -116,10 +118,27 @@ class StoredPieces:
     def _by_node(self) -> dict[str, list[Path]]:
         found: dict[str, list[Path]] = {}
         for path in self._bulk:
-            with pq.ParquetFile(path) as file:
-                (first,) = next(file.iter_batches(1, columns=["node"])).column(0).to_pylist()
-            found.setdefault(first, []).append(path)
+            found.setdefault(_first_node(path, _stamp(path)), []).append(path)
         return found
 
     def _is_own(self, partition: TopicPartition | None) -> bool:
         return partition == self._partition
+
+
+def _stamp(path: Path) -> int:
+    """Of what was written: a file is never changed in place."""
+    return path.stat().st_mtime_ns
+
+
+@lru_cache(_FILES_MAX)
+def _first_node(path: Path, _stamp: int) -> str:
+    """The node of its first line."""
+    with pq.ParquetFile(path) as file:
+        (first,) = next(file.iter_batches(1, columns=["node"])).column(0).to_pylist()
+    return str(first)
+
+
+@lru_cache(_FILES_MAX)
+def _items(path: Path, _stamp: int) -> int:
+    """How many records its lines name."""
+    return listed(pq.read_metadata(path))
