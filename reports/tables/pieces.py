@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterator
 from functools import cached_property, lru_cache
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -65,7 +66,7 @@ class StoredPieces:
         self._owned: dict[Path, tuple[NDArray[np.uint8], int]] = {}
         """Bits, and how many."""
         self.few = few_of(few, self._is_own)
-        self.items = sum(_items(path, _stamp(path)) for path in self._bulk)
+        self.items = sum(_described(path).items for path in self._bulk)
 
     @property
     def nodes(self) -> list[str]:
@@ -118,27 +119,29 @@ class StoredPieces:
     def _by_node(self) -> dict[str, list[Path]]:
         found: dict[str, list[Path]] = {}
         for path in self._bulk:
-            found.setdefault(_first_node(path, _stamp(path)), []).append(path)
+            found.setdefault(_described(path).node, []).append(path)
         return found
 
     def _is_own(self, partition: TopicPartition | None) -> bool:
         return partition == self._partition
 
 
-def _stamp(path: Path) -> int:
-    """Of what was written: a file is never changed in place."""
-    return path.stat().st_mtime_ns
+class _Described(NamedTuple):
+    """What is asked of a whole file."""
 
-
-@lru_cache(_FILES_MAX)
-def _first_node(path: Path, _stamp: int) -> str:
-    """The node of its first line."""
-    with pq.ParquetFile(path) as file:
-        (first,) = next(file.iter_batches(1, columns=["node"])).column(0).to_pylist()
-    return str(first)
-
-
-@lru_cache(_FILES_MAX)
-def _items(path: Path, _stamp: int) -> int:
+    node: str
+    """Of its first line."""
+    items: int
     """How many records its lines name."""
-    return listed(pq.read_metadata(path))
+
+
+def _described(path: Path) -> _Described:
+    return _read_description(path, path.stat().st_mtime_ns)
+
+
+@lru_cache(_FILES_MAX)
+def _read_description(path: Path, _written_ns: int) -> _Described:
+    """Of the file that was written then: none is changed in place."""
+    with pq.ParquetFile(path) as file:
+        (node,) = next(file.iter_batches(1, columns=["node"])).column(0).to_pylist()
+        return _Described(str(node), listed(file.metadata))
