@@ -232,9 +232,9 @@ def _replay_all(
     long = [projection for projection in projections if is_long(projection)]
     short = [projection for projection in projections if not is_long(projection)]
     with Machines() as machines:
-        tasks = [partial(_replay_or_fail, [one], machines) for one in long]
+        tasks = [partial(_replay_or_fail, _replay_long, [one], machines) for one in long]
         tasks.extend(
-            partial(_replay_or_fail, pack, machines)
+            partial(_replay_or_fail, _replay, pack, machines)
             for _, group in groupby(sorted(short, key=_pack), key=_pack)
             for pack in _shares(list(group))
         )
@@ -257,11 +257,13 @@ def _shares(pack: list[_Partition]) -> list[list[_Partition]]:
     return [share for share in shares if share]
 
 
-def _replay_or_fail(pack: Sequence[Projection], machines: Machines) -> list[ReplayResult]:
+def _replay_or_fail(
+    replay_pack: Callable[[Sequence[Projection], Machines], list[ReplayResult]],
+    pack: Sequence[Projection],
+    machines: Machines,
+) -> list[ReplayResult]:
     try:
-        if is_long(pack[0]):
-            return [_replay_long(one, machines) for one in pack]
-        return _replay(pack, machines)
+        return replay_pack(pack, machines)
     except ReplayError as error:
         return [_unreadable(one.run, error, one.subject) for one in pack]
 
@@ -278,7 +280,11 @@ def _replay(pack: Sequence[Projection], machines: Machines) -> list[ReplayResult
     ]
 
 
-def _replay_long(projection: Projection, machines: Machines) -> ReplayResult:
+def _replay_long(pack: Sequence[Projection], machines: Machines) -> list[ReplayResult]:
+    return [_replay_in_segments(projection, machines) for projection in pack]
+
+
+def _replay_in_segments(projection: Projection, machines: Machines) -> ReplayResult:
     last, markers = replay_in_segments(RunSegment.first(projection), machines)
     told = {marker.name: marker for marker in markers}
     if "accepted" in told:

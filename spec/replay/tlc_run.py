@@ -93,14 +93,19 @@ class RunSegment:
         return self.number * self.strides * self.whole.stride
 
     @property
+    def end(self) -> int:
+        """How many there are with its own."""
+        return min(self.begin + self.strides * self.whole.stride, len(self.whole.events))
+
+    @property
     def is_last(self) -> bool:
         """No events come after it."""
-        return self.begin + self.strides * self.whole.stride >= len(self.whole.events)
+        return self.end == len(self.whole.events)
 
     @property
     def events(self) -> tuple[Event, ...]:
         """Its own."""
-        return self.whole.events[self.begin :][: self.strides * self.whole.stride]
+        return self.whole.events[self.begin : self.end]
 
     @property
     def level(self) -> int:
