@@ -32,6 +32,8 @@ SHOWS_A_RACE = -1
 class Session:
     """Commands that build on each other in one folder."""
 
+    mark: pytest.MarkDecorator
+    """When it is played: it takes minutes, or needs releases of Kafka."""
     bring: Callable[[], None] = lambda: None
     """Makes what a reader has: called in the folder."""
     before: tuple[str, ...] = ()
@@ -63,8 +65,9 @@ def expectations() -> None:
     shutil.copy(ROOT / EXPECTATIONS, EXPECTATIONS)
 
 
-LONG = {
+SESSIONS = {
     "run": Session(
+        mark=pytest.mark.long,
         bring=a_run,
         before=("chaos --story leader_kill",),
         ends={
@@ -81,6 +84,7 @@ LONG = {
         },
     ),
     "suite": Session(
+        mark=pytest.mark.long,
         before=(
             f"{CONTROL} -t reference --out OLD",
             f"{CONTROL} -t reference:accept_older_leader_epoch --out RUN",
@@ -98,6 +102,7 @@ LONG = {
         },
     ),
     "adapter": Session(
+        mark=pytest.mark.long,
         bring=own_adapter,
         ends=dict.fromkeys(
             (
@@ -110,9 +115,8 @@ LONG = {
             0,
         ),
     ),
-}
-NIGHTLY = {
     "gate": Session(
+        mark=pytest.mark.nightly,
         bring=a_run,
         ends={
             "fencepost gate": 0,
@@ -122,6 +126,7 @@ NIGHTLY = {
         },
     ),
     "shares": Session(
+        mark=pytest.mark.nightly,
         before=tuple(f"gate --shard {number}/4 --out share-{number}" for number in (1, 3, 4)),
         ends=dict.fromkeys(
             (
@@ -132,11 +137,18 @@ NIGHTLY = {
             0,
         ),
     ),
-    "program": Session(bring=own_program, ends={"fencepost gate --target cmd:./my-adapter": 0}),
-    "claim": Session(bring=own_adapter, ends={f"fencepost conform run {MINE} --profile core": 0}),
-}
-KAFKA = {
+    "program": Session(
+        mark=pytest.mark.nightly,
+        bring=own_program,
+        ends={"fencepost gate --target cmd:./my-adapter": 0},
+    ),
+    "claim": Session(
+        mark=pytest.mark.nightly,
+        bring=own_adapter,
+        ends={f"fencepost conform run {MINE} --profile core": 0},
+    ),
     "kafka": Session(
+        mark=pytest.mark.kafka,
         bring=expectations,
         ends={
             "fencepost chaos --target kafka:3.9.1 --story leader_kill": 0,
@@ -150,19 +162,24 @@ KAFKA = {
             "fencepost gate --target kafka:3.9.1": SHOWS_A_RACE,
             f"fencepost gate --target kafka:3.9.1 --expect {EXPECTATIONS}": SHOWS_A_RACE,
         },
-    )
+    ),
 }
-EXECUTED = frozenset(
-    line for kind in (LONG, NIGHTLY, KAFKA) for session in kind.values() for line in session.ends
-)
+EXECUTED = frozenset(line for session in SESSIONS.values() for line in session.ends)
 """What `make long`, `make nightly` and `make kafka` execute."""
 
 
-def play(session: Session, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.zookeeper
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=session.mark) for name, session in SESSIONS.items()]
+)
+def test_commands_end_as_their_pages_say(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = SESSIONS[name]
     own = str(Path(sys.executable).parent)
     monkeypatch.setenv("PATH", os.pathsep.join((own, os.environ["PATH"])))
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
-    monkeypatch.chdir(folder)
+    monkeypatch.chdir(tmp_path)
     session.bring()
     for line in session.before:
         run(shlex.split(line))
@@ -174,28 +191,3 @@ def play(session: Session, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Non
         line: code for line, code in session.ends.items() if line not in racy
     }
     assert {ended[line] for line in racy} <= {0, 1}
-
-
-@pytest.mark.long
-@pytest.mark.zookeeper
-@pytest.mark.parametrize("name", LONG)
-def test_commands_end_as_their_pages_say(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    play(LONG[name], tmp_path, monkeypatch)
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize("name", NIGHTLY)
-def test_commands_of_many_minutes_end_as_their_pages_say(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    play(NIGHTLY[name], tmp_path, monkeypatch)
-
-
-@pytest.mark.kafka
-@pytest.mark.parametrize("name", KAFKA)
-def test_commands_on_releases_end_as_their_pages_say(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    play(KAFKA[name], tmp_path, monkeypatch)
