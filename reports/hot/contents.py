@@ -292,7 +292,7 @@ class _Marked(NamedTuple):
         row = rows.values.row[own]
         return pa.table(
             [
-                rows.members("values").take(pa.array(self.told.code[own])),
+                rows.records.take(pa.array(self.told.code[own])),
                 self.told.offset[own],
                 self.record_epoch[own],
                 rows.invoked[row],
@@ -306,13 +306,9 @@ class _Marked(NamedTuple):
 
 def _record_epochs(rows: BucketRows, items: Mask) -> Numbers:
     """The epoch of each of these records, where its line has as many of them as records."""
-    row, position, _ = rows.values
-    lengths = rows.lengths("record_epochs")
-    starts = np.cumsum(lengths) - lengths
-    told = items & (lengths == rows.lengths("values"))[row]
-    epochs = pc.fill_null(as_array(rows.table.column("record_epochs")).flatten(), UNTOLD)
-    found = np.full(len(row), UNTOLD)
-    found[told] = epochs.to_numpy()[starts[row[told]] + position[told]]
+    own = np.flatnonzero(items)
+    found = np.full(len(items), UNTOLD)
+    found[own] = rows.record_epochs(own)
     return found
 
 
@@ -418,5 +414,5 @@ class _OpenInvocations:
     def _keys(self, rows: BucketRows, own: Numbers) -> Numbers:
         names = rows.word_list("node")
         codes = [self._nodes.setdefault(name, len(self._nodes)) for name in names]
-        node = np.array(codes, np.int64)[rows.words("node")[own]]
+        node = np.array(codes, np.int64)[rows.words("node", own)]
         return np.column_stack([node, rows.numbers("incarnation")[own], rows.numbers("op_id")[own]])

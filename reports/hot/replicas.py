@@ -76,7 +76,7 @@ class ReplicaPieces:
         row = replicas.row[own]
         values = rows.lengths("values")[row]
         self.is_misshapen |= bool((values != rows.lengths("record_epochs")[row]).any())
-        base = np.where(values > 0, rows.known("offset", 0)[row], before[own])
+        base = np.where(values > 0, rows.known("offset", 0, row), before[own])
         end = replicas.end[own]
         for starts, ends in ((before[own], base), (base + values, end)):
             is_hole = starts < ends
@@ -86,7 +86,7 @@ class ReplicaPieces:
     def _see_nodes(self, rows: BucketRows, replicas: ReplicaLines, broker: Numbers) -> None:
         self.is_strange |= bool(strange_replicas(rows, replicas).any())
         names = rows.word_list("node")
-        for broker_id, code in coded([broker, rows.words("node")[replicas.row]])[1]:
+        for broker_id, code in coded([broker, rows.words("node", replicas.row)])[1]:
             first = self._nodes.setdefault(broker_id, names[code])
             self.is_strange |= first != names[code]
 
@@ -217,7 +217,7 @@ class Answers:
         keys = (
             np.full(len(answers.row), ANSWERS),
             rows.numbers("broker_id")[answers.row],
-            rows.known("partition_incarnation", 0)[answers.row],
+            rows.known("partition_incarnation", 0, answers.row),
             rows.numbers("leader_epoch")[answers.row],
         )
         claims = claims_of_answers(rows, answers)

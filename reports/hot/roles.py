@@ -63,7 +63,7 @@ class Roles:
         self.appends += len(row)
         small = row[rows.lengths("isr")[known] < self._least]
         own = np.isin(rows.values.row, small)
-        self.small.update(rows.members("values").take(pa.array(rows.values.code[own])).to_pylist())
+        self.small.update(rows.records.take(pa.array(rows.values.code[own])).to_pylist())
 
     def join(self, other: "Roles") -> None:
         """What the other one has seen is seen here, too; both were given the same few."""

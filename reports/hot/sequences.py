@@ -32,7 +32,7 @@ def numbered_of(rows: BucketRows) -> pa.Table:
     own = np.flatnonzero(is_numbered(rows)[row])
     row, length = row[own], rows.lengths("values")
     numbers = [rows.numbers(name)[row] for name in _OF_BATCH[:3]]
-    values = rows.members("values").take(pa.array(code[own]))
+    values = rows.records.take(pa.array(code[own]))
     told = [values, *numbers, length[row], position[own], _digests(rows)[row]]
     return pa.table(told, schema=NUMBERED)
 

@@ -269,11 +269,11 @@ class RowColumns:
     def __init__(self, rows: BucketRows, own: Numbers) -> None:
         self._rows = rows
         self._own = own
-        self.node, self.names = rows.words("node")[own], rows.word_list("node")
+        self.node, self.names = rows.words("node", own), rows.word_list("node")
         self.incarnation, self.seq = rows.numbers("incarnation")[own], rows.numbers("seq")[own]
         self.stamps = rows.numbers("mono_ns")[own]
         by_code = np.array([weight_of_action(name) for name in rows.word_list("action")], np.int8)
-        self.weights: Numbers = by_code[rows.words("action")[own]]
+        self.weights: Numbers = by_code[rows.words("action", own)]
         zxid = rows.numbers("zxid")[own]
         told = (zxid != UNTOLD) & (self.stamps > 0)
         self.heard: list[tuple[int, int]] = list(

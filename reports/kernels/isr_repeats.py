@@ -8,7 +8,8 @@ import numpy as np
 
 from fencepost.conformance.checks.leader_in_isr import ASKS, DECIDES
 from fencepost.conformance.checks.registry import CHECKS
-from fencepost.reports.kernels.bucket_rows import UNTOLD, BucketRows, Mask, Numbers
+from fencepost.reports.kernels.bucket_rows import UNTOLD, BucketRows, Mask, Numbers, filled
+from fencepost.reports.tables.schema import as_array
 from fencepost.spec.vocabulary import NO_BROKER, Action, Invariant
 
 
@@ -51,12 +52,9 @@ def _as_before(numbers: Numbers | Mask) -> Mask:
 
 def _lists_as_before(rows: BucketRows, name: str, row: Numbers) -> Mask:
     """Rows, in this order, with the same list as the one before."""
-    lengths, codes = rows.lengths(name), rows.items(name).code
-    starts = (np.cumsum(lengths) - lengths)[row]
-    length = lengths[row]
-    is_same = _as_before(length)
-    compared = np.where(is_same, length, 0)
-    owner = np.repeat(np.arange(len(row)), compared)
-    position = np.arange(len(owner)) - (np.cumsum(compared) - compared)[owner]
-    differs = codes[starts[owner] + position] != codes[np.roll(starts, 1)[owner] + position]
-    return np.asarray(is_same & (np.bincount(owner[differs], minlength=len(row)) == 0))
+    lists = as_array(rows.table.column(name).take(row))
+    members, lengths = filled([lists.flatten()], UNTOLD), rows.lengths(name)[row]
+    owner = np.repeat(np.arange(len(row)), lengths)
+    before = np.arange(len(members)) - lengths[owner]  # where lists are equally long
+    differs = owner[np.flatnonzero(members != members[before])]
+    return np.asarray(_as_before(lengths) & (np.bincount(differs, minlength=len(row)) == 0))

@@ -147,7 +147,8 @@ def last_levels(rows: BucketRows, span_ns: tuple[int, int]) -> tuple[Numbers, "P
     np.maximum.at(latest, picture.place, stamp[own])
     tied = np.flatnonzero(stamp[own] == latest[picture.place])
     place, row = picture.place[tied], own[tied]
-    order = np.lexsort((rows.numbers("broker_id", -1)[row], rows.numbers("seq")[row], place))
+    broker = np.maximum(rows.numbers("broker_id")[row], -1)
+    order = np.lexsort((broker, rows.numbers("seq")[row], place))
     is_last = tied[order[np.diff(place[order], append=-1) != 0]]
     return own[is_last], picture._replace(place=picture.place[is_last])
 

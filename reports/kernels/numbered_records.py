@@ -114,7 +114,7 @@ def _log(rows: BucketRows, partition: Numbers, end: Numbers, in_doubt: Mask) -> 
     is_read &= rows.word("node", FINAL_READER)[row]
     told = (is_appended | is_read) & ~in_doubt[rows.partition[row]]
     own = rows.partition[row[told]]
-    cells = Cells(own, rows.known("offset", 0)[row[told]] + position[told], rows.count)
+    cells = Cells(own, rows.known("offset", 0, row[told]) + position[told], rows.count)
     log = _Log(np.repeat(np.arange(rows.count), cells.extent), cells.content(code[told]))
     longest = np.zeros(rows.count, np.int64)
     np.maximum.at(longest, partition, end)

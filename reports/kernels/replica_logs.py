@@ -77,7 +77,7 @@ def replicas_of(rows: BucketRows, among: Mask | None = None) -> ReplicaLines:
         row=row,
         partition=rows.partition[row],
         replica=joint(rows.partition[row], rows.numbers("broker_id")[row]),
-        epoch=rows.known("leader_epoch", NO_EPOCH)[row],
+        epoch=rows.known("leader_epoch", NO_EPOCH, row),
         end=rows.numbers("log_end_offset")[row],
         high_watermark=rows.numbers("high_watermark")[row],
         is_leading=rows.is_action(Action.BECOME_LEADER)[row],
@@ -96,7 +96,7 @@ def strange_replicas(rows: BucketRows, replicas: ReplicaLines) -> Mask:
     bounded = replicas.high_watermark <= replicas.end
     strange = _of(replicas, ~(kind & told & bounded), rows.count)
     brokers = joint(rows.numbers("broker_id")[row])
-    nodes = joint(rows.numbers("broker_id")[row], rows.words("node")[row])
+    nodes = joint(rows.numbers("broker_id")[row], rows.words("node", row))
     if nodes.max(initial=0) != brokers.max(initial=0):
         strange[:] = True
     unnamed = rows.is_action(Action.BECOME_LEADER) & (rows.numbers("broker_id") == UNTOLD)
@@ -121,16 +121,13 @@ def _entries(rows: BucketRows, replicas: ReplicaLines) -> Mask:
     suspicious = _of(replicas, ~grown, rows.count)
     is_replica = np.zeros(len(rows.partition), np.bool_)
     is_replica[row] = True
-    told, epochs = rows.values, rows.items("record_epochs")
-    # Where lists differ in length, which is suspicious already, they are out of step.
-    is_replica &= ~suspicious[rows.partition]
+    told = rows.values
     own = np.flatnonzero(is_replica[told.row])
-    own_epochs = np.flatnonzero(is_replica[epochs.row])
     item_row = told.row[own]
     partition = rows.partition[item_row]
-    offset = rows.known("offset", 0)[item_row] + told.position[own]
+    offset = rows.known("offset", 0, item_row) + told.position[own]
     cells = Cells(partition, offset, rows.count)
-    entry = joint(told.code[own], epochs.code[own_epochs])
+    entry = joint(told.code[own], rows.record_epochs(own))
     return suspicious | cells.sparse | cells.differs(entry)
 
 
@@ -210,7 +207,7 @@ def terms(rows: BucketRows, replicas: ReplicaLines) -> tuple[Numbers, ...]:
     row = replicas.row
     return (
         rows.numbers("incarnation")[row],
-        rows.known("partition_incarnation", 0)[row],
+        rows.known("partition_incarnation", 0, row),
         rows.numbers("leader_epoch")[row],
     )
 
@@ -238,15 +235,14 @@ def answers_of_one(rows: BucketRows, leader: Numbers) -> AnswersOfOne:
     """The answers of those that led in but one process; `leader`: the rows that begin it."""
     reads = rows.is_action("Fetch", "ListOffsets") & rows.is_outcome("ok")
     reads &= rows.is_told("high_watermark")
-    epoch = rows.numbers("leader_epoch", -1)
-    vague = reads & ((epoch < 0) | (rows.numbers("high_watermark") < 0))
+    vague = reads & ((rows.numbers("leader_epoch") < 0) | (rows.numbers("high_watermark") < 0))
     answer = np.flatnonzero(reads & ~vague)
     both = np.concatenate([answer, leader])
     term = joint(
         rows.partition[both],
         rows.numbers("broker_id")[both],
-        rows.known("partition_incarnation", 0)[both],
-        epoch[both],
+        rows.known("partition_incarnation", 0, both),
+        rows.known("leader_epoch", NO_EPOCH, both),
     )
     led = term[len(answer) :]
     starts = joint(led, rows.numbers("incarnation")[leader])
@@ -293,14 +289,13 @@ class Commits(NamedTuple):
 def commits_of(rows: BucketRows) -> Commits:
     """The advances of high watermarks, and the acknowledgements with acks=all."""
     acknowledged = rows.is_action("Produce") & rows.is_outcome("ok") & (rows.numbers("acks") == -1)
-    epoch = rows.known("leader_epoch", NO_EPOCH)
-    unnamed = acknowledged & (epoch == NO_EPOCH)
+    unnamed = acknowledged & (rows.numbers("leader_epoch") < 0)
     advance = rows.is_action(Action.ADVANCE_HIGH_WATERMARK)
     commits = np.flatnonzero(advance | (acknowledged & ~unnamed))
     length = rows.known("offset", 0, commits) + rows.lengths("values")[commits]
     of_advance = np.flatnonzero(advance[commits])
     length[of_advance] = rows.known("high_watermark", 0, commits[of_advance])
-    return Commits(unnamed, commits, epoch[commits], length)
+    return Commits(unnamed, commits, rows.known("leader_epoch", NO_EPOCH, commits), length)
 
 
 def _committers(rows: BucketRows, replicas: ReplicaLines, strange: Mask) -> Found:

@@ -50,7 +50,7 @@ class ClientLines(MaskedLines):
 
     def _named(self, rows: BucketRows) -> Mask:
         """The lines that name a record in doubt."""
-        is_doubted = pc.is_in(rows.members("values"), self._values)
+        is_doubted = pc.is_in(rows.records, self._values)
         items = is_doubted.to_numpy(zero_copy_only=False)[rows.values.code]
         found = np.zeros(len(rows.partition), np.bool_)
         found[rows.values.row[items.astype(np.bool_)]] = True
@@ -69,7 +69,7 @@ class ClientLines(MaskedLines):
     def _first_of_epochs(self, rows: BucketRows, operations: Operations) -> Mask:
         """These say in which order epochs are told."""
         found = np.zeros(len(rows.partition), np.bool_)
-        epoch = rows.numbers("leader_epoch", -1)
+        epoch = rows.numbers("leader_epoch")
         for one in self._doubts.epochs - self._epochs:
             own = np.flatnonzero(operations.answers & (epoch == one))[:1]
             found[own] = True

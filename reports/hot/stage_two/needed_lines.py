@@ -131,7 +131,7 @@ class AppendLines(MaskedLines):
 
     def _keep(self, rows: BucketRows) -> Mask:
         found = np.zeros(len(rows.partition), np.bool_)
-        is_named = pc.is_in(rows.members("values"), self._records).to_numpy(zero_copy_only=False)
+        is_named = pc.is_in(rows.records, self._records).to_numpy(zero_copy_only=False)
         found[rows.values.row[is_named.astype(np.bool_)[rows.values.code]]] = True
         found &= rows.is_told("acks")
         row, known = appends_with_isr(rows)
@@ -150,9 +150,9 @@ class CommitLines(_Deciding):
     def see(self, rows: BucketRows, number: Numbers) -> None:
         """As `NeededLines` says."""
         told = commits_of(rows)
-        node, names = rows.words("node")[told.row], rows.word_list("node")
+        node, names = rows.words("node", told.row), rows.word_list("node")
         broker, at = rows.numbers("broker_id")[told.row], number[told.row]
-        life = rows.known("partition_incarnation", 0)[told.row]
+        life = rows.known("partition_incarnation", 0, told.row)
         for name, own in _groups([node, life, told.epoch, broker]):
             self._first.setdefault((_code(names[name[0]]), *name[1:]), int(at[own[0]]))
         for name, own in _groups([node, life, told.epoch]):
@@ -210,7 +210,7 @@ class LevelLines(_Deciding):
         leads = rows.is_action(Action.BECOME_LEADER) & (rows.numbers("broker_id") != UNTOLD)
         answers = answers_of_one(rows, np.flatnonzero(leads))
         claims = claims_of_answers(rows, answers)
-        life = rows.known("partition_incarnation", 0)[answers.row]
+        life = rows.known("partition_incarnation", 0, answers.row)
         epoch = rows.numbers("leader_epoch")[answers.row]
         keys = [np.full(len(life), ANSWERS), rows.numbers("broker_id")[answers.row], life, epoch]
         for key, own in _groups(keys):
