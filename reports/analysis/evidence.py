@@ -100,7 +100,9 @@ def gather(
     scenes = [_scene(violation, displayed) for violation in violations]
     places = {place for scene in scenes for place in (scene.first_shown, scene.instant)}
     states = displayed.states(places)
-    return [_context(scene, displayed, start_ns, states) for scene in scenes]
+    shown = sorted({at for scene in scenes for at in scene.shown}) if len(displayed) else []
+    events = dict(zip(shown, displayed.events(shown), strict=True))
+    return [_context(scene, len(displayed), start_ns, states, events) for scene in scenes]
 
 
 class _Scene(NamedTuple):
@@ -118,6 +120,11 @@ class _Scene(NamedTuple):
     def first_shown(self) -> int:
         return self.chosen[0] if self.chosen else 0
 
+    @property
+    def shown(self) -> Sequence[int]:
+        """Those of which anything is told."""
+        return [*self.chosen, self.instant]
+
 
 def _scene(violation: Violation, displayed: Displayed) -> _Scene:
     places = displayed.places_of(violation.witness)
@@ -130,26 +137,27 @@ def _scene(violation: Violation, displayed: Displayed) -> _Scene:
 
 def _context(
     scene: _Scene,
-    displayed: Displayed,
+    count: int,
     start_ns: int,
     states: Mapping[int, tuple[ReplicaState, ...]],
+    events: Mapping[int, TraceEvent],
 ) -> ViolationContext:
+    """`count`: of all ordered events; `events`: those that are shown, by their places."""
     violation, instant, main, chosen = scene
     witness = {identity(event) for event in violation.witness}
     before = states[scene.first_shown]
-    shown = displayed.events([*chosen, instant] if len(displayed) else [])
-    last = shown[len(chosen) :]
+    shown, last = [events[place] for place in chosen], events.get(instant)
     return ViolationContext(
         message=violation.message,
         witness=witness_lines(violation, start_ns),
-        at_ns=max(0, last[0].mono_ns - start_ns) if last else 0,
+        at_ns=max(0, last.mono_ns - start_ns) if last else 0,
         replicas=states[instant],
-        before=f"{last[0].node}: {describe(last[0])}" if last else "",
+        before=f"{last.node}: {describe(last)}" if last else "",
         leading_before=tuple(f"broker-{r.broker_id}" for r in before if r.role == "leader"),
         down_before=tuple(f"broker-{r.broker_id}" for r in before if r.process != "running"),
-        steps=_steps(shown[: len(chosen)], chosen, (witness, main), start_ns),
-        messages=messages_between(shown[: len(chosen)], [i in main for i in chosen]),
-        left_out_after=len(displayed) - 1 - chosen[-1] if chosen else 0,
+        steps=_steps(shown, chosen, (witness, main), start_ns),
+        messages=messages_between(shown, [i in main for i in chosen]),
+        left_out_after=count - 1 - chosen[-1] if chosen else 0,
     )
 
 

@@ -119,6 +119,21 @@ class BucketRows:
         """The events of these rows, as far as the kernels read them."""
         return from_table(self.table.filter(pa.array(rows)))
 
+    def only(self, partitions: Mask) -> "BucketRows":
+        """The rows of some partitions."""
+        if partitions.all():
+            return self
+        own, few = partitions[self.partition], self._rows.few.num_rows
+        bulk = np.flatnonzero(own[few:])
+
+        def rest(wanted: Mask) -> pa.Table:
+            found = np.zeros(len(own) - few, np.bool_)
+            found[bulk[np.flatnonzero(wanted)]] = True
+            return self._rows.rest(found)
+
+        told = self._rows.few.filter(pa.array(own[:few])), self.table.slice(few).filter(pa.array(own[few:]))
+        return BucketRows(SplitRows(*told, rest))
+
     def kept(self, rows: Mask) -> pa.Table:
         """These rows with all their columns; files in which there are none are not read."""
         few = self._rows.few.num_rows

@@ -66,6 +66,9 @@ class BulkColumns(Protocol):
     def events(self, numbers: Numbers) -> list[TraceEvent]:
         """Some of them; `numbers` ascend."""
 
+    def outlines(self, numbers: Numbers) -> list[TraceEvent]:
+        """As `events`, with all that tells a replica's state, if it is cheaper."""
+
 
 class DisplayedColumns:
     """The events of one partition and those about none; see `Displayed`."""
@@ -114,7 +117,9 @@ class DisplayedColumns:
         """The replicas before each of these."""
         telling = self._telling(sorted(set(places)))
         entries = [entry for own in telling.values() for entry in own if entry >= len(self._few)]
-        bulk = self._made(np.array(entries, np.int64))
+        own = np.unique(np.array(entries, np.int64))
+        outlines = self._bulk.outlines(own - len(self._few))
+        bulk = dict(zip(own.tolist(), outlines, strict=True))
         return {
             place: replica_states(
                 self._few[entry] if entry < len(self._few) else bulk[entry] for entry in own
@@ -287,23 +292,31 @@ class RowColumns:
     @cached_property
     def _lines(self) -> ToldLines:
         rows, own = self._rows, self._own
-        brokers = [-1 if (b := broker_named(n)) is None else b for n in rows.word_list("node")]
-        is_own = rows.is_kind(Kind.ACTION, Kind.RUN) & rows.is_told("partition")
-        offset, length = rows.numbers("offset"), rows.lengths("values")
-        appends = rows.is_action(*APPENDS) & (offset != UNTOLD)
+        brokers = [-1 if (b := broker_named(n)) is None else b for n in self.names]
+        is_own = (rows.is_kind(Kind.ACTION, Kind.RUN) & rows.is_told("partition"))[own]
+        offset, length = rows.numbers("offset")[own], rows.lengths("values")[own]
+        appends = rows.is_action(*APPENDS)[own] & (offset != UNTOLD)
         return ToldLines(
-            np.where(is_own, np.array([*brokers, -1])[rows.words("node")], -1)[own],
+            np.where(is_own, np.array([*brokers, -1])[self.node], -1),
             rows.numbers("high_watermark")[own],
             rows.numbers("log_end_offset")[own],
-            np.where(appends, offset, -1)[own],
-            np.where(appends, offset + length, -1)[own],
+            np.where(appends, offset, -1),
+            np.where(appends, offset + length, -1),
         )
 
     def events(self, numbers: Numbers) -> list[TraceEvent]:
         """As `BulkColumns` says."""
-        wanted = np.zeros(len(self._rows.partition), np.bool_)
-        wanted[self._own[numbers]] = True
-        return from_table(self._rows.kept(wanted))
+        return from_table(self._rows.kept(self._among(numbers)))
+
+    def outlines(self, numbers: Numbers) -> list[TraceEvent]:
+        """As `BulkColumns` says."""
+        return self._rows.of(self._among(numbers))
+
+    def _among(self, numbers: Numbers) -> Mask:
+        """These of the rows of the bucket."""
+        found = np.zeros(len(self._rows.partition), np.bool_)
+        found[self._own[numbers]] = True
+        return found
 
 
 def _line_of(event: TraceEvent) -> tuple[int, int, int, int, int]:

@@ -31,22 +31,37 @@ class InDoubt:
         self, rows: BucketRows, suspicious: Mapping[Invariant, Mask], *, by_kernels: bool
     ) -> None:
         """`by_kernels`: they have looked at the bucket; else the definitions are given all."""
-        self._rows = rows
-        self._suspicious = suspicious
+        self._all_rows = rows
+        self._all_suspicious = suspicious
         self._by_kernels = by_kernels
 
     def events(self, code: int) -> list[TraceEvent]:
         """What its checks in doubt are given, in the order of their lines; nothing without one."""
-        if not any(own[code] for own in self._suspicious.values()):
+        if not any(own[code] for own in self._all_suspicious.values()):
             return []
         table, partition = self._table
-        return from_table(table.filter(pa.array(partition == code)))
+        return from_table(table.filter(pa.array(partition == self._own_code(code))))
 
     def counted(self, result: CheckResult, code: int) -> CheckResult:
         """The result with the premises of all rows, where the definition was given only some."""
-        if result.invariant is not Invariant.LINEARIZABLE_LOG or not self._is_known[code]:
+        own = self._own_code(code)
+        if result.invariant is not Invariant.LINEARIZABLE_LOG or not self._is_known[own]:
             return result
-        return replace(result, premise_count=int(self._deciding.answers[code]))
+        return replace(result, premise_count=int(self._deciding.answers[own]))
+
+    @cached_property
+    def _rows(self) -> BucketRows:
+        """Those of partitions in doubt: what is well is not looked at again."""
+        return self._all_rows.only(np.logical_or.reduce([*self._all_suspicious.values()]))
+
+    def _own_code(self, code: int) -> int:
+        """Among these rows."""
+        return self._rows.partitions.index(self._all_rows.name(code))
+
+    @cached_property
+    def _suspicious(self) -> Mapping[Invariant, Mask]:
+        codes = [self._all_rows.partitions.index(name) for name in self._rows.partitions]
+        return {name: suspicious[codes] for name, suspicious in self._all_suspicious.items()}
 
     @cached_property
     def _deciding(self) -> Deciding:
