@@ -156,7 +156,7 @@ def _context(
         leading_before=tuple(f"broker-{r.broker_id}" for r in before if r.role == "leader"),
         down_before=tuple(f"broker-{r.broker_id}" for r in before if r.process != "running"),
         steps=_steps(shown, chosen, (witness, main), start_ns),
-        messages=messages_between(shown, [i in main for i in chosen]),
+        messages=messages_between(shown, np.isin(chosen, main).tolist()),
         left_out_after=count - 1 - chosen[-1] if chosen else 0,
     )
 

@@ -1,11 +1,13 @@
 """Which steps of a diagram are the two ends of a message, told from the steps themselves."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 from fencepost.spec.trace import Kind, TraceEvent
 
-_OBEY = {"BecomeLeader", "BecomeFollower"}
+_Link = Callable[[TraceEvent, TraceEvent], str]
+"""What the label is if one event sent what the other received; nothing otherwise."""
 NEAR = 60
 """Steps before one among which the sender of its message is looked for, whatever they are."""
 
@@ -26,35 +28,29 @@ def messages_between(steps: Sequence[TraceEvent], is_main: Sequence[bool]) -> tu
     """
     found = []
     for received, event in enumerate(steps):
-        for sent in range(received - 1, -1, -1):
-            if received - sent > NEAR and not (is_main[sent] and is_main[received]):
-                continue
-            if steps[sent].node == event.node:
-                continue
-            label = _link(steps[sent], event)
+        links = _LINKS.get(event.action, ())
+        if not links and event.request_id is None:
+            continue
+        far = max(0, received - NEAR)
+        farther = (sent for sent in range(far - 1, -1, -1) if is_main[sent] and is_main[received])
+        for sent in chain(range(received - 1, far - 1, -1), farther):
+            label = "" if steps[sent].node == event.node else _label(steps[sent], event, links)
             if label:
                 found.append(Arrow(sent=sent, received=received, label=label))
                 break
     return tuple(found)
 
 
-def _link(sent: TraceEvent, received: TraceEvent) -> str:
-    is_asked = sent.request_id is not None and sent.request_id == received.request_id
-    return (
-        (sent.action if is_asked else "")
-        or _command(sent, received)
-        or _fetch(sent, received)
-        or _replication(sent, received)
-        or _client(sent, received)
-        or _write(sent, received)
-    )
+def _label(sent: TraceEvent, received: TraceEvent, links: Iterable[_Link]) -> str:
+    if sent.action and sent.request_id is not None and sent.request_id == received.request_id:
+        return sent.action
+    return next(filter(None, (link(sent, received) for link in links)), "")
 
 
 def _command(sent: TraceEvent, received: TraceEvent) -> str:
     is_ours = (
         sent.action == "SendLeaderAndIsr"
         and sent.peer == received.node
-        and received.action in _OBEY
         and sent.znode_version == received.znode_version
     )
     return "LeaderAndIsr" if is_ours else ""
@@ -85,7 +81,6 @@ def _end_of(event: TraceEvent) -> int | None:
 def _replication(sent: TraceEvent, received: TraceEvent) -> str:
     is_ours = (
         sent.action == "LeaderAppend"
-        and received.action == "FollowerAppend"
         and sent.leader_epoch == received.leader_epoch
         and bool(set(sent.values or ()) & set(received.values or ()))
     )
@@ -93,9 +88,10 @@ def _replication(sent: TraceEvent, received: TraceEvent) -> str:
 
 
 def _client(sent: TraceEvent, received: TraceEvent) -> str:
-    if sent.kind is Kind.INVOKE and sent.action == "Produce" and received.action == "LeaderAppend":
-        return "produce" if set(sent.values or ()) & set(received.values or ()) else ""
-    if received.kind is Kind.COMPLETE and received.action in {"Produce", "Fetch"}:
+    if received.action == "LeaderAppend":
+        is_asked = sent.kind is Kind.INVOKE and sent.action == "Produce"
+        return "produce" if is_asked and set(sent.values or ()) & set(received.values or ()) else ""
+    if received.kind is Kind.COMPLETE:
         is_answer = received.broker_id is not None and sent.node == f"broker-{received.broker_id}"
         carries = set(sent.values or ()) & set(received.values or ())
         return "answer" if is_answer and carries else ""
@@ -105,8 +101,21 @@ def _client(sent: TraceEvent, received: TraceEvent) -> str:
 def _write(sent: TraceEvent, received: TraceEvent) -> str:
     is_ours = (
         sent.kind is Kind.ZOOKEEPER
-        and received.action in {"PublishDecision", "AdoptIsr"}
         and sent.zxid is not None
         and (sent.zxid == received.zxid or sent.znode_version == received.znode_version)
     )
     return "stored" if is_ours else ""
+
+
+_LINKS: Mapping[str, Sequence[_Link]] = {
+    "BecomeLeader": (_command,),
+    "BecomeFollower": (_command,),
+    "ServeFetch": (_fetch,),
+    "FollowerAppend": (_fetch, _replication),
+    "LeaderAppend": (_client,),
+    "Produce": (_client,),
+    "Fetch": (_client,),
+    "PublishDecision": (_write,),
+    "AdoptIsr": (_write,),
+}
+"""How a message that leads to an action is told; to others, by the request alone."""

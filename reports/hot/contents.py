@@ -21,11 +21,11 @@ from fencepost.reports.kernels.bucket_rows import (
     CELLS_PER_ITEM_MAX,
     UNTOLD,
     BucketRows,
-    Claims,
     Mask,
     Numbers,
     joint,
 )
+from fencepost.reports.kernels.claims import Claims
 from fencepost.reports.kernels.client_logs import (
     ByValue,
     Operations,

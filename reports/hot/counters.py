@@ -15,15 +15,8 @@ import pyarrow as pa
 from fencepost.conformance.checks.monotone_counter import UNBOUNDED
 from fencepost.reports.hot.carried import Key, coded
 from fencepost.reports.hot.spill import NUMBERS_MAX, Spill
-from fencepost.reports.kernels.bucket_rows import (
-    UNTOLD,
-    Claims,
-    ClaimSide,
-    Numbers,
-    joint,
-    latest_below,
-    sides,
-)
+from fencepost.reports.kernels.bucket_rows import UNTOLD, Numbers, joint
+from fencepost.reports.kernels.claims import Claims, ClaimSide, latest_below, sides
 
 _SCHEMA = pa.schema(
     [

@@ -10,7 +10,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import DTypeLike, NDArray
 
-from fencepost.conformance.checks.monotone_counter import UNBOUNDED
 from fencepost.conformance.checks.ordering import split_by_partition
 from fencepost.reports.tables.buckets import (
     NEAR,
@@ -30,6 +29,7 @@ Mask = NDArray[np.bool_]
 UNTOLD = -(1 << 62)
 """Stands for null where a column may hold any number."""
 EVERY_ROW = slice(None)
+ROWS_PER_RUN_MIN = 8
 CELLS_PER_ITEM_MAX = 8
 """A partition with more offsets than that for each record told is left to the definition."""
 
@@ -131,7 +131,10 @@ class BucketRows:
             found[bulk[np.flatnonzero(wanted)]] = True
             return self._rows.rest(found)
 
-        told = self._rows.few.filter(pa.array(own[:few])), self.table.slice(few).filter(pa.array(own[few:]))
+        told = (
+            self._rows.few.filter(pa.array(own[:few])),
+            self.table.slice(few).filter(pa.array(own[few:])),
+        )
         return BucketRows(SplitRows(*told, rest))
 
     def kept(self, rows: Mask) -> pa.Table:
@@ -213,7 +216,8 @@ class BucketRows:
         """Of the lists of a column; 0 for null."""
         if name not in self._lengths:
             chunks = self.table.column(name).chunks
-            self._lengths[name] = filled([pc.list_value_length(chunk) for chunk in chunks], 0)
+            lengths = [pc.list_value_length(chunk) for chunk in chunks]
+            self._lengths[name] = filled(lengths, 0)
         return self._lengths[name]
 
     @cached_property
@@ -259,7 +263,7 @@ class BucketRows:
     @cached_property
     def _by_process(self) -> tuple[Numbers, Numbers]:
         """Sorted once for all kernels."""
-        process = joint(self.partition, self.starts)
+        process = joint(self.starts, self.partition)  # much as files have them: soon sorted
         return in_order(process, self.numbers("seq")), process
 
     @cached_property
@@ -270,8 +274,10 @@ class BucketRows:
     @cached_property
     def invoked(self) -> Numbers:
         """As `log_history.invoked_ns` for each row."""
-        asked = self.numbers("inv_ns")
-        return np.where(asked == UNTOLD, self.numbers("mono_ns"), asked)
+        asked, found = self.numbers("inv_ns"), self.numbers("mono_ns").copy()
+        told = np.flatnonzero(asked != UNTOLD)
+        found[told] = asked[told]
+        return found
 
     @cached_property
     def is_odd(self) -> Mask:
@@ -320,7 +326,7 @@ def filled(chunks: Sequence[pa.Array], null: int, dtype: DTypeLike = np.int64) -
     for chunk in chunks:
         own = found[at : at + len(chunk)]
         own[:] = _stored(chunk)
-        if chunk.null_count:  # a quarter of the time of `pc.fill_null`, which branches
+        if chunk.null_count:  # without branches, in a quarter of the time of `pc.fill_null`
             own -= null
             own *= _is_valid(chunk)
             own += null
@@ -350,7 +356,22 @@ def set_where(these: Mask, numbers: Numbers, number: int) -> Numbers:
 
 
 def joint(*columns: Numbers) -> Numbers:
-    """One number per row, equal where all columns are equal; from 0, without gaps."""
+    """One number per row, equal where all columns are equal; from 0, without gaps.
+
+    Where they change seldom from row to row, one row of each run is enough.
+    """
+    changes = np.zeros(len(columns[0]), np.bool_)
+    for column in columns:
+        changes[1:] |= column[1:] != column[:-1]
+    runs = np.count_nonzero(changes) + 1
+    if runs * ROWS_PER_RUN_MIN > len(changes):
+        return _joint(columns)
+    heads = np.append(0, np.flatnonzero(changes))
+    found = _joint([column[heads] for column in columns])
+    return np.repeat(found, np.diff(heads, append=len(changes)))
+
+
+def _joint(columns: Sequence[Numbers]) -> Numbers:
     found: Numbers = np.zeros(len(columns[0]), np.int64)
     count = 1
     for column in columns:
@@ -358,13 +379,13 @@ def joint(*columns: Numbers) -> Numbers:
         width = int(codes.max(initial=0)) + 1
         if count == 1:
             found, count = codes, width
-        elif width > 1 and not (count * width > NEAR * len(codes) and _decides(found, codes)):
+        elif width > 1 and not (count * width > NEAR * len(codes) and decides(found, codes)):
             found = ranks(found * width + codes)
             count = int(found.max(initial=0)) + 1
     return found
 
 
-def _decides(one: Numbers, other: Numbers) -> bool:
+def decides(one: Numbers, other: Numbers) -> bool:
     """Equal numbers of one have equal ones of the other: to know it is cheaper than a sort."""
     last = np.empty(int(one.max(initial=-1)) + 1, np.int64)
     last[one] = other
@@ -439,106 +460,3 @@ class Cells:
 
     def _any(self, items: Mask) -> Mask:
         return np.bincount(self._partition[np.flatnonzero(items)], minlength=self._count) > 0
-
-
-class Claims(NamedTuple):
-    """What operations say of counters that never fall, as columns of `monotone_counter.Claim`."""
-
-    group: Numbers
-    """Which counter."""
-    inv: Numbers
-    ret: Numbers
-    lo: Numbers
-    hi: Numbers
-
-
-class ClaimSide(NamedTuple):
-    """One bound of claims, and the stamp that it holds from or up to."""
-
-    group: Numbers
-    bound: Numbers
-    stamp: Numbers
-
-
-def sides(claims: Claims) -> tuple[ClaimSide, Numbers, ClaimSide, Numbers]:
-    """What says at most so much, by invocation; what says at least so much, by return.
-
-    Behind each is which claims these are.
-    """
-    most = np.flatnonzero(claims.hi < UNBOUNDED)
-    least = np.flatnonzero((claims.lo > 0) & (claims.ret < UNBOUNDED))
-    return (
-        ClaimSide(claims.group[most], claims.hi[most], claims.inv[most]),
-        most,
-        ClaimSide(claims.group[least], claims.lo[least], claims.ret[least]),
-        least,
-    )
-
-
-def contradicted(claims: Claims) -> Numbers:
-    """The counters that `monotone_counter.find_violation` finds fault with, ascending.
-
-    For each claim of a least value `lo`: no claim of less was invoked after it had returned.
-    """
-    most, _, least, _ = sides(claims)
-    is_early = latest_below(most, least) > least.stamp
-    below_zero = claims.group[claims.hi < 0]
-    return np.unique(np.concatenate([least.group[is_early], below_zero]))
-
-
-def contradicting(claims: Claims) -> Mask:
-    """The claims among which are the two that `find_violation` finds of each counter.
-
-    Of those that were invoked too late, the latest; of those that had returned before, the first to
-    return before any that was invoked too late.
-    """
-    most, says_most, least, says_least = sides(claims)
-    is_early = latest_below(most, least) > least.stamp
-    earliest = -latest_below(_mirrored(least), _mirrored(most))
-    staleness = most.stamp - earliest
-    worst = np.zeros(int(claims.group.max(initial=-1)) + 1, np.int64)
-    np.maximum.at(worst, most.group, staleness)
-    found = np.zeros(len(claims.lo), np.bool_)
-    found[says_least] = is_early & np.isin(least.stamp, earliest[staleness > 0])
-    found[says_most] |= (staleness > 0) & (staleness == worst[most.group])
-    return found
-
-
-def _mirrored(side: ClaimSide) -> ClaimSide:
-    """With time and counters going backwards: what was more is less, what was late is early."""
-    return ClaimSide(side.group, -side.bound, -side.stamp)
-
-
-def latest_below(most: ClaimSide, least: ClaimSide) -> Numbers:
-    """For each claim of `least` the latest stamp of `most` with a lower bound, or `UNTOLD`.
-
-    By direct address: each bound of each counter has its place, in ascending order. Where bounds
-    are far apart, only those that are told have one.
-    """
-    if not (len(most.bound) and len(least.bound)):
-        return np.full(len(least.bound), UNTOLD)
-    low, high = int(most.bound.min()), int(most.bound.max())
-    width = high - low + 2
-    counters = int(max(most.group.max(), least.group.max())) + 1
-    if counters * width > NEAR * (len(most.bound) + len(least.bound)):
-        return _latest_of_far(most, least)
-    latest = np.full(counters * width, UNTOLD)
-    np.maximum.at(latest, most.group * width + (most.bound - low + 1), most.stamp)
-    by_counter = latest.reshape(counters, width)
-    np.maximum.accumulate(by_counter, axis=1, out=by_counter)
-    below = np.clip(least.bound - low, 0, width - 1)
-    return np.asarray(latest[least.group * width + below])
-
-
-def _latest_of_far(most: ClaimSide, least: ClaimSide) -> Numbers:
-    group = np.concatenate([most.group, least.group])
-    bound = ranks(np.concatenate([most.bound, least.bound]))
-    place = ranks(group * (int(bound.max(initial=0)) + 1) + bound)
-    places = int(place.max(initial=-1)) + 1
-    owner, latest = np.zeros(places, np.int64), np.full(places, UNTOLD)
-    owner[place] = group
-    np.maximum.at(latest, place[: len(most.group)], most.stamp)
-    latest = running_maximum(owner, latest)
-    at = place[len(most.group) :]
-    has_one = (at > 0) & (owner[at - 1] == least.group)
-    return np.where(has_one, latest[at - 1], UNTOLD)

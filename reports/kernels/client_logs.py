@@ -15,14 +15,13 @@ from fencepost.conformance.checks.monotone_counter import UNBOUNDED
 from fencepost.reports.kernels.bucket_rows import (
     BucketRows,
     Cells,
-    Claims,
     Found,
     Mask,
     Numbers,
-    contradicted,
     joint,
     set_where,
 )
+from fencepost.reports.kernels.claims import Claims, contradicted
 from fencepost.spec.trace import FINAL_READER
 from fencepost.spec.vocabulary import ErrorCode
 
@@ -61,7 +60,7 @@ def operations_of(rows: BucketRows) -> Operations:
     ok, invoke = rows.is_outcome("ok"), rows.is_kind("invoke")
     answers = client & ok & ~invoke
     acknowledged = produce & answers & (rows.numbers("acks") == -1) & (rows.numbers("offset") >= 0)
-    standing = np.full(len(produce), POSSIBLE)
+    standing = np.full(len(produce), POSSIBLE, np.int8)
     standing[np.flatnonzero(acknowledged)] = _ACKNOWLEDGED
     standing[np.flatnonzero(rows.is_outcome("definite_error"))] = _REFUSED
     ended = produce & ~invoke
@@ -89,7 +88,7 @@ def also_among(rows: BucketRows, these: Mask, others: Mask) -> Mask:
     """The rows of these with an operation that is one of the others', too."""
     own, other = np.flatnonzero(these), np.flatnonzero(others)
     both = np.concatenate([own, other])
-    operation = joint(rows.starts[both], rows.numbers("op_id")[both], rows.partition[both])
+    operation = joint(rows.numbers("op_id")[both], rows.starts[both], rows.partition[both])
     has_other = np.zeros(len(operation), np.bool_)
     has_other[operation[len(own) :]] = True
     found = np.zeros(len(these), np.bool_)

@@ -9,7 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fencepost.reports.kernels.bucket_rows import BucketRows, Mask, Numbers, contradicting
+from fencepost.reports.kernels.bucket_rows import BucketRows, Mask, Numbers
+from fencepost.reports.kernels.claims import contradicting
 from fencepost.reports.kernels.client_logs import (
     Contents,
     Operations,

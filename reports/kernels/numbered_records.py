@@ -42,8 +42,11 @@ def judge_numbers(
     rows: BucketRows, replicas: ReplicaLines, in_doubt: Mask, final: Numbers
 ) -> Found:
     """What is found, given how many records the last reader has of each partition."""
-    row, _, code = rows.values
     told = is_numbered(rows)
+    if not told.any():
+        nothing = np.zeros(rows.count, np.int64)
+        return Found(nothing, nothing > 0)
+    row, _, code = rows.values
     numbers = _numbers(rows, told[row])
     is_known = numbers.line[code] >= 0
     elsewhere = is_known & (rows.partition[numbers.line[code]] != rows.partition[row])

@@ -15,16 +15,16 @@ from fencepost.reports.kernels.bucket_rows import (
     UNTOLD,
     BucketRows,
     Cells,
-    Claims,
     Found,
     Mask,
     Numbers,
-    contradicted,
+    decides,
     in_order,
     joint,
     running_maximum,
     segments,
 )
+from fencepost.reports.kernels.claims import Claims, contradicted
 from fencepost.spec.vocabulary import NO_EPOCH, Action
 
 
@@ -95,9 +95,7 @@ def strange_replicas(rows: BucketRows, replicas: ReplicaLines) -> Mask:
     told = np.minimum(replicas.end, replicas.high_watermark) >= 0
     bounded = replicas.high_watermark <= replicas.end
     strange = _of(replicas, ~(kind & told & bounded), rows.count)
-    brokers = joint(rows.numbers("broker_id")[row])
-    nodes = joint(rows.numbers("broker_id")[row], rows.words("node", row))
-    if nodes.max(initial=0) != brokers.max(initial=0):
+    if not decides(joint(rows.numbers("broker_id")[row]), rows.words("node", row)):
         strange[:] = True
     unnamed = rows.is_action(Action.BECOME_LEADER) & (rows.numbers("broker_id") == UNTOLD)
     return strange | rows.where(unnamed)

@@ -27,7 +27,7 @@ from fencepost.reports.kernels.replica_logs import (
     replicas_of,
     terms,
 )
-from fencepost.reports.kernels.roles import acts_of
+from fencepost.reports.kernels.roles import misplaced_acts
 from fencepost.spec.trace import TraceEvent
 from fencepost.spec.vocabulary import Action
 
@@ -95,7 +95,7 @@ class RoleLines(MaskedLines):
 
     def _keep(self, rows: BucketRows) -> Mask:
         found = np.zeros(len(rows.partition), np.bool_)
-        found[acts_of(rows)[1]] = True
+        found[misplaced_acts(rows)] = True
         return found
 
 

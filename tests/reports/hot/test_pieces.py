@@ -21,7 +21,8 @@ from fencepost.reports.hot import contents, counters, judge, replicas, sequences
 from fencepost.reports.hot.carried import Carried
 from fencepost.reports.hot.judge import HotFound
 from fencepost.reports.kernels import two_stages
-from fencepost.reports.kernels.bucket_rows import UNTOLD, Numbers, latest_below
+from fencepost.reports.kernels.bucket_rows import UNTOLD, Numbers
+from fencepost.reports.kernels.claims import latest_below
 from fencepost.spec.trace import TraceEvent
 from fencepost.spec.vocabulary import Invariant
 from tests.reports.kernels.compared import leadership_by_definition

@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 from fencepost.conformance.checks.monotone_counter import UNBOUNDED, Claim, find_violation
-from fencepost.reports.kernels import bucket_rows
-from fencepost.reports.kernels.bucket_rows import Claims, Numbers, contradicted, contradicting
+from fencepost.reports.kernels import claims
+from fencepost.reports.kernels.bucket_rows import UNTOLD, Numbers
+from fencepost.reports.kernels.claims import Claims, contradicted, contradicting
 
 HISTORIES = 1000
 FAR = 1 << 50
@@ -33,7 +34,7 @@ def _claim(random: Random, bounds: list[int]) -> Claim:
 
 def as_columns(found: list[list[Claim]]) -> Claims:
     """The claims of all counters, one counter after the other."""
-    rows = [(group, *claim) for group, claims in enumerate(found) for claim in claims]
+    rows = [(group, *claim) for group, own in enumerate(found) for claim in own]
     return Claims(*np.array(rows, np.int64).reshape(-1, 5).T)
 
 
@@ -44,8 +45,8 @@ def disagreements() -> Iterator[str]:
         found = counters(random)
         columns = as_columns(found)
         guilty, kept = set(contradicted(columns).tolist()), contradicting(columns)
-        for group, claims in enumerate(found):
-            violation = find_violation(claims)
+        for group, told in enumerate(found):
+            violation = find_violation(told)
             if (group in guilty) is not (violation is not None):
                 yield f"history {number}, counter {group}: {violation}"
             if violation is not None and violation.earlier is not None:
@@ -58,16 +59,16 @@ def test_the_kernel_finds_what_the_definition_finds() -> None:
     assert next(disagreements(), None) is None
 
 
-def _first_below(most: bucket_rows.ClaimSide, least: bucket_rows.ClaimSide) -> Numbers:
-    found = np.full(len(least.bound), bucket_rows.UNTOLD)
+def _first_below(most: claims.ClaimSide, least: claims.ClaimSide) -> Numbers:
+    found = np.full(len(least.bound), UNTOLD)
     for place, (group, bound) in enumerate(zip(least.group, least.bound, strict=True)):
         below = most.stamp[(most.group == group) & (most.bound < bound)]
-        found[place] = below[0] if len(below) else bucket_rows.UNTOLD
+        found[place] = below[0] if len(below) else UNTOLD
     return found
 
 
 def _of_any_counter(function: Callable[..., Numbers]) -> Callable[..., Numbers]:
-    def joined(most: bucket_rows.ClaimSide, least: bucket_rows.ClaimSide) -> Numbers:
+    def joined(most: claims.ClaimSide, least: claims.ClaimSide) -> Numbers:
         nowhere = [side._replace(group=np.zeros_like(side.group)) for side in (most, least)]
         return function(*nowhere)
 
@@ -82,14 +83,14 @@ def _or_equal(function: Callable[..., Numbers]) -> Callable[..., Numbers]:
     "wrong",
     [
         _first_below,
-        _of_any_counter(bucket_rows.latest_below),
-        _or_equal(bucket_rows.latest_below),
+        _of_any_counter(claims.latest_below),
+        _or_equal(claims.latest_below),
     ],
     ids=["not the latest", "of any counter", "or an equal bound"],
 )
 def test_a_wrong_kernel_is_seen(
     monkeypatch: pytest.MonkeyPatch, wrong: Callable[..., Numbers]
 ) -> None:
-    monkeypatch.setattr(bucket_rows, "latest_below", wrong)
+    monkeypatch.setattr(claims, "latest_below", wrong)
 
     assert next(disagreements(), None) is not None

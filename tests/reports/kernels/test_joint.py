@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from fencepost.reports.kernels import bucket_rows
-from fencepost.reports.kernels.bucket_rows import joint
+from fencepost.reports.kernels.bucket_rows import ROWS_PER_RUN_MIN, joint
 
 FAR = 1 << 40
 """Between numbers that are sorted, not marked."""
@@ -38,12 +38,19 @@ def many() -> list[Row]:
     return [*rows, (3, 50, 0)]
 
 
+@given(ROWS)
+def test_rows_that_change_seldom_are_numbered_in_their_order(rows: list[Row]) -> None:
+    seldom = [row for row in rows for _ in range(ROWS_PER_RUN_MIN)]
+
+    assert numbered(seldom) == ranked(seldom)
+
+
 def test_a_column_that_others_decide_adds_nothing() -> None:
     assert numbered(many()[:-1]) == ranked(many()[:-1])
     assert numbered(many()) == ranked(many())
 
 
 def test_a_wrong_guess_of_that_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bucket_rows, "_decides", lambda _one, _other: True)
+    monkeypatch.setattr(bucket_rows, "decides", lambda _one, _other: True)
 
     assert numbered(many()) != ranked(many())

@@ -23,6 +23,7 @@ from fencepost.reports.kernels import (
     two_stages,
 )
 from fencepost.reports.kernels.bucket_rows import BucketRows, Cells, Found
+from fencepost.reports.kernels.claims import Claims
 from fencepost.reports.kernels.in_doubt import InDoubt
 from fencepost.spec.trace import TraceEvent
 from fencepost.spec.vocabulary import Invariant
@@ -118,7 +119,7 @@ def _no_rows(rows: BucketRows, *_others: object) -> bucket_rows.Mask:
     return np.zeros(len(rows.partition), np.bool_)
 
 
-_NO_CLAIMS = bucket_rows.Claims(*[np.zeros(0, np.int64)] * 5)
+_NO_CLAIMS = Claims(*[np.zeros(0, np.int64)] * 5)
 
 
 def _none_differ(cells: Cells, *_told: object) -> bucket_rows.Mask:
