@@ -3,6 +3,7 @@
 What the tasks deal out is in a folder beside the Parquet, until all is judged.
 """
 
+import pickle
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -19,7 +20,7 @@ from fencepost.reports.hot.judge import HotFound, RunFacts, conclude, judge_part
 from fencepost.reports.kernels.bucket_rows import KERNEL_COLUMNS
 from fencepost.reports.spark.executors import rows_of_tasks
 from fencepost.reports.tables.buckets import read_shared
-from fencepost.reports.tables.pieces import StoredPieces, crowded_partitions
+from fencepost.reports.tables.pieces import Shares, StoredPieces, is_large, shares_of
 from fencepost.reports.tables.schema import ArrowFunction
 from fencepost.spec.znodes import TopicPartition
 
@@ -36,6 +37,8 @@ class CrowdedBucket:
     name: str
     span_ns: tuple[int, int]
     """First and last `mono_ns` of the folder."""
+    most: int
+    """So many lines are held by a task."""
     seen: SeenParts | None = None
     """None: nothing was seen yet."""
 
@@ -46,17 +49,30 @@ class CrowdedBucket:
         begun = tuple(event for event in shared if event.action in RUN_STARTED)
         return RunFacts(begun, self.folder, self.span_ns)
 
-    def partitions(self) -> list[TopicPartition]:
-        """Those that are too long for a task."""
-        return sorted(crowded_partitions(self.target, self.folder, self.name))
+    @property
+    def is_large(self) -> bool:
+        """Whether any may be too long for a task."""
+        return is_large(self.target, self.folder, self.name, self.most)
+
+    def shares(self) -> Shares:
+        """How it is dealt out."""
+        return shares_of(self.target, self.folder, self.name, self.most)
 
     def pieces(self, partition: TopicPartition) -> StoredPieces:
         """The lines of one of them."""
         return StoredPieces(self.target, self.folder, self.name, KERNEL_COLUMNS, partition)
 
+    def parts(self) -> Iterator[tuple[TopicPartition, str]]:
+        """Each of them with the name of each of its parts."""
+        for partition in self.shares().crowded:
+            for name in self.pieces(partition).nodes:
+                yield partition, name
+
     def found(self) -> Iterator[tuple[TopicPartition, HotFound | None]]:
         """What is found of each of them; see `conclude`."""
-        unseen = [(partition, None) for partition in self.partitions()] if self.seen is None else ()
+        unseen = (
+            [(partition, None) for partition in self.shares().crowded] if self.seen is None else ()
+        )
         crowded = [*unseen, *(self.seen or ())]
         if not crowded:
             return
@@ -97,12 +113,7 @@ def seen_parts(
     spark: SparkSession, buckets: Sequence[CrowdedBucket], scratch: Path
 ) -> Iterator[SeenParts]:
     """Of each bucket what was seen of its partitions that are too long."""
-    parts = [
-        _Part(bucket=bucket, partition=partition, name=name)
-        for bucket in buckets
-        for partition in bucket.partitions()
-        for name in bucket.pieces(partition).nodes
-    ]
+    parts = _crowded_parts(spark, [bucket for bucket in buckets if bucket.is_large])
     found = _seen_all(spark, parts, scratch) if parts else {}
     for bucket in buckets:
         own: dict[TopicPartition, list[bytes]] = {}
@@ -110,6 +121,32 @@ def seen_parts(
             if part.bucket == bucket:
                 own.setdefault(part.partition, []).append(seen)
         yield tuple((partition, tuple(seen)) for partition, seen in own.items())
+
+
+def _crowded_parts(spark: SparkSession, buckets: list[CrowdedBucket]) -> list[_Part]:
+    """Looked for by tasks: a large run has ten thousand files."""
+    if not buckets:
+        return []
+    worker = _looking(buckets)
+    found = rows_of_tasks(
+        spark, len(buckets), worker, "place long, parts binary", folder=buckets[0].target
+    )
+    by_place = {row.place: bytes(row.parts) for row in found}
+    return [
+        _Part(bucket=bucket, partition=partition, name=name)
+        for place, bucket in enumerate(buckets)
+        for partition, name in pickle.loads(by_place[place])  # noqa: S301 - of our own tasks
+    ]
+
+
+def _looking(buckets: list[CrowdedBucket]) -> ArrowFunction:
+    def look(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            places = batch.column(0).to_pylist()
+            parts = [pickle.dumps(list(buckets[place].parts())) for place in places]
+            yield pa.RecordBatch.from_pydict({"place": places, "parts": parts})
+
+    return look
 
 
 def _seen_all(spark: SparkSession, parts: list[_Part], scratch: Path) -> dict[_Part, bytes]:

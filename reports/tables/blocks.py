@@ -8,7 +8,7 @@ from pathlib import Path
 BLOCK_BYTES = 4 << 20
 """What is read at a time; a block is about that long."""
 
-PART_BYTES = 256 << 20
+PART_BYTES = 512 << 20
 """A longer file is read in parts of this length, each by a task of its own."""
 
 LINE_BYTES_MAX = 64 << 20

@@ -5,8 +5,12 @@ Lines of actions that are few are in `<file>-few.parquet`, so that checks of the
 All events of one partition are in one bucket, so that its checks need no shuffle; events about no
 partition (sessions, controllers, faults, the run itself) are in the bucket `shared`, which every
 reader of the folder reads as well. They are few: their number does not grow with the records.
-The rows of such a file are in runs, each sorted by partition; those of one partition, and of
-`shared`, keep the order of their lines, which is `(incarnation, seq)` in what a node wrote.
+The rows of such a file are sorted by partition; those of one partition, and of `shared`, keep the
+order of their lines, which is `(incarnation, seq)` in what a node wrote. A part of a trace with
+more rows than are sorted together has files with `~run<n>` behind their stems, in that order.
+
+A file has only those columns in which any of its rows has something: the others would cost two
+thirds of the time to write. `_common_metadata` names all, for readers that know no schema.
 """
 
 import zlib
@@ -30,6 +34,7 @@ from fencepost.reports.tables.schema import (
     encoded,
     from_table,
     stored_schema,
+    told_columns,
 )
 from fencepost.spec.trace import TraceEvent
 from fencepost.spec.vocabulary import Action
@@ -54,14 +59,14 @@ BULK = frozenset(
 FEW = "-few"
 """Ends the stem of a file with lines that are few."""
 
-TOLD = b"told"
-"""In the metadata of a file: its columns that are not null throughout."""
+RUN = "~run"
+"""Begins what tells the second run of rows of a part from the first, and so on."""
 
 BUCKETS = b"buckets"
 """In the metadata of a file: how many buckets its folder has."""
 
-RUN_ROWS = 800_000
-"""A worker holds so many rows in memory, and sorts them; some 250 bytes each."""
+RUN_ROWS = 2_000_000
+"""A worker holds so many rows in memory, and sorts them; some 250 bytes each, for a while twice."""
 
 PIECE_ROWS = 100_000
 """Lines of a piece, or the records that they name where these are more."""
@@ -103,15 +108,14 @@ def bucket_of_partition(partition: TopicPartition, buckets: int) -> int:
 
 
 class BucketWriter:
-    """Open Parquet files of one source file, one per bucket; whole when the block has ended."""
+    """Writes the Parquet files of one source file, one per bucket; all when the block has ended."""
 
     def __init__(self, folder: Path, stem: str, buckets: int) -> None:
         self._folder = folder
         self._stem = stem
         self._buckets = buckets
         self._held: list[pa.Table] = []
-        self._writers: dict[Path, pq.ParquetWriter] = {}
-        self._told: dict[Path, set[str]] = {}
+        self._runs = 0
 
     def __enter__(self) -> "BucketWriter":
         return self
@@ -119,10 +123,6 @@ class BucketWriter:
     def __exit__(self, kind: type[BaseException] | None, *_exception: object) -> None:
         if kind is None:
             self._write_held()
-        for path, writer in self._writers.items():
-            told = " ".join(sorted(self._told[path]))
-            writer.add_key_value_metadata({TOLD: told, BUCKETS: str(self._buckets)})
-            writer.close()
 
     def write(self, rows: pa.Table) -> None:
         """Take rows of `arrow_schema()`; they are written when there are many."""
@@ -141,30 +141,38 @@ class BucketWriter:
         rows, files = held.take(pa.array(order)), files[order]
         bounds = np.flatnonzero(np.diff(files, prepend=-1, append=-1))
         for start, end in pairwise(bounds.tolist()):
-            self._write_rows(rows.slice(start, end - start), int(files[start]))
+            self._write_file(told_columns(rows.slice(start, end - start)), int(files[start]))
+        self._runs += 1
 
-    def _write_rows(self, rows: pa.Table, file: int) -> None:
+    def _write_file(self, rows: pa.Table, file: int) -> None:
         is_few, number = divmod(file, self._buckets + 1)
         bucket, suffix = str(number - 1) if number else SHARED, FEW if is_few else ""
-        path = self._folder / f"{BUCKET}={bucket}" / f"{self._stem}{suffix}.parquet"
-        self._writer(path).write_table(completed(rows, stored_schema().names))
-        columns = zip(rows.column_names, rows.columns, strict=True)
-        told = (name for name, column in columns if column.null_count < len(column))
-        self._told.setdefault(path, set()).update(told)
+        run = f"{RUN}{self._runs:05}" if self._runs else ""
+        path = self._folder / f"{BUCKET}={bucket}" / f"{self._stem}{run}{suffix}.parquet"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with pq.ParquetWriter(
+            path,
+            rows.schema,
+            compression="zstd",
+            use_dictionary=[name for name in rows.column_names if name in ENCODED],
+            column_encoding={
+                field.name: "DELTA_BINARY_PACKED"
+                for field in rows.schema
+                if field.type == pa.int64()
+            },
+        ) as writer:
+            writer.write_table(rows)
+            writer.add_key_value_metadata({BUCKETS: str(self._buckets)})
 
-    def _writer(self, path: Path) -> pq.ParquetWriter:
-        if path not in self._writers:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            schema = stored_schema()
-            numbers = [field.name for field in schema if field.type == pa.int64()]
-            self._writers[path] = pq.ParquetWriter(
-                path,
-                schema,
-                compression="zstd",
-                use_dictionary=sorted(ENCODED),
-                column_encoding=dict.fromkeys(numbers, "DELTA_BINARY_PACKED"),
-            )
-        return self._writers[path]
+
+def stem_of_part(path: Path) -> str:
+    """Of the part that a file was made of."""
+    return path.stem.removesuffix(FEW).partition(RUN)[0]
+
+
+def write_common_metadata(target: Path) -> None:
+    """Tell readers that know no schema which columns the files below `target` may have."""
+    pq.write_metadata(stored_schema(), target / "_common_metadata")
 
 
 def completed(rows: pa.Table, names: Iterable[str]) -> pa.Table:
@@ -312,18 +320,18 @@ def read_split(
     folder: int,
     bucket: str,
     names: frozenset[str],
-    without: frozenset[TopicPartition] = frozenset(),
+    only: frozenset[TopicPartition] | None = None,
 ) -> SplitRows:
-    """The rows of a bucket without some partitions; of what is many these columns at first."""
+    """The rows of a bucket, of all partitions or these; of what is many these columns at first."""
     few, bulk = split_files(target, folder, bucket)
+    is_wanted = None if only is None else only.__contains__
     tables, kept = [], []
     for path in bulk:
-        table, own = _read_without(path, sorted(names), without)
+        table, own = _read_wanted(path, sorted(names), is_wanted)
         tables.append(table)
         kept.append((path, own))
     left = [name for name in stored_schema().names if name not in names]
     rest = partial(_read_rows, kept, left)
-    is_wanted = (lambda one: one not in without) if without else None
     return SplitRows(few_of(few, is_wanted), _joined(tables), rest)
 
 
@@ -345,16 +353,14 @@ def about(rows: pa.Table, is_wanted: IsWanted) -> Mask:
     return np.array([is_wanted(one) for one in partitions], np.bool_)[codes]
 
 
-def _read_without(
-    path: Path, names: list[str], without: frozenset[TopicPartition]
-) -> tuple[pa.Table, Mask]:
-    """The rows of a file that are about other partitions, and which they are."""
-    if not without:
+def _read_wanted(path: Path, names: list[str], is_wanted: IsWanted | None) -> tuple[pa.Table, Mask]:
+    """The rows of a file that are about partitions that are wanted, and which they are."""
+    if is_wanted is None:
         rows = _read(path, names)
         return rows, np.ones(rows.num_rows, np.bool_)
     tables, kept = [_NO_ROWS.select(_ALWAYS)], [np.zeros(0, np.bool_)]
     for rows in batches(path, names):
-        own = about(rows, lambda one: one not in without)
+        own = about(rows, is_wanted)
         tables.append(rows.filter(pa.array(own)))
         kept.append(own)
     return pa.concat_tables(tables, promote_options="default"), np.concatenate(kept)
@@ -390,7 +396,7 @@ def _read(path: Path, names: list[str]) -> pa.Table:
 
 
 def _told(file: pq.ParquetFile, names: list[str]) -> list[str]:
-    told = (file.metadata.metadata or {}).get(TOLD, b"").decode().split()
+    told = frozenset(file.schema_arrow.names)
     return [name for name in names if name in told]
 
 

@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 
 from fencepost.reports.spark.executors import rows_of_tasks
 from fencepost.reports.tables.blocks import TraceBlocks
-from fencepost.reports.tables.buckets import BucketWriter
+from fencepost.reports.tables.buckets import BucketWriter, write_common_metadata
 from fencepost.reports.tables.folders import PARQUET, TraceFolder
 from fencepost.reports.tables.health import FileHealth, HealthCount, PartHealth, whole_file
 from fencepost.reports.tables.lines import ReadLines, SeenColumns, read_lines
@@ -60,6 +60,7 @@ def ingest(
     sweep(target, found)
     found |= _convert_all(spark, [task for task in tasks if task not in found], target)
     health = tuple(_together(parts, [found[task] for task in parts], target) for parts in files)
+    write_common_metadata(target)
     StoredTables(folders=folders, stamps=stamps, health=health).save(target)
     return health
 

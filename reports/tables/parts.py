@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 
 from fencepost.reports.tables.blocks import parts_of
-from fencepost.reports.tables.buckets import FEW
+from fencepost.reports.tables.buckets import stem_of_part
 from fencepost.reports.tables.health import PartHealth
 from fencepost.reports.tables.schema import FOLDER, column_types
 from fencepost.reports.tables.sources import LAYOUT, FileStamp, stamp_of
@@ -100,5 +100,5 @@ def sweep(target: Path, whole: Iterable[FileTask]) -> None:
     kept = {(f"{FOLDER}={task.folder}", task.stem) for task in whole}
     for path in sorted(target.rglob("*")):
         folder = next((part for part in path.parts if part.startswith(f"{FOLDER}=")), "")
-        if path.is_file() and (folder, path.stem.removesuffix(FEW)) not in kept:
+        if path.is_file() and (folder, stem_of_part(path)) not in kept:
             path.unlink()

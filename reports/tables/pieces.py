@@ -26,26 +26,51 @@ from fencepost.reports.tables.buckets import (
 from fencepost.reports.tables.schema import stored_schema
 from fencepost.spec.znodes import TopicPartition
 
-CROWDED_ROWS = 500_000
-"""A partition with more lines of what is many is judged piece by piece."""
+CROWDED_ROWS = 1_000_000
+"""A task holds so many lines together; a partition with more is judged piece by piece."""
 
 _NO_MASK = np.zeros(0, np.bool_)
 _FILES_MAX = 1 << 16
 """So many files are known by what was read of them: each partition and part of a bucket asks."""
 
 
-def crowded_partitions(target: Path, folder: int, bucket: str) -> frozenset[TopicPartition]:
-    """The partitions of a bucket with more lines than a task holds at a time."""
+class Shares(NamedTuple):
+    """The partitions of a bucket, as a task holds them; each is in one place."""
+
+    together: tuple[frozenset[TopicPartition] | None, ...]
+    """Those that are held together, by name; None: all of the bucket."""
+    crowded: tuple[TopicPartition, ...]
+    """Those with more lines than a task holds at a time, by name."""
+
+
+def is_large(target: Path, folder: int, bucket: str, most: int) -> bool:
+    """Whether a bucket may have more lines than `most`: each takes a byte at the least."""
     _, files = split_files(target, folder, bucket)
-    if sum(pq.read_metadata(path).num_rows for path in files) <= CROWDED_ROWS:
-        return frozenset()
-    count: Counter[TopicPartition | None] = Counter()
-    for path in files:
+    return sum(path.stat().st_size for path in files) > most
+
+
+def shares_of(target: Path, folder: int, bucket: str, most: int) -> Shares:
+    """How a bucket is dealt out where a task holds `most` lines; counted by what is stored."""
+    few, bulk = split_files(target, folder, bucket)
+    if sum(pq.read_metadata(path).num_rows for path in bulk) <= most:
+        return Shares((None,), ())
+    count: Counter[TopicPartition] = Counter()
+    for path in (*few, *bulk):
         for rows in batches(path, OF_PARTITION):
             codes, partitions = partition_codes(rows)
             for one, number in zip(partitions, np.bincount(codes).tolist(), strict=True):
-                count[one] += number
-    return frozenset(one for one, number in count.items() if one and number > CROWDED_ROWS)
+                if one is not None:
+                    count[one] += number
+    crowded = tuple(sorted(one for one, number in count.items() if number > most))
+    together: list[set[TopicPartition]] = []
+    held = most
+    for one in sorted(count.keys() - set(crowded)):
+        if held + count[one] > most:
+            together.append(set())
+            held = 0
+        together[-1].add(one)
+        held += count[one]
+    return Shares(tuple(map(frozenset, together)), crowded)
 
 
 class StoredPieces:

@@ -94,13 +94,19 @@ def stored_schema() -> pa.Schema:
 
 def encoded(rows: pa.Table) -> pa.Table:
     """Rows of `arrow_schema()` in the types of `stored_schema()`, without columns of nulls."""
+    told = told_columns(rows)
     return pa.table(
         {
             name: column.dictionary_encode() if name in ENCODED else column
-            for name, column in zip(rows.column_names, rows.columns, strict=True)
-            if column.null_count < len(column)
+            for name, column in zip(told.column_names, told.columns, strict=True)
         }
     )
+
+
+def told_columns(rows: pa.Table) -> pa.Table:
+    """Without columns of nulls."""
+    columns = zip(rows.column_names, rows.columns, strict=True)
+    return rows.select([name for name, column in columns if column.null_count < len(column)])
 
 
 def to_table(events: Iterable[TraceEvent]) -> pa.Table:

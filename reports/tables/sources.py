@@ -15,7 +15,7 @@ from fencepost.reports.tables.folders import SOURCES, TraceFolder
 from fencepost.reports.tables.health import FileHealth
 from fencepost.reports.tables.schema import column_types
 
-LAYOUT = 5
+LAYOUT = 6
 """Of folders, files and their order; raised when a reader of before would be wrong."""
 
 

@@ -7,8 +7,7 @@ returns one bounded answer per check. Checks that look across partitions get one
 import gc
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from functools import lru_cache
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
@@ -36,6 +35,7 @@ from fencepost.reports.kernels.displayed_rows import DisplayedRows
 from fencepost.reports.kernels.leadership_rows import leadership_of
 from fencepost.reports.kernels.two_stages import judge_bucket
 from fencepost.reports.spark.executors import rows_of_tasks
+from fencepost.reports.tables import pieces
 from fencepost.reports.tables.buckets import (
     bucket_names,
     bucket_with,
@@ -84,6 +84,8 @@ class JudgeTask:
     """First and last `mono_ns` of the folder."""
     dialect: str = SPEC.name
     """Of the run, by name."""
+    most: int = field(default_factory=lambda: pieces.CROWDED_ROWS)
+    """So many lines are held by a task; decided by the driver."""
     seen: SeenParts | None = None
     """Of its partitions that are too long for a task; None: the task sees their parts itself."""
 
@@ -113,7 +115,12 @@ def judge(
 
 def _crowded(task: JudgeTask, target: Path) -> CrowdedBucket:
     return CrowdedBucket(
-        target=target, folder=task.folder, name=task.bucket, span_ns=task.span_ns, seen=task.seen
+        target=target,
+        folder=task.folder,
+        name=task.bucket,
+        span_ns=task.span_ns,
+        most=task.most,
+        seen=task.seen,
     )
 
 
@@ -181,22 +188,27 @@ def _without_collector() -> Iterator[None]:
 def _per_partition(task: JudgeTask, target: Path) -> Findings:
     shared = read_shared(target, task.folder)
     begun = [event for event in shared if event.action in RUN_STARTED]
-    found: dict[TopicPartition | None, Sequence[CheckResult]] = {}
+    found: dict[TopicPartition | None, list[CheckResult]] = {}
     leadership = []
     crowded = _crowded(task, target)
     for partition, told in crowded.found() if task.is_of_texts else ():
         if told is not None:
-            found[partition] = told.results
+            found[partition] = [*told.results]
             leadership.append(told.leadership)
     judged = frozenset(one for one in found if one is not None)
-    rows = BucketRows(read_split(target, task.folder, task.bucket, KERNEL_COLUMNS, without=judged))
-    for part in judge_bucket(rows, begun, DIALECTS[task.dialect]):
-        found[None if part.partition is None else rows.name(part.partition)] = part.results
+    held = _HeldShares(crowded, judged)
+    for share in held.shares:
+        rows = held.rows(share)
+        for part in judge_bucket(rows, begun, DIALECTS[task.dialect]):
+            name = None if part.partition is None else rows.name(part.partition)
+            found.setdefault(name, []).extend(part.results)
+        leadership.append(leadership_of(rows, task.folder, task.span_ns))
+        del rows  # before those of the next share are read
 
     def displayed(partition: TopicPartition) -> Displayed:
         if partition in judged:
             return DisplayedPieces(crowded.pieces(partition), shared)
-        return DisplayedRows(rows, rows.partitions.index(partition), shared)
+        return held.displayed(partition, shared)
 
     by_name = {name: found[name] for name in sorted(found, key=lambda name: name or _NO_NAME)}
     evidence = _evidence(by_name, displayed, task.span_ns[0])
@@ -212,8 +224,37 @@ def _per_partition(task: JudgeTask, target: Path) -> Findings:
             )
             for check in _checks(per_partition=True)
         ),
-        leadership=together([*leadership, leadership_of(rows, task.folder, task.span_ns)]),
+        leadership=together(leadership),
     )
+
+
+class _HeldShares:
+    """The rows of a bucket that are judged together, those of one share at a time."""
+
+    def __init__(
+        self, bucket: CrowdedBucket, without: frozenset[TopicPartition] = frozenset()
+    ) -> None:
+        """`without`: crowded partitions that were judged in pieces."""
+        self._place = bucket.target, bucket.folder, bucket.name
+        shares = bucket.shares()
+        alone = (frozenset({one}) for one in shares.crowded if one not in without)
+        self.shares = (*shares.together, *alone)
+        self._rows: dict[frozenset[TopicPartition] | None, BucketRows] = {}
+
+    def rows(self, share: frozenset[TopicPartition] | None) -> BucketRows:
+        """Those of one share; what is held of another one is let go first."""
+        if share not in self._rows:
+            self._rows.clear()
+            self._rows[share] = BucketRows(read_split(*self._place, KERNEL_COLUMNS, only=share))
+        return self._rows[share]
+
+    def displayed(self, partition: TopicPartition, shared: Sequence[TraceEvent]) -> Displayed:
+        """The events about one partition of a share and those about none."""
+        own = [share for share in self.shares if share is None or partition in share]
+        rows = self.rows(own[0]) if own else None
+        if rows is None or partition not in rows.partitions:
+            return DisplayedEvents(shared)
+        return DisplayedRows(rows, rows.partitions.index(partition), shared)
 
 
 def _evidence(
@@ -223,7 +264,14 @@ def _evidence(
 ) -> dict[Invariant, ViolationContext]:
     """The surroundings of the earliest of the first violations in each partition, of each check."""
     first: dict[Invariant, tuple[int, TopicPartition, Violation]] = {}
-    last_shown = lru_cache(maxsize=1)(displayed)
+    shown: dict[TopicPartition, Displayed] = {}
+
+    def last_shown(partition: TopicPartition) -> Displayed:
+        if partition not in shown:
+            shown.clear()  # before what another one needs is read
+            shown[partition] = displayed(partition)
+        return shown[partition]
+
     for partition, results in found.items():
         violations = [one for result in results for one in result.violations[:1]]
         if partition is None or not violations:
@@ -279,14 +327,10 @@ def _around(task: JudgeTask, target: Path, violation: Violation) -> Displayed:
         return DisplayedEvents(shared)
     partition = TopicPartition(violation.topic, violation.partition)
     bucket = bucket_with(target, task.folder, partition)
-    crowded = CrowdedBucket(target=target, folder=task.folder, name=bucket, span_ns=task.span_ns)
-    if partition in crowded.partitions():
+    crowded = _crowded(replace(task, bucket=bucket), target)
+    if partition in crowded.shares().crowded:
         return DisplayedPieces(crowded.pieces(partition), shared)
-    without = frozenset(crowded.partitions())
-    rows = BucketRows(read_split(target, task.folder, bucket, KERNEL_COLUMNS, without=without))
-    if partition not in rows.partitions:
-        return DisplayedEvents(shared)
-    return DisplayedRows(rows, rows.partitions.index(partition), shared)
+    return _HeldShares(crowded).displayed(partition, shared)
 
 
 def _together(folder: int, invariant: Invariant, found: Iterable[Judged]) -> Judged:

@@ -34,6 +34,7 @@ from fencepost.reports.spark.session import spark_session
 from fencepost.reports.tables.buckets import bucket_names, read_bucket
 from fencepost.reports.tables.errors import ReportError
 from fencepost.reports.tables.folders import PARQUET
+from fencepost.reports.tables.schema import BUCKET, FOLDER, stored_schema
 from fencepost.reports.tables.sources import tables_to_start_from
 from fencepost.reports.trend.run_table import read_runs
 from fencepost.spec.vocabulary import Invariant
@@ -170,6 +171,7 @@ def test_spark_finds_what_the_same_functions_find_without_it(
 def test_the_tenures_are_those_that_sql_finds(failing_run: Path, spark: SparkSession) -> None:
     target = failing_run / PARQUET
     frame = spark.read.parquet(str(target))
+    assert {*frame.columns} == {*stored_schema().names, FOLDER, BUCKET}
     rows = collected(spark.sql(TENURES, trace=frame))
     expected = [{**row.asDict(), "isr": tuple(row.isr)} for row in rows]
 

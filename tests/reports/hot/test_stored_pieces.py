@@ -1,5 +1,6 @@
 """Partitions that are judged in pieces of what is stored, beside others of their bucket."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -7,12 +8,17 @@ import pytest
 from fencepost.ci.bench.reports.made_traces import make_trace
 from fencepost.reports.hot import judge, tasks
 from fencepost.reports.hot.judge import HotFound
-from fencepost.reports.tables import buckets, pieces
-from fencepost.reports.tables.pieces import crowded_partitions
+from fencepost.reports.kernels.bucket_rows import BucketRows
+from fencepost.reports.kernels.two_stages import PartResults, judge_bucket
+from fencepost.reports.tables import buckets, pieces, violations
+from fencepost.reports.tables.pieces import Shares, is_large, shares_of
+from fencepost.reports.tables.violations import Findings
 from fencepost.spec.znodes import TopicPartition
 from tests.reports.test_hot_partition import judged_of
 
 EVENTS, PARTITIONS = 4000, 4
+FEW, ONE_EACH = EVENTS // PARTITIONS // 2, EVENTS // PARTITIONS * 3 // 2
+"""Lines that a task holds, fewer than a partition has, and more but fewer than two have."""
 LINES = 97
 """Of a piece; what is read at a time ends anywhere."""
 
@@ -26,7 +32,7 @@ def in_pieces(monkeypatch: pytest.MonkeyPatch) -> list[HotFound | None]:
         found.append(judge.judge_partition(*told))  # type: ignore[arg-type]
         return found[-1]
 
-    monkeypatch.setattr(pieces, "CROWDED_ROWS", EVENTS // PARTITIONS // 2)
+    monkeypatch.setattr(pieces, "CROWDED_ROWS", FEW)
     monkeypatch.setattr(buckets, "PIECE_ROWS", LINES)
     monkeypatch.setattr(tasks, "judge_partition", judged)
     return found
@@ -50,19 +56,60 @@ def test_what_is_stored_is_judged_in_pieces_as_in_one(
     assert len(broken) == len(made.lost | made.twice)
 
 
-def test_a_partition_is_crowded_by_its_own_lines(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    run = tmp_path / "run"
-    make_trace(run, EVENTS, PARTITIONS, is_broken=False)
-    judged_of(run)
+@pytest.fixture(scope="module")
+def stored(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Findings]:
+    """Columns of a run in which something is broken, and what is found in them."""
+    run = tmp_path_factory.mktemp("stored") / "run"
+    make_trace(run, EVENTS, PARTITIONS, is_broken=True)
+    return run, judged_of(run)
+
+
+def shares(run: Path, most: int) -> list[Shares]:
     names = {bucket.name.removeprefix("bucket=") for bucket in run.glob("columns/*/bucket=[0-9]*")}
+    return [shares_of(run / "columns", 0, name, most) for name in sorted(names)]
 
-    def crowded() -> set[TopicPartition]:
-        return {one for name in names for one in crowded_partitions(run / "columns", 0, name)}
 
-    none = crowded()
-    monkeypatch.setattr(pieces, "CROWDED_ROWS", EVENTS // PARTITIONS // 2)
+@pytest.mark.parametrize("limit", [FEW, ONE_EACH, EVENTS])
+def test_each_partition_of_a_bucket_has_one_place(
+    stored: tuple[Path, Findings], limit: int
+) -> None:
+    run, _ = stored
 
-    assert none == set()
-    assert crowded() == {TopicPartition("made", number) for number in range(PARTITIONS)}
+    found = shares(run, limit)
+
+    if limit == EVENTS:
+        assert set(found) == {Shares((None,), ())}
+        return
+    together = [share for one in found for share in one.together if share is not None]
+    crowded = [partition for one in found for partition in one.crowded]
+    every = {TopicPartition("made", number) for number in range(PARTITIONS)}
+    held = [partition for share in together for partition in share]
+    assert sorted([*crowded, *held]) == sorted(every)
+    assert set(crowded) == (every if limit == FEW else set())
+    assert {len(share) for share in together} <= {1}
+
+
+def test_only_a_bucket_of_many_bytes_is_looked_into(
+    stored: tuple[Path, Findings],
+) -> None:
+    columns = stored[0] / "columns"
+
+    assert is_large(columns, 0, "0", EVENTS)
+    assert not is_large(columns, 0, "0", pieces.CROWDED_ROWS)
+
+
+def test_shares_of_a_bucket_are_judged_as_the_whole(
+    stored: tuple[Path, Findings], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run, whole = stored
+    read: list[int] = []
+
+    def counted(rows: BucketRows, *told: object) -> Iterator[PartResults]:
+        read.append(rows.count)
+        yield from judge_bucket(rows, *told)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(pieces, "CROWDED_ROWS", ONE_EACH)
+    monkeypatch.setattr(violations, "judge_bucket", counted)
+
+    assert judged_of(run) == whole
+    assert read == [1] * PARTITIONS
