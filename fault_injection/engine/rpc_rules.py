@@ -4,7 +4,7 @@ The client of `spec/wire/fault_control.proto`, and the only place of this room t
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, cast
 
 import grpc
@@ -40,7 +40,8 @@ class BrokerSession:
     """A broker's ZooKeeper session, as whoever wants to expire it needs it."""
 
     session_id: int
-    password: bytes
+    password: bytes = field(repr=False)
+    """With it any client could close the session: no message or record shows it."""
 
 
 def add_rule(
