@@ -175,7 +175,12 @@ def _shared_order(row: SharedRow) -> tuple[int, int, str, str, str, str]:
     return (row.folder, row.mono_ns, row.node, row.action, row.fault_id or "", row.phase or "")
 
 
-_DECIDES = (Action.INIT_LEADER, Action.ELECT_LEADER)
+_STEPS: Mapping[str, str] = {
+    Action.INIT_LEADER: "decided",
+    Action.ELECT_LEADER: "decided",
+    Action.PUBLISH_DECISION: "published",
+    Action.BECOME_LEADER: "leading",
+}
 
 
 @dataclass(slots=True)
@@ -257,10 +262,7 @@ def _step(event: TraceEvent) -> str | None:
         return None
     if event.action == Action.SEND_LEADER_AND_ISR:
         return "told" if event.peer == f"broker-{event.leader}" else None
-    if event.action in _DECIDES:
-        return "decided"
-    steps = {Action.PUBLISH_DECISION: "published", Action.BECOME_LEADER: "leading"}
-    return next((step for action, step in steps.items() if event.action == action), None)
+    return _STEPS.get(event.action)
 
 
 def is_acknowledged(event: TraceEvent) -> bool:

@@ -13,6 +13,7 @@ from numpy.typing import DTypeLike, NDArray
 from fencepost.conformance.checks.ordering import split_by_partition
 from fencepost.reports.tables.buckets import (
     NEAR,
+    OF_PARTITION,
     SplitRows,
     completed,
     partition_codes,
@@ -77,12 +78,16 @@ class BucketRows:
         few = rows.few.select([name for name in rows.few.column_names if name in KERNEL_COLUMNS])
         both = pa.concat_tables([few, rows.bulk], promote_options="default")
         self.table = completed(both.unify_dictionaries(), sorted(KERNEL_COLUMNS))
-        self.partition, self.partitions = partition_codes(self.table)
         self._words: dict[str, tuple[Numbers, list[str]]] = {}
         self._numbers: dict[str, Numbers] = {}
         self._masks: dict[tuple[str, ...], Mask] = {}
         self._told: dict[str, Mask] = {}
         self._lengths: dict[str, Numbers] = {}
+
+        places = self._coded("topic")[0], self.numbers("partition"), self._coded("path")[0]
+        heads = heads_of(*places)
+        codes, self.partitions = partition_codes(self.table.select(OF_PARTITION).take(heads))
+        self.partition = np.repeat(codes, np.diff(heads, append=self.table.num_rows))
 
     @property
     def count(self) -> int:
@@ -360,15 +365,19 @@ def joint(*columns: Numbers) -> Numbers:
 
     Where they change seldom from row to row, one row of each run is enough.
     """
+    heads, count = heads_of(*columns), len(columns[0])
+    if len(heads) * ROWS_PER_RUN_MIN > count:
+        return _joint(columns)
+    return np.repeat(_joint([column[heads] for column in columns]), np.diff(heads, append=count))
+
+
+def heads_of(*columns: Numbers) -> Numbers:
+    """The rows in which any column is another than in the row before; the first is one."""
     changes = np.zeros(len(columns[0]), np.bool_)
+    changes[:1] = True
     for column in columns:
         changes[1:] |= column[1:] != column[:-1]
-    runs = np.count_nonzero(changes) + 1
-    if runs * ROWS_PER_RUN_MIN > len(changes):
-        return _joint(columns)
-    heads = np.append(0, np.flatnonzero(changes))
-    found = _joint([column[heads] for column in columns])
-    return np.repeat(found, np.diff(heads, append=len(changes)))
+    return np.flatnonzero(changes)
 
 
 def _joint(columns: Sequence[Numbers]) -> Numbers:
