@@ -295,7 +295,7 @@ class _Marked(NamedTuple):
                 rows.records.take(pa.array(self.told.code[own])),
                 self.told.offset[own],
                 self.record_epoch[own],
-                rows.invoked[row],
+                rows.invoked(row),
                 rows.numbers("mono_ns")[row],
                 self.told.standing[own].astype(np.uint8),
                 self.marks[own],

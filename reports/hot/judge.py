@@ -179,7 +179,7 @@ class _Judge:
         self._committers.see(rows)
 
     def _see_lines(self, rows: BucketRows, own: np.typing.NDArray[np.bool_]) -> None:
-        self._lives.update(np.unique(rows.lives[rows.lives > 0]).tolist())
+        self._lives.update(np.unique(rows.lives[1]).tolist())
         self._sequences.see(rows)
         replicas = replicas_of(rows, own)
         self._replicas.see(rows, replicas)

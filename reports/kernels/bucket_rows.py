@@ -84,8 +84,8 @@ class BucketRows:
         self._told: dict[str, Mask] = {}
         self._lengths: dict[str, Numbers] = {}
 
-        places = self._coded("topic")[0], self.numbers("partition"), self._coded("path")[0]
-        heads = heads_of(*places)
+        numbers = filled(self.table.column("partition").chunks, UNTOLD)
+        heads = heads_of(self._coded("topic")[0], numbers, self._coded("path")[0])
         codes, self.partitions = partition_codes(self.table.select(OF_PARTITION).take(heads))
         self.partition = np.repeat(codes, np.diff(heads, append=self.table.num_rows))
 
@@ -274,15 +274,14 @@ class BucketRows:
     @cached_property
     def starts(self) -> Numbers:
         """The start of a node that each row is a line of, by number."""
-        return joint(self.words("node"), self.numbers("incarnation"))
+        return joint(self._coded("node")[0], self.numbers("incarnation"))
 
-    @cached_property
-    def invoked(self) -> Numbers:
-        """As `log_history.invoked_ns` for each row."""
-        asked, found = self.numbers("inv_ns"), self.numbers("mono_ns").copy()
-        told = np.flatnonzero(asked != UNTOLD)
-        found[told] = asked[told]
-        return found
+    def invoked(self, own: Numbers) -> Numbers:
+        """As `log_history.invoked_ns` for each of these rows."""
+        told = self.numbers("inv_ns")[own]
+        untold = np.flatnonzero(told == UNTOLD)
+        told[untold] = self.numbers("mono_ns")[own[untold]]
+        return told
 
     @cached_property
     def is_odd(self) -> Mask:
@@ -291,23 +290,24 @@ class BucketRows:
         elected = np.flatnonzero(self.is_action(Action.ELECT_LEADER))
         unclean = pc.fill_null(self.table.column("is_unclean").take(elected), fill_value=False)
         odd[self.partition[elected[unclean.to_numpy()]]] = True
-        named = np.flatnonzero(self.lives > 0)
-        lives, partition = self.lives[named], self.partition[named]
+        partition, lives = self.lives
         one = np.zeros(self.count, np.int64)
         one[partition] = lives
         odd[partition[np.flatnonzero(one[partition] != lives)]] = True
         return odd
 
     @cached_property
-    def lives(self) -> Numbers:
-        """The incarnation that each row names; not above 0: none."""
+    def lives(self) -> tuple[Numbers, Numbers]:
+        """The partition and the incarnation of each row that names one, in any order."""
         incarnation = self.numbers("partition_incarnation")
+        named = np.flatnonzero(incarnation > 0)
         created = np.flatnonzero(self.is_kind("zookeeper") & self.is_action("Create"))
-        if not len(created):
-            return incarnation
-        found = incarnation.copy()
-        found[created] = self.numbers("zxid")[created]
-        return found
+        zxids = filled(self.table.column("zxid").take(created).chunks, 0)
+        begun = np.flatnonzero(zxids > 0)
+        return (
+            self.partition[np.append(named, created[begun])],
+            np.append(incarnation[named], zxids[begun]),
+        )
 
     def per_partition(self, rows: Mask) -> Numbers:
         """How many of these rows each partition has."""
@@ -384,7 +384,7 @@ def _joint(columns: Sequence[Numbers]) -> Numbers:
     found: Numbers = np.zeros(len(columns[0]), np.int64)
     count = 1
     for column in columns:
-        codes = ranks(column)
+        codes = ranks(np.asarray(column, np.int64))
         width = int(codes.max(initial=0)) + 1
         if count == 1:
             found, count = codes, width
@@ -415,8 +415,7 @@ def in_order(groups: Numbers, numbers: Numbers) -> Numbers:
 
 def segments(groups: Numbers) -> Iterator[tuple[int, int]]:
     """Start and end of each run of equal numbers."""
-    bounds = np.flatnonzero(np.diff(groups, prepend=-1, append=-1))
-    return pairwise(bounds.tolist())
+    return pairwise([*heads_of(groups).tolist(), len(groups)])
 
 
 def running_maximum(groups: Numbers, numbers: Numbers) -> Numbers:

@@ -248,7 +248,7 @@ def claims_of(rows: BucketRows, operations: Operations, row: Numbers, offset: Nu
     both = np.concatenate([row, answers])
     return Claims(
         group=rows.partition[both],
-        inv=rows.invoked[both],
+        inv=rows.invoked(both),
         ret=np.concatenate([ret, stamp[answers]]),
         lo=np.concatenate([offset + 1, operations.proven]),
         hi=np.concatenate([offset, np.full(len(answers), UNBOUNDED)]),
@@ -273,7 +273,7 @@ def claims_in_epochs(rows: BucketRows, operations: Operations) -> tuple[Claims, 
     most[np.flatnonzero(operations.produce[told])] = UNBOUNDED
     claims = Claims(
         group=group,
-        inv=rows.invoked[told],
+        inv=rows.invoked(told),
         ret=rows.numbers("mono_ns")[told],
         lo=proven,
         hi=most,
@@ -332,7 +332,7 @@ def final_fetches(rows: BucketRows, operations: Operations) -> FinalFetches:
         offset=rows.numbers("offset")[own],
         length=rows.lengths("values")[own],
         high_watermark=rows.known("high_watermark", UNBOUNDED, own),
-        invoked=rows.invoked[own],
+        invoked=rows.invoked(own),
     )
 
 

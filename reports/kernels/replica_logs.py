@@ -19,6 +19,7 @@ from fencepost.reports.kernels.bucket_rows import (
     Mask,
     Numbers,
     decides,
+    heads_of,
     in_order,
     joint,
     running_maximum,
@@ -108,7 +109,7 @@ def _of(replicas: ReplicaLines, lines: Mask, count: int) -> Mask:
 def _before(replica: Numbers, numbers: Numbers, first: int) -> Numbers:
     """The number of the line before, of the same replica; `first` where there is none."""
     before = np.roll(numbers, 1)
-    before[np.flatnonzero(np.diff(replica, prepend=-1))] = first
+    before[heads_of(replica)] = first
     return before
 
 
@@ -125,8 +126,8 @@ def _entries(rows: BucketRows, replicas: ReplicaLines) -> Mask:
     partition = rows.partition[item_row]
     offset = rows.known("offset", 0, item_row) + told.position[own]
     cells = Cells(partition, offset, rows.count)
-    entry = joint(told.code[own], rows.record_epochs(own))
-    return suspicious | cells.sparse | cells.differs(entry)
+    differs = cells.differs(told.code[own]) | cells.differs(rows.record_epochs(own))
+    return suspicious | cells.sparse | differs
 
 
 def grows(rows: BucketRows, replicas: ReplicaLines, before: Numbers) -> Mask:
@@ -192,7 +193,7 @@ def _truncations(rows: BucketRows, replicas: ReplicaLines) -> tuple[Numbers, Num
 
 def _monotonic(rows: BucketRows, replicas: ReplicaLines, strange: Mask) -> Found:
     term = joint(replicas.replica, *terms(rows, replicas))
-    order = in_order(term, np.arange(len(term)))
+    order = np.argsort(term, kind="stable")
     before = np.empty_like(term)
     before[order] = _before(term[order], replicas.high_watermark[order], UNTOLD)
     premises, falls = advances(rows, replicas, before)
@@ -257,7 +258,7 @@ def claims_of_answers(rows: BucketRows, answers: AnswersOfOne) -> Claims:
     """What they say of the high watermark."""
     told = rows.numbers("high_watermark")[answers.row]
     came = rows.numbers("mono_ns")[answers.row]
-    return Claims(answers.term, rows.invoked[answers.row], came, told, told)
+    return Claims(answers.term, rows.invoked(answers.row), came, told, told)
 
 
 def _answers(rows: BucketRows, replicas: ReplicaLines) -> Found:

@@ -33,7 +33,8 @@ class ClientLines(MaskedLines):
         named = self._named(rows)
         answers, misshaped = operations.answers, misshapen(rows, operations)
         kept = answers & np.isin(rows.numbers("mono_ns"), self._doubts.returned)
-        kept |= answers & np.isin(rows.invoked, self._doubts.invoked)
+        is_asked = np.isin(rows.invoked(operations.answered), self._doubts.invoked)
+        kept[operations.answered[is_asked]] = True
         kept |= misshaped | (named & self._counts(rows, operations, named))
         kept |= answers & rows.word("node", FINAL_READER)
         kept |= self._first_of_epochs(rows, operations) | self._unread(rows, operations)
