@@ -13,6 +13,7 @@ import numpy as np
 
 from fencepost.conformance.checks.monotone_counter import UNBOUNDED
 from fencepost.reports.kernels.bucket_rows import (
+    SORTED_MAX,
     BucketRows,
     Cells,
     Found,
@@ -22,6 +23,7 @@ from fencepost.reports.kernels.bucket_rows import (
     set_where,
 )
 from fencepost.reports.kernels.claims import Claims, contradicted
+from fencepost.reports.tables.buckets import NEAR, ranks
 from fencepost.spec.trace import FINAL_READER
 from fencepost.spec.vocabulary import ErrorCode
 
@@ -88,11 +90,22 @@ def also_among(rows: BucketRows, these: Mask, others: Mask) -> Mask:
     """The rows of these with an operation that is one of the others', too."""
     own, other = np.flatnonzero(these), np.flatnonzero(others)
     both = np.concatenate([own, other])
-    operation = joint(rows.numbers("op_id")[both], rows.starts[both], rows.partition[both])
-    has_other = np.zeros(len(operation), np.bool_)
-    has_other[operation[len(own) :]] = True
+    number, client = rows.numbers("op_id")[both], joint(rows.starts[both], rows.partition[both])
+    number = number - number.min(initial=SORTED_MAX)
+    if number.max(initial=0) >= NEAR * len(number):
+        number = ranks(number)
+    last = np.full(int(number.max(initial=-1)) + 1, -1)
+    last[number[len(own) :]] = client[len(own) :]
+    told = last[number[: len(own)]]
     found = np.zeros(len(these), np.bool_)
-    found[own] = has_other[operation[: len(own)]]
+    found[own] = told == client[: len(own)]
+    left = np.flatnonzero((told >= 0) & ~found[own])
+    if len(left):  # numbers that several clients use
+        is_left = np.zeros(len(last), np.bool_)
+        is_left[number[left]] = True
+        again = np.append(left, len(own) + np.flatnonzero(is_left[number[len(own) :]]))
+        operation = joint(number[again], client[again])
+        found[own[left]] = np.isin(operation[: len(left)], operation[len(left) :])
     return found
 
 
