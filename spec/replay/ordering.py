@@ -3,22 +3,37 @@
 Lines of one node follow `(incarnation, seq)`, ZooKeeper's own its `zxid`. Between nodes, what was
 asked comes before what was done, and that before what was heard. All that leaves open is decided by
 `mono_ns`, the one clock of the host that all nodes of a run share; ZooKeeper's log has only
-`wall_ns`; the lines that carry both give its distance from it, or those that tell of registrations.
+`wall_ns`, to a millisecond; the lines that carry both give its distance from it, or those that tell
+of registrations.
 """
 
 import heapq
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import chain, pairwise
 from statistics import median_low
 
 from fencepost.spec.replay.recorded_run import RecordedRun, ReplayError, TraceFileLine
 from fencepost.spec.trace import Kind, TraceEvent
 from fencepost.spec.vocabulary import Action, BrokerId, RefusalKind
-from fencepost.spec.znodes import CONTROLLER, CONTROLLER_EPOCH, broker_path
+from fencepost.spec.znodes import (
+    CONTROLLER,
+    CONTROLLER_EPOCH,
+    TOPICS,
+    MalformedZnodeError,
+    broker_path,
+    parse_topic,
+)
+
+LOG_CLOCK_NS = 1_000_000
+"""ZooKeeper's log tells the millisecond in which a transaction was made."""
 
 Fact = tuple[object, ...]
 """What one line establishes and another one needs, for example `("state", path, 3)`."""
+
+
+Stamp = tuple[int, str, int, int]
+"""When a line was written, by the host's clock; then its node, incarnation and number."""
 
 
 @dataclass(slots=True)
@@ -38,18 +53,19 @@ def total_order(run: RecordedRun) -> list[TraceFileLine]:
     """All lines, in order; raises `ReplayError` when there is no such order."""
     lines = run.lines
     constraints = _Constraints()
-    for chain in _chains(lines):
-        for earlier, later in pairwise(chain):
+    chains = [*_chains(lines)]
+    for own in chains:
+        for earlier, later in pairwise(own):
             constraints.add(earlier, later)
-    for earlier, later in _facts_before_uses(lines):
-        constraints.add(earlier, later)
     stamps = _stamps(lines)
+    for earlier, later in chain(
+        _facts_before_uses(lines), _asked_in_the_same_millisecond(lines, chains, stamps)
+    ):
+        constraints.add(earlier, later)
     return [lines[index] for index in _merge(run, stamps, constraints)]
 
 
-def _merge(
-    run: RecordedRun, stamps: list[tuple[int, str, int, int]], constraints: _Constraints
-) -> list[int]:
+def _merge(run: RecordedRun, stamps: list[Stamp], constraints: _Constraints) -> list[int]:
     waiting = constraints.waiting
     ready = [(stamps[index], index) for index in range(len(stamps)) if not waiting.get(index)]
     heapq.heapify(ready)
@@ -75,8 +91,8 @@ def _chains(lines: tuple[TraceFileLine, ...]) -> Iterator[list[int]]:
     chains: dict[str, list[int]] = {}
     for index, line in enumerate(lines):
         chains.setdefault(line.event.node, []).append(index)
-    for chain in chains.values():
-        yield sorted(chain, key=lambda index: _place(lines[index].event))
+    for own in chains.values():
+        yield sorted(own, key=lambda index: _place(lines[index].event))
 
 
 def _place(event: TraceEvent) -> tuple[int, int, int]:
@@ -85,7 +101,84 @@ def _place(event: TraceEvent) -> tuple[int, int, int]:
     return (0, event.incarnation, event.seq)
 
 
-def _stamps(lines: tuple[TraceFileLine, ...]) -> list[tuple[int, str, int, int]]:
+def _asked_in_the_same_millisecond(
+    lines: tuple[TraceFileLine, ...], chains: list[list[int]], stamps: list[Stamp]
+) -> Iterator[tuple[int, int]]:
+    """What a broker did before it asked for a transaction, and that transaction.
+
+    No line tells when it asks for the office, or to change a topic. It does so at once, and
+    ZooKeeper's log dates the transaction to the beginning of its millisecond.
+    """
+    asked = [*_asks(lines, chains)]
+    written = _transactions(lines, chains, {fact for _, fact in asked})
+    for before, fact in asked:
+        at_ns = stamps[before][0]
+        after = (
+            index for index in written.get(fact, ()) if stamps[index][0] > at_ns - LOG_CLOCK_NS
+        )
+        transaction = next(after, None)
+        if transaction is not None and stamps[transaction][0] <= at_ns:
+            yield before, transaction
+
+
+def _asks(lines: tuple[TraceFileLine, ...], chains: list[list[int]]) -> Iterator[tuple[int, Fact]]:
+    """Lines behind which a broker asks for a transaction, and what that writes."""
+    for own in chains:
+        resigned = None
+        for index in own:
+            event = lines[index].event
+            replicas = tuple(event.assigned_replicas or ())
+            match event.action:
+                case Action.RESIGN_CONTROLLER:
+                    resigned = index
+                case Action.ELECT_CONTROLLER:
+                    if resigned is not None:
+                        yield resigned, ("elected", event.session_id, str(event.controller_epoch))
+                    resigned = None
+                case Action.ADD_PARTITIONS | Action.COMPLETE_REASSIGNMENT if replicas:
+                    yield index, ("assigned", event.topic, event.partition, replicas)
+                case Action.REMOVE_PARTITIONS:
+                    yield index, ("assigned", event.topic, event.partition, ())
+                case _:
+                    pass
+
+
+def _transactions(
+    lines: tuple[TraceFileLine, ...], chains: list[list[int]], wanted: Collection[Fact]
+) -> dict[Fact, list[int]]:
+    """The first line of each transaction that writes this, in order of `zxid`.
+
+    Those of the log alone: what else writes lines of ZooKeeper knows the time.
+    """
+    found: dict[Fact, list[int]] = {}
+    first: dict[int | None, int] = {}
+    for index in chain.from_iterable(own for own in chains if _is_of_log(lines[own[0]].event)):
+        event = lines[index].event
+        first.setdefault(event.zxid, index)
+        for fact in _written(event, wanted):
+            found.setdefault(fact, []).append(first[event.zxid])
+    return found
+
+
+def _is_of_log(event: TraceEvent) -> bool:
+    return event.kind is Kind.ZOOKEEPER and not event.mono_ns
+
+
+def _written(event: TraceEvent, wanted: Collection[Fact]) -> Iterator[Fact]:
+    if event.path == CONTROLLER_EPOCH:
+        yield "elected", event.session_id, event.data
+    topic = (event.path or "").removeprefix(f"{TOPICS}/")
+    asked = [fact for fact in wanted if fact[:2] == ("assigned", topic)]
+    if asked and event.action == "SetData":
+        try:
+            written = parse_topic(event.path or "", (event.data or "").encode())
+        except MalformedZnodeError:
+            return
+        told = {("assigned", topic, one, tuple(replicas)) for one, replicas in written.items()}
+        yield from (one for one in asked if one in told or not (one[3] or one[2] in written))
+
+
+def _stamps(lines: tuple[TraceFileLine, ...]) -> list[Stamp]:
     """When each line was written, by the host's clock; ties are broken by node and number."""
     events = [line.event for line in lines]
     both = [
