@@ -257,9 +257,17 @@ _OPTIONAL = frozenset({Invariant.MUTATION_QUOTA_KEPT})
 """Checks of what is off by default, at each level."""
 
 
-def is_promised(invariant: Invariant, level: int | None) -> bool:
-    """False of a check to which runs of this level may give nothing to decide; None: any level."""
-    if invariant in _OPTIONAL:
+_OF_FEATURES = frozenset({Invariant.MIN_INSYNC_REPLICAS, Invariant.SEQUENCES_IN_ORDER})
+"""Checks of what an implementation of any level may lack: that an append waits for more than one
+replica, and numbers of producers. The scenarios that need it are `UNSUPPORTED` then."""
+
+
+def is_promised(invariant: Invariant, level: int | None, *, is_reference: bool = True) -> bool:
+    """False of a check to which runs of this level may give nothing to decide; None: any level.
+
+    `is_reference`: of the implementation that has all features.
+    """
+    if invariant in _OPTIONAL or (invariant in _OF_FEATURES and not is_reference):
         return False
     return level is None or level >= _FROM_LEVEL.get(invariant, min(ProtocolLevel))
 

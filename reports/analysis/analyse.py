@@ -19,6 +19,7 @@ from fencepost.reports.analysis.aggregates import AGGREGATES, Analysis, Failover
 from fencepost.reports.analysis.budgets import Budgets, budgets_of
 from fencepost.reports.analysis.evidence import witness_lines
 from fencepost.reports.analysis.folder_report import (
+    REFERENCE,
     CheckOutcome,
     FolderReport,
     FoundViolation,
@@ -268,7 +269,8 @@ def conclude(
 def _promised(reports: Sequence[FolderReport], judged: Sequence[Judged]) -> list[Invariant]:
     """The checks that these runs are to decide, and those that had something to decide.
 
-    An implementation that shows only some of what happens promises what clients alone decide.
+    An implementation that shows only some of what happens promises what clients alone decide; one
+    that is not the reference, nothing of features that it may lack.
     """
     observed = {report.index: report.observed for report in reports}
     decided = {
@@ -278,13 +280,21 @@ def _promised(reports: Sequence[FolderReport], judged: Sequence[Judged]) -> list
         and one.folder in observed
         and is_sound(one.result.invariant, observed[one.folder])
     }
-    levels = {report.level for report in reports if report.observed == EVERYTHING}
-    if reports and not levels:
+    shown = {
+        (report.level, report.implementation == REFERENCE)
+        for report in reports
+        if report.observed == EVERYTHING
+    }
+    if reports and not shown:
         return [name for name in CHECKS if name in decided | REQUIRED]
     return [
         name
         for name in CHECKS
-        if name in decided or any(is_promised(name, level) for level in levels or {None})
+        if name in decided
+        or any(
+            is_promised(name, level, is_reference=is_reference)
+            for level, is_reference in shown or {(None, True)}
+        )
     ]
 
 

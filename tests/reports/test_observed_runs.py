@@ -97,3 +97,29 @@ def test_clients_alone_decide_what_they_can_and_no_broker_is_missed(tmp_path: Pa
     }
     (tmp_path / "run" / AGGREGATES).write_bytes(analysis.to_json())
     assert "Nothing tells which broker leads" in render(tmp_path / "run").read_text()
+
+
+def unnumbered(story: Story, implementation: str) -> Story:
+    """Of an implementation without numbers of producers."""
+    for place, event in enumerate(story.events):
+        if event.action == "RunStarted":
+            told = json.loads(event.detail or "") | {"implementation": implementation}
+            story.events[place] = replace(event, detail=json.dumps(told))
+        else:
+            story.events[place] = replace(event, producer_id=None)
+    return story
+
+
+def test_only_the_reference_promises_features_that_an_implementation_may_lack(
+    tmp_path: Path,
+) -> None:
+    numbers = Invariant.SEQUENCES_IN_ORDER
+
+    of_reference, of_other = (
+        judged(unnumbered(failover_story("r"), name), tmp_path / name)
+        for name in ("reference", "mine 0.1")
+    )
+
+    told = {check.invariant: check.verdict for check in of_reference.checks}
+    assert told.pop(numbers) is Verdict.VACUOUS
+    assert {check.invariant: check.verdict for check in of_other.checks} == told
