@@ -8,7 +8,7 @@ of registrations.
 """
 
 import heapq
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, pairwise
 from statistics import median_low
@@ -19,10 +19,10 @@ from fencepost.spec.vocabulary import Action, BrokerId, RefusalKind
 from fencepost.spec.znodes import (
     CONTROLLER,
     CONTROLLER_EPOCH,
-    TOPICS,
     MalformedZnodeError,
     broker_path,
     parse_topic,
+    topic_path,
 )
 
 LOG_CLOCK_NS = 1_000_000
@@ -122,7 +122,7 @@ def _asked_in_the_same_millisecond(
 
 
 def _asks(lines: tuple[TraceFileLine, ...], chains: list[list[int]]) -> Iterator[tuple[int, Fact]]:
-    """Lines behind which a broker asks for a transaction, and what that writes."""
+    """Lines behind which a broker asks for a transaction, and what that writes, by its path."""
     for own in chains:
         resigned = None
         for index in own:
@@ -133,14 +133,21 @@ def _asks(lines: tuple[TraceFileLine, ...], chains: list[list[int]]) -> Iterator
                     resigned = index
                 case Action.ELECT_CONTROLLER:
                     if resigned is not None:
-                        yield resigned, ("elected", event.session_id, str(event.controller_epoch))
+                        yield (
+                            resigned,
+                            (CONTROLLER_EPOCH, event.session_id, str(event.controller_epoch)),
+                        )
                     resigned = None
                 case Action.ADD_PARTITIONS | Action.COMPLETE_REASSIGNMENT if replicas:
-                    yield index, ("assigned", event.topic, event.partition, replicas)
+                    yield index, _assigned(event, replicas)
                 case Action.REMOVE_PARTITIONS:
-                    yield index, ("assigned", event.topic, event.partition, ())
+                    yield index, _assigned(event, ())
                 case _:
                     pass
+
+
+def _assigned(event: TraceEvent, replicas: tuple[int, ...]) -> Fact:
+    return topic_path(event.topic or ""), event.partition, replicas
 
 
 def _transactions(
@@ -152,10 +159,13 @@ def _transactions(
     """
     found: dict[Fact, list[int]] = {}
     first: dict[int | None, int] = {}
+    by_path: dict[object, list[Fact]] = {}
+    for fact in wanted:
+        by_path.setdefault(fact[0], []).append(fact)
     for index in chain.from_iterable(own for own in chains if _is_of_log(lines[own[0]].event)):
         event = lines[index].event
         first.setdefault(event.zxid, index)
-        for fact in _written(event, wanted):
+        for fact in _written(event, by_path):
             found.setdefault(fact, []).append(first[event.zxid])
     return found
 
@@ -164,18 +174,18 @@ def _is_of_log(event: TraceEvent) -> bool:
     return event.kind is Kind.ZOOKEEPER and not event.mono_ns
 
 
-def _written(event: TraceEvent, wanted: Collection[Fact]) -> Iterator[Fact]:
+def _written(event: TraceEvent, wanted: Mapping[object, Sequence[Fact]]) -> Iterator[Fact]:
+    """What is wanted, by path, and written by this line."""
+    asked = wanted.get(event.path, ())
     if event.path == CONTROLLER_EPOCH:
-        yield "elected", event.session_id, event.data
-    topic = (event.path or "").removeprefix(f"{TOPICS}/")
-    asked = [fact for fact in wanted if fact[:2] == ("assigned", topic)]
-    if asked and event.action == "SetData":
+        yield from (one for one in asked if one[1:] == (event.session_id, event.data))
+    elif asked and event.action == "SetData":
         try:
             written = parse_topic(event.path or "", (event.data or "").encode())
         except MalformedZnodeError:
             return
-        told = {("assigned", topic, one, tuple(replicas)) for one, replicas in written.items()}
-        yield from (one for one in asked if one in told or not (one[3] or one[2] in written))
+        told = {(one, tuple(replicas)) for one, replicas in written.items()}
+        yield from (one for one in asked if one[1:] in told or not (one[2] or one[1] in written))
 
 
 def _stamps(lines: tuple[TraceFileLine, ...]) -> list[Stamp]:
