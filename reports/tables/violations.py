@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
+from typing import TypeVar
 
 import msgspec
 import pyarrow as pa
@@ -50,6 +51,9 @@ from fencepost.spec.znodes import TopicPartition
 
 Spans = Mapping[int, tuple[int, int]]
 """The first and last `mono_ns` of each folder."""
+
+Key = TypeVar("Key")
+Made = TypeVar("Made")
 
 _NO_NAME = TopicPartition("", -1)
 EVERY_BUCKET = "*"
@@ -228,6 +232,19 @@ def _per_partition(task: JudgeTask, target: Path) -> Findings:
     )
 
 
+def _one_at_a_time(make: Callable[[Key], Made]) -> Callable[[Key], Made]:
+    """`make`, the last value kept; it is let go before another one is made, for both are large."""
+    kept: dict[Key, Made] = {}
+
+    def made(key: Key) -> Made:
+        if key not in kept:
+            kept.clear()
+            kept[key] = make(key)
+        return kept[key]
+
+    return made
+
+
 class _HeldShares:
     """The rows of a bucket that are judged together, those of one share at a time."""
 
@@ -235,18 +252,15 @@ class _HeldShares:
         self, bucket: CrowdedBucket, without: frozenset[TopicPartition] = frozenset()
     ) -> None:
         """`without`: crowded partitions that were judged in pieces."""
-        self._place = bucket.target, bucket.folder, bucket.name
-        shares = bucket.shares()
-        alone = (frozenset({one}) for one in shares.crowded if one not in without)
-        self.shares = (*shares.together, *alone)
-        self._rows: dict[frozenset[TopicPartition] | None, BucketRows] = {}
+        place = bucket.target, bucket.folder, bucket.name
 
-    def rows(self, share: frozenset[TopicPartition] | None) -> BucketRows:
-        """Those of one share; what is held of another one is let go first."""
-        if share not in self._rows:
-            self._rows.clear()
-            self._rows[share] = BucketRows(read_split(*self._place, KERNEL_COLUMNS, only=share))
-        return self._rows[share]
+        def read(share: frozenset[TopicPartition] | None) -> BucketRows:
+            return BucketRows(read_split(*place, KERNEL_COLUMNS, only=share))
+
+        together, self.crowded = bucket.shares()
+        alone = (frozenset({one}) for one in self.crowded if one not in without)
+        self.shares = (*together, *alone)
+        self.rows = _one_at_a_time(read)  # in no cycle, for nothing collects these here
 
     def displayed(self, partition: TopicPartition, shared: Sequence[TraceEvent]) -> Displayed:
         """The events about one partition of a share and those about none."""
@@ -264,14 +278,7 @@ def _evidence(
 ) -> dict[Invariant, ViolationContext]:
     """The surroundings of the earliest of the first violations in each partition, of each check."""
     first: dict[Invariant, tuple[int, TopicPartition, Violation]] = {}
-    shown: dict[TopicPartition, Displayed] = {}
-
-    def last_shown(partition: TopicPartition) -> Displayed:
-        if partition not in shown:
-            shown.clear()  # before what another one needs is read
-            shown[partition] = displayed(partition)
-        return shown[partition]
-
+    last_shown = _one_at_a_time(displayed)
     for partition, results in found.items():
         violations = [one for result in results for one in result.violations[:1]]
         if partition is None or not violations:
@@ -328,9 +335,10 @@ def _around(task: JudgeTask, target: Path, violation: Violation) -> Displayed:
     partition = TopicPartition(violation.topic, violation.partition)
     bucket = bucket_with(target, task.folder, partition)
     crowded = _crowded(replace(task, bucket=bucket), target)
-    if partition in crowded.shares().crowded:
+    held = _HeldShares(crowded)
+    if partition in held.crowded:
         return DisplayedPieces(crowded.pieces(partition), shared)
-    return _HeldShares(crowded).displayed(partition, shared)
+    return held.displayed(partition, shared)
 
 
 def _together(folder: int, invariant: Invariant, found: Iterable[Judged]) -> Judged:
